@@ -1,0 +1,29 @@
+"""Waiting for a state of the world: the one place in the tests that polls."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+# Far below what a person or a test budget notices, and far above the cost of one look at an API server
+# on this machine (1 to 3 ms), so that a waiting test does not slow what it waits for.
+POLL_SECONDS = 0.02
+
+
+def wait_for(predicate: Callable[[], T | None], *, timeout_seconds: float, what: str | Callable[[], str]) -> T:
+    """Return the first truthy value of `predicate`, which is called every 20 ms, at least once.
+
+    `what` names the awaited state for the message of the TimeoutError; a callable is asked at that
+    moment, so that it can say what was there instead. Exceptions of `predicate` are not caught.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while True:
+        value = predicate()
+        if value:
+            return value
+        if time.monotonic() >= deadline:
+            awaited = what if isinstance(what, str) else what()
+            message = f"waited {timeout_seconds:g} s in vain for {awaited}"
+            raise TimeoutError(message)
+        time.sleep(POLL_SECONDS)
