@@ -47,12 +47,11 @@ def assets(environ: Mapping[str, str] | None = None) -> Path:
     folder = Path(given)
     missing = [name for name in COMPONENTS if not os.access(folder / name, os.X_OK)]
     if missing:
-        message = (
+        raise BuildError(
             f"KUBEBUILDER_ASSETS={given}: no executable {', '.join(missing)}; "
-            f"want all of {', '.join(COMPONENTS)} (envtest's own archive lacks the last but one two): "
-            "add them, or unset the variable to build them"
+            f"want all of {', '.join(COMPONENTS)}; add what is missing (envtest's archive has neither "
+            "controller-manager nor scheduler), or unset the variable to have all built"
         )
-        raise BuildError(message)
     return folder
 
 
@@ -79,8 +78,7 @@ def kubernetes_version() -> str:
     """Return the version of k8s.io/kubernetes that go.mod asks for, such as "v1.36.3"."""
     found = re.search(r"^\s*k8s\.io/kubernetes (v\S+)$", (_MODULE / "go.mod").read_text(), re.MULTILINE)
     if found is None:
-        message = f"{_MODULE / 'go.mod'}: requires no k8s.io/kubernetes"
-        raise BuildError(message)
+        raise BuildError(f"{_MODULE / 'go.mod'}: requires no k8s.io/kubernetes")
     return found[1]
 
 
@@ -139,15 +137,13 @@ def _require_go(environ: Mapping[str, str]) -> None:
     remedy = "; install it from https://go.dev/dl/, or set KUBEBUILDER_ASSETS or PODBERTH_TEST_KUBECONFIG"
     go = shutil.which("go", path=environ.get("PATH"))
     if go is None:
-        message = f"{wanted}; got none on PATH{remedy}"
-        raise BuildError(message)
+        raise BuildError(f"{wanted}; got none on PATH{remedy}")
     # Run inside the module, so that GOTOOLCHAIN=auto takes effect exactly as it will for the build.
     asked = _ask([go, "version"], _MODULE, environ)
     found = re.search(r"\bgo(\d+)\.(\d+)", asked.stdout)
     if asked.returncode or found is None or (int(found[1]), int(found[2])) < (1, 26):
         got = (asked.stdout or asked.stderr).strip()
-        message = f"{wanted}; got {got!r}{remedy}"
-        raise BuildError(message)
+        raise BuildError(f"{wanted}; got {got!r}{remedy}")
 
 
 def _ask(command: list[str], folder: Path, environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -167,7 +163,7 @@ def _go_build(command: list[str], environ: Mapping[str, str]) -> None:
             while _still_running(process):
                 elapsed = time.monotonic() - started
                 _say(
-                    "building the test control plane (first time only, 4 to 7 minutes on 2 cores): "
+                    "building the test control plane (first time only, 3 to 7 minutes on 2 cores): "
                     f"{elapsed:.0f} s, {packages.count:,} of about {_PACKAGES_ABOUT:,} packages"
                 )
         except BaseException:
@@ -176,8 +172,7 @@ def _go_build(command: list[str], environ: Mapping[str, str]) -> None:
         reader.join()
     if process.returncode:
         tail = "\n".join(packages.talk)
-        message = f"`go build` in {_MODULE} failed with status {process.returncode}:\n{tail}"
-        raise BuildError(message)
+        raise BuildError(f"`go build` in {_MODULE} failed with status {process.returncode}:\n{tail}")
     _say(f"built the test control plane in {time.monotonic() - started:.0f} s")
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from .wait import wait_for
 
-# The API server lets requests in flight finish first; seen: below 1 s. Past this bound it is killed.
+# The API server lets requests in flight finish first; seen: 1.1 s. Past this bound it is killed.
 _PATIENCE_SECONDS = 10.0
+# The guard, if it has to, gives each of five components 5 s.
+_GUARD_SECONDS = 30.0
 _TAIL_LINES = 25
 
 
@@ -26,8 +28,8 @@ class PortTakenError(ComponentError):
 class Launch:
     """How one component is started, and how to tell that it works.
 
-    `ready` is asked until it says True; `environ` is the whole environment, so that a proxy or a
-    KUBECONFIG of the caller's has no say.
+    `ready` is asked until it says True; a `ready_file` that it looks for is removed before each start.
+    `environ` is the whole environment, so that a proxy or a KUBECONFIG of the caller's has no say.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Launch:
     environ: Mapping[str, str]
     log: Path
     ready: Callable[[], bool]
+    ready_file: Path | None = None
 
 
 class Guard:
@@ -55,15 +58,14 @@ class Guard:
     def tell(self, verb: str, pid: int) -> None:
         """Send an order: "watch" or "release" and a process id."""
         if self._process.stdin is None:
-            message = "the guard was started without a pipe"
-            raise ComponentError(message)
+            raise ComponentError("the guard was started without a pipe")
         self._process.stdin.write(f"{verb} {pid}\n")
         self._process.stdin.flush()
 
     def close(self) -> None:
         """Close the pipe, on which the guard ends what it still watches and then itself."""
         with suppress(BrokenPipeError):
-            self._process.communicate(timeout=_PATIENCE_SECONDS)
+            self._process.communicate(timeout=_GUARD_SECONDS)
 
 
 class Component:
@@ -73,6 +75,8 @@ class Component:
         """Start it, its output appended to `launch.log`; `wait_ready` tells when it works."""
         self.launch = launch
         self._guard = guard
+        if launch.ready_file:
+            launch.ready_file.unlink(missing_ok=True)
         self._log_start = launch.log.stat().st_size if launch.log.exists() else 0
         with launch.log.open("ab") as log:
             # A session of its own: the terminal's Ctrl-C reaches us alone, and we stop in order.
@@ -99,27 +103,29 @@ class Component:
             status = self._process.poll()
             if status is None:
                 return self.launch.ready()
-            tail = self.log_tail()
-            error = PortTakenError if "address already in use" in tail else ComponentError
-            message = f"{name} ended with status {status} before it was ready:\n{tail}"
-            raise error(message)
+            error = PortTakenError if "address already in use" in self._log() else ComponentError
+            raise error(f"{name} ended with status {status} before it was ready:\n{self.log_tail()}")
 
         try:
             wait_for(ready, timeout_seconds=timeout_seconds, what=f"{name} to be ready")
         except TimeoutError as error:
-            message = f"{error}; its log ends:\n{self.log_tail()}"
-            raise ComponentError(message) from error
+            raise ComponentError(f"{error}; its log ends:\n{self.log_tail()}") from error
 
     def log_tail(self) -> str:
         """Return the last lines it has logged since this start, with the log's path above them."""
-        with self.launch.log.open("rb") as log:
-            log.seek(self._log_start)
-            lines = log.read().decode(errors="replace").splitlines()
-        return "\n".join([f"[{self.launch.log}]", *lines[-_TAIL_LINES:]])
+        return "\n".join([f"[{self.launch.log}]", *self._log().splitlines()[-_TAIL_LINES:]])
 
-    def stop(self) -> None:
-        """End it: SIGTERM, then SIGKILL after ten seconds. Returns when it is gone."""
-        self._process.terminate()
+    def check(self) -> None:
+        """Raise ComponentError where it has ended by itself."""
+        if (status := self._process.poll()) is not None:
+            raise ComponentError(f"{self.launch.name} ended with status {status}:\n{self.log_tail()}")
+
+    def stop(self, *, crash: bool = False) -> None:
+        """End it with SIGTERM, then SIGKILL after ten seconds; a `crash` is SIGKILL at once. It is gone then."""
+        if crash:
+            self._process.kill()
+        else:
+            self._process.terminate()
         try:
             self._process.wait(_PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
@@ -127,3 +133,8 @@ class Component:
             self._process.wait()
         with suppress(BrokenPipeError):
             self._guard.tell("release", self._process.pid)
+
+    def _log(self) -> str:
+        with self.launch.log.open("rb") as log:
+            log.seek(self._log_start)
+            return log.read().decode(errors="replace")

@@ -24,6 +24,5 @@ def wait_for(predicate: Callable[[], T | None], *, timeout_seconds: float, what:
             return value
         if time.monotonic() >= deadline:
             awaited = what if isinstance(what, str) else what()
-            message = f"waited {timeout_seconds:g} s in vain for {awaited}"
-            raise TimeoutError(message)
+            raise TimeoutError(f"waited {timeout_seconds:g} s in vain for {awaited}")
         time.sleep(POLL_SECONDS)

@@ -8,7 +8,8 @@ Verdicts (a denial, a finding) are values and never live here. An exception is a
     ├── ReviewError        the caller: a body that is no AdmissionReview v1; carries the HTTP status
     ├── TopologyError      a Node, ConfigMap or snapshot document that is not what it claims to be
     ├── CertificateError   a certificate or key that cannot be read or does not fit
-    └── UsageError         the operator: a flag, a path, a setting
+    ├── UsageError         the operator: a flag, a path, a setting
+    └── UnprovedError      podberth itself: a patch that does not lead from the original to the result
 
 Classify by type, never by message text. Chain the cause with ``from``.
 """
@@ -72,3 +73,7 @@ class CertificateError(PodberthError):
 
 class UsageError(PodberthError):
     """A flag, path or setting that makes no sense."""
+
+
+class UnprovedError(PodberthError):
+    """A patch of ours that, applied to the original, does not give the document it was made from: a bug, never sent."""

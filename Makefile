@@ -1,0 +1,42 @@
+# Set-up and checks. `make demo` and `make test` need nothing but make, Python 3.11+ and, for the control plane, Go 1.26+.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PYTEST := $(BIN)/python -I -m pytest
+
+.PHONY: demo demo-cluster check test lock clean
+
+# The environment: every package at its locked version, by hash; then podberth itself, editable.
+$(VENV)/.installed: requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 15) else f"podberth needs Python 3.11 to 3.14; got {v[0]}.{v[1]}; do: make PYTHON=python3.13 $(MAKECMDGOALS)")'
+	@echo "setting up .venv (first time only, about half a minute)" >&2
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(VENV)/.installed  ## GPU pods rewritten over HTTPS: no cluster, no GPU
+	@$(BIN)/python demo/offline.py
+
+demo-cluster: $(VENV)/.installed  ## kubectl apply intercepted on a real control plane
+	@$(BIN)/python demo/cluster.py
+
+check: $(VENV)/.installed  ## lint, format, types, architecture
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/mypy tests/unit tests/property tests/integration tests/e2e tests/controlplane tests/*.py demo bench tools
+	@$(BIN)/lint-imports --no-cache
+
+test: $(VENV)/.installed  ## every test that this machine can run
+	@$(BIN)/python tests/run.py
+
+lock: $(VENV)/.installed  ## resolve pyproject.toml again into requirements/*.lock
+	@$(BIN)/python -m pip install --quiet uv
+	@for group in runtime dev; do \
+	  $(BIN)/uv pip compile pyproject.toml $$([ $$group = dev ] && echo --group dev) --universal --generate-hashes \
+	    --python-version 3.11 --quiet --no-annotate --custom-compile-command "make lock" --output-file requirements/$$group.lock; \
+	done
+
+clean:  ## remove what make made here; the control plane's binary is cached elsewhere and stays
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

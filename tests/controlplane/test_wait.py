@@ -1,0 +1,27 @@
+"""Waiting: what is returned, and what is said in vain."""
+
+import itertools
+
+import pytest
+
+from .wait import wait_for
+
+
+def test_returns_the_first_truthy_value() -> None:
+    values = iter([None, "", "there"])
+    assert wait_for(lambda: next(values), timeout_seconds=5, what="a value") == "there"
+
+
+def test_asks_once_even_without_time() -> None:
+    assert wait_for(lambda: 7, timeout_seconds=0, what="seven") == 7
+
+
+def test_says_what_it_waited_for() -> None:
+    with pytest.raises(TimeoutError, match=r"waited 0\.05 s in vain for the moon"):
+        wait_for(lambda: False, timeout_seconds=0.05, what="the moon")
+
+
+def test_says_what_was_there_at_the_end() -> None:
+    count = itertools.count()
+    with pytest.raises(TimeoutError, match=r"3 pods, not [1-9]"):
+        wait_for(lambda: next(count) < 0, timeout_seconds=0.05, what=lambda: f"3 pods, not {next(count)}")

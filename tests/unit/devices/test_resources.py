@@ -1,0 +1,79 @@
+import pytest
+
+from podberth.devices.resources import Accelerator, recognise, recognise_class
+
+
+@pytest.mark.parametrize(
+    ("resource", "vendor", "kind", "profile"),
+    [
+        ("nvidia.com/gpu", "nvidia", "whole", ""),
+        ("nvidia.com/gpu.shared", "nvidia", "shared", ""),
+        ("nvidia.com/mig-1g.5gb", "nvidia", "mig", "1g.5gb"),
+        ("nvidia.com/mig-1g.10gb.me", "nvidia", "mig", "1g.10gb+me"),
+        ("nvidia.com/mig-1g.24gb.me.all", "nvidia", "mig", "1g.24gb+me.all"),
+        ("nvidia.com/mig-1g.24gb-me", "nvidia", "mig", "1g.24gb-me"),
+        ("nvidia.com/mig-1g.5gb.shared", "nvidia", "shared", "1g.5gb"),
+        ("nvidia.com/mig-nonsense", "nvidia", "mig", "nonsense"),
+        ("nvidia.com/pgpu", "nvidia", "passthrough", ""),
+        ("amd.com/gpu", "amd", "whole", ""),
+        ("amd.com/cpx_nps4", "amd", "shared", ""),
+        ("gpu.intel.com/i915", "intel", "whole", ""),
+        ("gpu.intel.com/xe", "intel", "whole", ""),
+        ("habana.ai/gaudi", "intel", "whole", ""),
+        ("google.com/tpu", "google", "whole", ""),
+        ("aws.amazon.com/neuron", "aws", "whole", ""),
+        ("aws.amazon.com/neuroncore", "aws", "shared", ""),
+        ("huawei.com/Ascend910", "huawei", "whole", ""),
+        ("huawei.com/Ascend910-4c", "huawei", "shared", ""),
+        ("deviceclass.resource.kubernetes.io/gpu.nvidia.com", "nvidia", "whole", ""),
+        ("deviceclass.resource.kubernetes.io/mig.nvidia.com", "nvidia", "mig", ""),
+    ],
+)
+def test_accelerators_are_recognised_by_the_table(resource: str, vendor: str, kind: str, profile: str) -> None:
+    found = recognise(resource)
+    assert found is not None
+    assert (found.vendor, found.kind, found.profile) == (vendor, kind, profile)
+
+
+@pytest.mark.parametrize(
+    ("resource", "kind"),
+    [
+        ("nvidia.com/rdma-vf", "nic"),
+        ("nvidia.com/sriov-rdma-vf", "nic"),
+        ("nvidia.com/mlnxnics", "nic"),
+        ("vpc.amazonaws.com/efa", "nic"),
+        ("nvidia.com/gpumem", "modifier"),
+        ("nvidia.com/gpucores", "modifier"),
+        ("nvidia.com/gpumem-percentage", "modifier"),
+        ("aliyun.com/gpu-mem", "modifier"),
+        ("metax-tech.com/vmemory", "modifier"),
+    ],
+)
+def test_a_vendor_prefix_does_not_make_a_gpu(resource: str, kind: str) -> None:
+    found = recognise(resource)
+    assert found is not None
+    assert found.kind == kind
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "",
+        "cpu",
+        "memory",
+        "nvidia.com/",
+        "nvidia.com/gpu-of-tomorrow",
+        "nvidia/gpu",
+        "example.com/nvidia.com/gpu",
+        "networking.gke.io.networks/rdma-0",
+        "deviceclass.resource.kubernetes.io/imex.nvidia.com",
+        "deviceclass.resource.kubernetes.io/compute-domain-daemon.nvidia.com",
+    ],
+)
+def test_what_is_not_in_the_table_is_no_accelerator(resource: str) -> None:
+    assert recognise(resource) is None
+
+
+def test_device_classes_are_known_by_name() -> None:
+    assert recognise_class("gpu.amd.com") == Accelerator("amd", "whole")
+    assert recognise_class("mrdma.google.com") is None

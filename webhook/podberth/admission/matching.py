@@ -1,0 +1,172 @@
+"""Does a policy apply to this review, and with which params: everything between the static plan and the expressions."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..cel.engine import Activation
+from ..errors import EvaluationError
+from ..kube import pod as pods
+from ..kube.patch import Path
+from ..kube.selector import label_selector_matches
+from ..policy.compile import CompiledPolicy
+from ..policy.evaluate import Evaluation, combine
+from ..policy.match import MatchRequest, match
+from ..wellknown import GANG_LABEL
+from .review import AdmissionRequest
+from .snapshot import Phase, Plan, Snapshot
+from .state import PodState, changed, observe
+
+_POD_TEMPLATE_HASH = "pod-template-hash"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A policy that could not be asked on this pod."""
+
+    policy: CompiledPolicy
+    message: str
+
+    @property
+    def fatal(self) -> bool:
+        """Say whether the policy's failurePolicy makes this a denial."""
+        return self.policy.source.spec.failure_policy == "Fail"
+
+
+class Matcher:
+    """Asks the policies of one plan, in order, whether they match, against the pod as it then is.
+
+    All conditions are asked together once. After a policy has written something, the conditions of a later one are asked
+    again only if what they read was written.
+    """
+
+    def __init__(self, phase: Phase, request: AdmissionRequest, snapshot: Snapshot, pod: dict[str, Any]) -> None:
+        """Observe ``pod`` and ask all conditions."""
+        self.request = request
+        self.snapshot = snapshot
+        self.plan: Plan = snapshot.plan(phase, request)
+        self.state: PodState = observe(pod, request, snapshot)
+        self._written: tuple[Path, ...] = ()
+        self._activation: Activation | None = None
+        self._answers: Sequence[bool | EvaluationError] = ()
+        if self.plan.batch is not None and any(map(self._in_scope, self.plan.policies)):
+            self._answers = self.plan.batch.evaluate(self._activate(None))
+
+    def __iter__(self) -> Iterator[Evaluation | Fault]:
+        """Yield, for each policy that matches, an evaluation per params object; a fault where that cannot be said."""
+        for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):
+            if not self._in_scope(policy):
+                continue
+            try:
+                yield from self._matches(policy, span)
+            except EvaluationError as error:
+                yield Fault(policy, str(error))
+
+    def wrote(self, paths: Sequence[Path], state: PodState) -> None:
+        """Take note that the pod has changed at ``paths`` and is now as ``state`` says."""
+        self._written = (*self._written, *paths)
+        self.state = state
+        self._activation = None
+
+    def _in_scope(self, policy: CompiledPolicy) -> bool:
+        """Scope GPU is pods with accelerators and members of gangs, but none that asks in a dialect of another system."""
+        gpu = self.state.gpu
+        return policy.source.spec.scope == "All" or ((gpu.kind != "none" or self.state.gang.known) and not gpu.dialect)
+
+    def _matches(self, policy: CompiledPolicy, span: slice | None) -> Iterator[Evaluation]:
+        if not match(policy.source, self._match_request(), self.snapshot.namespaces):
+            return
+        percent = policy.source.spec.rollout.percent if policy.source.spec.rollout else 100
+        if not rolled_out(percent, policy.name, rollout_key(self.state.pod, self.request.namespace)):
+            return
+        fresh = span is None or changed(policy.conditions_read, self._written)
+        if not fresh and not combine(policy, self._answers[span]):
+            return
+        if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
+            raise EvaluationError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
+        for params in self._params(policy):
+            evaluation = Evaluation(policy, self._activate(params))
+            if not fresh or evaluation.conditions():
+                yield evaluation
+
+    def _activate(self, params: Mapping[str, Any] | None) -> Activation:
+        """Return the activation of the pod as it is; the one without params is shared by all policies."""
+        if params is None and self._activation is not None:
+            return self._activation
+        bindings = {
+            **self.state.bindings,
+            "params": params,
+            "namespaceObject": self.snapshot.namespaces.get(self.request.namespace),
+        }
+        activation = self.snapshot.environment.activation(bindings, self.state.review)
+        if params is None:
+            self._activation = activation
+        return activation
+
+    def _match_request(self) -> MatchRequest:
+        request = self.request
+        return MatchRequest(
+            operation=request.operation,
+            group=request.group,
+            version=request.version,
+            resource=request.resource,
+            sub_resource=request.sub_resource,
+            name=request.name,
+            namespace=request.namespace,
+            object=self.state.pod,
+            old_object=request.old_object,
+        )
+
+    def _params(self, policy: CompiledPolicy) -> list[Mapping[str, Any] | None]:
+        """Return the params objects to evaluate with: one None for a policy without; none where a missing one is allowed.
+
+        Raises:
+            EvaluationError: params are missing and parameterNotFoundAction is Deny.
+        """
+        reference = policy.source.spec.param_ref
+        if reference is None:
+            return [None]
+        config_maps = self.snapshot.config_maps
+        namespace = reference.namespace or self.request.namespace
+        found: list[Mapping[str, Any] | None]
+        if reference.name is not None:
+            one = config_maps.get((namespace, reference.name))
+            found = [] if one is None else [one]
+        else:
+            selector = reference.selector or {}
+            found = [
+                config_map
+                for (where, _), config_map in sorted(config_maps.items(), key=lambda item: item[0])
+                if where == namespace and label_selector_matches(selector, pods.labels(config_map))
+            ]
+        if not found and reference.parameter_not_found_action == "Deny":
+            wanted = reference.name or "that the selector selects"
+            raise EvaluationError(f"params: no ConfigMap {wanted} in namespace {namespace}")
+        return found
+
+
+def rollout_key(pod: Mapping[str, Any], namespace: str) -> str:
+    """Return what a percent rollout hashes: the gang, else the top owner, never a uid or a pod-template-hash.
+
+    So all members of a gang, and every revision of a Deployment, are in or out together.
+    """
+    labels = pods.labels(pod)
+    if gang := labels.get(GANG_LABEL):
+        return f"gang/{namespace}/{gang}"
+    owner = pods.controller(pod)
+    if owner is None:
+        metadata = pods.metadata(pod)
+        return f"pod/{namespace}/{metadata.get('name') or metadata.get('generateName') or ''}"
+    suffix = f"-{labels.get(_POD_TEMPLATE_HASH)}"
+    if owner.kind == "ReplicaSet" and owner.name.endswith(suffix):
+        return f"Deployment/{namespace}/{owner.name.removesuffix(suffix)}"
+    return f"{owner.kind}/{namespace}/{owner.name}"
+
+
+def rolled_out(percent: int, policy: str, key: str) -> bool:
+    """Say whether ``key`` is among the first ``percent`` of a hundred; stable, and independent between policies."""
+    if percent >= 100:  # noqa: PLR2004 - a percentage
+        return True
+    digest = hashlib.sha256(f"{policy}\n{key}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") % 100 < percent

@@ -1,0 +1,41 @@
+"""The lines a user reads: one line each, bounded, the most important first (DESIGN.md, rule 14).
+
+The apiserver's budget: 4,096 runes of warnings for one request, all webhooks together; beyond it each is cut to 256
+(apiserver pkg/endpoints/filters/warning.go). podberth takes half and cuts itself.
+"""
+
+from collections.abc import Iterable, Sequence
+
+MAX_LINE = 256
+MAX_TOTAL = 2048
+
+
+def line(policy: str, text: str) -> str:
+    """Return ``podberth <policy>: <text>`` as one line of at most MAX_LINE characters; no policy: ``podberth: <text>``."""
+    author = f"podberth {policy}" if policy else "podberth"
+    flat = " ".join(f"{author}: {text}".split())
+    return flat if len(flat) <= MAX_LINE else flat[: MAX_LINE - 1] + "…"
+
+
+def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the lines, first ones first, without repeats, as far as MAX_TOTAL reaches; a last one counts the rest."""
+    unique = list(dict.fromkeys(lines))
+    if sum(map(len, unique)) <= MAX_TOTAL:
+        return tuple(unique)
+    room = MAX_TOTAL - len(_rest(len(unique)))
+    kept: list[str] = []
+    for text in unique:
+        room -= len(text)
+        if room < 0:
+            break
+        kept.append(text)
+    return (*kept, _rest(len(unique) - len(kept)))
+
+
+def joined(lines: Sequence[str]) -> str:
+    """Return the message of a denial: the lines within the budget, one below the other."""
+    return "\n".join(within_budget(lines))
+
+
+def _rest(count: int) -> str:
+    return f"podberth: {count} more not shown"

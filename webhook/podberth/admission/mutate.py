@@ -1,0 +1,165 @@
+"""/mutate: let the policies write on a pod that is being created, and give back on update what they wrote.
+
+It denies for one reason only: a policy with mutations that could not be asked, under failurePolicy Fail. Judging pods is
+``validate``'s.
+"""
+
+from collections.abc import Iterable
+from typing import cast
+
+from ..errors import EvaluationError, ReviewError
+from ..kube.patch import Draft
+from ..kube.shape import shape_problems
+from ..mutation import affinity, pipeline, record
+from ..mutation.change import Change, Concern, Proposal, Skipped
+from ..policy.evaluate import Evaluation
+from ..topology.index import Need, NodeSelection
+from . import messages, response
+from .gate import refusal
+from .matching import Fault, Matcher
+from .outcome import Decision, Outcome
+from .restore import restore
+from .review import AdmissionRequest
+from .snapshot import Snapshot
+from .state import follow
+
+
+def mutate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
+    """Decide on one review.
+
+    Raises:
+        ReviewError: the review's object is no pod.
+    """
+    if (request.group, request.resource, request.sub_resource) != ("", "pods", ""):
+        return _untouched(request)
+    if request.operation == "UPDATE":
+        return _restore(request)
+    if request.operation != "CREATE":
+        return _untouched(request)
+    draft = Draft(checked_pod(request))
+    return _Run(request, snapshot, draft).outcome()
+
+
+def checked_pod(request: AdmissionRequest) -> dict[str, object]:
+    """Return the review's pod, of a shape that everything behind relies on.
+
+    Raises:
+        ReviewError: it is none; names the first places that are wrong.
+    """
+    problems = ["request.object: got null, want a Pod"] if request.object is None else shape_problems(request.object)
+    if problems or request.object is None:
+        raise ReviewError(400, "; ".join(problems[:5]))
+    return request.object
+
+
+def _untouched(request: AdmissionRequest) -> Outcome:
+    return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
+
+
+def _restore(request: AdmissionRequest) -> Outcome:
+    if request.old_object is None or shape_problems(request.old_object):
+        raise ReviewError(400, "request.oldObject: got no Pod, want the Pod before the update")
+    draft = Draft(checked_pod(request))
+    decisions = tuple(Decision(policy, "restore", text) for policy, text in restore(draft, request.old_object))
+    patch = draft.patch()
+    return Outcome(
+        response=response.patched(request.uid, patch),
+        verdict="mutated" if patch else "allowed",
+        decisions=decisions,
+        patch=patch,
+    )
+
+
+class _Run:
+    """One creation: the policies in order over one draft."""
+
+    def __init__(self, request: AdmissionRequest, snapshot: Snapshot, draft: Draft) -> None:
+        self.request = request
+        self.snapshot = snapshot
+        self.draft = draft
+        self.matcher = Matcher("mutate", request, snapshot, draft.document)
+        self.record = record.held(draft, record.read(draft.document))
+        self.decisions: list[Decision] = []
+
+    def outcome(self) -> Outcome:
+        """Ask every policy and build the answer."""
+        for item in self.matcher:
+            fault = item if isinstance(item, Fault) else self._let_write(item)
+            if fault is not None:
+                self.decisions.append(Decision(fault.policy.name, "deny" if fault.fatal else "error", fault.message))
+                if fault.fatal:
+                    return self._denied(fault)
+        record.write(self.draft, self.record)
+        patch = self.draft.patch()
+        warnings = messages.within_budget(
+            messages.line(item.policy, item.message) for item in self.decisions if item.action != "mutate" or patch
+        )
+        return Outcome(
+            response=response.patched(self.request.uid, patch, warnings),
+            verdict="mutated" if patch else "allowed",
+            decisions=tuple(self.decisions),
+            patch=patch,
+            warnings=warnings,
+        )
+
+    def _denied(self, fault: Fault) -> Outcome:
+        text = messages.line(fault.policy.name, f"cannot be applied: {fault.message} (failurePolicy Fail)")
+        return Outcome(
+            response=response.denied(self.request.uid, text),
+            verdict="denied",
+            decisions=tuple(self.decisions),
+            patch=[],
+        )
+
+    def _let_write(self, evaluation: Evaluation) -> Fault | None:
+        """Apply all mutations of one policy, or none."""
+        policy = evaluation.policy
+        draft = self.draft.fork()
+        try:
+            done = list(self._changes(evaluation, draft))
+        except EvaluationError as error:
+            return Fault(policy, str(error))
+        changes = [change for change, _ in done if isinstance(change, Change)]
+        self.decisions += [
+            Decision(policy.name, "mutate" if isinstance(change, Change) else "skip", text) for change, text in done if text
+        ]
+        if changes:
+            written = tuple(draft.touched - self.draft.touched) or tuple(draft.touched)
+            self.draft = draft
+            self.record = record.add(self.record, policy.name, changes)
+            self.matcher.wrote(written, follow(self.matcher.state, draft, written, (self.request, self.snapshot)))
+        return None
+
+    def _changes(self, evaluation: Evaluation, draft: Draft) -> Iterable[tuple[Change | Skipped, str]]:
+        groups = self.snapshot.pod_groups.get(self.request.namespace, frozenset())
+        system = self.matcher.state.gang.system
+        for asked in evaluation.mutations():
+            concern = cast("Concern", asked.mutation.concern)
+            refused = refusal(asked.mutation, system)
+            if refused is not None:
+                yield Skipped(concern, refused), refused
+                continue
+            proposal = Proposal(concern=concern, leaves=asked.leaves, reason=asked.reason)
+            change = pipeline.apply(draft, proposal, pipeline.Membership(groups))
+            if isinstance(change, Change):
+                yield change, (asked.reason or change.summary) + self._effect(change, draft)
+            elif change is not None:
+                yield change, f"{concern} left as it is: {change.reason}"
+
+    def _effect(self, change: Change, draft: Draft) -> str:
+        """Say what new node affinity does to the choice of nodes: ": 12 nodes fit (was 40)", ": prefers 12 of 40 nodes"."""
+        if change.concern != "nodeAffinity" or not self.snapshot.topology.known:
+            return ""
+        wanted = draft.fork()
+        preferred = change.wrote.get("preferred")
+        if preferred:
+            affinity.require(wanted, preferred)
+        before = self.matcher.state.need
+        after = Need(
+            requests=before.requests,
+            per_container=before.per_container,
+            memory_mib=before.memory_mib,
+            selector=NodeSelection.of(wanted.document["spec"]),
+        )
+        now, was = (self.snapshot.topology.nodes(need).count for need in (after, before))
+        return f": prefers {now} of {was} nodes" if preferred else f": {now} nodes fit (was {was})"

@@ -1,0 +1,32 @@
+"""What comes of a review: the answer, and what each policy had to do with it. The shell logs and counts from here."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ..kube.patch import Patch
+
+Action: TypeAlias = Literal["mutate", "restore", "skip", "deny", "warn", "audit", "error"]
+Verdict: TypeAlias = Literal["allowed", "mutated", "denied"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One thing that one policy decided. ``message`` is the phrase for the user, without the policy's name.
+
+    ``error`` is a fault of the policy on this pod that its failurePolicy Ignore let pass.
+    """
+
+    policy: str
+    action: Action
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The whole of an answer. ``response`` is the AdmissionReview to send; ``patch`` is [] where nothing changes."""
+
+    response: dict[str, Any]
+    verdict: Verdict
+    decisions: tuple[Decision, ...] = ()
+    patch: Patch
+    warnings: tuple[str, ...] = ()

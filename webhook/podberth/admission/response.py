@@ -1,0 +1,49 @@
+"""The reply vocabulary: every AdmissionReview answer that podberth gives is built by one of these functions.
+
+What the apiserver accepts: reference apiserver pkg/admission/plugin/webhook/request/admissionreview.go. patch and patchType
+go both or neither; a code below 400 on a denial would become 400; warnings become HTTP Warning headers.
+"""
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..kube.patch import Patch
+from .review import API_VERSION, KIND
+
+# metav1.StatusReason -> HTTP status, for the reasons that VAP allows (admissionregistration/v1 Validation.reason)
+CODES: Mapping[str, int] = {"Invalid": 422, "Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
+
+
+def allowed(uid: str, warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Admit as it is."""
+    return _review(uid, {"allowed": True}, warnings, audit)
+
+
+def patched(uid: str, patch: Patch, warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Admit with ``patch``; an empty one is no patch."""
+    if not patch:
+        return allowed(uid, warnings, audit)
+    encoded = base64.b64encode(json.dumps(patch, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    body = {"allowed": True, "patchType": "JSONPatch", "patch": encoded.decode("ascii")}
+    return _review(uid, body, warnings, audit)
+
+
+def denied(
+    uid: str, message: str, *, reason: str = "Invalid", warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Refuse, with the text that the user will read."""
+    status = {"status": "Failure", "message": message, "reason": reason, "code": CODES[reason]}
+    return _review(uid, {"allowed": False, "status": status}, warnings, audit)
+
+
+def _review(
+    uid: str, body: dict[str, Any], warnings: Sequence[str], audit: Mapping[str, str] | None
+) -> dict[str, Any]:
+    response = {"uid": uid, **body}
+    if warnings:
+        response["warnings"] = list(warnings)
+    if audit:
+        response["auditAnnotations"] = dict(audit)
+    return {"apiVersion": API_VERSION, "kind": KIND, "response": response}

@@ -1,0 +1,95 @@
+"""An update that merely fails to repeat what podberth wrote gets it back; nothing else of an update is touched.
+
+``kubectl apply`` of the manifest that made a pod sends the pod without our additions: ``tolerations`` and
+``nodeSelectorTerms`` are atomic lists, and a rewritten resource key comes back. The apiserver would refuse each of these
+changes. Whatever the record says, only tolerations, node affinity and resources are ever restored, and only to what the old
+pod really holds. An update that changes these fields in any other way is left for the apiserver to judge.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..errors import EvaluationError
+from ..kube.patch import Draft
+from ..mutation import affinity, record, resources, tolerations
+
+_NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
+
+
+def restore(draft: Draft, old: dict[str, Any]) -> list[tuple[str, str]]:
+    """Give the draft of the new pod back what policies wrote on ``old``.
+
+    Returns:
+        Policy name and a phrase, for each concern restored.
+    """
+    before = Draft(old)
+    held = record.held(before, record.read(old))
+    restored: list[tuple[str, str]] = []
+    for concern, give_back in _RESTORERS.items():
+        wrote = {policy: concerns[concern] for policy, concerns in held.items() if concern in concerns}
+        if wrote and give_back(draft, before, list(wrote.values())):
+            restored += [(policy, f"{concern} restored") for policy in wrote]
+    return restored
+
+
+def _tolerations(draft: Draft, before: Draft, records: Sequence[list[dict[str, Any]]]) -> bool:
+    old, new = before.get(tolerations.PATH) or [], draft.get(tolerations.PATH) or []
+    missing = [item for wrote in records for item in wrote if item not in new]
+    if not missing:
+        return False
+    # In the old order, so that a request which lacks nothing else ends up changing no toleration at all.
+    kept = [item for item in old if item in new or item in missing]
+    draft.set(tolerations.PATH, kept + [item for item in new if item not in old])
+    return True
+
+
+def _node_affinity(draft: Draft, before: Draft, records: Sequence[dict[str, Any]]) -> bool:
+    old = before.get(_NODE_AFFINITY)
+    if _canonical(draft.get(_NODE_AFFINITY)) == _canonical(old):
+        return False
+    trial = draft.fork()
+    try:
+        for wrote in records:
+            if "required" in wrote:
+                affinity.require(trial, wrote["required"])
+            if "preferred" in wrote:
+                affinity.prefer(trial, wrote["preferred"], wrote.get("weight", 1))
+    except EvaluationError:
+        return False
+    if _canonical(trial.get(_NODE_AFFINITY)) != _canonical(old):
+        return False
+    draft.set(_NODE_AFFINITY, old)
+    return True
+
+
+def _resources(draft: Draft, before: Draft, records: Sequence[list[dict[str, Any]]]) -> bool:
+    trial = draft.fork()
+    try:
+        for wrote in records:
+            resources.rewrite(trial, wrote)
+    except EvaluationError:
+        return False
+    restored = False
+    for kind in ("containers", "initContainers"):
+        lists = (source.get(("spec", kind)) or [] for source in (before, draft, trial))
+        for index, (was, now, would) in enumerate(zip(*lists, strict=False)):
+            if now.get("resources") != was.get("resources") and would.get("resources") == was.get("resources"):
+                draft.set(("spec", kind, index, "resources"), was["resources"])
+                restored = True
+    return restored
+
+
+def _canonical(value: Any) -> Any:
+    """Return ``value`` with lists in one order: affinity terms are ORed or summed, their order says nothing."""
+    if isinstance(value, dict):
+        return {key: _canonical(item) for key, item in value.items() if item not in (None, {}, [])}
+    if isinstance(value, list):
+        return sorted(map(_canonical, value), key=repr)
+    return value
+
+
+_RESTORERS: Mapping[str, Callable[[Draft, Draft, Sequence[Any]], bool]] = {
+    "tolerations": _tolerations,
+    "nodeAffinity": _node_affinity,
+    "resources": _resources,
+}

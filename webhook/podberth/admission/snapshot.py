@@ -1,0 +1,118 @@
+"""All that a decision may know besides the review: policies, topology and the cluster's objects, at one moment.
+
+A snapshot is immutable; whoever learns something new makes another and swaps the reference. Caches in here hold only what
+follows from the snapshot itself.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from ..cel.engine import Batch, Environment
+from ..conventions import Conventions
+from ..errors import PolicyError
+from ..policy.compile import CompiledPolicy, compile_policies
+from ..policy.match import applies_statically
+from ..policy.parse import ParsedPolicies
+from ..topology.index import TopologyIndex
+from ..topology.objects import ClusterObjects
+from .review import AdmissionRequest
+
+Phase: TypeAlias = Literal["mutate", "validate"]
+
+# What a shared evaluation of all policies' conditions cannot have, because it differs from policy to policy.
+_OWN_BINDINGS = frozenset({"params"})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The policies that can match reviews of one resource and operation, in order.
+
+    ``batch`` asks the conditions of all policies at once; ``slices`` says which answers are whose. A policy whose conditions
+    read its own params is not part of it (slice None) and is asked alone.
+    """
+
+    policies: tuple[CompiledPolicy, ...]
+    batch: Batch | None
+    slices: tuple[slice | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One moment of policies and cluster."""
+
+    policies: tuple[CompiledPolicy, ...]
+    """Sorted by (order, name)."""
+    environment: Environment
+    topology: TopologyIndex
+    namespaces: Mapping[str, Mapping[str, Any]]
+    """Namespace objects by name."""
+    config_maps: Mapping[tuple[str, str], Mapping[str, Any]]
+    """ConfigMaps that may be params, by (namespace, name)."""
+    pod_groups: Mapping[str, frozenset[str]]
+    """Names of the native PodGroups by namespace."""
+    owners: Mapping[str, Mapping[str, Any]]
+    """Owners of gangs by uid."""
+    conventions: Conventions
+    plans: dict[tuple[str, ...], Plan] = field(default_factory=dict, repr=False, compare=False)
+    """Plans made so far; at most one for each phase, operation and resource that policies name."""
+
+    def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
+        """Return the plan for a review; made once."""
+        key = (phase, request.operation, request.group, request.version, request.resource, request.sub_resource)
+        plan = self.plans.get(key)
+        if plan is None:
+            plan = self.plans[key] = self._make_plan(key)
+        return plan
+
+    def _make_plan(self, key: tuple[str, ...]) -> Plan:
+        phase, *request = key
+        policies = tuple(
+            policy
+            for policy in self.policies
+            if (policy.mutations if phase == "mutate" else policy.validations or policy.audit_annotations)
+            and applies_statically(policy.source, *request)
+        )
+        slices: list[slice | None] = []
+        expressions = []
+        for policy in policies:
+            bounds = [bound.expression for _, bound in policy.conditions]
+            if any(path[0] in _OWN_BINDINGS for path in policy.conditions_read):
+                slices.append(None)
+                continue
+            slices.append(slice(len(expressions), len(expressions) + len(bounds)))
+            expressions += bounds
+        batch = self.environment.batch(expressions) if expressions else None
+        return Plan(policies, batch, tuple(slices))
+
+
+def load_snapshot(
+    parsed: ParsedPolicies, objects: ClusterObjects, environment: Environment, conventions: Conventions
+) -> Snapshot:
+    """Compile policies and index the cluster's objects.
+
+    ConfigMaps that stand beside the policies are the params' defaults: the cluster's own of the same name win.
+
+    Raises:
+        PolicyError: a policy cannot be read or does not compile; all problems at once.
+    """
+    policies, problems = compile_policies(parsed.policies, environment)
+    if parsed.problems or problems:
+        raise PolicyError(tuple(sorted([*parsed.problems, *problems])))
+    return Snapshot(
+        policies=policies,
+        environment=environment,
+        topology=TopologyIndex.build(objects.nodes, conventions),
+        namespaces=objects.namespaces,
+        config_maps={**parsed.params, **objects.config_maps},
+        pod_groups=_by_namespace(objects.pod_groups),
+        owners=objects.owners,
+        conventions=conventions,
+    )
+
+
+def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    grouped: dict[str, set[str]] = {}
+    for namespace, name in names:
+        grouped.setdefault(namespace, set()).add(name)
+    return {namespace: frozenset(members) for namespace, members in grouped.items()}

@@ -1,0 +1,90 @@
+"""/validate: judge the final object. The only place where policies deny and warn.
+
+Per policy and params object, as ValidatingAdmissionPolicy does: every validation is asked, failures go by
+validationActions, and so do errors under failurePolicy Fail (so a Warn policy never blocks); under Ignore they pass.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from ..errors import EvaluationError
+from ..policy.evaluate import Evaluation, Failure
+from . import messages, response
+from .matching import Fault, Matcher
+from .mutate import checked_pod
+from .outcome import Action, Decision, Outcome
+from .review import AdmissionRequest
+from .snapshot import Snapshot
+
+_SUB_RESOURCES = ("", "ephemeralcontainers")
+_ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
+
+
+def validate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
+    """Decide on one review.
+
+    Raises:
+        ReviewError: the review's object is no pod.
+    """
+    judged = (request.group, request.resource) == ("", "pods") and request.sub_resource in _SUB_RESOURCES
+    if not judged or request.operation not in ("CREATE", "UPDATE"):
+        return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
+    pod = checked_pod(request)
+    decisions: list[Decision] = []
+    audit: dict[str, str] = {}
+    reasons: list[str] = []
+    matcher = Matcher("validate", request, snapshot, pod)
+    decisions += [Decision("", "warn", problem) for problem in matcher.state.gpu.problems]
+    for item in matcher:
+        for decision, reason in _judge(item, audit):
+            decisions.append(decision)
+            reasons += [reason] if decision.action == "deny" else []
+    return _answer(request, decisions, reasons, audit)
+
+
+def _answer(
+    request: AdmissionRequest, decisions: list[Decision], reasons: list[str], audit: Mapping[str, str]
+) -> Outcome:
+    """Build the answer: the first denial sets the reason and so the code, all denials make the message."""
+    lines = {
+        action: [messages.line(item.policy, item.message) for item in decisions if item.action == action]
+        for action in ("deny", "error", "warn")
+    }
+    warnings = messages.within_budget([*lines["error"], *lines["warn"]])
+    if reasons:
+        body = response.denied(
+            request.uid, messages.joined(lines["deny"]), reason=reasons[0], warnings=warnings, audit=audit
+        )
+    else:
+        body = response.allowed(request.uid, warnings, audit)
+    return Outcome(
+        response=body,
+        verdict="denied" if reasons else "allowed",
+        decisions=tuple(decisions),
+        patch=[],
+        warnings=warnings,
+    )
+
+
+def _judge(item: Evaluation | Fault, audit: dict[str, str]) -> Iterable[tuple[Decision, str]]:
+    """Yield what one policy decides, with the reason of a denial; adds to ``audit``."""
+    if isinstance(item, Fault):
+        yield from _enforce(item.policy.name, Failure(item.message, "Invalid", error=True), item)
+        return
+    name = item.policy.name
+    for failure in item.failures():
+        yield from _enforce(name, failure, Fault(item.policy, failure.message))
+        if "Audit" in item.policy.source.spec.validation_actions:
+            audit.setdefault(f"{name}.validation_failure", failure.message)
+    try:
+        audit.update({f"{name}.{key}": value for key, value in item.audit_annotations().items()})
+    except EvaluationError as error:
+        yield from _enforce(name, Failure(f"auditAnnotations: {error}", "Invalid", error=True), Fault(item.policy, ""))
+
+
+def _enforce(name: str, failure: Failure, fault: Fault) -> Iterable[tuple[Decision, str]]:
+    """Turn a failure into what the policy's actions make of it; an error counts only under failurePolicy Fail."""
+    if failure.error and not fault.fatal:
+        yield Decision(name, "error", failure.message), failure.reason
+        return
+    for action in fault.policy.source.spec.validation_actions:
+        yield Decision(name, _ACTIONS[action], failure.message), failure.reason

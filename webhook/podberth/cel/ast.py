@@ -1,0 +1,322 @@
+"""The checked expression as a tree: decoding, encoding, and what can be known of it without evaluating.
+
+The engine serialises a compiled expression as ``google.protobuf.Any`` holding a ``cel.expr.CheckedExpr``. The messages
+are declared here as a table, in a pool of their own, so that no other package's copy of ``cel.expr`` can clash with
+ours. Field numbers: cel-spec proto/cel/expr/checked.proto and syntax.proto; on the wire they are all that counts.
+
+Nodes are protobuf messages without static types: ``Node`` stays inside ``cel``.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from google.protobuf import any_pb2, descriptor_pb2, message_factory
+from google.protobuf.descriptor_pool import DescriptorPool
+
+from .types import DYN, CelType
+
+Node: TypeAlias = Any
+"""A ``cel.expr`` message: CheckedExpr, Expr or Type."""
+
+Path: TypeAlias = tuple[str, ...]
+
+# message -> (number, name, type); type = a protobuf scalar, a message of this table, list(...) or map(int64, ...).
+_MESSAGES: Mapping[str, tuple[tuple[int, str, str], ...]] = {
+    "CheckedExpr": (
+        (2, "reference_map", "map(Reference)"),
+        (3, "type_map", "map(Type)"),
+        (4, "expr", "Expr"),
+        (5, "source_info", "SourceInfo"),
+        (6, "expr_version", "string"),
+    ),
+    "SourceInfo": ((3, "line_offsets", "list(int32)"), (4, "positions", "map(int32)")),
+    "Reference": ((1, "name", "string"), (3, "overload_id", "list(string)"), (4, "value", "Constant")),
+    "Expr": (
+        (2, "id", "int64"),
+        (3, "const_expr", "Constant"),
+        (4, "ident_expr", "Ident"),
+        (5, "select_expr", "Select"),
+        (6, "call_expr", "Call"),
+        (7, "list_expr", "CreateList"),
+        (8, "struct_expr", "CreateStruct"),
+        (9, "comprehension_expr", "Comprehension"),
+    ),
+    "Ident": ((1, "name", "string"),),
+    "Select": ((1, "operand", "Expr"), (2, "field", "string"), (3, "test_only", "bool")),
+    "Call": ((1, "target", "Expr"), (2, "function", "string"), (3, "args", "list(Expr)")),
+    "CreateList": ((1, "elements", "list(Expr)"), (2, "optional_indices", "list(int32)")),
+    "CreateStruct": ((1, "message_name", "string"), (2, "entries", "list(Entry)")),
+    "Entry": (
+        (1, "id", "int64"),
+        (2, "field_key", "string"),
+        (3, "map_key", "Expr"),
+        (4, "value", "Expr"),
+        (5, "optional_entry", "bool"),
+    ),
+    "Comprehension": (
+        (1, "iter_var", "string"),
+        (2, "iter_range", "Expr"),
+        (3, "accu_var", "string"),
+        (4, "accu_init", "Expr"),
+        (5, "loop_condition", "Expr"),
+        (6, "loop_step", "Expr"),
+        (7, "result", "Expr"),
+        (8, "iter_var2", "string"),
+    ),
+    # Zero is a value here, so presence has to be kept: see _ONE_OF.
+    "Constant": (
+        (1, "null_value", "int32"),
+        (2, "bool_value", "bool"),
+        (3, "int64_value", "int64"),
+        (4, "uint64_value", "uint64"),
+        (5, "double_value", "double"),
+        (6, "string_value", "string"),
+        (7, "bytes_value", "bytes"),
+    ),
+    "Type": (
+        (1, "dyn", "Empty"),
+        (2, "null", "int32"),
+        (3, "primitive", "int32"),
+        (4, "wrapper", "int32"),
+        (5, "well_known", "int32"),
+        (6, "list_type", "ListType"),
+        (7, "map_type", "MapType"),
+        (9, "message_type", "string"),
+        (10, "type_param", "string"),
+        (11, "type", "Type"),
+        (14, "abstract_type", "AbstractType"),
+    ),
+    "ListType": ((1, "elem_type", "Type"),),
+    "MapType": ((1, "key_type", "Type"), (2, "value_type", "Type")),
+    "AbstractType": ((1, "name", "string"), (2, "parameter_types", "list(Type)")),
+    "Empty": (),
+}
+_ONE_OF = frozenset({"Constant", "Type", "Expr"})
+
+# checked.proto: Type.PrimitiveType and Type.WellKnownType.
+_PRIMITIVES: Mapping[int, str] = {1: "bool", 2: "int", 3: "uint", 4: "double", 5: "string", 6: "bytes"}
+_WELL_KNOWN: Mapping[int, str] = {1: "dyn", 2: "google.protobuf.Timestamp", 3: "google.protobuf.Duration"}
+
+_INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
+"""Operators whose constant string argument is a field: a['x'], a[?'x'] and a.?x."""
+
+
+def _file() -> descriptor_pb2.FileDescriptorProto:
+    file = descriptor_pb2.FileDescriptorProto(name="podberth/cel.proto", package="podberth.cel", syntax="proto3")
+    for name, fields in _MESSAGES.items():
+        message = file.message_type.add(name=name)
+        if name in _ONE_OF:
+            message.oneof_decl.add(name="which")
+        for number, field_name, spelled in fields:
+            field = _add_field(message, name, number, field_name, spelled)
+            if name in _ONE_OF and field_name != "id":
+                field.oneof_index = 0
+    return file
+
+
+def _add_field(
+    message: descriptor_pb2.DescriptorProto, owner: str, number: int, name: str, spelled: str
+) -> descriptor_pb2.FieldDescriptorProto:
+    kind = descriptor_pb2.FieldDescriptorProto
+    field = message.field.add(name=name, number=number, label=kind.LABEL_OPTIONAL)
+    inner = spelled
+    if "(" in spelled:
+        field.label = kind.LABEL_REPEATED
+        inner = spelled[spelled.index("(") + 1 : -1]
+    if spelled.startswith("map("):
+        entry = message.nested_type.add(name="".join(part.title() for part in name.split("_")) + "Entry")
+        entry.options.map_entry = True
+        _add_field(entry, owner, 1, "key", "int64")
+        _add_field(entry, owner, 2, "value", inner)
+        inner = f"{owner}.{entry.name}"
+    if inner in _MESSAGES or "." in inner:
+        field.type = kind.TYPE_MESSAGE
+        field.type_name = f".podberth.cel.{inner}"
+    else:
+        field.type = kind.Type.Value(f"TYPE_{inner.upper()}")
+    return field
+
+
+_pool = DescriptorPool()
+_pool.AddSerializedFile(_file().SerializeToString())
+_CheckedExpr = message_factory.GetMessageClass(_pool.FindMessageTypeByName("podberth.cel.CheckedExpr"))
+_TYPE_URL = "type.googleapis.com/cel.expr.CheckedExpr"
+
+
+def decode(serialized: bytes) -> Node:
+    """Return the CheckedExpr in what the engine serialised."""
+    envelope = any_pb2.Any.FromString(serialized)
+    return _CheckedExpr.FromString(envelope.value)
+
+
+def encode(checked: Node) -> bytes:
+    """Return what the engine deserialises."""
+    envelope = any_pb2.Any(type_url=_TYPE_URL, value=checked.SerializeToString(deterministic=True))
+    return bytes(envelope.SerializeToString())
+
+
+def new_checked() -> Node:
+    """Return an empty CheckedExpr."""
+    return _CheckedExpr()
+
+
+def copy_of(node: Node) -> Node:
+    """Return a copy that no longer belongs to its tree."""
+    copy = type(node)()
+    copy.CopyFrom(node)
+    return copy
+
+
+def kind(node: Node) -> str:
+    """Return which kind of Expr it is: "const_expr", "select_expr", ... ("" for one that is not set)."""
+    return node.WhichOneof("which") or ""
+
+
+def children(node: Node) -> Iterator[Node]:
+    """Yield the expressions directly inside an expression."""
+    match kind(node):
+        case "select_expr":
+            yield node.select_expr.operand
+        case "call_expr":
+            if node.call_expr.HasField("target"):
+                yield node.call_expr.target
+            yield from node.call_expr.args
+        case "list_expr":
+            yield from node.list_expr.elements
+        case "struct_expr":
+            for entry in node.struct_expr.entries:
+                if entry.HasField("map_key"):
+                    yield entry.map_key
+                yield entry.value
+        case "comprehension_expr":
+            loop = node.comprehension_expr
+            yield from (loop.iter_range, loop.accu_init, loop.loop_condition, loop.loop_step, loop.result)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield the expression and every expression in it, parents first.
+
+    Recursion is bounded: the parser refuses more than 32 levels, each of which is a few expressions at most.
+    """
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def type_of(checked: Node, node: Node) -> CelType:
+    """Return the type that the checker gave to an expression of this tree."""
+    return _type(checked.type_map[node.id]) if node.id in checked.type_map else DYN
+
+
+def _type(node: Node) -> CelType:
+    parameters: tuple[Node, ...] = ()
+    match node.WhichOneof("which"):
+        case "null":
+            name = "null_type"
+        case "primitive":
+            name = _PRIMITIVES[node.primitive]
+        case "wrapper":  # a primitive or null; none of our messages has one
+            name = "dyn"
+        case "well_known":
+            name = _WELL_KNOWN[node.well_known]
+        case "list_type":
+            name, parameters = "list", (node.list_type.elem_type,)
+        case "map_type":
+            name, parameters = "map", (node.map_type.key_type, node.map_type.value_type)
+        case "message_type":
+            name = node.message_type
+        case "type":
+            name = "type"
+        case "abstract_type":
+            name, parameters = node.abstract_type.name, tuple(node.abstract_type.parameter_types)
+        case _:  # dyn, a free type parameter (the element of []), what a later checker may add
+            return DYN
+    return CelType(name, tuple(_type(each) for each in parameters))
+
+
+def position(checked: Node, node_id: int) -> tuple[int, int]:
+    """Return line and column, from 1, where an expression stands in its source (of a call: its parenthesis)."""
+    info = checked.source_info
+    offset = info.positions.get(node_id, 0)
+    starts = [0, *(each for each in info.line_offsets if each <= offset)]
+    return len(starts), offset - starts[-1] + 1
+
+
+def functions(checked: Node) -> frozenset[str]:
+    """Return the names of the functions and operators that are called."""
+    return frozenset(node.call_expr.function for node in walk(checked.expr) if kind(node) == "call_expr")
+
+
+def reads(checked: Node) -> frozenset[Path]:
+    """Return what an expression reads, as paths of field names from a variable on: ("object", "spec", "nodeName").
+
+    A constant string key counts as a field, ``has()`` counts as reading, ``variables.x`` is ("variables", "x"). A path
+    ends where an index is a number or not constant, or where a value is made rather than read; a loop's variable stands
+    for the path of what is looped over. A path means everything below it. Names of types are among the variables.
+    """
+    found: set[Path] = set()
+    _Reader(found).visit(checked.expr, {})
+    return frozenset(found)
+
+
+class _Reader:
+    """Collects the paths of one tree. A scope maps a loop's variables to what they stand for; None is a made value."""
+
+    def __init__(self, found: set[Path]) -> None:
+        self._found = found
+
+    def visit(self, node: Node, scope: Mapping[str, Path | None]) -> None:
+        """Record what the expression reads."""
+        path = self._resolve(node, scope)[0]
+        if path:
+            self._found.add(path)
+
+    def _resolve(self, node: Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+        """Return the path that an expression stands for, and whether a field may be added to it.
+
+        Whatever else is read on the way is recorded. None: the expression makes a value, all it reads is recorded.
+        """
+        match kind(node):
+            case "ident_expr":
+                name = node.ident_expr.name
+                # The checker resolves a declared name with dots (variables.x) to one identifier.
+                return (scope[name], False) if name in scope else (tuple(name.split(".")), True)
+            case "select_expr":
+                path, is_open = self._resolve(node.select_expr.operand, scope)
+                return ((*path, node.select_expr.field) if is_open and path else path), is_open
+            case "call_expr":
+                return self._call(node.call_expr, scope)
+            case "comprehension_expr":
+                self._loop(node.comprehension_expr, scope)
+            case _:
+                for child in children(node):
+                    self.visit(child, scope)
+        return None, False
+
+    def _call(self, call: Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+        operands = [*([call.target] if call.HasField("target") else []), *call.args]
+        if call.function == "dyn":  # only says: do not check
+            return self._resolve(operands[0], scope)
+        if call.function not in _INDEX:
+            for operand in operands:
+                self.visit(operand, scope)
+            return None, False
+        path, is_open = self._resolve(operands[0], scope)
+        key = operands[1]
+        if kind(key) == "const_expr" and key.const_expr.WhichOneof("which") == "string_value":
+            return ((*path, key.const_expr.string_value) if is_open and path else path), is_open
+        self.visit(key, scope)
+        return path, False
+
+    def _loop(self, loop: Node, scope: Mapping[str, Path | None]) -> None:
+        range_path, _ = self._resolve(loop.iter_range, scope)
+        if range_path:
+            self._found.add(range_path)
+        self.visit(loop.accu_init, scope)
+        inner = {**scope, loop.accu_var: None}
+        self.visit(loop.result, inner)
+        inner[loop.iter_var] = range_path
+        if loop.iter_var2:
+            inner[loop.iter_var2] = range_path
+        self.visit(loop.loop_condition, inner)
+        self.visit(loop.loop_step, inner)

@@ -1,0 +1,211 @@
+"""Compile and evaluate CEL (docs/adr/0002-cel-engine.md).
+
+An expression is checked against the types of ``cel.typing`` and then runs on plain dicts. Everything of one
+Environment belongs to one thread: the functions find their review in a slot of it. More threads would not help anyway,
+for the engine never releases the interpreter lock; more processes do. Environments do not know of each other.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import EvaluationError
+from ..kube.schema import PodSchema
+from . import ast, program
+from .functions import FUNCTIONS, ReviewContext
+from .problems import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
+from .program import VARIABLES_PREFIX, Lowered
+from .runtime import Activation, Checker, Runner, plain
+from .types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, OPTIONAL, POD, STRING, CelType, Want, accepts
+from .typing import VARIABLES, descriptor_pool, messages
+from .values import misfit
+
+__all__ = [
+    "BOOL",
+    "DYN",
+    "INT",
+    "LIST",
+    "MAP",
+    "NODES",
+    "NULL",
+    "POD",
+    "STRING",
+    "Activation",
+    "Batch",
+    "CelProblem",
+    "CelType",
+    "CompileError",
+    "Environment",
+    "Expression",
+    "ReviewContext",
+    "Want",
+]
+
+_VARIABLES = VARIABLES_PREFIX.rstrip(".")
+_NAMES = frozenset(VARIABLES)
+
+
+class CompileError(Exception):
+    """An expression that is no CEL, does not type-check, or is of no use here; ``problems`` holds all that is known."""
+
+    def __init__(self, problems: tuple[CelProblem, ...]) -> None:
+        """Keep the problems; the message is one line each."""
+        super().__init__("\n".join(f"{each.line}:{each.column}: {each.message}" for each in problems))
+        self.problems = problems
+
+
+class Expression:
+    """A compiled expression. Immutable; evaluating it changes nothing."""
+
+    __slots__ = ("_is_optional", "_loaded", "_lowered", "_runner", "functions", "reads", "source", "type", "want")
+
+    def __init__(self, source: str, want: Want, lowered: Lowered, loaded: Any, runner: Runner) -> None:
+        """Made by ``Environment.compile``."""
+        self.source = source
+        self.want = want
+        self.type: CelType = lowered.type
+        """The type of its value as checked; ``optional_type(T)`` where it may be absent."""
+        self.reads: frozenset[ast.Path] = lowered.reads
+        """What it reads: see ``cel.ast.reads``. What the functions that it calls read on their own counts too."""
+        self.functions: frozenset[str] = lowered.functions
+        """The functions and operators that it calls, by name."""
+        self._is_optional = lowered.type.name == OPTIONAL
+        self._loaded = loaded
+        self._lowered = lowered
+        self._runner = runner
+
+    def evaluate(self, activation: Activation) -> Any:
+        """Return the value as plain Python: None, bool, int, float, str, list, dict.
+
+        None means "nothing to do": null, or an optional that is absent. Where ``want`` is ANY, a timestamp is a
+        datetime, a duration a timedelta and bytes a bytearray, and Nodes are a number that only this review knows.
+
+        Raises:
+            EvaluationError: it has no value, or not what was wanted.
+        """
+        value = self._runner.run(self._loaded, activation)
+        if self.want is Want.BOOL:
+            answer = value.plain_value()
+            if answer is True or answer is False:
+                return answer
+        found = plain(value)
+        if self._is_optional:
+            found = found[0] if found else None
+        if problem := misfit(found, self.want):
+            raise EvaluationError(problem)
+        return found
+
+
+class Batch:
+    """Conditions that are asked together, in one evaluation of one program."""
+
+    __slots__ = ("_expressions", "_loaded", "_runner")
+
+    def __init__(self, expressions: tuple[Expression, ...], loaded: Any, runner: Runner) -> None:
+        """Made by ``Environment.batch``; ``loaded`` is None where they do not fit in one program."""
+        self._expressions = expressions
+        self._loaded = loaded
+        self._runner = runner
+
+    def evaluate(self, activation: Activation) -> list[bool | EvaluationError]:
+        """Return the conditions' values, in order; an error in the place of one that has none.
+
+        An element that errs fails the whole program, and the cap of 10,000 iterations is shared: then they are asked
+        one by one, so that each has the value that it has alone.
+        """
+        if self._loaded is not None:
+            try:
+                return list(plain(self._runner.run(self._loaded, activation)))
+            except EvaluationError:
+                pass
+        return [_answer(each, activation) for each in self._expressions]
+
+
+class Environment:
+    """What expressions may name and call. Making one takes some 30 ms; it belongs to the thread that uses it."""
+
+    def __init__(self, schema: PodSchema) -> None:
+        """Declare the types of a schema, our own, and the functions."""
+        self._types = messages(schema)
+        pool = descriptor_pool(self._types)
+        self._checker = Checker(pool)
+        self._runner = Runner(pool, VARIABLES)
+
+    def compile(
+        self,
+        source: str,
+        *,
+        want: Want,
+        variables: Mapping[str, CelType | Expression] | None = None,
+        names: frozenset[str] | None = None,
+    ) -> Expression:
+        """Check an expression and make it ready to run.
+
+        Args:
+            source: the expression.
+            want: what its value must be.
+            variables: what ``variables.<key>`` is. An expression (of this Environment) becomes part of the program: it
+                is evaluated when it is first needed, and once; nothing has to be bound. For a type alone, the value is
+                bound under "variables.<key>" in the activation.
+            names: the names that it may use, of ``typing.VARIABLES`` and "variables"; None: all.
+
+        Raises:
+            CompileError: with every problem the checker found.
+        """
+        allowed = _NAMES | {_VARIABLES} if names is None else names
+        given = dict(variables or {}) if _VARIABLES in allowed else {}
+        declared = {name: CelType(kind) for name, kind in VARIABLES.items() if name in allowed}
+        for name, each in given.items():
+            declared[f"{VARIABLES_PREFIX}{name}"] = each if isinstance(each, CelType) else each.type
+        checked = self._check(source, declared, (_NAMES | {_VARIABLES}) - allowed)
+        inlined = {name: each._lowered for name, each in given.items() if isinstance(each, Expression)}  # noqa: SLF001
+        lowered, problems = program.lower(checked, inlined)
+        if not accepts(want, lowered.type):
+            problems.append(unwanted(lowered.type, want))
+        if problems:
+            raise CompileError(tuple(sorted(problems)))
+        loaded = self._runner.load(program.assemble([lowered], as_list=False))
+        if loaded is None:
+            raise CompileError((CelProblem(1, 1, TOO_DEEP),))
+        return Expression(source, want, lowered, loaded, self._runner)
+
+    def batch(self, expressions: Sequence[Expression]) -> Batch:
+        """Join conditions to one program.
+
+        Raises:
+            ValueError: one of them is no condition.
+        """
+        for each in expressions:
+            if each.want is not Want.BOOL:
+                raise ValueError(
+                    f"batch: got {each.source!r}, wanted as {each.want.value}; want conditions (Want.BOOL)"
+                )
+        serialized = program.assemble([each._lowered for each in expressions], as_list=True)  # noqa: SLF001
+        return Batch(tuple(expressions), self._runner.load(serialized), self._runner)
+
+    def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
+        """Bind names to plain JSON values. One that is left out is null; ``topology`` and ``mig`` follow the review.
+
+        Values must not change while the activation is in use.
+        """
+        return self._runner.activation({**bindings, "topology": {"known": review.index.known}, "mig": {}}, review)
+
+    def _check(self, source: str, declared: Mapping[str, CelType], forbidden: frozenset[str]) -> ast.Node:
+        try:
+            return ast.decode(self._checker.check(source, declared))
+        except RuntimeError as error:
+            words = Vocabulary(
+                names=frozenset(declared),
+                forbidden=forbidden,
+                functions=frozenset(row.name for row in FUNCTIONS),
+                fields=self._types,
+            )
+            raise CompileError(explain(str(error), source, words)) from error
+        except UnicodeEncodeError as error:
+            raise CompileError((CelProblem(1, 1, f"got no Unicode text: {error.reason}"),)) from error
+
+
+def _answer(expression: Expression, activation: Activation) -> bool | EvaluationError:
+    try:
+        return bool(expression.evaluate(activation))
+    except EvaluationError as error:
+        return error

@@ -1,0 +1,174 @@
+"""What policies can ask beyond CEL itself: questions to the topology index and to the MIG tables.
+
+Each function is a row of a table, bound to plain Python over the review at hand. The functions are total: any argument
+that type-checks gets an answer, so an exception here is a bug of ours. A new function is a new row; nothing else knows
+of it.
+
+The answer of ``topology.nodes`` goes through CEL as a number that stands for the node set (its place in the review),
+and its fields are functions of that number. So a question costs one call, and terms are converted for CEL only where
+they are asked for.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from ..devices import mig
+from ..devices.mig_tables import TABLES
+from ..topology.index import Need, NodeSet, TopologyIndex
+from .types import NODES
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewContext:
+    """What the functions know of the review under evaluation: the cluster, and what its pod needs of a node."""
+
+    index: TopologyIndex
+    need: Need
+    _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def handle(self, nodes: NodeSet) -> int:
+        """Return the number that stands for a node set within this review. Equal questions get equal numbers."""
+        # The index remembers its answers, so identity is equality; a review asks for a handful.
+        for number, known in enumerate(self._sets):
+            if known is nodes:
+                return number
+        self._sets.append(nodes)
+        return len(self._sets) - 1
+
+    def nodes(self, handle: int) -> NodeSet:
+        """Return the node set that a number stands for."""
+        return self._sets[handle]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """A member function as policies call it, and what answers it."""
+
+    id: str
+    """The overload's name, and the name of what is called at run time."""
+    name: str
+    receiver: str
+    parameters: tuple[str, ...]
+    result: str
+    call: Callable[..., Any]
+    """Called with the review and the arguments whose types are in ``CARRIED``."""
+    reads: tuple[tuple[str, ...], ...] = ()
+    """What the answer depends on beside the arguments, as access paths."""
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The types of receiver and parameters."""
+        return (self.receiver, *self.parameters)
+
+
+CARRIED = frozenset({"int", "string", NODES.name})
+"""Operand types whose value reaches Python. The others (topology, mig, gpu) say what is asked; the review knows."""
+
+# ``topology.nodes`` answers for the pod at hand, so its own choice of nodes counts beside what ``gpu`` says.
+_CHOICE = (("object", "spec", "nodeSelector"), ("object", "spec", "affinity"))
+
+_PROFILES = frozenset(profile for table in TABLES for profile in table.rows)
+
+
+def _nodes(review: ReviewContext) -> int:
+    return review.handle(review.index.nodes(review.need))
+
+
+def _with_link_domain(review: ReviewContext, nodes: int, size: int) -> int:
+    return review.handle(review.nodes(nodes).with_link_domain(size))
+
+
+def _narrowest_level(review: ReviewContext, nodes: int, members: int) -> str:
+    return review.nodes(nodes).narrowest_level(max(members, 0))
+
+
+def _smallest(review: ReviewContext, memory_mib: int) -> dict[str, Any]:
+    found = mig.smallest(memory_mib, review.index.mig_offers)
+    if found is None:
+        return {"exist": False, "resource": "", "profile": "", "memoryMiB": 0}
+    memory = review.index.mig_offers[found]
+    return {"exist": True, "resource": found, "profile": mig.parse(found).name, "memoryMiB": memory}
+
+
+def _known(_: ReviewContext, name: str) -> bool:
+    return mig.known(name)
+
+
+def _offered(review: ReviewContext, name: str) -> bool:
+    try:
+        return review.index.offers(name if "/" in name else mig.parse(name).resource)
+    except ValueError:
+        return False
+
+
+def _nearest(review: ReviewContext, name: str) -> str:
+    """Prefer what the cluster has; answer in the spelling (resource or profile) that was asked in."""
+    found = mig.nearest(name, sorted(review.index.mig_offers)) or mig.nearest(name, sorted(_PROFILES))
+    if found is None:
+        return ""
+    profile = mig.parse(found)
+    return profile.resource if name.startswith(mig.RESOURCE_PREFIX) else profile.name
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    Function(
+        id="topology_nodes",
+        name="nodes",
+        receiver="podberth.Topology",
+        parameters=("podberth.Gpu",),
+        result=NODES.name,
+        call=_nodes,
+        reads=_CHOICE,
+    ),
+    Function(
+        id="nodes_with_link_domain",
+        name="withLinkDomain",
+        receiver=NODES.name,
+        parameters=("int",),
+        result=NODES.name,
+        call=_with_link_domain,
+    ),
+    Function(
+        id="nodes_narrowest_level",
+        name="narrowestLevel",
+        receiver=NODES.name,
+        parameters=("int",),
+        result="string",
+        call=_narrowest_level,
+    ),
+    Function(
+        id="mig_smallest",
+        name="smallest",
+        receiver="podberth.Mig",
+        parameters=("int",),
+        result="podberth.MigProfile",
+        call=_smallest,
+    ),
+    Function(id="mig_known", name="known", receiver="podberth.Mig", parameters=("string",), result="bool", call=_known),
+    Function(
+        id="mig_offered", name="offered", receiver="podberth.Mig", parameters=("string",), result="bool", call=_offered
+    ),
+    Function(
+        id="mig_nearest",
+        name="nearest",
+        receiver="podberth.Mig",
+        parameters=("string",),
+        result="string",
+        call=_nearest,
+    ),
+)
+
+NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
+    {
+        "exist": lambda nodes: nodes.exist,
+        "count": lambda nodes: nodes.count,
+        "terms": lambda nodes: list(nodes.terms),
+        "taints": lambda nodes: [taint.as_dict() for taint in nodes.taints],
+        "tolerations": lambda nodes: list(nodes.tolerations),
+        "separable": lambda nodes: nodes.separable,
+        "missingLabel": lambda nodes: nodes.missing_label,
+    }
+)
+"""The fields of Nodes (typed in ``cel.typing``) and where they come from."""

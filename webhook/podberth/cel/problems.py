@@ -1,0 +1,171 @@
+"""What the engine says is wrong, in words and at the place that help the author; likewise at evaluation.
+
+The engine's texts are parsed here and nowhere else (cel-expr-python 0.1.3, cel-cpp's checker). A text that is not
+recognised passes through unchanged.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from .types import NODES, CelType, Want
+
+# Functions and macros of CEL and of the extensions in use, for suggestions only: cel-spec doc/langdef.md (list of
+# standard definitions), cel-cpp extensions/strings and runtime/optional_types.
+_STANDARD = tuple(
+    """
+    all bool bytes contains double duration dyn endsWith exists exists_one filter getDate getDayOfMonth getDayOfWeek
+    getDayOfYear getFullYear getHours getMilliseconds getMinutes getMonth getSeconds has int map matches size
+    startsWith string timestamp type uint
+    charAt format indexOf join lastIndexOf lowerAscii replace split substring trim upperAscii
+    hasValue of ofNonZeroValue none optFlatMap optMap or orValue value
+    """.split()  # noqa: SIM905 - one name a line would be fifty lines
+)
+
+# One entry: "ERROR: <input>:1:7: text", then lines of source that start with " | ". Line and column count from 1, the
+# column by code points.
+_ENTRY = re.compile(
+    r"^(?:INVALID_ARGUMENT: )?ERROR: <input>:(-?\d+):(-?\d+): (.*?)(?: \[INVALID_ARGUMENT\])?$", re.MULTILINE
+)
+_FIELD = re.compile(r"undefined field '(?P<field>[^']*)' not found in struct '(?P<message>[^']*)'")
+_REFERENCE = re.compile(r"undeclared reference to '(?P<name>[^']*)'")
+_OVERLOAD = re.compile(r"found no matching overload for '(?P<function>[^']*)' applied to '(?P<operands>.*)'")
+_TAIL = re.compile(r"[\w.\s]*")
+_TOO_DEEP = re.compile(r"recursion (?:depth|limit)")
+
+TOO_DEEP = "nested too deeply; got more than 32 levels, want fewer (a + b + c + ... nests too); split it with variables"
+"""cel-cpp's parser limit; what deserialises is bounded likewise (protobuf's 100 nested messages)."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CelProblem:
+    """One thing that is wrong in an expression. Line and column count from 1 within its source."""
+
+    line: int
+    column: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What the author could have meant."""
+
+    names: frozenset[str]
+    """Variables that are there."""
+    forbidden: frozenset[str]
+    """Variables that exist, but not in this place."""
+    functions: frozenset[str]
+    """Functions of ours."""
+    fields: Mapping[str, Iterable[str]]
+    """The field names of each message type."""
+
+
+def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]:
+    """Return the problems in what the engine said on compiling, sorted. There is at least one."""
+    found: set[CelProblem] = set()
+    for match in _ENTRY.finditer(text):
+        line, column, said = int(match[1]), int(match[2]), match[3]
+        # The rest of the expression around something that failed already.
+        if "*error*" in said and found:
+            continue
+        message, name = _say(said, words)
+        found.add(_placed(source, line, column, name, message))
+    if not found:
+        found.add(CelProblem(1, 1, TOO_DEEP if _TOO_DEEP.search(text) else text))
+    return tuple(sorted(found))
+
+
+def unwanted(found: CelType, want: Want) -> CelProblem:
+    """Return the problem of a well-typed expression of a type that is of no use here."""
+    hint = "; write string(...)" if want is Want.STRING else "; take its .terms" if found == NODES else ""
+    return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
+
+
+def _say(said: str, words: Vocabulary) -> tuple[str, str]:
+    """Return the message, and the name in the source that it is about ("" if none)."""
+    if match := _FIELD.search(said):
+        field, message = match["field"], match["message"]
+        known = [name for name in words.fields.get(message, ()) if not name.startswith("__")]
+        return f"undefined field '{field}' in {message.rpartition('.')[2]}{_meant(field, known)}", field
+    if match := _REFERENCE.search(said):
+        return _undeclared(match["name"], words)
+    if match := _OVERLOAD.search(said):
+        return f"found no matching overload for {match[0].partition(' for ')[2]}{_overload_hint(match)}", ""
+    if _TOO_DEEP.search(said):
+        return TOO_DEEP, ""
+    # "Syntax error: mismatched input '<EOF>' expecting {'[', '{', ...": the list of every token helps nobody.
+    return re.sub(r" expecting \{.*\}$", "", said), ""
+
+
+def _undeclared(name: str, words: Vocabulary) -> tuple[str, str]:
+    first, _, rest = name.partition(".")
+    if first in words.forbidden:
+        return f"{first} is not available here; available are {', '.join(sorted(words.names))}", first
+    if first == "variables":
+        declared = [known.partition(".")[2] for known in words.names if known.startswith("variables.")]
+        variable = rest.partition(".")[0]
+        hint = _meant(variable, declared) or f"; declared before it: {', '.join(sorted(declared)) or 'none'}"
+        return f"undeclared reference to 'variables.{variable}'{hint}", variable
+    if first == "Object":
+        return "Object{...} is not known here; write a map: {'key': value}", first
+    known_names = {known.partition(".")[0] for known in words.names}
+    return f"undeclared reference to '{first}'{_meant(first, [*known_names, *_STANDARD, *words.functions])}", first
+
+
+def _overload_hint(match: re.Match[str]) -> str:
+    function, operands = match["function"], match["operands"]
+    if "null_type" in operands and function == "_?_:_":
+        return "; write condition ? optional.of(value) : optional.none()"
+    if "null_type" in operands:
+        return "; ask has(...) instead of comparing with null"
+    if function == "_+_" and "string" in operands:
+        return "; write string(...)"
+    return ""
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, sorted(set(known)), n=1)
+    return f"; did you mean {near[0]}?" if near and near[0] != name else ""
+
+
+def _placed(source: str, line: int, column: int, name: str, message: str) -> CelProblem:
+    """Move from the dot or the parenthesis that the engine points at to the name that is meant."""
+    lines = source.split("\n")
+    if not 1 <= line <= len(lines):
+        return CelProblem(1, 1, message)
+    text, index = lines[line - 1], max(column - 1, 0)
+    if name:
+        behind = re.compile(r"[.?\s]*").match(text, index)
+        after = behind.end() if behind else index
+        before = text.rfind(name, 0, index)
+        if text.startswith(name, after):
+            index = after
+        elif before >= 0 and _TAIL.fullmatch(text, before + len(name), index):
+            index = before
+    return CelProblem(line, min(index, len(text)) + 1, message)
+
+
+# ---- evaluation -----------------------------------------------------------------------------------------------------
+# In upstream's words (cel-go common/types, interpreter) where it has some. The status code in front says nothing more.
+_STATUS = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
+_FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"Key not found in map : \"?(.*?)\"?$"), r"no such key: \1"),
+    (re.compile(r"Index error: index=(-?\d+) size=(\d+)"), r"index out of bounds: \1, size \2"),
+    (re.compile(r"No value with name \"(.*?)\" found in Activation"), r"no such attribute: \1"),
+    (re.compile(r"divide by zero"), "division by zero"),
+    (re.compile(r"No matching overloads found : <jump_condition>"), "no such overload: a condition that is no bool"),
+    (re.compile(r"No matching overloads found : <iter_range>"), "no such overload: a loop over what is no list or map"),
+    (re.compile(r"No matching overloads found : (.*)"), r"no such overload: \1"),
+    (re.compile(r"Applying SELECT to non-message type"), "no such field: a field of null or of a scalar was asked for"),
+    (re.compile(r"Iteration budget exceeded"), "out of budget: more than 10,000 iterations"),
+)
+
+
+def failure(text: str) -> str:
+    """Return what the engine said on evaluating, short."""
+    said = _STATUS.sub("", _STATUS.sub("", text)).strip()
+    for pattern, words in _FAILURES:
+        if pattern.search(said):
+            return pattern.sub(words, said).replace("int64", "int")
+    return said

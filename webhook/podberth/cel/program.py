@@ -1,0 +1,182 @@
+"""From checked expressions to the program that runs: ours are resolved, variables shared, several joined to one.
+
+Type checking sees objects with declared fields; at run time there is plain JSON, and a node set is a number. The
+differences are bridged here, once, at compile time. Nothing is evaluated here.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from . import ast
+from .ast import Node
+from .functions import CARRIED, FUNCTIONS
+from .problems import CelProblem
+from .types import NODES, OPTIONAL, CelType
+from .typing import UNESCAPED, VARIABLES
+
+VARIABLES_PREFIX = "variables."
+
+_BY_ID = {row.id: row for row in FUNCTIONS}
+_BLOCK = "cel.@block"
+"""The engine's own construct (cel-cpp, common subexpressions): a list of lazily evaluated, remembered values, and an
+expression that names them @index0, @index1, ..."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lowered:
+    """One expression as it runs, still naming its variables, and what is known of it."""
+
+    checked: Node
+    variables: Mapping[str, "Lowered"]
+    """The variables it may name that are expressions themselves; others are looked up at run time."""
+    type: CelType
+    reads: frozenset[ast.Path]
+    functions: frozenset[str]
+
+    @property
+    def named(self) -> list["Lowered"]:
+        """The variables that it does name, in order of their names."""
+        names = {path[1] for path in self.reads if len(path) > 1 and path[0] == VARIABLES_PREFIX.rstrip(".")}
+        return [self.variables[name] for name in sorted(names) if name in self.variables]
+
+
+def lower(checked: Node, variables: Mapping[str, Lowered]) -> tuple[Lowered, list[CelProblem]]:
+    """Rewrite a checked expression, in place, to the one that runs on plain JSON.
+
+    Returns:
+        The expression, and what in it cannot run.
+    """
+    kind, functions = ast.type_of(checked, checked.expr), ast.functions(checked)
+    roots = (*VARIABLES, VARIABLES_PREFIX.rstrip("."))
+    reads = {tuple(UNESCAPED.get(name, name) for name in path) for path in ast.reads(checked) if path[0] in roots}
+    problems: list[CelProblem] = []
+    # Children first: a node that is replaced takes copies of them along.
+    for node in reversed(list(ast.walk(checked.expr))):
+        message = ""
+        match ast.kind(node):
+            case "select_expr":
+                _lower_select(checked, node)
+            case "call_expr":
+                message = _lower_call(checked, node, reads)
+            case "struct_expr" if node.struct_expr.message_name:
+                message = f"{node.struct_expr.message_name}{{...}} makes an object; write a map: {{'key': value}}"
+        if message:
+            problems.append(CelProblem(*ast.position(checked, node.id), message))
+    lowered = Lowered(checked=checked, variables=variables, type=kind, reads=frozenset(reads), functions=functions)
+    return lowered, problems
+
+
+def field_function(name: str) -> str:
+    """Return the run-time name of the function that answers for a field of Nodes."""
+    return f"nodes_field_{name}"
+
+
+def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
+    """Join expressions to one serialised program; variables that several of them name are evaluated once.
+
+    With ``as_list`` the program's value is the list of theirs. Otherwise there is one element, and its value is the
+    program's, save that an optional is a list of at most one: the engine cannot hand out an optional.
+    """
+    builder = _Builder()
+    roots = list(elements)
+    for root in roots:
+        builder.add_variables(root)
+    program = builder.body()
+    if as_list or roots[0].type.name == OPTIONAL:
+        target = program.list_expr
+        target.SetInParent()
+        for root in roots:
+            builder.copy(root, target.elements.add())
+        if not as_list:
+            target.optional_indices.append(0)
+    else:
+        builder.copy(roots[0], program)
+    return ast.encode(builder.checked)
+
+
+class _Builder:
+    """Puts copies of expressions into one tree, where every node has a number of its own."""
+
+    def __init__(self) -> None:
+        self.checked = ast.new_checked()
+        self._last_id = 0
+        self._places: dict[int, int] = {}
+        """By identity of a variable: its place in the block."""
+        self._variables: list[Lowered] = []
+
+    def add_variables(self, element: Lowered) -> None:
+        """Give every variable that the element names, directly or not, a place; what one needs comes before it."""
+        for variable in element.named:
+            if id(variable) not in self._places:
+                self.add_variables(variable)
+                self._places[id(variable)] = len(self._variables)
+                self._variables.append(variable)
+
+    def body(self) -> Node:
+        """Write the block's list of variables, if there are any; return where the program's own expression goes."""
+        root = self.checked.expr
+        if not self._variables:
+            root.id = self._next()
+            return root
+        root.id = self._next()
+        root.call_expr.function = _BLOCK
+        initial = root.call_expr.args.add()
+        initial.id = self._next()
+        for variable in self._variables:
+            self.copy(variable, initial.list_expr.elements.add())
+        body = root.call_expr.args.add()
+        body.id = self._next()
+        return body
+
+    def copy(self, element: Lowered, target: Node) -> None:
+        """Copy an expression, renumbered, with its variables turned into their places."""
+        target.CopyFrom(element.checked.expr)
+        references = element.checked.reference_map
+        for node in ast.walk(target):
+            old, node.id = node.id, self._next()
+            kind = ast.kind(node)
+            if kind == "struct_expr":
+                for entry in node.struct_expr.entries:
+                    entry.id = self._next()
+            name = node.ident_expr.name if kind == "ident_expr" else ""
+            variable = element.variables.get(name.removeprefix(VARIABLES_PREFIX))
+            if name.startswith(VARIABLES_PREFIX) and variable is not None:
+                node.ident_expr.name = f"@index{self._places[id(variable)]}"
+            elif old in references:
+                self.checked.reference_map[node.id].CopyFrom(references[old])
+
+    def _next(self) -> int:
+        self._last_id += 1
+        return self._last_id
+
+
+def _lower_select(checked: Node, node: Node) -> None:
+    select = node.select_expr
+    operand = ast.type_of(checked, select.operand)
+    if operand.is_message and select.field in UNESCAPED:
+        select.field = UNESCAPED[select.field]
+    if operand != NODES:
+        return
+    if select.test_only:  # every field is always there
+        node.const_expr.bool_value = True
+        return
+    asked, name = ast.copy_of(select.operand), select.field
+    node.call_expr.function = field_function(name)
+    node.call_expr.args.add().CopyFrom(asked)
+
+
+def _lower_call(checked: Node, node: Node, reads: set[ast.Path]) -> str:
+    """Turn a call of ours into the function that answers it; return why it cannot be, or nothing."""
+    call = node.call_expr
+    overloads = list(checked.reference_map[node.id].overload_id) if node.id in checked.reference_map else []
+    row = _BY_ID.get(overloads[0]) if overloads else None
+    if row is not None:
+        operands = [ast.copy_of(each) for each in (call.target, *call.args)]
+        call.Clear()
+        call.function = row.id
+        call.args.extend(each for each, kind in zip(operands, row.operands, strict=True) if kind in CARRIED)
+        del checked.reference_map[node.id]
+        reads.update(row.reads)
+    elif call.function == "_?._" and ast.type_of(checked, call.args[0]) == NODES:
+        return "Nodes has all its fields always; write . instead of .?"
+    return ""

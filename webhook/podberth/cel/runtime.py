@@ -1,0 +1,172 @@
+"""The engine's own objects: declaring functions and types to it, running a program, reading its value.
+
+Everything that works around cel-expr-python 0.1.3 is here or in ``cel.program`` (docs/adr/0002-cel-engine.md). It ships
+no type information, so its objects are ``Any``; they do not leave ``cel``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
+from cel_expr_python.ext import ext_optional, ext_strings  # type: ignore[import-untyped]
+from google.protobuf.descriptor_pool import DescriptorPool
+
+from ..errors import EvaluationError
+from . import program
+from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
+from .problems import failure
+from .types import INT, NODES, OPTIONAL, STRING, CelType
+
+# A program's operands and results: what is no int, string or bool is JSON; a node set is the number that stands for it.
+_RUN_TIME = {INT.name: cel.Type.INT, STRING.name: cel.Type.STRING, "bool": cel.Type.BOOL, NODES.name: cel.Type.INT}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Activation:
+    """The names of one review bound to their values. Converted to the engine's own form on first use, once."""
+
+    engine: Any
+    review: ReviewContext
+
+
+class Runner:
+    """The environment in which programs run, on plain JSON, with the functions bound to the review at hand."""
+
+    def __init__(self, pool: DescriptorPool, names: Iterable[str]) -> None:
+        """Bind the functions; ``names`` are what an activation binds."""
+        self._review: ReviewContext | None = None
+        self._fault: BaseException | None = None
+        self._names: Mapping[str, Any] = dict.fromkeys(names)
+        self._engine = cel.NewEnv(
+            pool,
+            variables=dict.fromkeys(self._names, cel.Type.DYN),
+            extensions=_extensions(),
+            functions=[*map(self._function, FUNCTIONS), *map(self._nodes_field, NODES_FIELDS)],
+        )
+
+    def load(self, serialized: bytes) -> Any:
+        """Return the program, or None where it is nested more deeply than protobuf reads (100 messages)."""
+        try:
+            return self._engine.deserialize(serialized)
+        except RuntimeError:
+            return None
+
+    def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
+        """Bind names to values; one that is left out is null."""
+        return Activation(self._engine.Activation({**self._names, **bindings}), review)
+
+    def run(self, loaded: Any, activation: Activation) -> Any:
+        """Evaluate a program and return its value as the engine holds it, an error included.
+
+        Raises:
+            EvaluationError: the engine gave up: budget exhausted, a value that CEL does not have.
+        """
+        self._review = activation.review
+        try:
+            value = loaded.eval(activation.engine)
+        except RuntimeError as error:
+            self._raise_fault()
+            raise EvaluationError(failure(str(error))) from error
+        if self._fault is not None:
+            self._raise_fault()
+        return value
+
+    def _raise_fault(self) -> None:
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
+
+    def _bind(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function as the engine calls it.
+
+        The engine makes an error value of an exception, and an error value may be absorbed (``false && error``). Ours
+        are bugs: they are kept, and raised when the evaluation is over.
+        """
+
+        def bound(*operands: Any) -> Any:
+            try:
+                return call(self._review, *operands)
+            except BaseException as fault:
+                self._fault = fault
+                raise
+
+        return bound
+
+    def _function(self, row: Function) -> Any:
+        parameters = [_RUN_TIME[each] for each in row.operands if each in CARRIED]
+        # An overload that takes an object would have to say MAP: DYN matches no map here.
+        result = _RUN_TIME.get(row.result, cel.Type.MAP)
+        overload = cel.Overload(row.id, return_type=result, parameters=parameters, impl=self._bind(row.call))
+        return cel.FunctionDecl(row.id, [overload])
+
+    def _nodes_field(self, name: str) -> Any:
+        answer = NODES_FIELDS[name]
+
+        def call(review: ReviewContext, handle: int) -> Any:
+            return answer(review.nodes(handle))
+
+        function = program.field_function(name)
+        overload = cel.Overload(function, return_type=cel.Type.DYN, parameters=[cel.Type.INT], impl=self._bind(call))
+        return cel.FunctionDecl(function, [overload])
+
+
+class Checker:
+    """Checks sources against declared types."""
+
+    def __init__(self, pool: DescriptorPool) -> None:
+        """Declare the functions as policies call them; ``pool`` holds the message types."""
+        self._pool = pool
+        self._functions = [_declaration(row) for row in FUNCTIONS]
+
+    def check(self, source: str, variables: Mapping[str, CelType]) -> bytes:
+        """Return the checked expression, serialised.
+
+        Raises:
+            RuntimeError: with the engine's text of all problems.
+            UnicodeEncodeError: the source is no Unicode text.
+        """
+        declared = {name: _engine_type(each) for name, each in variables.items()}
+        # 40 us: cheaper to make than to keep one for each set of names.
+        engine = cel.NewEnv(self._pool, variables=declared, extensions=_extensions(), functions=self._functions)
+        return bytes(engine.compile(source).serialize())
+
+
+def plain(value: Any) -> Any:
+    """Return an evaluated value as plain Python.
+
+    Raises:
+        EvaluationError: it is an error, or holds what has no form outside of CEL.
+    """
+    # An error's plain value is a string and an optional's type is ERROR, so both have to be asked, in this order.
+    is_error = value.type() == cel.Type.ERROR
+    try:
+        found = value.plain_value()
+    except (TypeError, SystemError) as error:  # pybind11 has no conversion: of the value, of one inside it
+        raise EvaluationError("got an optional inside a value, want it taken out with orValue() or [?...]") from error
+    if is_error:
+        raise EvaluationError(failure(str(found)))
+    return found
+
+
+def _extensions() -> list[Any]:
+    return [ext_optional.ExtOptional(), ext_strings.ExtStrings()]
+
+
+def _declaration(row: Function) -> Any:
+    operands = [cel.Type(each) for each in row.operands]
+    overload = cel.Overload(row.id, return_type=cel.Type(row.result), parameters=operands, is_member=True)
+    return cel.FunctionDecl(row.name, [overload])
+
+
+def _engine_type(found: CelType) -> Any:
+    parameters = [_engine_type(each) for each in found.parameters]
+    match found.name:
+        case "list":
+            return cel.Type.List(*parameters)
+        case "map":
+            return cel.Type.Map(*parameters)
+        case name if name == OPTIONAL:
+            return cel.Type(f"{OPTIONAL}({found.parameters[0]})")
+        case name:
+            return cel.Type(name)

@@ -1,0 +1,81 @@
+"""The type of an expression's value, and what a caller wants it to be."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+# cel.typing declares every message type in one of these two packages.
+_MESSAGE_PACKAGES = ("k8s.", "podberth.")
+
+
+@dataclass(frozen=True, slots=True)
+class CelType:
+    """A CEL type by its name in the language ("int", "list", "k8s.Pod") and its parameters."""
+
+    name: str
+    parameters: tuple["CelType", ...] = ()
+
+    def __str__(self) -> str:
+        """Spell it as CEL's own messages do: ``list(map(string, dyn))``."""
+        return f"{self.name}({', '.join(map(str, self.parameters))})" if self.parameters else self.name
+
+    @property
+    def is_message(self) -> bool:
+        """Say whether it is an object with declared fields."""
+        return self.name.startswith(_MESSAGE_PACKAGES)
+
+
+BOOL = CelType("bool")
+INT = CelType("int")
+UINT = CelType("uint")
+DOUBLE = CelType("double")
+STRING = CelType("string")
+BYTES = CelType("bytes")
+NULL = CelType("null_type")
+DYN = CelType("dyn")
+LIST = CelType("list", (DYN,))
+MAP = CelType("map", (STRING, DYN))
+POD = CelType("k8s.Pod")
+NODES = CelType("podberth.Nodes")
+"""A question to the topology index. At run time a number that stands for it, so no JSON: see cel.functions."""
+OPTIONAL = "optional_type"
+
+
+class Want(Enum):
+    """What a caller can do with a value; the member's value is how messages name it."""
+
+    BOOL = "bool"
+    STRING = "string"
+    INT = "int"
+    MAP = "map"
+    LIST_OF_MAPS = "list of maps"
+    ANY = "any value"
+
+
+_SCALARS = {Want.STRING: STRING, Want.INT: INT}
+
+
+def accepts(want: Want, found: CelType) -> bool:
+    """Tell whether a value of the found type can be what is wanted.
+
+    A condition must be bool for certain, as in ValidatingAdmissionPolicy, which refuses dyn. Elsewhere dyn passes and
+    is checked when the value is there, and null or an absent optional means "nothing to do".
+    """
+    if want is Want.BOOL:
+        return found == BOOL
+    if want is Want.ANY:
+        return True
+    if found.name == OPTIONAL:
+        found = found.parameters[0]
+    if found in (DYN, NULL):
+        return True
+    if want is Want.MAP:
+        return _is_map(found)
+    if want is Want.LIST_OF_MAPS:
+        return found.name == "list" and (found.parameters[0] == DYN or _is_map(found.parameters[0]))
+    return found == _SCALARS[want]
+
+
+def _is_map(found: CelType) -> bool:
+    if found.name == "map":
+        return found.parameters[0] in (STRING, DYN)
+    return found.is_message and found != NODES

@@ -1,0 +1,219 @@
+"""What the names in an expression are made of: message types for the checker, from the Pod schema and a table of ours.
+
+Message types exist for type checking alone. At run time every value is plain JSON, so nothing here says how a value is
+made. Field names are JSON's own.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from google.protobuf import descriptor_pb2, struct_pb2
+from google.protobuf.descriptor_pool import DescriptorPool
+
+from ..kube.schema import CONFIG_MAP, NAMESPACE, POD, PodSchema, Schema
+
+Fields = Mapping[str, str]
+
+# The type of a field: bool, int, double, string, dyn, a message's name, list(...) or map(string, ...) of one of these.
+# Upstream's `request` has no uid, object or oldObject: apiserver pkg/admission/plugin/cel/compile.go.
+_GROUP_VERSION: Fields = {"group": "string", "version": "string"}
+DECLARED: Mapping[str, Fields] = MappingProxyType(
+    {
+        "podberth.Request": {
+            "kind": "podberth.GroupVersionKind",
+            "resource": "podberth.GroupVersionResource",
+            "subResource": "string",
+            "requestKind": "podberth.GroupVersionKind",
+            "requestResource": "podberth.GroupVersionResource",
+            "requestSubResource": "string",
+            "name": "string",
+            "namespace": "string",
+            "operation": "string",
+            "userInfo": "podberth.UserInfo",
+            "dryRun": "bool",
+            "options": "dyn",
+        },
+        "podberth.GroupVersionKind": {**_GROUP_VERSION, "kind": "string"},
+        "podberth.GroupVersionResource": {**_GROUP_VERSION, "resource": "string"},
+        "podberth.UserInfo": {
+            "username": "string",
+            "uid": "string",
+            "groups": "list(string)",
+            "extra": "map(string, list(dyn))",
+        },
+        "podberth.Gpu": {
+            "count": "int",
+            "perContainer": "int",
+            "kind": "string",
+            "vendor": "string",
+            "memoryMiB": "int",
+            "requests": "list(podberth.GpuRequest)",
+            "claims": "list(podberth.GpuClaim)",
+        },
+        "podberth.GpuRequest": {
+            "container": "string",
+            "init": "bool",
+            "resource": "string",
+            "quantity": "int",
+            "kind": "string",
+            "vendor": "string",
+            "profile": "string",
+        },
+        "podberth.GpuClaim": {"name": "string", "deviceClass": "string", "count": "int"},
+        "podberth.Gang": {
+            "known": "bool",
+            "name": "string",
+            "size": "int",
+            "index": "int",
+            "source": "string",
+            "system": "string",
+        },
+        "podberth.Topology": {"known": "bool"},
+        "podberth.Nodes": {
+            "exist": "bool",
+            "count": "int",
+            "terms": "list(map(string, dyn))",
+            "taints": "list(podberth.Taint)",
+            "tolerations": "list(map(string, dyn))",
+            "separable": "bool",
+            "missingLabel": "string",
+        },
+        "podberth.Taint": {"key": "string", "value": "string", "effect": "string"},
+        "podberth.Mig": {},
+        "podberth.MigProfile": {"exist": "bool", "resource": "string", "profile": "string", "memoryMiB": "int"},
+    }
+)
+
+# The namespace as upstream's expressions see it: no managedFields, no ownerReferences (apiserver
+# pkg/admission/plugin/cel/compile.go, whose declaration spells `UID`, which no object has).
+_NAMESPACE_HIDES: Mapping[str, frozenset[str]] = {
+    "k8s.NamespaceMetadata": frozenset({"managedFields", "ownerReferences", "selfLink"})
+}
+
+VARIABLES: Mapping[str, str] = MappingProxyType(
+    {
+        "object": "k8s.Pod",
+        "oldObject": "k8s.Pod",
+        "request": "podberth.Request",
+        "namespaceObject": "k8s.Namespace",
+        "params": "k8s.ConfigMap",
+        "gpu": "podberth.Gpu",
+        "gang": "podberth.Gang",
+        "topology": "podberth.Topology",
+        "mig": "podberth.Mig",
+    }
+)
+"""The names that an expression may use, beside ``variables``, and their message types."""
+
+# apiserver pkg/cel/escaping.go: reserved words of CEL are spelled so in field names. Here are those that occur.
+_ESCAPED: Mapping[str, str] = {"namespace": "__namespace__"}
+UNESCAPED: Mapping[str, str] = {spelling: name for name, spelling in _ESCAPED.items()}
+"""Field names by the spelling that upstream asks for and this engine's parser does not need."""
+
+_SCALARS: Mapping[str, "descriptor_pb2.FieldDescriptorProto.Type.ValueType"] = {
+    "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,
+    "int": descriptor_pb2.FieldDescriptorProto.TYPE_INT64,
+    "double": descriptor_pb2.FieldDescriptorProto.TYPE_DOUBLE,
+    "string": descriptor_pb2.FieldDescriptorProto.TYPE_STRING,
+}
+_SPELLED = {"boolean": "bool", "integer": "int", "number": "double", "string": "string", "any": "dyn"}
+# The CEL checker takes these three well-known messages for JSON values.
+_JSON: Mapping[str, str] = {
+    "dyn": ".google.protobuf.Value",
+    "list(dyn)": ".google.protobuf.ListValue",
+    "map(string, dyn)": ".google.protobuf.Struct",
+}
+
+
+def messages(schema: PodSchema) -> dict[str, Fields]:
+    """Return every message type that an expression may meet, by name, with its fields and their types.
+
+    Definitions keep the last part of their name (``k8s.Container``), as people know them.
+
+    Raises:
+        ValueError: two definitions would share a name.
+    """
+    found: dict[str, Fields] = dict(DECLARED)
+    for name, definition in schema.definitions.items():
+        short = _short(name)
+        if short in found:
+            raise ValueError(f"schema: got two definitions named {short}, want one; rename one in cel.typing")
+        found[short] = {field: _spelled(each) for field, each in definition.fields.items()}
+    for root in (POD, NAMESPACE, CONFIG_MAP):
+        if _short(root) not in found:
+            raise ValueError(f"schema: got no {root}, want it among the definitions")
+    metadata = found["k8s.ObjectMeta"]
+    for short, hidden in _NAMESPACE_HIDES.items():
+        found[short] = {field: each for field, each in metadata.items() if field not in hidden}
+        found["k8s.Namespace"] = {**found["k8s.Namespace"], "metadata": short}
+    return found
+
+
+def descriptor_pool(types: Mapping[str, Fields]) -> DescriptorPool:
+    """Return a pool of its own with a protobuf message for each type, as the CEL checker wants them."""
+    pool = DescriptorPool()
+    pool.AddSerializedFile(struct_pb2.DESCRIPTOR.serialized_pb)
+    # The packages refer to each other only from podberth to k8s, if at all; one file each keeps them apart.
+    for package in ("k8s", "podberth"):
+        file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3")
+        file.dependency.append(struct_pb2.DESCRIPTOR.name)
+        for name in sorted(types):
+            if name.startswith(f"{package}."):
+                _add_message(file, name.removeprefix(f"{package}."), types[name])
+        pool.AddSerializedFile(file.SerializeToString())
+    return pool
+
+
+def _short(name: str) -> str:
+    return f"k8s.{name.rpartition('.')[2]}"
+
+
+def _spelled(schema: Schema) -> str:
+    element = _spelled(schema.element) if schema.element else "dyn"
+    match schema.kind:
+        case "message":
+            return _short(schema.message)
+        case "array":
+            return f"list({element})"
+        case "map":
+            return f"map(string, {element})"
+        case kind:
+            return _SPELLED[kind]
+
+
+def _add_message(file: descriptor_pb2.FileDescriptorProto, name: str, fields: Fields) -> None:
+    message = file.message_type.add(name=name)
+    for field, spelled in fields.items():
+        _add_field(message, f"{file.package}.{name}", field, spelled)
+        if field in _ESCAPED:
+            _add_field(message, f"{file.package}.{name}", _ESCAPED[field], spelled)
+
+
+def _add_field(message: descriptor_pb2.DescriptorProto, owner: str, name: str, spelled: str) -> None:
+    field = message.field.add(name=name, number=len(message.field) + 1)
+    field.label = descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL
+    if spelled in _JSON:
+        _set_type(field, spelled)
+    elif spelled.startswith("list("):
+        field.label = descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED
+        _set_type(field, spelled.removeprefix("list(").removesuffix(")"))
+    elif spelled.startswith("map("):
+        # protobuf's own encoding of map<string, T>: a repeated nested message called <Field>Entry.
+        entry = message.nested_type.add(name=f"{name[0].upper()}{name[1:]}Entry")
+        entry.options.map_entry = True
+        _add_field(entry, owner, "key", "string")
+        _add_field(entry, owner, "value", spelled.removeprefix("map(string, ").removesuffix(")"))
+        field.label = descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED
+        field.type = descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE
+        field.type_name = f".{owner}.{entry.name}"
+    else:
+        _set_type(field, spelled)
+
+
+def _set_type(field: descriptor_pb2.FieldDescriptorProto, spelled: str) -> None:
+    """Give a field a scalar type or a message; a list or map inside a list or map is dyn to protobuf's checker."""
+    if spelled in _SCALARS:
+        field.type = _SCALARS[spelled]
+        return
+    field.type = descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE
+    field.type_name = _JSON.get(spelled) or (_JSON["dyn"] if "(" in spelled else f".{spelled}")

@@ -1,0 +1,64 @@
+"""Whether an evaluated value is what its reader relies on."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .types import Want
+
+_PYTHON: Mapping[Want, type] = {
+    Want.BOOL: bool,
+    Want.STRING: str,
+    Want.INT: int,
+    Want.MAP: dict,
+    Want.LIST_OF_MAPS: list,
+}
+_NAMES: Mapping[type, str] = {
+    bool: "bool",
+    int: "int",
+    float: "double",
+    str: "string",
+    list: "list",
+    dict: "map",
+    bytearray: "bytes",
+    type(None): "null",
+}
+
+
+def misfit(plain: Any, want: Want) -> str:
+    """Say why a value is not what was wanted; empty if it is.
+
+    Null means "nothing to do", save where a bool is wanted. Maps must be JSON all through: they end in a manifest.
+    """
+    if want is Want.ANY or (plain is None and want is not Want.BOOL):
+        return ""
+    if type(plain) is not _PYTHON[want]:
+        return f"got {_named(plain)}, want {want.value}"
+    if want is Want.LIST_OF_MAPS:
+        for each in plain:
+            if type(each) is not dict:
+                return f"got a list with {_named(each)} in it, want {want.value}"
+    return _no_json(plain) if want in (Want.MAP, Want.LIST_OF_MAPS) else ""
+
+
+def _no_json(plain: Any) -> str:
+    """Say what in a value JSON cannot hold; iterative, because a pod may be nested as deeply as its parser allows."""
+    waiting: list[Any] = [plain]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            for key in each:
+                if not isinstance(key, str):
+                    return f"got a map with the key {key!r}, want string keys"
+            waiting.extend(each.values())
+        elif isinstance(each, list):
+            waiting.extend(each)
+        elif isinstance(each, float) and not math.isfinite(each):
+            return f"got the number {each}, want a finite one"
+        elif not isinstance(each, str | int | float | None):
+            return f"got {_named(each)} inside, want JSON values; write string(...)"
+    return ""
+
+
+def _named(plain: Any) -> str:
+    return _NAMES.get(type(plain), type(plain).__name__)

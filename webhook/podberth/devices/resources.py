@@ -1,0 +1,182 @@
+"""Which resource names are accelerators, and of what sort: one table, a source beside each row.
+
+Recognition is by exact name, because a vendor's prefix proves nothing: ``nvidia.com/rdma-vf`` is a NIC and
+``nvidia.com/gpumem`` a modifier. Two documented families have open names: MIG profiles, and the implicit resource names
+of DeviceClasses, of which only those of known GPU classes count. What a name's MIG profile means is ``devices.mig``'s
+business.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from . import mig
+
+Kind: TypeAlias = Literal["whole", "mig", "shared", "modifier", "nic", "passthrough"]
+"""What one unit of the resource is.
+
+whole: a device of its own. mig: a MIG instance. shared: a part of a device or a share in one that is no MIG instance (a
+time-slice, a core, a vNPU). modifier: shapes another request (memory, cores) and is no count. nic: an RDMA or SR-IOV
+interface, no accelerator. passthrough: a device for a virtual machine.
+"""
+
+COUNTED_KINDS: frozenset[Kind] = frozenset({"whole", "mig", "shared"})
+"""The kinds whose quantity is a number of devices or parts of devices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """A recognised resource; ``profile`` is the MIG profile in its canonical spelling (``1g.10gb+me``), else empty."""
+
+    vendor: str
+    kind: Kind
+    profile: str = ""
+
+
+# https://github.com/NVIDIA/k8s-device-plugin README: the resource, and its name under renameByDefault
+_NVIDIA: dict[str, Kind] = {
+    "nvidia.com/gpu": "whole",
+    "nvidia.com/gpu.shared": "shared",
+    # https://github.com/NVIDIA/kubevirt-gpu-device-plugin: a GPU handed to a virtual machine, under a common name
+    "nvidia.com/pgpu": "passthrough",
+    # https://github.com/Project-HAMi/HAMi docs/config.md: they shape the request for nvidia.com/gpu beside them
+    "nvidia.com/gpumem": "modifier",
+    "nvidia.com/gpumem-percentage": "modifier",
+    "nvidia.com/gpucores": "modifier",
+    "nvidia.com/priority": "modifier",
+    # https://github.com/Mellanox/network-operator examples and the manifests of llm-d and Dynamo: Mellanox NICs
+    "nvidia.com/rdma-vf": "nic",
+    "nvidia.com/sriov-rdma-vf": "nic",
+    "nvidia.com/mlnxnics": "nic",
+    "nvidia.com/hostdev": "nic",
+}
+
+# https://instinct.docs.amd.com/projects/k8s-device-plugin: amd.com/gpu; under resource_naming_strategy=mixed a
+# partitioned GPU's parts are named <compute>_<memory partitioning>, modes of
+# https://instinct.docs.amd.com/projects/amdgpu-docs (gpu-partitioning). SPX is the whole GPU under a longer name.
+_AMD: dict[str, Kind] = {
+    "amd.com/gpu": "whole",
+    "amd.com/spx_nps1": "whole",
+    **{f"amd.com/{part}_nps{memory}": "shared" for part in ("dpx", "qpx", "cpx") for memory in (1, 2, 4, 8)},
+}
+
+# https://intel.github.io/intel-device-plugins-for-kubernetes/cmd/gpu_plugin: one resource per kernel driver;
+# *_monitoring gives every GPU of the node to a monitor and millicores, memory.max and tiles belong to its scheduler
+# extension
+_INTEL: dict[str, Kind] = {
+    "gpu.intel.com/i915": "whole",
+    "gpu.intel.com/xe": "whole",
+    "gpu.intel.com/i915_monitoring": "modifier",
+    "gpu.intel.com/xe_monitoring": "modifier",
+    "gpu.intel.com/millicores": "modifier",
+    "gpu.intel.com/memory.max": "modifier",
+    "gpu.intel.com/tiles": "modifier",
+    # https://docs.habana.ai/en/latest/Installation_Guide/Additional_Installation/Kubernetes_Installation
+    "habana.ai/gaudi": "whole",
+}
+
+# https://cloud.google.com/kubernetes-engine/docs/how-to/tpus: one unit is one chip
+_GOOGLE: dict[str, Kind] = {"google.com/tpu": "whole"}
+
+# https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/tutorials/k8s-neuron-device-plugin.html: neuron is
+# a device with all its cores (neurondevice: its name up to v1.12 of the documentation), neuroncore one core. EFA:
+# https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html
+_AWS: dict[str, Kind] = {
+    "aws.amazon.com/neuron": "whole",
+    "aws.amazon.com/neurondevice": "whole",
+    "aws.amazon.com/neuroncore": "shared",
+    "vpc.amazonaws.com/efa": "nic",
+}
+
+# https://www.hiascend.com/document/detail/en/mindcluster (Ascend Device Plugin): whole NPUs, and static vNPUs by the
+# number of AI cores
+_HUAWEI: dict[str, Kind] = {
+    "huawei.com/Ascend310": "whole",
+    "huawei.com/Ascend310P": "whole",
+    "huawei.com/Ascend910": "whole",
+    **{f"huawei.com/Ascend310P-{cores}c": "shared" for cores in (1, 2, 4)},
+    **{f"huawei.com/Ascend910-{cores}c": "shared" for cores in (2, 4, 8, 16)},
+}
+
+# Sharing dialects with counts of their own, which only their schedulers understand:
+# https://www.alibabacloud.com/help/en/ack (cGPU), https://github.com/volcano-sh/volcano docs (vGPU),
+# https://koordinator.sh/docs/user-manuals/device-scheduling-gpu-share (100 of koordinator.sh/gpu-core are one GPU)
+_DIALECTS: dict[str, str] = {
+    "aliyun.com/gpu-mem": "nvidia",
+    "aliyun.com/gpu-count": "nvidia",
+    "aliyun.com/gpu-core.percentage": "nvidia",
+    "volcano.sh/vgpu-number": "nvidia",
+    "volcano.sh/vgpu-memory": "nvidia",
+    "volcano.sh/vgpu-memory-percentage": "nvidia",
+    "volcano.sh/vgpu-cores": "nvidia",
+    "koordinator.sh/gpu-core": "nvidia",
+    "koordinator.sh/gpu-memory": "nvidia",
+    "koordinator.sh/gpu-memory-ratio": "nvidia",
+    "koordinator.sh/gpu.shared": "nvidia",
+    "metax-tech.com/vmemory": "metax",
+    "metax-tech.com/vcore": "metax",
+}
+
+TABLE: dict[str, Accelerator] = {
+    **{
+        name: Accelerator(vendor, kind)
+        for vendor, rows in (
+            ("nvidia", _NVIDIA),
+            ("amd", _AMD),
+            ("intel", _INTEL),
+            ("google", _GOOGLE),
+            ("aws", _AWS),
+            ("huawei", _HUAWEI),
+        )
+        for name, kind in rows.items()
+    },
+    **{name: Accelerator(vendor, "modifier") for name, vendor in _DIALECTS.items()},
+}
+"""Every resource name that is known exactly."""
+
+DEVICE_CLASSES: dict[str, Accelerator] = {
+    # https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm templates/deviceclass-*.yaml. The
+    # profile of a mig.nvidia.com device is chosen by selectors, not by the class. ComputeDomain and IMEX classes are no
+    # devices to count.
+    "gpu.nvidia.com": Accelerator("nvidia", "whole"),
+    "mig.nvidia.com": Accelerator("nvidia", "mig"),
+    "vfio.gpu.nvidia.com": Accelerator("nvidia", "passthrough"),
+    # https://github.com/intel/intel-resource-drivers-for-kubernetes and https://github.com/ROCm/k8s-gpu-dra-driver
+    "gpu.intel.com": Accelerator("intel", "whole"),
+    "gaudi.intel.com": Accelerator("intel", "whole"),
+    "gpu.amd.com": Accelerator("amd", "whole"),
+}
+"""Accelerator classes of DRA drivers by DeviceClass name."""
+
+DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
+"""KEP-5004: every DeviceClass can be asked for as an extended resource of this prefix and its name."""
+
+# Names come from users. A cluster uses a few dozen of them; a flood of made-up ones only evicts.
+_REMEMBERED = 1024
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def recognise(resource: str) -> Accelerator | None:
+    """Tell what accelerator ``resource`` names, or None where it is none that we know (cpu, memory, hugepages …)."""
+    if (known := TABLE.get(resource)) is not None:
+        return known
+    if resource.startswith(DEVICE_CLASS_PREFIX):
+        return recognise_class(resource.removeprefix(DEVICE_CLASS_PREFIX))
+    if resource.startswith(mig.RESOURCE_PREFIX):
+        return _recognise_mig(resource)
+    return None
+
+
+def recognise_class(device_class: str) -> Accelerator | None:
+    """Tell what accelerator a DeviceClass of that name hands out, or None where it is none that we know."""
+    return DEVICE_CLASSES.get(device_class)
+
+
+def _recognise_mig(resource: str) -> Accelerator:
+    """Read a name of the MIG family. One that does not parse is still meant as MIG: then the profile is as written."""
+    name = resource.removesuffix(mig.SHARED_SUFFIX)
+    try:
+        profile = mig.parse(name).name
+    except ValueError:
+        profile = name.removeprefix(mig.RESOURCE_PREFIX)
+    return Accelerator("nvidia", "shared" if name != resource else "mig", profile)

@@ -1,0 +1,49 @@
+"""One JSON object from text, strictly: the form in which kubectl prints whole clusters, read without a YAML parser.
+
+It reads or it does not: what is wrong, and where, ``documents`` finds out by reading the same text as YAML.
+"""
+
+import json
+import math
+from typing import Any
+
+# The depth at which protobuf, and so the CEL engine, refuses a value (protobuf's default recursion limit)
+MAX_DEPTH = 100
+
+
+def read_object(text: str) -> dict[str, Any] | None:
+    """Return the one object that ``text`` is; None if it is anything else.
+
+    Duplicate keys, numbers beyond float64, NaN, nesting beyond MAX_DEPTH and escapes of surrogates (json lets half a
+    pair pass) make it something else.
+    """
+    if not text.lstrip().startswith("{") or "\\ud" in text.lower():
+        return None
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_float=_finite, parse_constant=_finite)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and _depth(value) <= MAX_DEPTH else None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("duplicate key")
+    return found
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+def _depth(value: object) -> int:
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        inner = [item for item in level if isinstance(item, dict | list)]
+        level = [part for item in inner for part in (item.values() if isinstance(item, dict) else item)]
+    return depth

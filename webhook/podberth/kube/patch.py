@@ -1,0 +1,184 @@
+"""A working copy of a document, and the JSON Patch (RFC 6902) that leads to it.
+
+A review touches a handful of paths of a pod of some kilobytes. So the copy shares with the original whatever it does not
+change, the patch is made from the paths that were touched, and the proof copies only along the patch. Nothing here knows
+what a pod is. This module alone imports jsonpatch.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import jsonpatch
+
+from ..errors import UnprovedError
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys and list indexes from the root: ``("spec", "containers", 0, "resources")``."""
+
+Patch: TypeAlias = list[dict[str, Any]]
+"""RFC 6902 operations in order."""
+
+_ABSENT: Any = object()
+
+
+class Draft:
+    """A document under edit.
+
+    ``original`` is never changed; ``document`` is the result so far and may be read freely, but is written only through
+    ``set``, ``append`` and ``remove``. A value handed in belongs to the draft afterwards.
+    """
+
+    __slots__ = ("_owned", "_touched", "document", "original")
+
+    def __init__(self, original: dict[str, Any]) -> None:
+        """Start from ``original`` with nothing changed."""
+        self.original = original
+        self.document = original
+        self._owned: frozenset[Path] = frozenset()
+        self._touched: frozenset[Path] = frozenset()
+
+    @property
+    def touched(self) -> frozenset[Path]:
+        """The paths written so far."""
+        return self._touched
+
+    def get(self, path: Path) -> Any:
+        """Return the value at ``path``, or None where it or a parent is absent."""
+        value = _look_up(self.document, path)
+        return None if value is _ABSENT else value
+
+    def set(self, path: Path, value: object) -> None:
+        """Put ``value`` at ``path``; absent or null parents become objects."""
+        self._own(path[:-1])[path[-1]] = value
+        self._touched |= {path}
+
+    def append(self, path: Path, value: object) -> None:
+        """Add ``value`` at the end of the list at ``path``; an absent or null list is made."""
+        current = self.get(path)
+        self.set(path, [*(current or ()), value])
+
+    def remove(self, path: Path) -> None:
+        """Take the key at the end of ``path`` away, if it is there. For object keys only, never list indexes."""
+        if _look_up(self.document, path) is _ABSENT:
+            return
+        del self._own(path[:-1])[path[-1]]
+        self._touched |= {path}
+
+    def fork(self) -> "Draft":
+        """Return a draft that continues from here and leaves this one as it is."""
+        branch = Draft(self.original)
+        branch.document = self.document
+        branch._touched = self._touched  # noqa: SLF001 - the same class
+        return branch  # nothing is owned: the first write copies again
+
+    def patch(self) -> Patch:
+        """Return the operations that turn ``original`` into ``document``, proved; [] when nothing changed.
+
+        Raises:
+            UnprovedError: the operations do not do so (a bug).
+        """
+        operations: Patch = []
+        for path in _outermost(_existing_parents(self.original, self._touched)):
+            operations += _difference(path, _look_up(self.original, path), _look_up(self.document, path))
+        if apply(self.original, operations) != self.document:
+            raise UnprovedError(f"patch {operations!r} does not lead to the mutated document")
+        return operations
+
+    def _own(self, path: Path) -> Any:
+        """Return the container at ``path`` as a copy of our own, copying or making its parents on the way."""
+        if path in self._owned:
+            return _look_up(self.document, path)
+        if not path:
+            self.document = dict(self.document)
+            container: Any = self.document
+        else:
+            parent = self._own(path[:-1])
+            current = _look_up(parent, path[-1:])
+            container = _shallow({} if current is _ABSENT or current is None else current)
+            parent[path[-1]] = container
+        self._owned |= {path}
+        return container
+
+
+def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return ``document`` with ``operations`` applied (RFC 6902); the argument stays as it is.
+
+    Raises:
+        UnprovedError: an operation does not apply.
+    """
+    if not operations:
+        return document
+    draft = Draft(document)
+    for operation in operations:
+        draft._own(_existing(document, _parse_pointer(operation["path"])[:-1]))  # noqa: SLF001 - the same module
+    try:
+        result: dict[str, Any] = jsonpatch.JsonPatch(operations).apply(draft.document, in_place=True)
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
+        raise UnprovedError(f"patch {operations!r} does not apply: {error}") from error
+    return result
+
+
+def pointer(path: Iterable[str | int]) -> str:
+    """Return ``path`` as a JSON Pointer (RFC 6901)."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def _parse_pointer(text: str) -> Path:
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:])
+
+
+def _shallow(container: Any) -> Any:
+    return list(container) if isinstance(container, list) else dict(container)
+
+
+def _look_up(value: Any, path: Path) -> Any:
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step, _ABSENT)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return _ABSENT
+    return value
+
+
+def _existing(document: Any, path: Path) -> Path:
+    """Return the longest prefix of ``path`` that is a container of ``document``; list indexes become ints."""
+    found: list[str | int] = []
+    for step in path:
+        index = int(step) if isinstance(document, list) and str(step).isdecimal() else step
+        document = _look_up(document, (index,))
+        if not isinstance(document, (dict, list)):
+            break
+        found.append(index)
+    return tuple(found)
+
+
+def _existing_parents(original: Any, paths: Iterable[Path]) -> Iterable[Path]:
+    """Shorten each path to what an operation can name: the first step that the original lacks or holds as null."""
+    for path in paths:
+        depth = len(_existing(original, path[:-1]))
+        yield path[: depth + 1]
+
+
+def _outermost(paths: Iterable[Path]) -> list[Path]:
+    """Return the paths, sorted, without those that lie below another."""
+    kept: list[Path] = []
+    for path in sorted(set(paths), key=lambda path: tuple(map(str, path))):
+        if not any(path[: len(other)] == other for other in kept):
+            kept.append(path)
+    return kept
+
+
+def _difference(path: Path, before: Any, after: Any) -> Patch:
+    """Return the operations for one path; a list that only grew at its end is appended to, not replaced."""
+    where = pointer(path)
+    if after is _ABSENT:
+        return [] if before is _ABSENT else [{"op": "remove", "path": where}]
+    if before is _ABSENT:
+        return [{"op": "add", "path": where, "value": after}]
+    if before == after and type(before) is type(after):
+        return []
+    if isinstance(before, list) and before and isinstance(after, list) and after[: len(before)] == before:
+        return [{"op": "add", "path": where + "/-", "value": item} for item in after[len(before) :]]
+    return [{"op": "replace", "path": where, "value": after}]

@@ -1,0 +1,103 @@
+"""Reading a Pod that stays a plain dict.
+
+Accessors take an absent and a null field for the same thing, and never copy: what they return is the Pod's own part, to
+be read only (kube.patch writes). They rely on the JSON types that ``kube.shape`` checks: ask ``shape_problems`` first.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from .shape import shape_problems
+
+__all__ = [
+    "Container",
+    "OwnerReference",
+    "annotations",
+    "containers",
+    "controller",
+    "labels",
+    "metadata",
+    "shape_problems",
+    "spec",
+]
+
+ContainerKind = Literal["container", "init", "sidecar", "ephemeral"]
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container of a Pod and where it stands.
+
+    A ``sidecar`` is an init container with restartPolicy Always (KEP-753). ``path`` leads from the Pod to ``body``;
+    ``name`` is empty where the Pod gives none.
+    """
+
+    name: str
+    path: tuple[str | int, ...]
+    kind: ContainerKind
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerReference:
+    """One entry of metadata.ownerReferences."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+
+    @property
+    def group(self) -> str:
+        """The API group, empty for the core group."""
+        return self.api_version.rpartition("/")[0]
+
+
+def metadata(pod: dict[str, Any]) -> dict[str, Any]:
+    """Return metadata, empty when absent or null."""
+    return pod.get("metadata") or {}
+
+
+def labels(pod: dict[str, Any]) -> dict[str, str]:
+    """Return the labels, empty when absent or null."""
+    return (pod.get("metadata") or {}).get("labels") or {}
+
+
+def annotations(pod: dict[str, Any]) -> dict[str, str]:
+    """Return the annotations, empty when absent or null."""
+    return (pod.get("metadata") or {}).get("annotations") or {}
+
+
+def spec(pod: dict[str, Any]) -> dict[str, Any]:
+    """Return the spec, empty when absent or null."""
+    return pod.get("spec") or {}
+
+
+def containers(pod: dict[str, Any]) -> tuple[Container, ...]:
+    """Return every container: ordinary ones, then init containers and sidecars in their order, then ephemeral ones."""
+    return tuple(_containers(spec(pod)))
+
+
+def controller(pod: dict[str, Any]) -> OwnerReference | None:
+    """Return the one owner that manages the Pod, or None."""
+    for owner in metadata(pod).get("ownerReferences") or ():
+        if owner.get("controller") is True:
+            return OwnerReference(
+                owner.get("apiVersion") or "", owner.get("kind") or "", owner.get("name") or "", owner.get("uid") or ""
+            )
+    return None
+
+
+_LISTS: Final[tuple[tuple[str, ContainerKind], ...]] = (
+    ("containers", "container"),
+    ("initContainers", "init"),
+    ("ephemeralContainers", "ephemeral"),
+)
+
+
+def _containers(pod_spec: dict[str, Any]) -> Iterator[Container]:
+    for field, kind in _LISTS:
+        for index, body in enumerate(pod_spec.get(field) or ()):
+            sidecar = kind == "init" and body.get("restartPolicy") == "Always"
+            yield Container(body.get("name") or "", ("spec", field, index), "sidecar" if sidecar else kind, body)

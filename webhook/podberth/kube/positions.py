@@ -1,0 +1,178 @@
+"""Where in a file a value stands: lines and columns for paths, and for places inside a scalar's text.
+
+Filled by ``documents``; read by whoever reports a problem. Lines and columns count from 1, columns in characters.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys and list indexes from the document's root."""
+
+
+class Position(NamedTuple):
+    """A place in a file; both count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Place:
+    """Where one value starts, and where its parts do; built once by ``documents`` and not changed afterwards."""
+
+    position: Position
+    chunk: "Chunk"
+    index: int
+    """Offset of the value's first character in the chunk's text."""
+    style: str = ""
+    """``'``, ``"``, ``|``, ``>``, or empty for a plain scalar and for collections."""
+    value: str | None = None
+    """A string scalar's value."""
+    parts: dict[str | int, tuple[Position, "Place"]] = field(default_factory=dict)
+    """By key or index: where the key (of a list: the item) stands, and the value's place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The text of one document, from its ``---`` on, and the number of lines before it in the file."""
+
+    text: str
+    lines_before: int
+
+
+# The characters that one escape of a double-quoted scalar takes, backslash included. YAML 1.2.2, 5.7
+_ESCAPE_LENGTHS = {"x": 4, "u": 6, "U": 10}
+_BLANK_ESCAPES = "tnrvf LP_N\t\n\r"
+"""Escapes whose character is blank, and the escaped line break, which is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarPlace:
+    """The way from a place in a string scalar's value to its place in the file.
+
+    Exact for every character that is no blank, in every style, whatever folding, indentation and escapes did to the
+    text: those only ever change blanks, so the other characters of value and source match one to one. A blank is
+    placed right behind the character before it. An escape is one character of the value; its place is its backslash.
+    """
+
+    place: Place
+
+    @property
+    def start(self) -> Position:
+        """Where the scalar itself starts: its quote or block indicator, or its first character."""
+        return self.place.position
+
+    def at(self, line: int, column: int) -> Position:
+        """Return the file's position of ``line`` and ``column`` (from 1) of the value; outside of it, the nearest."""
+        before, distance = self._count_solid(line, column)
+        last = self.place.position
+        for count, position in enumerate(self._solid()):
+            if count == before and distance == 0:
+                return position
+            if count == before - 1:
+                last = Position(position.line, position.column + distance)
+                if distance:
+                    return last
+        return last
+
+    def _count_solid(self, line: int, column: int) -> tuple[int, int]:
+        """Return how many solid characters come before the place, and how far behind the last it is (0: on one)."""
+        value = self.place.value or ""
+        lines = value.split("\n")
+        line = min(max(line, 1), len(lines))
+        here = lines[line - 1]
+        column = min(max(column, 1), len(here) + 1)
+        head = "\n".join([*lines[: line - 1], here[: column - 1]])
+        solid = sum(not character.isspace() for character in head)
+        if column <= len(here) and not here[column - 1].isspace():
+            return solid, 0
+        return solid, 1 + len(head) - len(head.rstrip())
+
+    def _solid(self) -> Iterator[Position]:
+        """Yield the file's position of every character of the source that stands for a solid one of the value."""
+        text, style = self.place.chunk.text, self.place.style
+        line, column = self.place.position
+        index = self.place.index
+        block, escaped = style in ("|", ">"), style in ("'", '"')
+        if block:  # the header line: indicator, indentation, chomping, a comment
+            index, line, column = _next_line(text, index), line + 1, 1
+        elif escaped:
+            index, column = index + 1, column + 1
+        while index < len(text):
+            length, solid = _unit(text, index, style)
+            if solid:
+                yield Position(line, column)
+            for character in text[index : index + length]:
+                line, column = (line + 1, 1) if character == "\n" else (line, column + 1)
+            index += length
+
+
+def _unit(text: str, index: int, style: str) -> tuple[int, bool]:
+    """Return the length of the source unit at ``index``, and whether it stands for a character that is no blank."""
+    pair = text[index : index + 2]
+    if style == "'" and pair == "''":
+        return 2, True
+    if style == '"' and pair.startswith("\\") and len(pair) == len("\\n"):
+        return _escape(text, index)
+    return 1, not pair[0].isspace()
+
+
+def _escape(text: str, index: int) -> tuple[int, bool]:
+    kind = text[index + 1]
+    length = _ESCAPE_LENGTHS.get(kind)
+    if length is None:
+        return 2, kind not in _BLANK_ESCAPES
+    code = text[index + 2 : index + length]
+    if kind == "u" and code[:2].lower() in ("d8", "d9", "da", "db"):
+        return 2 * length, True  # the first half of a surrogate pair, as JSON writes it
+    return length, not chr(int(code, 16)).isspace()
+
+
+def _next_line(text: str, index: int) -> int:
+    end = text.find("\n", index)
+    return len(text) if end < 0 else end + 1
+
+
+class Positions:
+    """Answers where the values of one document stand."""
+
+    __slots__ = ("_load", "_root")
+
+    def __init__(self, load: Callable[[], Place]) -> None:
+        """Take the root's place lazily: of a snapshot of thousands of nodes it is rarely asked for."""
+        self._load = load
+        self._root: Place | None = None
+
+    @property
+    def root(self) -> Place:
+        """The document's own place."""
+        if self._root is None:
+            self._root = self._load()
+        return self._root
+
+    def at(self, path: Path) -> Position:
+        """Return where the value at ``path`` starts; if absent, where the key of its nearest present parent stands."""
+        here, missing, key = self._find(path)
+        return key if missing else here.position
+
+    def key(self, path: Path) -> Position:
+        """Return where the last key of ``path`` (of a list: the item) stands; if absent, its nearest parent's."""
+        return self._find(path)[2]
+
+    def scalar(self, path: Path) -> ScalarPlace:
+        """Return the inside of the string at ``path``; of anything else, a place whose every part is its start."""
+        here, missing, key = self._find(path)
+        if missing:
+            return ScalarPlace(Place(position=key, chunk=here.chunk, index=here.index))
+        return ScalarPlace(here)
+
+    def _find(self, path: Path) -> tuple[Place, bool, Position]:
+        here = self.root
+        key = here.position
+        for step in path:
+            if step not in here.parts:
+                return here, True, key
+            key, here = here.parts[step]
+        return here, False, key

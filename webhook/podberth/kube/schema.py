@@ -1,0 +1,109 @@
+"""What fields a Pod has, and of which JSON type: the schema of a real API server, packaged.
+
+Only types and merge rules of lists live here; whether a value is legal is the API server's business. The packaged file
+comes from ``tools/pod_schema.py``, which says what it keeps.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal, Self, TypeAlias
+
+POD = "io.k8s.api.core.v1.Pod"
+NAMESPACE = "io.k8s.api.core.v1.Namespace"
+CONFIG_MAP = "io.k8s.api.core.v1.ConfigMap"
+
+_PACKAGED = "pod-1.36.json"
+
+Kind: TypeAlias = Literal["boolean", "integer", "number", "string", "any", "array", "map", "message"]
+_SCALARS: Mapping[str, Kind] = {"boolean": "boolean", "integer": "integer", "number": "number", "string": "string"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """The type of one value.
+
+    ``any`` is what may be of several JSON types (Quantity, IntOrString) or has no described content (fieldsV1).
+    """
+
+    kind: Kind
+    message: str = ""
+    """The definition's full name, where the kind is ``message``."""
+    element: "Schema | None" = None
+    """What the items of an array or the values of a map are."""
+    list_type: Literal["", "atomic", "set", "map"] = ""
+    """How server-side apply merges an array; empty means atomic (structured-merge-diff)."""
+    list_map_keys: tuple[str, ...] = ()
+    """The fields that identify an item, where ``list_type`` is ``map``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """An object with named fields."""
+
+    name: str
+    fields: Mapping[str, Schema]
+
+
+@dataclass(frozen=True, slots=True)
+class PodSchema:
+    """The definitions reachable from Pod, Namespace and ConfigMap, by full name ("io.k8s.api.core.v1.Container")."""
+
+    definitions: Mapping[str, Definition]
+
+    @classmethod
+    def packaged(cls) -> Self:
+        """Return the schema that comes with podberth. It parses 45 kB: call it once for a process."""
+        text = resources.files(__package__).joinpath("data", _PACKAGED).read_text(encoding="utf-8")
+        return cls.from_document(json.loads(text))
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """Read what ``tools/pod_schema.py`` prints.
+
+        Raises:
+            ValueError: a type that is not understood, or a reference to a definition that is not there.
+        """
+        definitions = {
+            name: Definition(name, {field: _read(each, document) for field, each in body["properties"].items()})
+            for name, body in document.items()
+            if "properties" in body
+        }
+        return cls(definitions)
+
+    def definition(self, name: str) -> Definition:
+        """Return a definition by its full name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self.definitions[name]
+
+
+def _read(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Schema:
+    if reference := schema.get("$ref"):
+        return _referred(reference, document)
+    if "oneOf" in schema:
+        return Schema(kind="any")
+    kind = schema.get("type", "object")
+    if kind in _SCALARS:
+        return Schema(kind=_SCALARS[kind])
+    if kind == "array":
+        return Schema(
+            kind="array",
+            element=_read(schema["items"], document),
+            list_type=schema.get("x-kubernetes-list-type", ""),
+            list_map_keys=tuple(schema.get("x-kubernetes-list-map-keys", ())),
+        )
+    if kind == "object" and "properties" not in schema:
+        values = schema.get("additionalProperties")
+        return Schema(kind="map", element=_read(values, document)) if values else Schema(kind="any")
+    raise ValueError(f"schema: got type {kind!r} with {sorted(schema)}, want a scalar, an array, a map or a $ref")
+
+
+def _referred(name: str, document: Mapping[str, Any]) -> Schema:
+    if name not in document:
+        raise ValueError(f"schema: got a $ref to {name}, want a definition of that name in the document")
+    # Time, Quantity, IntOrString and their like are definitions without fields: their JSON type is what counts.
+    return Schema(kind="message", message=name) if "properties" in document[name] else _read(document[name], document)

@@ -1,0 +1,131 @@
+"""Selectors, taints and tolerations with the scheduler's semantics.
+
+What cannot be parsed matches nothing, as in the scheduler, which skips a term with errors; the apiserver refuses such
+an object anyway, but a mutating webhook sees it first. Whether terms are worth adding is decided elsewhere.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+# strconv.ParseInt(text, 10, 64), which Gt and Lt use on both sides (Requirement.Matches, apimachinery
+# pkg/labels/selector.go); Python's int() would also take spaces, underscores and other scripts' digits.
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
+_INT64: Final = range(-(2**63), 2**63)
+
+
+def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
+    """Tell whether a metav1.LabelSelector selects these labels: null selects nothing, the empty selector everything.
+
+    Operators: In, NotIn, Exists, DoesNotExist.
+
+    Source: LabelSelectorAsSelector, apimachinery pkg/apis/meta/v1/helpers.go.
+    """
+    if selector is None:
+        return False
+    wanted = selector.get("matchLabels") or {}
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        return False
+    expressions = selector.get("matchExpressions") or ()
+    return all(e.get("operator") not in _ORDERING and _matches(e, labels) for e in expressions)
+
+
+def node_selector_matches(
+    terms: Iterable[Mapping[str, Any]], labels: Mapping[str, str], fields: Mapping[str, str]
+) -> bool:
+    """Tell whether any nodeSelectorTerm selects a node; no terms select nothing, and an empty term selects nothing.
+
+    ``fields`` holds the one field that can be matched, ``metadata.name``; with no fields at all (a node that is yet to
+    be made) matchFields is passed over, as upstream does.
+
+    Source: NodeSelector.Match, component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go.
+    """
+    return any(_term_matches(term, labels, fields) for term in terms)
+
+
+def tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+    """Tell whether one toleration tolerates one taint (both as in the Pod and Node JSON).
+
+    No effect means every effect, no key means every key, no operator means Equal. Source: Toleration.ToleratesTaint,
+    kubernetes/api core/v1/toleration.go. Its Lt and Gt stand behind a gate that is off by default: nothing here.
+    """
+    effect, key = toleration.get("effect"), toleration.get("key")
+    if effect and effect != taint.get("effect"):
+        return False
+    if key and key != taint.get("key"):
+        return False
+    operator = toleration.get("operator") or "Equal"
+    if operator == "Equal":
+        return (toleration.get("value") or "") == (taint.get("value") or "")
+    return bool(operator == "Exists")
+
+
+def tolerated(tolerations: Iterable[Mapping[str, Any]], taint: Mapping[str, Any]) -> bool:
+    """Tell whether any of the tolerations tolerates the taint."""
+    return any(tolerates(toleration, taint) for toleration in tolerations)
+
+
+def covers(wider: Mapping[str, Any], narrower: Mapping[str, Any]) -> bool:
+    """Tell whether every taint that ``narrower`` tolerates is tolerated by ``wider`` at least as long.
+
+    One taint has many spellings in the field (Exists, Equal "true", Equal "present", no effect), so tolerations are
+    compared by what they tolerate. A toleration without tolerationSeconds lasts for ever.
+    """
+    for name in ("effect", "key"):
+        if wider.get(name) and wider.get(name) != narrower.get(name):
+            return False
+    seconds, wanted = wider.get("tolerationSeconds"), narrower.get("tolerationSeconds")
+    if seconds is not None and (wanted is None or seconds < wanted):
+        return False
+    if (wider.get("operator") or "Equal") == "Exists":
+        return True
+    same_operator = (wider.get("operator") or "Equal") == (narrower.get("operator") or "Equal")
+    return same_operator and (wider.get("value") or "") == (narrower.get("value") or "")
+
+
+def _term_matches(term: Mapping[str, Any], labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
+    expressions, field_expressions = term.get("matchExpressions") or (), term.get("matchFields") or ()
+    if not expressions and not field_expressions:
+        return False
+    if not all(_matches(expression, labels) for expression in expressions):
+        return False
+    return not fields or all(_field_matches(expression, fields) for expression in field_expressions)
+
+
+def _matches(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Tell whether one requirement holds; the rules on the number of values are those of labels.NewRequirement."""
+    operator = expression.get("operator")
+    values: Sequence[str] = expression.get("values") or ()
+    value = labels.get(expression.get("key") or "")
+    if operator == "In":
+        return value is not None and value in values
+    if operator == "NotIn":
+        return bool(values) and value not in values
+    if operator == "Exists":
+        return not values and value is not None
+    if operator == "DoesNotExist":
+        return not values and value is None
+    if operator in _ORDERING and len(values) == 1 and value is not None:
+        left, right = _integer(value), _integer(values[0])
+        return left is not None and right is not None and (left > right if operator == "Gt" else left < right)
+    return False
+
+
+_ORDERING: Final = frozenset({"Gt", "Lt"})  # of node selectors only
+
+
+def _field_matches(expression: Mapping[str, Any], fields: Mapping[str, str]) -> bool:
+    """Tell whether a matchFields requirement holds: In or NotIn, with one value."""
+    operator = expression.get("operator")
+    values: Sequence[str] = expression.get("values") or ()
+    if len(values) != 1 or operator not in {"In", "NotIn"}:
+        return False
+    same = fields.get(expression.get("key") or "", "") == values[0]
+    return same if operator == "In" else not same
+
+
+def _integer(text: str) -> int | None:
+    if _INTEGER.fullmatch(text) is None:
+        return None
+    number = int(text)
+    return number if number in _INT64 else None

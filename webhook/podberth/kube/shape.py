@@ -1,0 +1,240 @@
+"""The JSON types of a Pod that accessors, fact extractors and builders rely on, as one table, and the check of it.
+
+Only types live here: whether a value is legal is the apiserver's business. Behind a real apiserver every review passes,
+for it decodes a Pod before it sends it; a file on disk or a stranger at the port may hold anything.
+
+A field that is absent or null passes. The elements of a list and the values of a map may not be null.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+# A check returns what is wrong below a value: the path from there in reverse, and the message. Nothing is built for a
+# value that passes: this runs on every review.
+_Faults = list[tuple[list[str], str]]
+_Check = Callable[[Any], "_Faults | None"]
+
+_MOST_PROBLEMS: Final = 20  # a person mends a few at a time, and a hostile document holds millions
+
+_NAMES: Final[dict[type, str]] = {
+    dict: "object",
+    list: "list",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+}
+
+
+def shape_problems(pod: object) -> list[str]:
+    """List every place where a type is not what the readers of a Pod rely on: ``where: got X, want Y``.
+
+    After an empty answer no accessor, fact extractor or builder raises, whatever the Pod holds.
+    """
+    faults = _POD(pod)
+    if not faults:
+        return []
+    found = [f"{_path(where)}: {what}" for where, what in faults[:_MOST_PROBLEMS]]
+    if len(faults) > _MOST_PROBLEMS:
+        found.append("pod: more fields have a wrong type; mend these first")
+    return found
+
+
+def _path(reversed_steps: list[str]) -> str:
+    text = ""
+    for step in reversed(reversed_steps):
+        text += step if not text or step.startswith("[") else f".{step}"
+    return text or "pod"
+
+
+def _fault(value: object, want: str) -> _Faults:
+    return [([], f"got {_NAMES.get(type(value), type(value).__name__)}, want {want}")]
+
+
+def _a(kind: type) -> _Check:
+    name = _NAMES[kind]
+
+    def check(value: Any) -> _Faults | None:
+        return None if type(value) is kind else _fault(value, name)
+
+    return check
+
+
+def _scalar(value: Any) -> _Faults | None:
+    """Check a quantity, or anything else that a template may write with or without quotes."""
+    return None if type(value) in _SCALARS else _fault(value, "string or number")
+
+
+_SCALARS: Final = frozenset({str, int, float, type(None)})
+
+
+def _object(fields: Mapping[str, _Check]) -> _Check:
+    """Check an object's known fields; unknown ones may hold anything."""
+
+    def check(value: Any) -> _Faults | None:
+        if type(value) is not dict:
+            return _fault(value, "object")
+        faults: _Faults | None = None
+        for key, child in value.items():
+            if child is not None and key in fields and (below := fields[key](child)):
+                faults = _gathered(faults, key, below)
+        return faults
+
+    return check
+
+
+def _list(element: _Check) -> _Check:
+    def check(value: Any) -> _Faults | None:
+        if type(value) is not list:
+            return _fault(value, "list")
+        faults: _Faults | None = None
+        for index, child in enumerate(value):
+            if below := element(child):
+                faults = _gathered(faults, f"[{index}]", below)
+        return faults
+
+    return check
+
+
+def _map(element: _Check) -> _Check:
+    def check(value: Any) -> _Faults | None:
+        if type(value) is not dict:
+            return _fault(value, "object")
+        faults: _Faults | None = None
+        for key, child in value.items():
+            if below := element(child):
+                faults = _gathered(faults, f"[{key}]", below)
+        return faults
+
+    return check
+
+
+def _gathered(faults: _Faults | None, step: str, below: _Faults) -> _Faults:
+    """Add what is wrong below one step to what is wrong beside it, up to one more than will be told."""
+    if faults is not None and len(faults) > _MOST_PROBLEMS:
+        return faults
+    for where, _ in below:
+        where.append(step)
+    return [*faults, *below] if faults else below
+
+
+# ---- the table: kubernetes/api core/v1 types.go and apimachinery meta/v1 types.go, as far as podberth reads ----------
+_STRING: Final = _a(str)
+_INTEGER: Final = _a(int)
+_BOOLEAN: Final = _a(bool)
+_OBJECT: Final = _object({})
+_STRINGS: Final = _list(_STRING)
+_STRING_MAP: Final = _map(_STRING)
+_QUANTITIES: Final = _map(_scalar)
+
+_REQUIREMENTS: Final = _list(_object({"key": _STRING, "operator": _STRING, "values": _STRINGS}))
+_LABEL_SELECTOR: Final = _object({"matchLabels": _STRING_MAP, "matchExpressions": _REQUIREMENTS})
+_NODE_TERM: Final = _object({"matchExpressions": _REQUIREMENTS, "matchFields": _REQUIREMENTS})
+_POD_TERM: Final = _object(
+    {
+        "labelSelector": _LABEL_SELECTOR,
+        "namespaceSelector": _LABEL_SELECTOR,
+        "namespaces": _STRINGS,
+        "topologyKey": _STRING,
+        "matchLabelKeys": _STRINGS,
+        "mismatchLabelKeys": _STRINGS,
+    }
+)
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_POD_AFFINITY: Final = _object(
+    {_REQUIRED: _list(_POD_TERM), _PREFERRED: _list(_object({"weight": _INTEGER, "podAffinityTerm": _POD_TERM}))}
+)
+_AFFINITY: Final = _object(
+    {
+        "nodeAffinity": _object(
+            {
+                _REQUIRED: _object({"nodeSelectorTerms": _list(_NODE_TERM)}),
+                _PREFERRED: _list(_object({"weight": _INTEGER, "preference": _NODE_TERM})),
+            }
+        ),
+        "podAffinity": _POD_AFFINITY,
+        "podAntiAffinity": _POD_AFFINITY,
+    }
+)
+
+_NAMED: Final = _object({"name": _STRING})
+_RESOURCES: Final = _object(
+    {
+        "limits": _QUANTITIES,
+        "requests": _QUANTITIES,
+        "claims": _list(_object({"name": _STRING, "request": _STRING})),
+    }
+)
+_CONTAINER: Final = _object(
+    {
+        "name": _STRING,
+        "image": _STRING,
+        "restartPolicy": _STRING,
+        "resources": _RESOURCES,
+        "env": _list(_object({"name": _STRING, "value": _STRING, "valueFrom": _OBJECT})),
+        "envFrom": _list(_OBJECT),
+        "ports": _list(_OBJECT),
+        "volumeMounts": _list(_NAMED),
+        "securityContext": _OBJECT,
+        "livenessProbe": _OBJECT,
+        "readinessProbe": _OBJECT,
+        "startupProbe": _OBJECT,
+    }
+)
+
+_METADATA: Final = _object(
+    {
+        "name": _STRING,
+        "generateName": _STRING,
+        "namespace": _STRING,
+        "uid": _STRING,
+        "labels": _STRING_MAP,
+        "annotations": _STRING_MAP,
+        "finalizers": _STRINGS,
+        "ownerReferences": _list(
+            _object({"apiVersion": _STRING, "kind": _STRING, "name": _STRING, "uid": _STRING, "controller": _BOOLEAN})
+        ),
+    }
+)
+_SPEC: Final = _object(
+    {
+        "containers": _list(_CONTAINER),
+        "initContainers": _list(_CONTAINER),
+        "ephemeralContainers": _list(_CONTAINER),
+        "volumes": _list(_NAMED),
+        "nodeName": _STRING,
+        "nodeSelector": _STRING_MAP,
+        "affinity": _AFFINITY,
+        "tolerations": _list(
+            _object(
+                {
+                    "key": _STRING,
+                    "operator": _STRING,
+                    "value": _STRING,
+                    "effect": _STRING,
+                    "tolerationSeconds": _INTEGER,
+                }
+            )
+        ),
+        "topologySpreadConstraints": _list(_object({"topologyKey": _STRING, "labelSelector": _LABEL_SELECTOR})),
+        "schedulerName": _STRING,
+        "runtimeClassName": _STRING,
+        "priorityClassName": _STRING,
+        "preemptionPolicy": _STRING,
+        "priority": _INTEGER,
+        "restartPolicy": _STRING,
+        "serviceAccountName": _STRING,
+        "hostname": _STRING,
+        "schedulingGates": _list(_NAMED),
+        "schedulingGroup": _object({"podGroupName": _STRING}),
+        "resources": _RESOURCES,
+        "resourceClaims": _list(
+            _object({"name": _STRING, "resourceClaimName": _STRING, "resourceClaimTemplateName": _STRING})
+        ),
+        "securityContext": _OBJECT,
+        "overhead": _QUANTITIES,
+    }
+)
+_POD: Final = _object({"apiVersion": _STRING, "kind": _STRING, "metadata": _METADATA, "spec": _SPEC, "status": _OBJECT})

@@ -1,0 +1,103 @@
+"""Node affinity: our terms joined to the user's, or preferred beside them."""
+
+from typing import Any
+
+from ..errors import EvaluationError
+from ..kube.patch import Draft
+from . import leaf, terms
+from .change import Change, Skipped
+
+_NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
+REQUIRED = (*_NODE_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+PREFERRED = (*_NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
+# core/v1 NodeSelectorRequirement
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+# The scheduler evaluates every term against every node, and a term of ours joins every term of the user's. Four user terms
+# against eight of ours is more than any manifest read for this project has (real-manifests fact 2: one, rarely three).
+MAX_TERMS = 32
+
+
+def require(draft: Draft, value: object) -> Change | Skipped | None:
+    """Restrict the pod to the nodes of ``value`` (a list of nodeSelectorTerms, ORed): the product with the user's terms.
+
+    Returns:
+        The change; None when the user's own selector and terms imply ours already; Skipped when the product would have more
+        than MAX_TERMS terms (all or nothing).
+
+    Raises:
+        EvaluationError: ``value`` is no list of terms.
+    """
+    ours = _terms(value, "nodeAffinity.required")
+    if not ours:
+        return None
+    users = draft.get(REQUIRED) or [{}]
+    given = terms.from_node_selector(draft.get(("spec", "nodeSelector")) or {})
+    absent = not draft.get(REQUIRED)
+    if absent and any(terms.term_implies({}, other, given) for other in ours):
+        return None
+    joined = ours if absent else terms.product(users, ours, given)
+    if joined == users:
+        return None
+    if len(joined) > MAX_TERMS:
+        return Skipped("nodeAffinity", f"your {len(users)} node affinity terms times {len(ours)} are more than {MAX_TERMS}")
+    draft.set(REQUIRED, joined)
+    return Change("nodeAffinity", {"required": ours}, "requires " + phrase(ours))
+
+
+def prefer(draft: Draft, value: object, weight: int) -> Change | None:
+    """Prefer the nodes of ``value`` (a list of nodeSelectorTerms) with ``weight`` (1 to 100) each.
+
+    Returns:
+        The change; None when the pod prefers them all already, whatever the weight, or what it requires implies them.
+
+    Raises:
+        EvaluationError: ``value`` is no list of terms.
+    """
+    ours = _terms(value, "nodeAffinity.preferred")
+    given = terms.from_node_selector(draft.get(("spec", "nodeSelector")) or {})
+    required = draft.get(REQUIRED) or [{}]
+    if all(any(terms.term_implies(term, other, given) for other in ours) for term in required):
+        return None
+    present = [item.get("preference") for item in draft.get(PREFERRED) or ()]
+    added = [term for term in ours if term not in present]
+    for term in added:
+        draft.append(PREFERRED, {"weight": weight, "preference": term})
+    return Change("nodeAffinity", {"preferred": added, "weight": weight}, "prefers " + phrase(added)) if added else None
+
+
+def phrase(ours: list[dict[str, Any]]) -> str:
+    """Render terms for a person: ``gpu.product in (A, B) or !gpu.clique``."""
+    return " or ".join(" and ".join(map(_expression, terms.expressions(term))) for term in ours)
+
+
+def _expression(item: dict[str, Any]) -> str:
+    key, values = item["key"], ", ".join(item.get("values") or ())
+    shapes = {"Exists": key, "DoesNotExist": f"!{key}", "Gt": f"{key} > {values}", "Lt": f"{key} < {values}"}
+    if item["operator"] in shapes:
+        return shapes[item["operator"]]
+    return f"{key} {'in' if item['operator'] == 'In' else 'not in'} ({values})"
+
+
+def _terms(value: object, where: str) -> list[dict[str, Any]]:
+    checked = leaf.maps(value, where)
+    for position, term in enumerate(checked):
+        place = f"{where}[{position}]"
+        leaf.fields(term, place, ("matchExpressions", "matchFields"))
+        if terms.is_empty(term):
+            raise EvaluationError(f"{place}: got no expression, which selects no node; want matchExpressions")
+        for index, item in enumerate(leaf.maps(term.get("matchExpressions") or [], f"{place}.matchExpressions")):
+            _check_expression(item, f"{place}.matchExpressions[{index}]")
+    return checked
+
+
+def _check_expression(item: dict[str, Any], where: str) -> None:
+    leaf.fields(item, where, ("key", "operator", "values"))
+    leaf.text(item.get("key"), f"{where}.key")
+    if item.get("operator") not in _OPERATORS:
+        raise EvaluationError(f"{where}.operator: got {leaf.kind(item.get('operator'))}, want one of {', '.join(_OPERATORS)}")
+    values = item.get("values") or []
+    if not isinstance(values, list) or not all(isinstance(entry, str) for entry in values):
+        raise EvaluationError(f"{where}.values: got {leaf.kind(values)}, want a list of strings")
+    wanted = {"In": len(values) > 0, "NotIn": len(values) > 0, "Gt": len(values) == 1, "Lt": len(values) == 1}
+    if not wanted.get(item["operator"], not values):
+        raise EvaluationError(f"{where}.values: got {len(values)} values, which {item['operator']} does not take")

@@ -1,0 +1,40 @@
+"""What a builder reports of its work: the record's words for machines, a summary for people."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Concern: TypeAlias = Literal["tolerations", "nodeAffinity", "resources", "gang", "topology", "labels", "annotations"]
+"""The key of a ``mutations`` entry, and of the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One concern's edit of one pod.
+
+    ``wrote`` is JSON and says exactly what was added, so that the record can be checked against the pod and replayed.
+    ``summary`` is a phrase for the user: "tolerates nvidia.com/gpu:NoSchedule".
+    """
+
+    concern: Concern
+    wrote: Any
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A mutation that was asked for and left out on purpose, with the reason to tell the user."""
+
+    concern: Concern
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What a policy wants of one concern: the concern's leaves by name, evaluated, and its literals."""
+
+    concern: Concern
+    leaves: Mapping[str, Any]
+    """By leaf name; a concern with one leaf has it under "". Keys of labels and annotations are their own names."""
+    reason: str
+    """The policy's words for the change; empty where it has none."""

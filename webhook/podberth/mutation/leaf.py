@@ -1,0 +1,79 @@
+"""Checks of what a policy's expression returned, as far as the builders rely on it.
+
+The type checker has seen the expression; what is dynamic in it is seen here, at review time. Each check names the leaf,
+what it got and what it wants.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ..errors import EvaluationError
+
+# https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+MAX_LABEL_VALUE = 63
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?")
+
+
+def maps(value: object, leaf: str) -> list[dict[str, Any]]:
+    """Return ``value`` as a list of maps.
+
+    Raises:
+        EvaluationError: it is something else.
+    """
+    if not isinstance(value, list):
+        raise EvaluationError(f"{leaf}: got {kind(value)}, want a list of maps")
+    for position, item in enumerate(value):
+        if not isinstance(item, dict):
+            raise EvaluationError(f"{leaf}[{position}]: got {kind(item)}, want a map")
+    return value
+
+
+def fields(item: Mapping[str, Any], leaf: str, allowed: Collection[str]) -> None:
+    """Refuse a key that ``allowed`` does not have.
+
+    Raises:
+        EvaluationError: a key is unknown.
+    """
+    for key in item:
+        if key not in allowed:
+            raise EvaluationError(f"{leaf}: unknown key {key!r}; want one of {', '.join(sorted(allowed))}")
+
+
+def text(value: object, leaf: str) -> str:
+    """Return ``value`` as a string that is not empty.
+
+    Raises:
+        EvaluationError: it is something else, or empty.
+    """
+    if not isinstance(value, str) or not value:
+        raise EvaluationError(f"{leaf}: got {kind(value)}, want a string that is not empty")
+    return value
+
+
+def number(value: object, leaf: str) -> int:
+    """Return ``value`` as a whole number; a bool is none.
+
+    Raises:
+        EvaluationError: it is something else.
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise EvaluationError(f"{leaf}: got {kind(value)}, want a whole number")
+    return value
+
+
+def label_value(value: object, where: str) -> str:
+    """Return ``value`` as a label value.
+
+    Raises:
+        EvaluationError: it is none.
+    """
+    if not isinstance(value, str) or len(value) > MAX_LABEL_VALUE or not _LABEL_VALUE.fullmatch(value):
+        raise EvaluationError(f"{where}: got {kind(value)}, want a label value of at most {MAX_LABEL_VALUE} characters")
+    return value
+
+
+def kind(value: object) -> str:
+    """Name a value for a message, in JSON's words, short values included."""
+    names = {dict: "a map", list: "a list", bool: str(value).lower(), type(None): "null"}
+    return names.get(type(value)) or repr(value)[:40]

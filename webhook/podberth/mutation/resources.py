@@ -1,0 +1,49 @@
+"""Resource names: one device resource replaced by another in one container, limits and requests together."""
+
+from typing import Any
+
+from ..kube.patch import Draft, Path
+from . import leaf
+from .change import Change
+
+_KEYS = ("container", "from", "to", "quantity")
+_LISTS = ("containers", "initContainers")  # ephemeral containers hold no resources
+_SIDES = ("limits", "requests")
+
+
+def rewrite(draft: Draft, value: object) -> Change | None:
+    """Replace resources as ``value`` (a list of {container, from, to, quantity}) says.
+
+    A container that does not have ``from`` is left alone, so a second pass changes nothing. The quantity is written in the
+    API's canonical form, a string.
+
+    Raises:
+        EvaluationError: an item is not of that form.
+    """
+    done: list[dict[str, Any]] = []
+    for position, item in enumerate(leaf.maps(value, "resources")):
+        where = f"resources[{position}]"
+        leaf.fields(item, where, _KEYS)
+        container, old, new = (leaf.text(item.get(key), f"{where}.{key}") for key in ("container", "from", "to"))
+        quantity = str(leaf.number(item.get("quantity"), f"{where}.quantity"))
+        path = _container(draft, container)
+        if path is not None and old != new and _rewrite_one(draft, (*path, "resources"), old, (new, quantity)):
+            done.append({"container": container, "from": old, "to": new, "quantity": int(quantity)})
+    summary = ", ".join(f"{item['to']}: {item['quantity']} for {item['from']} in container {item['container']}" for item in done)
+    return Change("resources", done, summary) if done else None
+
+
+def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str]) -> bool:
+    sides = [side for side in _SIDES if old in (draft.get((*resources, side)) or {})]
+    for side in sides:
+        draft.remove((*resources, side, old))
+        draft.set((*resources, side, wanted[0]), wanted[1])
+    return bool(sides)
+
+
+def _container(draft: Draft, name: str) -> Path | None:
+    for kind in _LISTS:
+        for index, container in enumerate(draft.get(("spec", kind)) or ()):
+            if container.get("name") == name:
+                return ("spec", kind, index)
+    return None

@@ -1,0 +1,98 @@
+"""Node selector terms as logic: what implies what, and the product of two lists of terms.
+
+A term is a conjunction of expressions, a list of terms a disjunction (core/v1 NodeSelector). Only what can be seen from the
+expressions themselves is used: no labels, no nodes.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+Term: TypeAlias = Mapping[str, Any]
+"""NodeSelectorTerm: ``{"matchExpressions": [...], "matchFields": [...]}``, both optional."""
+
+_POSITIVE = ("In", "Exists", "Gt", "Lt")
+"""Operators that a node without the label never satisfies."""
+
+
+def expressions(term: Term) -> list[dict[str, Any]]:
+    """Return the term's label expressions; absent and null are none."""
+    return list(term.get("matchExpressions") or ())
+
+
+def is_empty(term: Term) -> bool:
+    """Say whether the term has no requirement at all; such a term selects no node."""
+    return not term.get("matchExpressions") and not term.get("matchFields")
+
+
+def from_node_selector(node_selector: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return ``spec.nodeSelector`` as expressions."""
+    return [{"key": key, "operator": "In", "values": [value]} for key, value in node_selector.items()]
+
+
+def expression_implies(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Say whether every node that satisfies ``one`` satisfies ``other``, judged by the two expressions alone."""
+    if one.get("key") != other.get("key"):
+        return False
+    mine, theirs = one.get("operator"), other.get("operator")
+    values, wanted = one.get("values") or [], other.get("values") or []
+    if theirs == "Exists":
+        return mine in _POSITIVE
+    if mine == "In":
+        return all(_value_satisfies(value, theirs, wanted) for value in values)
+    if theirs == "NotIn":
+        return mine == "DoesNotExist" or (mine == "NotIn" and all(value in values for value in wanted))
+    return bool(mine == theirs and values == wanted)
+
+
+def term_implies(term: Term, other: Term, given: Sequence[Mapping[str, Any]] = ()) -> bool:
+    """Say whether every node of ``term`` that also meets ``given`` is a node of ``other``.
+
+    ``given`` are expressions that hold anyway (the pod's nodeSelector). An empty ``other`` selects nothing: never implied.
+    """
+    if is_empty(other) or any(field not in (term.get("matchFields") or ()) for field in other.get("matchFields") or ()):
+        return False
+    known = [*expressions(term), *given]
+    return all(any(expression_implies(mine, theirs) for mine in known) for theirs in expressions(other))
+
+
+def product(
+    users: Iterable[Term], ours: Sequence[Term], given: Sequence[Mapping[str, Any]] = ()
+) -> list[dict[str, Any]]:
+    """Return the terms that select exactly what both lists select, given ``given``.
+
+    A user's term that implies one of ours stays as it is; any other is joined with each of ours in turn. A user's empty term
+    selects nothing and stays, so that nothing of theirs is lost. Key order and the user's own expressions are kept.
+    """
+    result: list[dict[str, Any]] = []
+    for term in users:
+        if is_empty(term) or any(term_implies(term, other, given) for other in ours):
+            result.append(dict(term))
+        else:
+            result += [_join(term, other, given) for other in ours]
+    return result
+
+
+def _join(term: Term, other: Term, given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    mine = expressions(term)
+    known = [*mine, *given]
+    more = [theirs for theirs in expressions(other) if not any(expression_implies(own, theirs) for own in known)]
+    joined = {**term}
+    if mine or more:
+        joined["matchExpressions"] = [*mine, *more]
+    fields = [*(term.get("matchFields") or ())]
+    fields += [field for field in other.get("matchFields") or () if field not in fields]
+    if fields:
+        joined["matchFields"] = fields
+    return joined
+
+
+def _value_satisfies(value: str, operator: str | None, wanted: Sequence[str]) -> bool:
+    if operator in ("In", "NotIn"):
+        return (value in wanted) == (operator == "In")
+    if operator in ("Gt", "Lt") and len(wanted) == 1 and _is_integer(value) and _is_integer(wanted[0]):
+        return int(value) > int(wanted[0]) if operator == "Gt" else int(value) < int(wanted[0])
+    return False
+
+
+def _is_integer(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()

@@ -1,0 +1,233 @@
+"""From a parsed policy to one that can be evaluated: every expression compiled and type-checked once.
+
+All problems of all policies are reported together, each at its place in the file. Nothing is evaluated here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ..cel.engine import CompileError, Environment, Expression, Want
+from ..errors import Problem
+from .model import GPUPolicy, Mutation
+from .parse import ParsedPolicy
+
+Path: TypeAlias = tuple[str | int, ...]
+
+# VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); gpu, gang, topology and
+# mig are ours and there from the start.
+_CONDITION_NAMES = frozenset({"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig"})
+_ALL_NAMES = _CONDITION_NAMES | {"namespaceObject", "variables"}
+
+SNAPSHOT_READS = frozenset({"topology", "mig"})
+"""Names whose value depends on the cluster of the moment, not on the pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An expression that carries its variables with it: each is evaluated when it is first needed, and once."""
+
+    expression: Expression
+    reads: frozenset[tuple[str, ...]]
+    """Static access paths of the expression and of its variables."""
+
+    @property
+    def reads_snapshot(self) -> bool:
+        """Say whether the value can change while the pod stays the same."""
+        return any(path[0] in SNAPSHOT_READS for path in self.reads)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledMutation:
+    """One entry of ``mutations``: its leaves by name ("" for a concern with one leaf), and its literals."""
+
+    name: str
+    concern: str
+    when: Bound | None
+    reason: Bound | None
+    leaves: Mapping[str, Bound]
+    literals: Mapping[str, Any]
+
+    @property
+    def reads_snapshot(self) -> bool:
+        """Say whether what it writes depends on the cluster of the moment."""
+        return any(bound.reads_snapshot for bound in (*self.leaves.values(), *filter(None, [self.when])))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledValidation:
+    """One entry of ``validations``."""
+
+    expression: Bound
+    message: str
+    message_expression: Bound | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledPolicy:
+    """A policy ready to be asked. ``source`` holds everything that is no expression."""
+
+    source: GPUPolicy
+    conditions: tuple[tuple[str, Bound], ...]
+    variables: Mapping[str, Bound]
+    mutations: tuple[CompiledMutation, ...]
+    validations: tuple[CompiledValidation, ...]
+    audit_annotations: tuple[tuple[str, Bound], ...]
+    conditions_read: frozenset[tuple[str, ...]]
+    """Everything the matchConditions read."""
+    reads_namespace: bool
+    """Whether any expression reads namespaceObject."""
+
+    @property
+    def name(self) -> str:
+        """The policy's name."""
+        return self.source.metadata.name
+
+
+def compile_policies(
+    parsed: Iterable[ParsedPolicy], environment: Environment
+) -> tuple[tuple[CompiledPolicy, ...], tuple[Problem, ...]]:
+    """Compile policies and sort them by (order, name).
+
+    Returns:
+        The policies that compiled, and every problem of the others, sorted. A caller that wants all or nothing looks at the
+        problems first.
+    """
+    compiled: list[CompiledPolicy] = []
+    problems: list[Problem] = []
+    for item in parsed:
+        compiler = _Compiler(item, environment)
+        policy = compiler.compile()
+        problems += compiler.problems
+        if not compiler.problems:
+            compiled.append(policy)
+    return tuple(sorted(compiled, key=lambda policy: (policy.source.spec.order, policy.name))), tuple(sorted(problems))
+
+
+class _Compiler:
+    """Compiles one policy and gathers its problems instead of stopping at the first."""
+
+    def __init__(self, parsed: ParsedPolicy, environment: Environment) -> None:
+        self.parsed = parsed
+        self.environment = environment
+        self.problems: list[Problem] = []
+        self.variables: dict[str, Bound] = {}
+        self.reads: set[tuple[str, ...]] = set()
+
+    def compile(self) -> CompiledPolicy:
+        spec = self.parsed.policy.spec
+        conditions = tuple(
+            (item.name, bound)
+            for index, item in enumerate(spec.match_conditions)
+            if (bound := self._bound(("matchConditions", index, "expression"), item.expression, Want.BOOL, _CONDITION_NAMES))
+        )
+        conditions_read = frozenset(self.reads)
+        for index, variable in enumerate(spec.variables):
+            bound = self._bound(("variables", index, "expression"), variable.expression, Want.ANY)
+            if bound is not None:
+                self.variables[variable.name] = bound
+        mutations = tuple(self._mutation(index, item) for index, item in enumerate(spec.mutations))
+        validations = tuple(self._validations())
+        audit_annotations = tuple(
+            (item.key, bound)
+            for index, item in enumerate(spec.audit_annotations)
+            if (bound := self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING))
+        )
+        return CompiledPolicy(
+            source=self.parsed.policy,
+            conditions=conditions,
+            variables=self.variables,
+            mutations=mutations,
+            validations=validations,
+            audit_annotations=audit_annotations,
+            conditions_read=conditions_read,
+            reads_namespace=any(path[0] == "namespaceObject" for path in self.reads),
+        )
+
+    def _validations(self) -> Iterable[CompiledValidation]:
+        for index, item in enumerate(self.parsed.policy.spec.validations):
+            path: Path = ("validations", index)
+            expression = self._bound((*path, "expression"), item.expression, Want.BOOL)
+            message = self._optional((*path, "messageExpression"), item.message_expression, Want.STRING)
+            if expression is not None:
+                yield CompiledValidation(
+                    expression=expression, message=item.message or "", message_expression=message, reason=item.reason
+                )
+
+    def _mutation(self, index: int, item: Mutation) -> CompiledMutation:
+        path: Path = ("mutations", index)
+        sources, literals = leaves_of(item)
+        leaves = {
+            leaf.name: bound
+            for leaf in sources
+            if (bound := self._bound((*path, *leaf.path), leaf.source, leaf.want)) is not None
+        }
+        when = self._optional((*path, "when"), item.when, Want.BOOL)
+        reason = self._optional((*path, "reason"), item.reason, Want.STRING)
+        return CompiledMutation(
+            name=item.name or f"mutations[{index}]",
+            concern=item.concern,
+            when=when,
+            reason=reason,
+            leaves=leaves,
+            literals=literals,
+        )
+
+    def _optional(self, path: Path, source: str | None, want: Want) -> Bound | None:
+        return None if source is None else self._bound(path, source, want)
+
+    def _bound(self, path: Path, source: str, want: Want, names: frozenset[str] = _ALL_NAMES) -> Bound | None:
+        variables = {name: bound.expression for name, bound in self.variables.items()}
+        try:
+            expression = self.environment.compile(source, want=want, variables=variables, names=names)
+        except CompileError as error:
+            where = ("spec", *path)
+            self.problems += [self.parsed.problem(where, item.line, item.column, item.message) for item in error.problems]
+            return None
+        used = {path[1] for path in expression.reads if path[0] == "variables" and len(path) > 1}
+        reads = expression.reads.union(*(self.variables[name].reads for name in used))
+        self.reads |= reads
+        return Bound(expression, reads)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One CEL expression of a mutation: its name for the builder, its place below the entry, its source and type."""
+
+    name: str
+    path: Path
+    source: str
+    want: Want
+
+
+def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
+    """Return the expressions and the literals of a mutation entry."""
+    match item.concern:
+        case "tolerations":
+            return [Leaf("", ("tolerations",), item.tolerations or "", Want.LIST_OF_MAPS)], {}
+        case "resources":
+            return [Leaf("", ("resources",), item.resources or "", Want.LIST_OF_MAPS)], {}
+        case "labels" | "annotations" as concern:
+            values: Mapping[str, str] = getattr(item, concern)
+            return [Leaf(key, (concern, key), source, Want.STRING) for key, source in values.items()], {}
+        case "nodeAffinity":
+            return _node_affinity(item)
+        case "gang":
+            assert item.gang is not None  # noqa: S101 - the concern says so
+            name = Leaf("name", ("gang", "name"), item.gang.name, Want.STRING)
+            if item.gang.size is None:
+                return [name], {"size": 0}
+            return [name, Leaf("size", ("gang", "size"), item.gang.size, Want.INT)], {}
+        case "topology":
+            assert item.topology is not None  # noqa: S101 - the concern says so
+            return [Leaf("level", ("topology", "level"), item.topology.level, Want.STRING)], {"mode": item.topology.mode}
+
+
+def _node_affinity(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
+    affinity = item.node_affinity
+    assert affinity is not None  # noqa: S101 - the concern says so
+    side = "required" if affinity.required is not None else "preferred"
+    source = affinity.required if affinity.required is not None else affinity.preferred
+    leaf = Leaf(side, ("nodeAffinity", side), source or "", Want.LIST_OF_MAPS)
+    return [leaf], {} if side == "required" else {"weight": affinity.weight}

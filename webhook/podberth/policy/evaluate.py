@@ -1,0 +1,137 @@
+"""One policy asked about one state of one pod, with the error semantics of ValidatingAdmissionPolicy.
+
+What an expression says and what is done about it are two things: here is the first; ``admission`` does the second. An
+error is never "no match": it is raised, and the caller goes by the policy's failurePolicy.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..cel.engine import Activation
+from ..errors import EvaluationError
+from .compile import Bound, CompiledMutation, CompiledPolicy, CompiledValidation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A mutation that applies to this pod: the entry, its evaluated leaves (none is None), its reason."""
+
+    mutation: CompiledMutation
+    leaves: Mapping[str, Any]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A validation that is false for this pod, or that could not be asked (then ``error`` is True)."""
+
+    message: str
+    reason: str
+    error: bool = False
+
+
+class Evaluation:
+    """The policy's expressions over one activation."""
+
+    __slots__ = ("_activation", "policy")
+
+    def __init__(self, policy: CompiledPolicy, activation: Activation) -> None:
+        """``activation`` binds object, oldObject, request, namespaceObject, params, gpu, gang, topology and mig."""
+        self.policy = policy
+        self._activation = activation
+
+    def value(self, bound: Bound) -> Any:
+        """Return the expression's value as plain Python.
+
+        Raises:
+            EvaluationError: it has none.
+        """
+        return bound.expression.evaluate(self._activation)
+
+    def conditions(self) -> bool:
+        """Say whether the matchConditions hold, asked one by one.
+
+        Raises:
+            EvaluationError: as ``combine`` says.
+        """
+        answers: list[bool | EvaluationError] = []
+        for _, bound in self.policy.conditions:
+            try:
+                answers.append(self.value(bound))
+            except EvaluationError as error:
+                answers.append(error)
+        return combine(self.policy, answers)
+
+    def mutations(self) -> list[Asked]:
+        """Return the mutations that apply, in the policy's order.
+
+        Raises:
+            EvaluationError: a ``when``, a leaf or a reason has no value; then none of the policy's mutations applies.
+        """
+        asked: list[Asked] = []
+        for mutation in self.policy.mutations:
+            try:
+                entry = self._ask(mutation)
+            except EvaluationError as error:
+                raise EvaluationError(f"{mutation.name}: {error}") from error
+            if entry is not None:
+                asked.append(entry)
+        return asked
+
+    def failures(self) -> list[Failure]:
+        """Return the validations that do not hold; all are asked, whatever the earlier ones said (as VAP does)."""
+        return [failure for item in self.policy.validations if (failure := self._fail(item)) is not None]
+
+    def audit_annotations(self) -> dict[str, str]:
+        """Return the audit annotations; a null value leaves its key out.
+
+        Raises:
+            EvaluationError: a value expression has no value.
+        """
+        values = {key: self.value(bound) for key, bound in self.policy.audit_annotations}
+        return {key: value for key, value in values.items() if value is not None}
+
+    def _ask(self, mutation: CompiledMutation) -> Asked | None:
+        if mutation.when is not None and not self.value(mutation.when):
+            return None
+        leaves = {name: self.value(bound) for name, bound in mutation.leaves.items()}
+        if any(value is None for value in leaves.values()) and mutation.concern not in ("labels", "annotations"):
+            return None
+        reason = "" if mutation.reason is None else self.value(mutation.reason) or ""
+        return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
+
+    def _fail(self, item: CompiledValidation) -> Failure | None:
+        try:
+            if self.value(item.expression):
+                return None
+        except EvaluationError as error:
+            return Failure(f"cannot be decided: {item.expression.expression.source}: {error}", item.reason, error=True)
+        return Failure(self._message(item), item.reason)
+
+    def _message(self, item: CompiledValidation) -> str:
+        """Return the failure's text; a messageExpression that errors or is blank falls back, as upstream."""
+        if item.message_expression is not None:
+            try:
+                text = self.value(item.message_expression)
+            except EvaluationError:
+                text = None
+            if text and text.strip() and "\n" not in text:
+                return str(text)
+        return item.message or f"failed expression: {item.expression.expression.source.strip()}"
+
+
+def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:
+    """Combine the answers of a policy's matchConditions: any false is false, even beside errors; else an error counts.
+
+    apiserver pkg/admission/plugin/webhook/matchconditions/matcher.go
+
+    Raises:
+        EvaluationError: no condition is false and one has no value.
+    """
+    if any(answer is False for answer in answers):
+        return False
+    for (name, _), answer in zip(policy.conditions, answers, strict=True):
+        if isinstance(answer, EvaluationError):
+            raise EvaluationError(f"matchConditions {name}: {answer}")
+    return True

@@ -1,0 +1,69 @@
+"""The kinds of text that a policy document holds, each refused on its own: names, messages, expressions.
+
+What they must agree on with each other is ``refusals``' matter.
+"""
+
+import re
+from typing import Annotated, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator
+from pydantic_core import PydanticCustomError
+
+from .wording import shown
+
+# k8s.io/apimachinery/pkg/util/validation: IsDNS1123Subdomain, IsQualifiedName, IsValidLabelValue; cel.go's identifiers
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MAX_SUBDOMAIN = 253
+MAX_NAME = 63
+
+
+def _expression(value: object) -> object:
+    if not isinstance(value, str):
+        hint = f"; put it in quotes: {shown(value)!r}" if isinstance(value, bool | int | float) else ""
+        raise PydanticCustomError("cel", f"got {shown(value)}, want a CEL expression as a string{hint}")
+    if not value.strip():
+        raise PydanticCustomError("cel", "got an empty string, want a CEL expression")
+    return value
+
+
+def _subdomain(value: str) -> str:
+    if len(value) > MAX_SUBDOMAIN or not _SUBDOMAIN.fullmatch(value):
+        wanted = f"lower-case letters, digits, '-' and '.', at most {MAX_SUBDOMAIN} characters"
+        raise PydanticCustomError("name", f"got {value!r}, want a DNS-1123 subdomain: {wanted}")
+    return value
+
+
+def _qualified(value: str) -> str:
+    prefix, slash, name = value.rpartition("/")
+    fits = len(name) <= MAX_NAME and _NAME.fullmatch(name)
+    if not fits or (slash and (len(prefix) > MAX_SUBDOMAIN or not _SUBDOMAIN.fullmatch(prefix))):
+        wanted = f"[prefix/]name, the name of letters, digits, '-', '_' and '.', at most {MAX_NAME} characters"
+        raise PydanticCustomError("name", f"got {value!r}, want a qualified name: {wanted}")
+    return value
+
+
+def _identifier(value: str) -> str:
+    if not _IDENTIFIER.fullmatch(value):
+        raise PydanticCustomError(
+            "name", f"got {value!r}, want a CEL identifier: letters, digits and '_', no digit first"
+        )
+    return value
+
+
+def _message(value: str) -> str:
+    if not value.strip():
+        raise PydanticCustomError("message", "got an empty message; leave it out or say what is wrong")
+    if "\n" in value:
+        raise PydanticCustomError("message", "got a message with a line break, want one line")
+    return value
+
+
+Expression: TypeAlias = Annotated[str, BeforeValidator(_expression)]
+"""The source of one CEL expression."""
+Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain)]
+QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified)]
+Identifier: TypeAlias = Annotated[str, AfterValidator(_identifier)]
+Message: TypeAlias = Annotated[str, AfterValidator(_message)]

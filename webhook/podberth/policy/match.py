@@ -1,0 +1,129 @@
+"""Whether a policy is asked about a request: matchConstraints, with upstream's semantics.
+
+Source: the apiserver's pkg/admission/plugin/policy/matching/matching.go and pkg/admission/plugin/webhook/predicates
+(rules, namespace, object). What costs nothing but names is apart, so that a server can group its policies by it once.
+Expressions, scope and params are not looked at here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import EvaluationError
+from ..kube.selector import label_selector_matches
+from .model import GPUPolicy, LabelSelector, Rule
+
+
+class NamespaceUnknownError(EvaluationError):
+    """A namespaceSelector that cannot be judged: nobody knows the request's namespace. Never the same as no match."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchRequest:
+    """What of an admission request the constraints look at. ``name`` is empty while generateName has not run."""
+
+    operation: str
+    group: str
+    version: str
+    resource: str
+    sub_resource: str
+    name: str
+    namespace: str
+    object: Mapping[str, Any] | None
+    old_object: Mapping[str, Any] | None
+
+
+def applies_statically(
+    policy: GPUPolicy, operation: str, group: str, version: str, resource: str, sub_resource: str
+) -> bool:
+    """Tell whether some request of this operation and resource can match the policy, whatever it holds."""
+    constraints = policy.spec.match_constraints
+    route = (operation, group, version, resource, sub_resource)
+    for rule in constraints.exclude_resource_rules:
+        if not rule.resource_names and rule.scope == "*" and _covers(rule, route):
+            return False
+    return any(_covers(rule, route) for rule in constraints.resource_rules)
+
+
+def match(policy: GPUPolicy, request: MatchRequest, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Tell whether the policy is asked about the request; ``namespaces`` holds the Namespace objects by name.
+
+    Exclusions beat inclusions. An object that is absent matches no objectSelector but the empty one; of an update,
+    either object may match.
+
+    Raises:
+        NamespaceUnknownError: all else matches, and the namespaceSelector asks for labels of a namespace that is not
+        known.
+    """
+    constraints = policy.spec.match_constraints
+    if any(_rule_matches(rule, request) for rule in constraints.exclude_resource_rules):
+        return False
+    if not any(_rule_matches(rule, request) for rule in constraints.resource_rules):
+        return False
+    if not _object_matches(constraints.object_selector, request):
+        return False
+    return _namespace_matches(constraints.namespace_selector, request, namespaces)
+
+
+def _covers(rule: Rule, route: tuple[str, str, str, str, str]) -> bool:
+    operation, group, version, resource, sub_resource = route
+    return (
+        _among(rule.operations, operation)
+        and _among(rule.api_groups, group)
+        and _among(rule.api_versions, version)
+        and any(_resource_matches(item, resource, sub_resource) for item in rule.resources)
+    )
+
+
+def _among(allowed: tuple[str, ...], value: str) -> bool:
+    return "*" in allowed or value in allowed
+
+
+def _resource_matches(item: str, resource: str, sub_resource: str) -> bool:
+    """Match ``pods`` (none of its subresources), ``pods/*`` (itself and all of them), ``*`` (all but subresources)."""
+    wanted, _, sub = item.partition("/")
+    return wanted in ("*", resource) and sub in ("*", sub_resource)
+
+
+def _rule_matches(rule: Rule, request: MatchRequest) -> bool:
+    route = (request.operation, request.group, request.version, request.resource, request.sub_resource)
+    if not _covers(rule, route) or not _in_scope(rule, request):
+        return False
+    return not rule.resource_names or request.name in rule.resource_names
+
+
+def _in_scope(rule: Rule, request: MatchRequest) -> bool:
+    """A request about a Namespace carries its name as namespace, and is of cluster scope all the same (rules.go)."""
+    if rule.scope == "*":
+        return True
+    return (rule.scope == "Cluster") == (_is_namespace(request) or not request.namespace)
+
+
+def _object_matches(selector: LabelSelector, request: MatchRequest) -> bool:
+    if selector.empty:
+        return True
+    return any(
+        label_selector_matches(selector.document, (item.get("metadata") or {}).get("labels") or {})
+        for item in (request.object, request.old_object)
+        if item is not None
+    )
+
+
+def _namespace_matches(
+    selector: LabelSelector, request: MatchRequest, namespaces: Mapping[str, Mapping[str, Any]]
+) -> bool:
+    if selector.empty or (not request.namespace and not _is_namespace(request)):
+        return (
+            True  # "if the request is about a cluster scoped resource ... it is never exempted" (namespace/matcher.go)
+        )
+    if _is_namespace(request) and not request.sub_resource and request.operation in ("CREATE", "UPDATE"):
+        namespace = request.object  # its labels are those it is about to have
+    else:
+        namespace = namespaces.get(request.namespace)
+    if namespace is None:
+        raise NamespaceUnknownError(f"namespaceSelector: namespace {request.namespace!r} is not known")
+    return label_selector_matches(selector.document, (namespace.get("metadata") or {}).get("labels") or {})
+
+
+def _is_namespace(request: MatchRequest) -> bool:
+    return request.group == "" and request.resource == "namespaces"

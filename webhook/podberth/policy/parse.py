@@ -1,0 +1,141 @@
+"""Policy files to policies: every problem of every document at its line and column, in words for the author.
+
+A file holds GPUPolicy documents and the ConfigMaps that are their default params. Expressions are compiled elsewhere,
+with the places that a ParsedPolicy knows. No file is opened here.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..errors import Problem
+from ..kube.documents import PositionedDocument, load_documents
+from ..kube.positions import Path, Positions
+from ..wellknown import API_VERSION, POLICY_KIND
+from .model import GPUPolicy
+from .refusals import refusals
+from .wording import explain, render_path, shown
+
+# More than a screen; whoever has more mends these first
+MAX_PROBLEMS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPolicy:
+    """A policy and where everything in it stands."""
+
+    policy: GPUPolicy
+    file: str
+    positions: Positions
+
+    def problem(self, path: Path, line: int, column: int, message: str) -> Problem:
+        """Return a problem at ``line`` and ``column`` (from 1) of the expression at ``path``, keys as written."""
+        return Problem(self.file, *self.positions.scalar(path).at(line, column), render_path(path), message)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPolicies:
+    """What policy files hold. ``params`` are ConfigMaps by (namespace, name); ``problems`` are sorted and capped."""
+
+    policies: tuple[ParsedPolicy, ...] = ()
+    params: Mapping[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+
+def parse_policies(texts: Iterable[tuple[str, str]]) -> ParsedPolicies:
+    """Parse policy files, given as (file name, text).
+
+    A policy with a problem is left out, and so is a second document of the same name; the problems tell of each.
+    """
+    reader = _Reader()
+    for file, text in texts:
+        documents, problems = load_documents(text, file)
+        reader.problems += problems
+        for document in documents:
+            reader.read(file, document)
+    policies = tuple(parsed for _, parsed in sorted(reader.policies.items()))
+    return ParsedPolicies(policies, reader.params, _capped(reader.problems))
+
+
+class _Reader:
+    """Gathers what the documents of several files hold."""
+
+    def __init__(self) -> None:
+        self.policies: dict[str, ParsedPolicy] = {}
+        self.params: dict[tuple[str, str], dict[str, Any]] = {}
+        self.problems: list[Problem] = []
+        self._seen: dict[tuple[str, ...], tuple[str, int]] = {}
+
+    def read(self, file: str, document: PositionedDocument) -> None:
+        """Take in one document."""
+        content, positions = document.document, document.positions
+        if content.get("kind") == POLICY_KIND:
+            self._read_policy(file, content, positions)
+        elif content.get("kind") == "ConfigMap" and content.get("apiVersion") == "v1":
+            self._read_params(file, content, positions)
+        else:
+            self._refuse_kind(file, content, positions)
+
+    def _read_policy(self, file: str, content: dict[str, Any], positions: Positions) -> None:
+        try:
+            policy = GPUPolicy.model_validate(content)
+        except ValidationError as error:
+            self.problems += [
+                Problem(file, *(positions.key(path) if of_key else positions.at(path)), render_path(path), message)
+                for path, of_key, message in explain(error, GPUPolicy)
+            ]
+            return
+        wrong = [Problem(file, *positions.at(path), render_path(path), message) for path, message in refusals(policy)]
+        self.problems += wrong
+        if not wrong and self._first(file, positions, (POLICY_KIND, policy.name)):
+            self.policies[policy.name] = ParsedPolicy(policy, file, positions)
+
+    def _read_params(self, file: str, content: dict[str, Any], positions: Positions) -> None:
+        metadata = content.get("metadata")
+        names = [metadata.get(key) if isinstance(metadata, dict) else None for key in ("namespace", "name")]
+        for key, value in zip(("namespace", "name"), names, strict=True):
+            if not isinstance(value, str) or not value:
+                path: Path = ("metadata", key)
+                message = "a ConfigMap beside policies is their default params and needs a name and a namespace"
+                self.problems.append(Problem(file, *positions.at(path), render_path(path), message))
+        data = content.get("data") or {}
+        entries = data.items() if isinstance(data, dict) else [("", data)]
+        for key, value in entries:
+            if not isinstance(value, str):
+                path = ("data", key) if key else ("data",)
+                message = f"got {shown(value)}, want a string; ConfigMaps hold nothing else"
+                self.problems.append(Problem(file, *positions.at(path), render_path(path), message))
+        namespace, name = names
+        if (
+            isinstance(namespace, str)
+            and isinstance(name, str)
+            and self._first(file, positions, ("ConfigMap", namespace, name))
+        ):
+            self.params[namespace, name] = content
+
+    def _refuse_kind(self, file: str, content: dict[str, Any], positions: Positions) -> None:
+        got = f"{content.get('apiVersion') or 'no apiVersion'} {content.get('kind') or 'no kind'}"
+        path: Path = ("kind",) if "kind" in content else ()
+        message = f"got {got}, want {API_VERSION} {POLICY_KIND} or a v1 ConfigMap (params); move it elsewhere"
+        self.problems.append(Problem(file, *positions.at(path), render_path(path), message))
+
+    def _first(self, file: str, positions: Positions, key: tuple[str, ...]) -> bool:
+        position = positions.at(("metadata", "name"))
+        if key not in self._seen:
+            self._seen[key] = (file, position.line)
+            return True
+        where = "{}:{}".format(*self._seen[key])
+        message = f"{key[0]} {key[-1]!r} is already in {where}; names are unique in all files together"
+        self.problems.append(Problem(file, *position, "metadata.name", message))
+        return False
+
+
+def _capped(problems: list[Problem]) -> tuple[Problem, ...]:
+    ordered = sorted(set(problems))
+    if len(ordered) <= MAX_PROBLEMS:
+        return tuple(ordered)
+    last = ordered[MAX_PROBLEMS - 1]
+    more = f"{len(ordered) - MAX_PROBLEMS} more problems follow; mend these first"
+    return (*ordered[:MAX_PROBLEMS], Problem(last.file, 0, 0, "", more))

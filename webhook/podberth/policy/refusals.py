@@ -1,0 +1,189 @@
+"""What a policy may not say although each of its fields may: upstream's refusals, and ours.
+
+Source: pkg/apis/admissionregistration/validation/validation.go of kubernetes. Each check yields paths from the
+document's root, keys as written, with what is wrong there. The policy's fields are known to be right one by one
+(``model``).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from .model import (
+    CONCERNS,
+    GPUPolicy,
+    LabelSelector,
+    Mutation,
+    Rule,
+    Spec,
+)
+
+Path: TypeAlias = tuple[str | int, ...]
+Refusal: TypeAlias = tuple[Path, str]
+
+# validation.go: "must be less than or equal to 64 items"; maxAuditAnnotations; 5 KB of source per value expression
+MAX_MATCH_CONDITIONS = 64
+MAX_AUDIT_ANNOTATIONS = 20
+MAX_AUDIT_EXPRESSION_BYTES = 5 * 1024
+
+_SPEC: Path = ("spec",)
+
+
+def refusals(policy: GPUPolicy) -> list[Refusal]:
+    """Return everything that is refused in ``policy``."""
+    return [refusal for check in _CHECKS for refusal in check(policy.spec)]
+
+
+def _purpose(spec: Spec) -> Iterator[Refusal]:
+    if not (spec.mutations or spec.validations or spec.audit_annotations):
+        yield _SPEC, "the policy does nothing; want mutations, validations or auditAnnotations"
+
+
+def _limits(spec: Spec) -> Iterator[Refusal]:
+    counts = (
+        ("matchConditions", len(spec.match_conditions), MAX_MATCH_CONDITIONS),
+        ("auditAnnotations", len(spec.audit_annotations), MAX_AUDIT_ANNOTATIONS),
+    )
+    for name, count, limit in counts:
+        if count > limit:
+            yield (*_SPEC, name), f"got {count} entries, want at most {limit}"
+    for index, annotation in enumerate(spec.audit_annotations):
+        size = len(annotation.value_expression.encode())
+        if size > MAX_AUDIT_EXPRESSION_BYTES:
+            path = (*_SPEC, "auditAnnotations", index, "valueExpression")
+            yield path, f"got {size} bytes, want at most {MAX_AUDIT_EXPRESSION_BYTES}"
+
+
+def _names(spec: Spec) -> Iterator[Refusal]:
+    yield from _unique("matchConditions", "name", [item.name for item in spec.match_conditions])
+    yield from _unique("variables", "name", [item.name for item in spec.variables])
+    yield from _unique("mutations", "name", [item.name for item in spec.mutations])
+    yield from _unique("auditAnnotations", "key", [item.key for item in spec.audit_annotations])
+
+
+def _unique(field: str, key: str, names: Iterable[str | None]) -> Iterator[Refusal]:
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name is not None and name in seen:
+            yield (*_SPEC, field, index, key), f"duplicate {key} {name!r}; want each {key} once"
+        seen.add(name or "")
+
+
+def _params(spec: Spec) -> Iterator[Refusal]:
+    if (spec.param_kind is None) != (spec.param_ref is None):
+        present, absent = ("paramKind", "paramRef") if spec.param_kind else ("paramRef", "paramKind")
+        yield (*_SPEC, present), f"{present} without {absent}; want both or neither"
+    if spec.param_ref and (spec.param_ref.name is None) == (spec.param_ref.selector is None):
+        yield (*_SPEC, "paramRef"), "want exactly one of name and selector"
+
+
+def _validations(spec: Spec) -> Iterator[Refusal]:
+    actions = spec.validation_actions
+    path = (*_SPEC, "validationActions")
+    if spec.validations and not actions:
+        yield path, "validations need validationActions; want [Deny], [Warn], [Audit], [Deny, Audit] or [Warn, Audit]"
+    if actions and not spec.validations:
+        yield path, "validationActions without validations; leave them out"
+    if {"Deny", "Warn"} <= set(actions):
+        yield path, "got Deny and Warn, which would say everything twice; want one of them"
+    if len(set(actions)) != len(actions):
+        yield path, "got an action twice; want each once"
+    for index, item in enumerate(spec.validations):
+        if "\n" in item.expression.strip() and item.message is None and item.message_expression is None:
+            yield (
+                (*_SPEC, "validations", index),
+                "an expression of several lines needs a message or a messageExpression",
+            )
+
+
+def _mutations(spec: Spec) -> Iterator[Refusal]:
+    for index, item in enumerate(spec.mutations):
+        path = (*_SPEC, "mutations", index)
+        if len(item.concerns) != 1:
+            got = " and ".join(item.concerns) or "none"
+            yield path, f"got {got}, want exactly one of {', '.join(CONCERNS)}; make several entries of it"
+        yield from _node_affinity(item, path)
+    rules = spec.match_constraints.resource_rules
+    for index, rule in enumerate(rules if spec.mutations else ()):
+        if "DELETE" in rule.operations:
+            path = (*_SPEC, "matchConstraints", "resourceRules", index, "operations")
+            yield path, "got DELETE in a policy with mutations; what is deleted cannot be changed"
+
+
+def _node_affinity(item: Mutation, path: Path) -> Iterator[Refusal]:
+    affinity = item.node_affinity
+    if affinity is None:
+        return
+    path = (*path, "nodeAffinity")
+    if (affinity.required is None) == (affinity.preferred is None):
+        yield path, "want exactly one of required and preferred; make two entries of it, each with its own when"
+    elif (affinity.preferred is None) != (affinity.weight is None):
+        yield path, "want preferred with a weight from 1 to 100, or required without one"
+
+
+def _constraints(spec: Spec) -> Iterator[Refusal]:
+    constraints = spec.match_constraints
+    path = (*_SPEC, "matchConstraints")
+    if not constraints.resource_rules:
+        yield (
+            (*path, "resourceRules"),
+            "got no rules, which match nothing; want one, or leave the field out for pods on CREATE",
+        )
+    for field, rules in (
+        ("resourceRules", constraints.resource_rules),
+        ("excludeResourceRules", constraints.exclude_resource_rules),
+    ):
+        for index, rule in enumerate(rules):
+            yield from _rule(rule, (*path, field, index))
+    yield from _selector(constraints.namespace_selector, (*path, "namespaceSelector"))
+    yield from _selector(constraints.object_selector, (*path, "objectSelector"))
+
+
+def _rule(rule: Rule, path: Path) -> Iterator[Refusal]:
+    lists = (("operations", rule.operations), ("apiGroups", rule.api_groups), ("apiVersions", rule.api_versions))
+    for field, values in (*lists, ("resources", rule.resources)):
+        if not values:
+            yield (*path, field), "got an empty list, want at least one entry"
+    for field, values in lists:
+        if "*" in values and len(values) > 1:
+            yield (*path, field), "got '*' and more, want '*' alone"
+    for field, values in (("apiVersions", rule.api_versions), ("resources", rule.resources)):
+        if "" in values:
+            yield (*path, field), "got an empty string, want a name or '*'"
+    if len(set(rule.resource_names)) != len(rule.resource_names):
+        yield (*path, "resourceNames"), "got a name twice; want each once"
+    yield from _resources(rule.resources, (*path, "resources"))
+
+
+def _resources(resources: tuple[str, ...], path: Path) -> Iterator[Refusal]:
+    """A wildcard beside what it covers is refused upstream (validateResources)."""
+    if "*/*" in resources and len(resources) > 1:
+        yield path, "got '*/*' and more, want '*/*' alone"
+        return
+    for index, item in enumerate(resources):
+        name, slash, sub = item.partition("/")
+        if slash and not sub:
+            yield (*path, index), f"got {item!r}, want a resource, or a resource, '/' and a subresource"
+        covering = ({f"{name}/*"} if slash else set()) | ({f"*/{sub}"} if slash else {"*"})
+        for other in sorted((covering - {item}) & set(resources)):
+            yield (*path, index), f"got {item!r} beside {other!r}, which covers it"
+
+
+def _selector(selector: LabelSelector, path: Path) -> Iterator[Refusal]:
+    for index, item in enumerate(selector.match_expressions):
+        if (item.operator in ("In", "NotIn")) != bool(item.values):
+            wanted = "at least one value" if item.operator in ("In", "NotIn") else "no values"
+            yield (
+                (*path, "matchExpressions", index, "values"),
+                f"{item.operator} with {len(item.values)} values, want {wanted}",
+            )
+
+
+_CHECKS: tuple[Callable[[Spec], Iterator[Refusal]], ...] = (
+    _purpose,
+    _limits,
+    _names,
+    _params,
+    _validations,
+    _mutations,
+    _constraints,
+)

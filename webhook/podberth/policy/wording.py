@@ -1,0 +1,120 @@
+"""pydantic's findings in the house's words: ``got X, want Y``, with the nearest name for a misspelled one.
+
+Knows pydantic's error types and nothing of policies; the suite's documents are explained here too.
+"""
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ..kube.positions import Path
+
+Finding: TypeAlias = tuple[Path, bool, str]
+"""The path, whether its key is meant rather than its value, and what is wrong with it."""
+
+
+def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
+    """Yield what is wrong with a document that ``model`` refused."""
+    for details in error.errors(include_url=False):
+        path = tuple(step for step in details["loc"] if step != "[key]")
+        of_key = path != details["loc"]
+        if details["type"] == "extra_forbidden":
+            yield path, True, _unknown(str(path[-1]), fields_at(model, path[:-1]))
+        elif details["type"] == "missing":
+            yield path, False, f"the field {path[-1]!r} is required"
+        else:
+            yield path, of_key, _message(details)
+
+
+def suggest(name: str, known: Iterator[str] | tuple[str, ...]) -> str:
+    """Return `` did you mean`` with the nearest of the known names, or nothing."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def fields_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
+    """Return the field names, as documents spell them, of the model that stands at ``path`` below ``model``."""
+    annotation: Any = model
+    for step in path:
+        found = _model_in(annotation)
+        if found is None:
+            return ()
+        if isinstance(step, str):
+            by_name = {field.alias or name: field.annotation for name, field in found.model_fields.items()}
+            annotation = by_name.get(step)
+    found = _model_in(annotation)
+    return tuple(field.alias or name for name, field in found.model_fields.items()) if found else ()
+
+
+def render_path(path: Path) -> str:
+    """Render a path as people write it: ``spec.mutations[0].labels[example.com/a]``."""
+    text = ""
+    for step in path:
+        if isinstance(step, int) or not step.isidentifier():
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the one model that an annotation holds: itself, or inside Optional and tuples."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
+
+
+def _unknown(name: str, known: tuple[str, ...]) -> str:
+    hint = suggest(name, known)
+    return f"unknown field {name!r}{hint or ('; want one of ' + ', '.join(sorted(known)) if known else '')}"
+
+
+def _message(details: ErrorDetails) -> str:
+    context: Mapping[str, Any] = details.get("ctx") or {}
+    wording = _WORDINGS.get(details["type"])
+    return wording(details["input"], context) if wording else details["msg"]
+
+
+def shown(value: object) -> str:
+    """Show a value for a message: a scalar as itself, anything else by its kind."""
+    if isinstance(value, bool | int | float):
+        return repr(value).lower()
+    return repr(value)[:80] if isinstance(value, str) else kind(value)
+
+
+def kind(value: object) -> str:
+    """Name the type of a decoded document's value in YAML's words."""
+    names = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
+    return names.get(type(value), "null")
+
+
+def _want(wanted: str) -> Callable[[object, Mapping[str, Any]], str]:
+    return lambda value, _: f"got {shown(value)}, want {wanted}"
+
+
+def _literal(value: object, context: Mapping[str, Any]) -> str:
+    expected = str(context.get("expected", ""))
+    names = tuple(part.strip("'") for part in expected.replace(" or ", ", ").split(", "))
+    hint = suggest(value, names) if isinstance(value, str) else ""
+    return f"got {shown(value)}, want {expected}{hint}"
+
+
+# pydantic-core's error types: https://docs.pydantic.dev/latest/errors/validation_errors/
+_WORDINGS: Mapping[str, Callable[[object, Mapping[str, Any]], str]] = {
+    "string_type": _want("a string"),
+    "int_type": _want("a whole number"),
+    "bool_type": _want("true or false"),
+    "tuple_type": _want("a list"),
+    "list_type": _want("a list"),
+    "dict_type": _want("an object"),
+    "model_type": _want("an object"),
+    "model_attributes_type": _want("an object"),
+    "literal_error": _literal,
+    "greater_than_equal": lambda value, context: f"got {value}, want at least {context['ge']}",
+    "less_than_equal": lambda value, context: f"got {value}, want at most {context['le']}",
+    "too_short": lambda _, context: f"got {context['actual_length']} entries, want at least {context['min_length']}",
+    "too_long": lambda _, context: f"got {context['actual_length']} entries, want at most {context['max_length']}",
+}

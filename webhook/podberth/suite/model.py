@@ -1,0 +1,158 @@
+"""The format of ``tests.yaml``: cases of pods, the cluster they meet, and what must come of them.
+
+One document, no apiVersion: it is a file for people and never an object. For example::
+
+    topology:
+    - {shape: hgx-h100-8, count: 2}
+    cases:
+    - name: a whole GPU gets the toleration
+      pod:
+        metadata: {name: train}
+        spec:
+          containers:
+          - name: main
+            resources: {limits: {nvidia.com/gpu: 1}}
+      expect:
+        verdict: mutated
+        patched:
+          spec:
+            tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+
+Nothing is decided here; ``runner`` does that.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
+from pydantic.alias_generators import to_camel
+
+from ..errors import Problem
+from ..kube.documents import load_documents
+from ..kube.positions import Path, Position, Positions
+from ..policy.wording import explain, render_path
+
+Document: TypeAlias = dict[str, Any]
+Verdict: TypeAlias = Literal["admitted", "mutated", "denied", "unchanged"]
+
+# A suite is a table on a few screens; a cluster of this size is a benchmark
+MAX_COUNT = 1000
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False)
+
+
+class Nodes(_Model):
+    """Nodes of a shape that podberth ships, with their topology documents; or documents as ``kubectl get -o yaml`` prints them.
+
+    Exactly one of ``shape`` and ``documents``. Nodes are named ``<name>-<number>``, the name being the shape's unless
+    given.
+    """
+
+    shape: str | None = None
+    count: Annotated[StrictInt, Field(ge=1, le=MAX_COUNT)] = 1
+    name: str | None = None
+    provider: str | None = None
+    """Whose labels and taint the nodes carry, as ``topology.shapes`` knows them; None: the shape's usual one."""
+    labels: Mapping[str, str | None] = Field(default_factory=dict)
+    """Labels on top of the shape's; null takes one away."""
+    taints: tuple[Document, ...] | None = None
+    """Taints instead of the provider's."""
+    documents: tuple[Document, ...] | None = None
+
+
+class Cluster(_Model):
+    """What a case is decided in. A field of a case replaces the same field of the suite, as a whole."""
+
+    topology: tuple[Nodes, ...] | None = None
+    """Nodes; none: nothing is known of the cluster."""
+    objects: tuple[Document, ...] | None = None
+    """Other objects: Namespaces (the pod's own exists anyway), PodGroups, the owners of gangs."""
+    params: Mapping[str, Mapping[str, str]] | None = None
+    """Values for params, by ConfigMap name: they replace single keys of the ConfigMaps that stand beside the policy."""
+
+
+class Expectation(_Model):
+    """What must come of a case; what is left out is not looked at."""
+
+    verdict: Verdict | None = None
+    """``admitted`` is mutated or unchanged; ``denied`` by either review."""
+    warnings: tuple[str, ...] | None = None
+    """Each is part of some warning of /mutate or /validate; the empty list: there is none."""
+    denials: tuple[str, ...] | None = None
+    """Each is part of the denial; the empty list: there is none."""
+    patched: Document | None = None
+    """Part of the pod as it leaves /mutate; ``runner.differences`` says what part means."""
+
+
+class Case(Cluster):
+    """One pod, or one review, and what must come of it."""
+
+    name: Annotated[str, Field(min_length=1)]
+    pod: Document | None = None
+    """The pod to create; apiVersion and kind may be left out, the namespace is ``default`` unless given."""
+    review: Document | None = None
+    """Fields of an AdmissionReview's ``request`` that differ from a pod's creation: operation, object, oldObject, …"""
+    expect: Expectation
+
+
+class _Suite(Cluster):
+    cases: Annotated[tuple[Case, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A parsed ``tests.yaml``, and where everything in it stands."""
+
+    file: str
+    cluster: Cluster
+    cases: tuple[Case, ...]
+    positions: Positions
+
+    def position(self, path: Path) -> Position:
+        """Return where the value at ``path`` starts."""
+        return self.positions.at(path)
+
+
+def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]]:
+    """Parse a ``tests.yaml``; without a suite there is at least one problem."""
+    documents, problems = load_documents(text, file)
+    if problems or len(documents) != 1:
+        several = Problem(file, 0, 0, "", f"got {len(documents)} documents, want one")
+        return None, tuple(problems) or (several,)
+    document, positions = documents[0].document, documents[0].positions
+    try:
+        suite = _Suite.model_validate(document)
+    except ValidationError as error:
+        findings = [
+            Problem(file, *(positions.key(path) if of_key else positions.at(path)), render_path(path), message)
+            for path, of_key, message in explain(error, _Suite)
+        ]
+        return None, tuple(sorted(findings))
+    wrong = [Problem(file, *positions.at(path), render_path(path), message) for path, message in _refusals(suite)]
+    return (None if wrong else Suite(file, suite, suite.cases, positions)), tuple(sorted(wrong))
+
+
+def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
+    """Return what is wrong although each field is right."""
+    wrong: list[tuple[Path, str]] = []
+    clusters: list[tuple[Path, Cluster]] = [
+        ((), suite),
+        *((("cases", at), case) for at, case in enumerate(suite.cases)),
+    ]
+    for path, cluster in clusters:
+        for index, nodes in enumerate(cluster.topology or ()):
+            if (nodes.shape is None) == (nodes.documents is None):
+                wrong.append(((*path, "topology", index), "want exactly one of shape and documents"))
+    names: set[str] = set()
+    for index, case in enumerate(suite.cases):
+        if (case.pod is None) == (case.review is None):
+            wrong.append((("cases", index), "want exactly one of pod and review"))
+        if case.name in names:
+            wrong.append((("cases", index, "name"), f"duplicate name {case.name!r}; want each name once"))
+        if not case.expect.model_fields_set:
+            wrong.append((("cases", index, "expect"), "expects nothing; want verdict, warnings, denials or patched"))
+        names.add(case.name)
+    return wrong

@@ -1,0 +1,266 @@
+"""Runs a suite: each case through /mutate, once more through /mutate, and through /validate, as the API server would.
+
+Pure: documents in, results out. A case never raises for what its pod or its cluster is; what is wrong is a Violation.
+Reading files and printing results is the CLI's.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from ..admission import decide
+from ..admission.outcome import Outcome
+from ..admission.review import API_VERSION, KIND, AdmissionRequest, decode_review
+from ..admission.snapshot import Snapshot, load_snapshot
+from ..cel.engine import Environment
+from ..conventions import Conventions
+from ..errors import ReviewError, TopologyError
+from ..kube.patch import apply
+from ..kube.positions import Path
+from ..policy.parse import ParsedPolicies
+from ..policy.wording import render_path
+from ..topology.objects import collect
+from ..topology.shapes import simulate
+from ..wellknown import NAMESPACE
+from .model import Case, Document, Nodes, Suite
+from .partial import differences
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Violation:
+    """An expectation that was not met, at its place in the suite's file."""
+
+    file: str
+    line: int
+    column: int
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        """Render as editors parse it."""
+        return f"{self.file}:{self.line}:{self.column} {self.where}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """What came of one case."""
+
+    name: str
+    verdict: str
+    """``mutated``, ``unchanged`` or ``denied``; empty where the case could not be run."""
+    warnings: tuple[str, ...] = ()
+    denial: str = ""
+    pod: Document | None = None
+    """The pod as it left /mutate."""
+    violations: tuple[Violation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteResult:
+    """What came of a suite, cases in the file's order."""
+
+    file: str
+    cases: tuple[CaseResult, ...]
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        """All expectations that were not met; none is a pass."""
+        return tuple(violation for case in self.cases for violation in case.violations)
+
+
+def run_suite(
+    suite: Suite, policies: ParsedPolicies, environment: Environment, conventions: Conventions | None = None
+) -> SuiteResult:
+    """Run every case against ``policies``.
+
+    Raises:
+        PolicyError: the policies cannot be used; there is nothing to test then.
+    """
+    runner = _Runner(suite, policies, environment, conventions or Conventions())
+    return SuiteResult(suite.file, tuple(runner.run(index, case) for index, case in enumerate(suite.cases)))
+
+
+Finding: TypeAlias = tuple[Path, str]
+"""A path below the case, and what is wrong there."""
+
+
+class _UnusableError(Exception):
+    """A case that cannot be run, for a reason that stands at ``path`` of its document."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class _Runner:
+    """Runs the cases of one suite. A finding is a path in the suite's document and a message, until it gets its place."""
+
+    def __init__(
+        self, suite: Suite, policies: ParsedPolicies, environment: Environment, conventions: Conventions
+    ) -> None:
+        self.suite = suite
+        self.policies = policies
+        self.environment = environment
+        self.conventions = conventions
+
+    def run(self, index: int, case: Case) -> CaseResult:
+        """Run one case."""
+        path: Path = ("cases", index)
+        try:
+            request = _request(path, case)
+            snapshot = self._snapshot(path, case, request.namespace)
+            result = _decide(case.name, request, snapshot)
+            findings = [*_second_pass(request, result, snapshot), *_compare(case, result)]
+        except _UnusableError as error:
+            return CaseResult(name=case.name, verdict="", violations=(self._violation(error.path, str(error)),))
+        except ReviewError as error:
+            return CaseResult(name=case.name, verdict="", violations=(self._violation(path, str(error)),))
+        return replace(result, violations=tuple(self._violation((*path, *at), message) for at, message in findings))
+
+    def _violation(self, path: Path, message: str) -> Violation:
+        return Violation(self.suite.file, *self.suite.positions.at(path), render_path(path), message)
+
+    def _snapshot(self, path: Path, case: Case, namespace: str) -> Snapshot:
+        """Return the case's cluster, with the policies compiled for it."""
+        cluster = self.suite.cluster
+        place = path if case.topology is not None else ()
+        groups = case.topology if case.topology is not None else cluster.topology or ()
+        nodes = [node for at, group in enumerate(groups) for node in _nodes((*place, "topology", at), group)]
+        others = case.objects if case.objects is not None else cluster.objects or ()
+        objects = collect([*_namespace(namespace, others), *nodes, *others], now=None)
+        if objects.problems:
+            raise _UnusableError(path, "; ".join(objects.problems))
+        values = case.params if case.params is not None else cluster.params or {}
+        policies = replace(self.policies, params=_with_values(self.policies.params, values))
+        return load_snapshot(policies, objects, self.environment, self.conventions)
+
+
+def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
+    """Yield the documents of one entry of ``topology``."""
+    if group.shape is None:
+        yield from group.documents or ()
+        return
+    added = {key: value for key, value in group.labels.items() if value is not None}
+    for number in range(group.count):
+        name = f"{group.name or group.shape}-{number}"
+        try:
+            node, topology = simulate(group.shape, name, placement=added, provider=group.provider)
+        except TopologyError as error:
+            raise _UnusableError(path, str(error)) from error
+        labels = node["metadata"]["labels"]
+        node["metadata"]["labels"] = {key: labels[key] for key in labels if group.labels.get(key, "") is not None}
+        if group.taints is not None:
+            node["spec"]["taints"] = list(group.taints)
+        yield from (node, topology)
+
+
+def _namespace(name: str, given: Iterable[Document]) -> Iterator[Document]:
+    """Yield the request's namespace, which exists for certain, unless it is among the objects given."""
+    if name and not any(item.get("kind") == "Namespace" and _name(item) == name for item in given):
+        labels = {"kubernetes.io/metadata.name": name}
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def _name(document: Document) -> object:
+    metadata = document.get("metadata")
+    return metadata.get("name") if isinstance(metadata, dict) else None
+
+
+def _with_values(
+    params: Mapping[tuple[str, str], Document], values: Mapping[str, Mapping[str, str]]
+) -> dict[tuple[str, str], Document]:
+    """Return the params with single values replaced, by ConfigMap name; a name that is not there is made."""
+    changed = dict(params)
+    for name, data in values.items():
+        keys = [key for key in changed if key[1] == name] or [(NAMESPACE, name)]
+        for key in keys:
+            old = changed.get(
+                key, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": key[0]}}
+            )
+            changed[key] = {**old, "data": {**(old.get("data") or {}), **data}}
+    return changed
+
+
+# ---- one case ------------------------------------------------------------------------------------------------------
+
+
+def _request(path: Path, case: Case) -> AdmissionRequest:
+    """Return the review of a case: the creation of its pod, or that with the fields that ``review`` gives."""
+    given = (
+        case.review if case.review is not None else {"object": {"apiVersion": "v1", "kind": "Pod", **(case.pod or {})}}
+    )
+    place: Path = (*path, "pod" if case.review is None else "review")
+    pod = given.get("object") or given.get("oldObject")
+    metadata = pod.get("metadata") if isinstance(pod, dict) else None
+    if metadata is not None and not isinstance(metadata, dict):
+        raise _UnusableError(place, "metadata: want an object")
+    request = {
+        "uid": "00000000-0000-0000-0000-000000000000",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "operation": "CREATE",
+        "name": (metadata or {}).get("name") or "",
+        "namespace": (metadata or {}).get("namespace") or "default",
+        "userInfo": {"username": "author"},
+        "dryRun": False,
+        **given,
+    }
+    try:
+        return decode_review({"apiVersion": API_VERSION, "kind": KIND, "request": request})
+    except ReviewError as error:
+        raise _UnusableError(place, str(error)) from error
+
+
+def _decide(name: str, request: AdmissionRequest, snapshot: Snapshot) -> CaseResult:
+    """Send the review through /mutate, and what comes out through /validate."""
+    mutated = decide.mutate(request, snapshot)
+    denial = _denial(mutated)
+    if denial:
+        return CaseResult(name=name, verdict="denied", warnings=mutated.warnings, denial=denial)
+    pod = apply(request.object, mutated.patch) if request.object is not None else None
+    validated = decide.validate(replace(request, object=pod), snapshot)
+    denial = _denial(validated)
+    verdict = "denied" if denial else "mutated" if mutated.patch else "unchanged"
+    warnings = (*mutated.warnings, *validated.warnings)
+    return CaseResult(name=name, verdict=verdict, warnings=warnings, denial=denial, pod=pod)
+
+
+def _denial(outcome: Outcome) -> str:
+    response = outcome.response["response"]
+    return "" if response["allowed"] else str(response["status"]["message"])
+
+
+def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapshot) -> Iterator[Finding]:
+    """Applying twice changes nothing: the API server may call a mutating webhook again (reinvocationPolicy)."""
+    if result.pod is None:
+        return
+    again = decide.mutate(replace(request, object=result.pod), snapshot)
+    if again.patch:
+        changes = ", ".join(f"{operation['op']} {operation['path']}" for operation in again.patch)
+        yield (), f"a second pass changes the pod again: {changes}"
+    if _denial(again):
+        yield (), f"a second pass is denied: {_denial(again)}"
+
+
+def _compare(case: Case, result: CaseResult) -> Iterator[Finding]:
+    """Yield what differs from the case's expectation, with paths below the case."""
+    expect = case.expect
+    admitted = expect.verdict == "admitted" and result.verdict != "denied"
+    if expect.verdict is not None and expect.verdict != result.verdict and not admitted:
+        detail = f": {result.denial}" if result.denial else ""
+        yield ("expect", "verdict"), f"got {result.verdict}{detail}, want {expect.verdict}"
+    yield from _texts("warnings", expect.warnings, result.warnings)
+    yield from _texts("denials", expect.denials, (result.denial,) if result.denial else ())
+    if expect.patched is not None and result.pod is None:
+        yield ("expect", "patched"), "got no pod, for it was denied"
+    elif expect.patched is not None:
+        yield from differences(expect.patched, result.pod, ("expect", "patched"))
+
+
+def _texts(field: str, expected: tuple[str, ...] | None, actual: tuple[str, ...]) -> Iterator[Finding]:
+    said = "; ".join(actual) or "nothing"
+    if expected == () and actual:
+        yield ("expect", field), f"got {said}, want nothing"
+    for index, part in enumerate(expected or ()):
+        if not any(part in text for text in actual):
+            yield ("expect", field, index), f"got {said}, want {part!r} in it"

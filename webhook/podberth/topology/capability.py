@@ -1,0 +1,142 @@
+"""What a node can do for a pod's accelerators: amounts, memory and link domains per resource, from all that is known.
+
+Where sources disagree the nearer to the hardware wins: the agent's document, then GPU feature discovery's labels, then
+tables. Unknown memory fits any need; an unknown link domain fits none, because a pod that is promised NVLink must get
+it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..devices import mig
+from ..devices.resources import Accelerator, recognise
+from .model import Node, NodeTopology
+
+# https://github.com/NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md
+_PRODUCT = "nvidia.com/gpu.product"
+_MEMORY = "nvidia.com/gpu.memory"
+_STRATEGY = "nvidia.com/mig.strategy"
+_REPLICAS = "nvidia.com/gpu.replicas"
+_CLIQUE = "nvidia.com/gpu.clique"
+# https://cloud.google.com/kubernetes-engine/docs/how-to/gpus-multi and .../timesharing-gpus: nvidia.com/gpu is a part
+# of a GPU on such node pools
+_GKE_PARTS = ("cloud.google.com/gke-gpu-partition-size", "cloud.google.com/gke-gpu-sharing-strategy")
+
+_NVIDIA_GPU = "nvidia.com/gpu"
+
+# Products whose machines of that many GPUs link all of them with NVLink: HGX boards have NVSwitch (8 SXM modules), a
+# GB200 or GB300 compute tray has 4 GPUs of a rack-wide domain. NVIDIA/k8s-test-infra profiles; MLCommons' GB200 system
+# description. A smaller count may be a virtual machine without NVSwitch, so it proves nothing.
+_FULL_MESH: Mapping[str, int] = {
+    "NVIDIA-A100-SXM4-40GB": 8,
+    "NVIDIA-A100-SXM4-80GB": 8,
+    "NVIDIA-H100-80GB-HBM3": 8,
+    "NVIDIA-H200": 8,
+    "NVIDIA-B200": 8,
+    "NVIDIA-B300-SXM6-AC": 8,
+    "NVIDIA-GB200": 4,
+    "NVIDIA-GB300": 4,
+}
+# The label is written only once the GPUs have registered with the fabric (k8s-device-plugin internal/lm/imex.go).
+_NEEDS_FABRIC: frozenset[str] = frozenset({"NVIDIA-GB200", "NVIDIA-GB300"})
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """Per resource, sorted by name: hashable, and equal for nodes that can do the same.
+
+    The pairs are what it is; the mappings of the same are for looking up, a few hundred times for each new question.
+    """
+
+    amounts: tuple[tuple[str, int], ...] = ()
+    """How many the node offers when it is well."""
+    memory: tuple[tuple[str, int], ...] = ()
+    """MiB behind one unit, the least where units differ; a resource of unknown memory is missing."""
+    domains: tuple[tuple[str, int], ...] = ()
+    """The most units of the resource that share NVLink; only where two or more are known to."""
+    amount_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    memory_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    domain_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Make the mappings."""
+        object.__setattr__(self, "amount_of", dict(self.amounts))
+        object.__setattr__(self, "memory_of", dict(self.memory))
+        object.__setattr__(self, "domain_of", dict(self.domains))
+
+
+def capability_of(node: Node) -> Capability:
+    """Derive a node's capability."""
+    amounts = sorted((name, amount) for name, amount in node.durable.items() if amount > 0)
+    memory, domains = [], []
+    for name, amount in amounts:
+        accelerator = recognise(name)
+        if accelerator is None:
+            continue
+        if size := _memory_mib(node, name, accelerator):
+            memory.append((name, size))
+        if name == _NVIDIA_GPU and (linked := min(amount, _link_domain(node, amount))) > 1:
+            domains.append((name, linked))
+    return Capability(tuple(amounts), tuple(memory), tuple(domains))
+
+
+def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
+    """Return the MiB behind one unit of an NVIDIA resource, 0 where nobody says."""
+    if accelerator.vendor != "nvidia":
+        return 0
+    if accelerator.profile:
+        return _profile_memory(node, resource, accelerator.profile)
+    if resource not in {_NVIDIA_GPU, f"{_NVIDIA_GPU}{mig.SHARED_SUFFIX}"}:
+        return 0
+    if node.topology is not None and not _is_slice(node):
+        sizes = [gpu.memory_mib for gpu in node.topology.gpus if not gpu.mig_enabled]
+        if sizes and all(sizes):
+            return min(sizes)
+    return _number(node.labels.get(_MEMORY, ""))
+
+
+def _profile_memory(node: Node, resource: str, profile: str) -> int:
+    """Return a MIG profile's MiB on this node; 0 for a name that is no profile."""
+    listed = [o.memory_mib for o in (node.topology.mig_offers if node.topology else ()) if o.profile == profile]
+    if listed and all(listed):
+        return min(listed)
+    base = resource.removesuffix(mig.SHARED_SUFFIX).removeprefix("nvidia.com/")
+    if labelled := _number(node.labels.get(f"nvidia.com/{base}.memory", "")):
+        return labelled
+    models = {(gpu.product, gpu.pci_id) for gpu in node.topology.gpus if gpu.mig_enabled} if node.topology else set()
+    models = models or {(node.labels.get(_PRODUCT, ""), "")}
+    return min(mig.memory_mib(profile, mig.table_for(product, pci_id)) for product, pci_id in models)
+
+
+def _link_domain(node: Node, amount: int) -> int:
+    """Return how many ``nvidia.com/gpu`` share NVLink at most: 1 where none do or nobody knows."""
+    if _is_slice(node) or _is_shared(node):
+        return 1  # MIG instances and replicas have no peer-to-peer (MIG user guide, deployment considerations)
+    if node.topology is not None and node.topology.links.shape != "unknown":
+        return _largest_domain(node.topology)
+    product = node.labels.get(_PRODUCT, "")
+    if _FULL_MESH.get(product) != amount or (product in _NEEDS_FABRIC and not node.labels.get(_CLIQUE)):
+        return 1
+    return amount
+
+
+def _largest_domain(topology: NodeTopology) -> int:
+    whole = {gpu.index for gpu in topology.gpus if not gpu.mig_enabled}
+    return max((len(whole.intersection(domain)) for domain in topology.links.domains), default=1)
+
+
+def _is_slice(node: Node) -> bool:
+    """Tell whether ``nvidia.com/gpu`` is a MIG instance here: strategy single, or a partitioned GKE node pool."""
+    single = node.labels.get(_STRATEGY) == "single" and "-MIG-" in node.labels.get(_PRODUCT, "")
+    return single or bool(node.labels.get(_GKE_PARTS[0]))
+
+
+def _is_shared(node: Node) -> bool:
+    """Tell whether ``nvidia.com/gpu`` is a replica here: time-slicing or MPS without renaming."""
+    replicated = _number(node.labels.get(_REPLICAS, "")) > 1
+    return replicated or node.labels.get(_PRODUCT, "").endswith("-SHARED") or bool(node.labels.get(_GKE_PARTS[1]))
+
+
+def _number(text: str) -> int:
+    """Read a label's number, 0 where it holds none; a label value has at most 63 characters."""
+    return int(text) if text.isascii() and text.isdigit() else 0

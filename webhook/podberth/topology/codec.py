@@ -1,0 +1,242 @@
+"""The topology ConfigMap: what the node agent publishes about its node, to and from ``NodeTopology``.
+
+A ConfigMap per node: named as the node, labelled ``podberth.io/topology: v1``, with one canonical JSON document (sorted
+keys, no blanks) under ``topology.json``, so that equal knowledge is equal bytes. Whoever can write it can lie, so
+everything is bounded and cross-checked; a document that contradicts itself is a TopologyError and the node is known by
+its labels only. Fields that this version does not know are passed over: version 1 may grow.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, cast
+
+import orjson
+
+from ..devices import mig
+from ..errors import TopologyError
+from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
+from .fields import bad, take_choice, take_flag, take_list, take_number, take_object, take_objects, take_text
+from .model import Fabric, Gpu, Links, LinkShape, MigInstance, MigOffer, NodeTopology
+
+SCHEMA_VERSION = "v1"
+DATA_KEY = "topology.json"
+
+# Bounds are far above what hardware has and far below what would hurt: a 16-GPU node's document with its pair matrix
+# takes 6 KiB, etcd allows a ConfigMap 1 MiB.
+_LONGEST_DOCUMENT = 256 * 1024
+_MOST_GPUS = 64  # the largest machines have 16 (HGX-2), PCIe expansion 20
+_MOST_OFFERS = 256  # a model has up to 11 profiles, a node a few models
+_MOST_INSTANCES = _MOST_GPUS * 7
+_MOST_MIB = 16 * 1024 * 1024  # 16 TiB; a GPU of 2026 has 288 GB
+_MOST_INDEX = 255
+_MOST_NUMA = 1023  # CONFIG_NODES_SHIFT is at most 10
+_MOST_CLIQUE = 2**32 - 1  # nvmlGpuFabricInfo_t.cliqueId is 32 bits wide
+_MOST_SLICES = 8  # memory slices of the largest MIG-capable GPU
+_LONGEST_TEXT = 128
+_LONGEST_LEVEL = 8
+
+_SHAPES: tuple[LinkShape, ...] = ("unknown", "full-mesh", "islands", "none")
+
+
+def encode_topology(node_name: str, topology: NodeTopology, *, namespace: str = NAMESPACE) -> dict[str, Any]:
+    """Make the ConfigMap manifest; equal topologies give equal bytes."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": node_name, "namespace": namespace, "labels": {TOPOLOGY_LABEL: SCHEMA_VERSION}},
+        "data": {DATA_KEY: orjson.dumps(_document(topology), option=orjson.OPT_SORT_KEYS).decode()},
+    }
+
+
+def decode_topology(config_map: Mapping[str, Any]) -> NodeTopology:
+    """Read a topology ConfigMap.
+
+    Raises:
+        TopologyError: naming the ConfigMap and the place in its document.
+    """
+    metadata = take_object(config_map, "metadata", "ConfigMap")
+    where = f"ConfigMap {take_text(metadata, 'name', 'metadata', longest=253)}"
+    version = take_object(metadata, "labels", f"{where}: metadata").get(TOPOLOGY_LABEL)
+    if version != SCHEMA_VERSION:
+        raise bad(f"{where}: metadata.labels[{TOPOLOGY_LABEL!r}]", version, repr(SCHEMA_VERSION))
+    text = take_object(config_map, "data", where).get(DATA_KEY)
+    if not isinstance(text, str) or len(text) > _LONGEST_DOCUMENT:
+        got = f"{len(text)} characters" if isinstance(text, str) else text
+        raise bad(f"{where}: data[{DATA_KEY!r}]", got, f"JSON text of at most {_LONGEST_DOCUMENT} characters")
+    try:
+        document = orjson.loads(text)
+    except ValueError as error:
+        raise TopologyError(f"{where}: data[{DATA_KEY!r}]: not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise bad(f"{where}: data[{DATA_KEY!r}]", document, "an object")
+    return _read(document, f"{where}: {DATA_KEY}")
+
+
+def _document(topology: NodeTopology) -> dict[str, Any]:
+    """Lay out the document; what is empty or unknown is left out."""
+    links, fabric = topology.links, topology.fabric
+    document: dict[str, Any] = {
+        "schemaVersion": SCHEMA_VERSION,
+        "observed": topology.observed,
+        "gpus": [_gpu_document(gpu) for gpu in topology.gpus],
+        "links": _dense({"shape": links.shape, "domains": links.domains, "levels": links.levels}),
+        "migProfiles": [
+            _dense({"profile": o.profile, "pciId": o.pci_id, "max": o.max_instances, "memoryMiB": o.memory_mib})
+            for o in topology.mig_offers
+        ],
+        "migInstances": [
+            {
+                k: v
+                for k, v in (("gpu", i.gpu), ("profile", i.profile), ("start", i.start), ("size", i.size))
+                if v is not None
+            }
+            for i in topology.mig_instances
+        ],
+    }
+    if fabric is not None:
+        document["fabric"] = {"clusterUuid": fabric.cluster_uuid, "clique": fabric.clique}
+    return _dense(document)
+
+
+def _gpu_document(gpu: Gpu) -> dict[str, Any]:
+    rest = {
+        "uuid": gpu.uuid,
+        "product": gpu.product,
+        "pciId": gpu.pci_id,
+        "memoryMiB": gpu.memory_mib,
+        "mig": gpu.mig_enabled,
+        "migPending": gpu.mig_pending,
+        "problem": gpu.problem,
+    }
+    numa = {} if gpu.numa_node is None else {"numaNode": gpu.numa_node}
+    return {"index": gpu.index, **_dense(rest), **numa}
+
+
+def _dense(document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if value}
+
+
+def _read(document: dict[str, Any], where: str) -> NodeTopology:
+    take_choice(document, "schemaVersion", where, (SCHEMA_VERSION,))
+    gpus = take_objects(document, "gpus", where, _read_gpu, most=_MOST_GPUS)
+    indexes = [gpu.index for gpu in gpus]
+    if len(set(indexes)) != len(indexes):
+        raise bad(f"{where}.gpus", indexes, "each index once")
+    links = _read_links(take_object(document, "links", where), f"{where}.links", indexes)
+    instances = take_objects(document, "migInstances", where, _read_instance, most=_MOST_INSTANCES)
+    cut = {gpu.index for gpu in gpus if gpu.mig_enabled}
+    if strange := sorted({instance.gpu for instance in instances} - cut):
+        raise bad(f"{where}.migInstances", strange, "only GPUs that are listed with mig: true")
+    return NodeTopology(
+        gpus=gpus,
+        links=links,
+        fabric=_read_fabric(take_object(document, "fabric", where), f"{where}.fabric"),
+        mig_offers=take_objects(document, "migProfiles", where, _read_offer, most=_MOST_OFFERS),
+        mig_instances=instances,
+        observed=_read_time(document, where),
+    )
+
+
+def _read_gpu(document: dict[str, Any], where: str) -> Gpu:
+    index = take_number(document, "index", where, most=_MOST_INDEX)
+    if index is None:
+        raise bad(f"{where}.index", None, f"a whole number from 0 to {_MOST_INDEX}")
+    return Gpu(
+        index=index,
+        uuid=take_text(document, "uuid", where, longest=_LONGEST_TEXT),
+        product=take_text(document, "product", where, longest=_LONGEST_TEXT),
+        pci_id=_read_pci_id(document, where),
+        memory_mib=take_number(document, "memoryMiB", where, most=_MOST_MIB) or 0,
+        numa_node=take_number(document, "numaNode", where, most=_MOST_NUMA),
+        mig_enabled=take_flag(document, "mig", where),
+        mig_pending=take_flag(document, "migPending", where),
+        problem=take_text(document, "problem", where, longest=_LONGEST_TEXT),
+    )
+
+
+def _read_pci_id(document: dict[str, Any], where: str) -> str:
+    text = take_text(document, "pciId", where, longest=4).upper()
+    if text and (len(text) != 4 or not set(text) <= set("0123456789ABCDEF")):  # noqa: PLR2004 - 16 bits in hex
+        raise bad(f"{where}.pciId", text, "four hexadecimal digits")
+    return text
+
+
+def _read_links(document: dict[str, Any], where: str, indexes: list[int]) -> Links:
+    """Read the links and hold them against the GPUs: disjoint groups of known GPUs that make up the claimed shape."""
+    shape = cast("LinkShape", take_choice(document, "shape", where, _SHAPES))
+    domains = tuple(
+        _read_row(domain, place, int) for place, domain in take_list(document, "domains", where, most=_MOST_GPUS)
+    )
+    members = [index for domain in domains for index in domain]
+    if len(set(members)) != len(members) or not set(members) <= set(indexes):
+        raise bad(f"{where}.domains", domains, "disjoint groups of the indexes in gpus")
+    shapes_up = {
+        "unknown": not domains,
+        "none": not domains,
+        "full-mesh": len(domains) == 1 and len(members) == len(indexes),
+        "islands": bool(domains),
+    }[shape]
+    if not shapes_up or any(len(domain) == 1 for domain in domains):
+        raise bad(f"{where}.domains", domains, f"groups of two or more that make up the shape {shape}")
+    rows = take_list(document, "levels", where, most=_MOST_GPUS)
+    levels = tuple(_read_row(row, place, str) for place, row in rows)
+    if levels and {len(levels), *map(len, levels)} != {len(indexes)}:
+        raise bad(f"{where}.levels", [len(row) for row in levels], f"a square of {len(indexes)}")
+    return Links(shape=shape, domains=domains, levels=levels)
+
+
+def _read_row(row: object, where: str, kind: type) -> tuple[Any, ...]:
+    """Read a list of small numbers or of short names."""
+    if not isinstance(row, list) or len(row) > _MOST_GPUS or not all(type(cell) is kind for cell in row):
+        raise bad(where, row, f"a list of at most {_MOST_GPUS} {'indexes' if kind is int else 'levels'}")
+    if kind is str and any(len(cell) > _LONGEST_LEVEL for cell in row):
+        raise bad(where, row, "levels such as NV18, PIX or SYS")
+    return tuple(row)
+
+
+def _read_fabric(document: dict[str, Any], where: str) -> Fabric | None:
+    if not document:
+        return None
+    uuid = take_text(document, "clusterUuid", where, longest=36)
+    if not uuid:
+        raise bad(f"{where}.clusterUuid", document.get("clusterUuid"), "a UUID")
+    return Fabric(cluster_uuid=uuid, clique=take_number(document, "clique", where, most=_MOST_CLIQUE) or 0)
+
+
+def _read_offer(document: dict[str, Any], where: str) -> MigOffer:
+    return MigOffer(
+        profile=_read_profile(document, where),
+        pci_id=_read_pci_id(document, where),
+        max_instances=take_number(document, "max", where, most=_MOST_SLICES) or 0,
+        memory_mib=take_number(document, "memoryMiB", where, most=_MOST_MIB) or 0,
+    )
+
+
+def _read_instance(document: dict[str, Any], where: str) -> MigInstance:
+    gpu = take_number(document, "gpu", where, most=_MOST_INDEX)
+    if gpu is None:
+        raise bad(f"{where}.gpu", None, "the index of a GPU")
+    return MigInstance(
+        gpu=gpu,
+        profile=_read_profile(document, where),
+        start=take_number(document, "start", where, most=_MOST_SLICES),
+        size=take_number(document, "size", where, most=_MOST_SLICES),
+    )
+
+
+def _read_profile(document: dict[str, Any], where: str) -> str:
+    text = take_text(document, "profile", where, longest=_LONGEST_TEXT)
+    try:
+        return mig.parse(text).name
+    except ValueError as error:
+        raise TopologyError(f"{where}.profile: {error}") from error
+
+
+def _read_time(document: dict[str, Any], where: str) -> str:
+    text = take_text(document, "observed", where, longest=40)
+    try:
+        if text:
+            datetime.fromisoformat(text)
+    except ValueError as error:
+        raise bad(f"{where}.observed", text, "a time such as 2026-01-31T12:00:00Z") from error
+    return text

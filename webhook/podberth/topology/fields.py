@@ -1,0 +1,103 @@
+"""Typed, bounded reading of documents that others wrote: a wrong value is a TopologyError with where, got and want.
+
+For the decoders of this package. What the fields mean is theirs to say.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from ..errors import TopologyError
+
+T = TypeVar("T")
+
+# As much of a foreign value as fits a log line.
+_SHOWN = 60
+
+
+def bad(where: str, got: object, want: str) -> TopologyError:
+    """Make the error for a value at ``where``."""
+    shown = repr(got)
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+    return TopologyError(f"{where}: got {shown}, want {want}")
+
+
+def take_text(document: Mapping[str, Any], key: str, where: str, *, longest: int) -> str:
+    """Read a string of at most ``longest`` printable characters; absent or null is empty."""
+    value = document.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > longest or not value.isprintable():
+        raise bad(f"{where}.{key}", value, f"a string of at most {longest} printable characters")
+    return value
+
+
+def take_choice(document: Mapping[str, Any], key: str, where: str, choices: tuple[str, ...]) -> str:
+    """Read one of ``choices``; absent or null is the first."""
+    value = document.get(key)
+    if value is None:
+        return choices[0]
+    if value not in choices:
+        raise bad(f"{where}.{key}", value, "one of " + ", ".join(choices))
+    return str(value)
+
+
+def take_number(document: Mapping[str, Any], key: str, where: str, *, most: int) -> int | None:
+    """Read a whole number from 0 to ``most``; absent or null is None."""
+    value = document.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise bad(f"{where}.{key}", value, f"a whole number from 0 to {most}")
+    return value
+
+
+def take_flag(document: Mapping[str, Any], key: str, where: str) -> bool:
+    """Read a boolean; absent or null is False."""
+    value = document.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise bad(f"{where}.{key}", value, "true or false")
+    return bool(value)
+
+
+def take_object(document: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+    """Read an object; absent or null is the empty one."""
+    value = document.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise bad(f"{where}.{key}", value, "an object")
+    return value
+
+
+def take_list(document: Mapping[str, Any], key: str, where: str, *, most: int) -> Iterator[tuple[str, Any]]:
+    """Read a list of at most ``most`` elements, each with its place; absent or null is empty."""
+    value = document.get(key)
+    if value is None:
+        return
+    if not isinstance(value, list):
+        raise bad(f"{where}.{key}", value, "a list")
+    if len(value) > most:
+        raise bad(f"{where}.{key}", f"{len(value)} elements", f"at most {most}")
+    for number, element in enumerate(value):
+        yield f"{where}.{key}[{number}]", element
+
+
+def take_objects(
+    document: Mapping[str, Any], key: str, where: str, read: Callable[[dict[str, Any], str], T], *, most: int
+) -> tuple[T, ...]:
+    """Read a list of objects, each with ``read(object, place)``."""
+    read_all = []
+    for place, element in take_list(document, key, where, most=most):
+        if not isinstance(element, dict):
+            raise bad(place, element, "an object")
+        read_all.append(read(element, place))
+    return tuple(read_all)
+
+
+def take_strings(document: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
+    """Read an object whose values are strings, such as labels; absent or null is empty."""
+    strings = take_object(document, key, where)
+    for name, value in strings.items():
+        if not isinstance(value, str):
+            raise bad(f"{where}.{key}[{name!r}]", value, "a string")
+    return strings

@@ -1,0 +1,165 @@
+"""The index: every node of the cluster, grouped so that a question costs the number of classes, not of nodes.
+
+Nodes of one class agree in capability, taints, transient reason and all labels but the ignored ones. An index never
+changes; ``replace`` and ``remove`` return another one that shares all classes but the two concerned. Node documents are
+not kept: per node there is its name, its class and its ignored labels.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import TypeAlias
+
+from ..conventions import Conventions
+from ..devices.resources import recognise
+from .capability import Capability, capability_of
+from .model import Node, Taint
+from .need import Need, NodeSelection
+from .nodes import NodeClass, NodeSet, OwnLabels, Part, select
+
+__all__ = ["Need", "NodeSelection", "NodeSet", "TopologyIndex"]
+
+# Questions differ by what pods ask for, which is a few hundred combinations in a big cluster; beyond that somebody
+# plays, and forgetting all is cheaper than keeping order. An answer takes up to some KiB.
+_REMEMBERED = 4096
+
+_Key: TypeAlias = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], Capability, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Where a node is filed."""
+
+    key: _Key
+    own: OwnLabels
+
+
+class TopologyIndex:
+    """All known nodes by class. Build it with ``build``; it is never modified."""
+
+    def __init__(self, conventions: Conventions, classes: dict[_Key, NodeClass], entries: dict[str, _Entry]) -> None:
+        """Take over the tables; for this module only."""
+        self._conventions = conventions
+        self._classes = classes
+        self._entries = entries
+        self._answers: dict[Need, NodeSet] = {}
+
+    @classmethod
+    def build(cls, nodes: Iterable[Node], conventions: Conventions | None = None) -> "TopologyIndex":
+        """File all nodes; of two with one name the later counts."""
+        conventions = conventions or Conventions()
+        entries: dict[str, _Entry] = {}
+        keys: dict[_Key, _Key] = {}
+        for node in nodes:
+            entry = _file(node, conventions)
+            entries[node.name] = _Entry(keys.setdefault(entry.key, entry.key), entry.own)
+        members: dict[_Key, dict[str, OwnLabels]] = {}
+        for name, entry in entries.items():
+            members.setdefault(entry.key, {})[name] = entry.own
+        return cls(conventions, {key: _make_class(key, own) for key, own in members.items()}, entries)
+
+    def replace(self, node: Node) -> "TopologyIndex":
+        """Return the index with this node filed anew, or added; this very index where nothing it knows has changed."""
+        entry = _file(node, self._conventions)
+        before = self._entries.get(node.name)
+        if before == entry:
+            return self
+        classes = dict(self._classes)
+        if before is not None:
+            _leave(classes, before.key, node.name)
+        present = classes.get(entry.key)
+        if present is not None:
+            # The present key is put back, so that all members share one.
+            entry = _Entry(present.key, entry.own)
+        members = {**present.members, node.name: entry.own} if present else {node.name: entry.own}
+        classes[entry.key] = _make_class(entry.key, members)
+        return TopologyIndex(self._conventions, classes, {**self._entries, node.name: entry})
+
+    def remove(self, name: str) -> "TopologyIndex":
+        """Return the index without that node; this very index where there is none."""
+        before = self._entries.get(name)
+        if before is None:
+            return self
+        classes, entries = dict(self._classes), dict(self._entries)
+        _leave(classes, before.key, name)
+        del entries[name]
+        return TopologyIndex(self._conventions, classes, entries)
+
+    @property
+    def known(self) -> bool:
+        """Whether there is any data: one node, with GPUs or not."""
+        return bool(self._entries)
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes there are, transient ones included."""
+        return len(self._entries)
+
+    @property
+    def class_count(self) -> int:
+        """How many classes they make."""
+        return len(self._classes)
+
+    @cached_property
+    def offered(self) -> frozenset[str]:
+        """Every device resource that some node has, transient nodes included."""
+        return frozenset(name for one in self._classes.values() for name, _ in one.capability.amounts)
+
+    def offers(self, resource: str) -> bool:
+        """Tell whether any node has the resource. DRA may serve it all the same (DESIGN.md, rule 13)."""
+        return resource in self.offered
+
+    @cached_property
+    def _whole_classes(self) -> tuple[Part, ...]:
+        """Every class with all its nodes: what most answers are made of."""
+        return tuple(Part(one) for one in self._classes.values())
+
+    @cached_property
+    def mig_offers(self) -> Mapping[str, int]:
+        """MIG resources on durable nodes, with the MiB an instance has at least; 0 where unknown.
+
+        Transient nodes are left out: what one offers after a reconfiguration is not what it offers now.
+        """
+        offers: dict[str, int] = {}
+        for one in self._classes.values():
+            memory = one.capability.memory_of
+            for name in one.capability.amount_of if not one.transient else ():
+                accelerator = recognise(name)
+                if accelerator is not None and accelerator.kind == "mig":
+                    offers[name] = min(offers.get(name, memory.get(name, 0)), memory.get(name, 0))
+        return MappingProxyType(offers)
+
+    def nodes(self, need: Need) -> NodeSet:
+        """Return the nodes that could run a pod with this need. Remembered."""
+        found = self._answers.get(need)
+        if found is None:
+            found = select(self._whole_classes, need, self._conventions)
+            if len(self._answers) >= _REMEMBERED:
+                self._answers.clear()
+            self._answers[need] = found
+        return found
+
+
+def _file(node: Node, conventions: Conventions) -> _Entry:
+    ignored = conventions.ignored_labels
+    labels = tuple(sorted(item for item in node.labels.items() if item[0] not in ignored))
+    own = tuple(sorted(item for item in node.labels.items() if item[0] in ignored))
+    return _Entry((labels, tuple(sorted(node.taints)), capability_of(node), node.transient), own)
+
+
+def _make_class(key: _Key, members: Mapping[str, OwnLabels]) -> NodeClass:
+    labels, taints, capability, transient = key
+    return NodeClass(
+        key=key, labels=dict(labels), taints=taints, capability=capability, transient=transient, members=members
+    )
+
+
+def _leave(classes: dict[_Key, NodeClass], key: _Key, name: str) -> None:
+    """Take a node out of its class, and an emptied class out of the table."""
+    members = dict(classes[key].members)
+    del members[name]
+    if members:
+        classes[key] = _make_class(key, members)
+    else:
+        del classes[key]

@@ -1,0 +1,162 @@
+"""Node manifests to ``Node``: labels, taints, device amounts, and whether what it shows now will hold tomorrow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..devices.resources import recognise
+from ..errors import TopologyError
+from ..kube.quantity import parse_count
+from .fields import bad, take_flag, take_list, take_object, take_strings, take_text
+from .model import Node, NodeTopology, Taint, Transient
+
+_MOST_TAINTS = 256
+_MOST_CONDITIONS = 256
+
+# https://kubernetes.io/docs/reference/labels-annotations-taints/: put by the node controller and the cloud controller,
+# and taken away again. Then the cluster autoscaler's (cluster-autoscaler/utils/taints) and Karpenter's
+# (karpenter.sh/docs).
+_PASSING_TAINTS: Mapping[str, Transient] = {
+    "node.kubernetes.io/not-ready": "not ready",
+    "node.kubernetes.io/unreachable": "not ready",
+    "node.kubernetes.io/network-unavailable": "not ready",
+    "node.kubernetes.io/memory-pressure": "not ready",
+    "node.kubernetes.io/disk-pressure": "not ready",
+    "node.kubernetes.io/pid-pressure": "not ready",
+    "node.cloudprovider.kubernetes.io/uninitialized": "not ready",
+    "node.kubernetes.io/unschedulable": "cordoned",
+    "node.cloudprovider.kubernetes.io/shutdown": "leaving",
+    "node.kubernetes.io/out-of-service": "leaving",
+    "ToBeDeletedByClusterAutoscaler": "leaving",
+    "karpenter.sh/disrupted": "leaving",
+}
+
+# MIG manager: https://github.com/NVIDIA/mig-parted deployments; NVSentinel: https://docs.nvidia.com/nvsentinel
+_MIG_STATE = "nvidia.com/mig.config.state"
+_MIG_SETTLED = frozenset({"", "success"})
+_QUARANTINE = "dgxc.nvidia.com/nvsentinel-state"
+_QUARANTINED = frozenset({"quarantined", "draining", "drain-succeeded", "drain-failed", "remediating"})
+
+# Conditions that mean a fault of accelerators while True: AKS' node problem detector (MicrosoftDocs/azure-aks-docs
+# gpu-health-monitoring.md) and NVSentinel (docs/INTEGRATIONS.md).
+_FAULTS: frozenset[str] = frozenset(
+    {
+        "GPUMissing",
+        "UnhealthyNvidiaDevicePlugin",
+        "UnhealthyNvidiaDCGMServices",
+        "GpuMemWatch",
+        "GpuNvlinkWatch",
+        "GpuPcieWatch",
+        "GpuInforomWatch",
+        "GpuSmWatch",
+        "GpuMcuWatch",
+        "GpuPmuWatch",
+        "GpuDriverWatch",
+        "SysLogsXIDError",
+        "SysLogsSXIDError",
+        "SysLogsGPUFallenOff",
+        "NVSwitchFatalError",
+        "NVSwitchDown",
+    }
+)
+
+
+def decode_node(manifest: Mapping[str, Any], topology: NodeTopology | None = None, *, stale: bool = False) -> Node:
+    """Read a Node, with the topology that was published about it and whether that is stale.
+
+    A node that says nothing of its readiness (a hand-written snapshot) is taken as ready.
+
+    Raises:
+        TopologyError: naming the node and the field.
+    """
+    metadata = take_object(manifest, "metadata", "Node")
+    name = take_text(metadata, "name", "Node: metadata", longest=253)
+    if not name:
+        raise bad("Node: metadata.name", metadata.get("name"), "a name")
+    where = f"Node {name}"
+    spec, status = take_object(manifest, "spec", where), take_object(manifest, "status", where)
+    labels = take_strings(metadata, "labels", f"{where}: metadata")
+    taints = tuple(sorted(_read_taint(taint, place) for place, taint in _objects(spec, "taints", f"{where}: spec")))
+    allocatable = _amounts(status, "allocatable", f"{where}: status")
+    # A snapshot may have been stripped of capacity; then nothing is known to be missing.
+    capacity = _amounts(status, "capacity", f"{where}: status") or allocatable
+    lifecycle: list[Transient] = [
+        "leaving" if metadata.get("deletionTimestamp") else "",
+        "cordoned" if take_flag(spec, "unschedulable", f"{where}: spec") else "",
+        *(_PASSING_TAINTS.get(taint.key, "") for taint in taints),
+        _condition(status, f"{where}: status"),
+        _label_state(labels),
+        _device_state(allocatable, capacity, topology),
+        "stale" if stale else "",
+    ]
+    return Node(
+        name=name,
+        labels=labels,
+        taints=taints,
+        allocatable=allocatable,
+        capacity=capacity,
+        topology=topology,
+        transient=next((reason for reason in lifecycle if reason), ""),
+    )
+
+
+def _objects(document: Mapping[str, Any], key: str, where: str) -> list[tuple[str, dict[str, Any]]]:
+    """Read a list of objects, each with its place."""
+    found = []
+    for place, element in take_list(document, key, where, most=_MOST_TAINTS):
+        if not isinstance(element, dict):
+            raise bad(place, element, "an object")
+        found.append((place, element))
+    return found
+
+
+def _read_taint(taint: dict[str, Any], where: str) -> Taint:
+    return Taint(
+        key=take_text(taint, "key", where, longest=317),  # a DNS prefix of 253, a slash, a name of 63
+        value=take_text(taint, "value", where, longest=63),
+        effect=take_text(taint, "effect", where, longest=63),
+    )
+
+
+def _amounts(status: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
+    """Read the amounts of recognised accelerator resources; zero is none."""
+    amounts = {}
+    for resource, value in take_object(status, key, where).items():
+        if recognise(str(resource)) is None:
+            continue
+        try:
+            amount = parse_count(value)
+        except ValueError as error:
+            raise TopologyError(f"{where}.{key}[{resource!r}]: {error}") from error
+        if amount:
+            amounts[str(resource)] = amount
+    return amounts
+
+
+def _condition(status: Mapping[str, Any], where: str) -> Transient:
+    """Judge by status.conditions: Ready must not be False or Unknown, no accelerator fault may be True."""
+    reason: Transient = ""
+    for _, condition in _objects(status, "conditions", where):
+        kind, value = condition.get("type"), condition.get("status")
+        if kind == "Ready" and value != "True":
+            return "not ready"
+        if kind in _FAULTS and value == "True":
+            reason = "unhealthy GPU"
+    return reason
+
+
+def _label_state(labels: Mapping[str, str]) -> Transient:
+    if labels.get(_QUARANTINE, "") in _QUARANTINED:
+        return "quarantined"
+    return "" if labels.get(_MIG_STATE, "") in _MIG_SETTLED else "MIG reconfiguring"
+
+
+def _device_state(
+    allocatable: Mapping[str, int], capacity: Mapping[str, int], topology: NodeTopology | None
+) -> Transient:
+    """Judge by the devices: one that waits for a reset, is unhealthy, or that the kubelet does not hand out."""
+    gpus = topology.gpus if topology else ()
+    if any(gpu.mig_enabled != gpu.mig_pending for gpu in gpus):
+        return "MIG reconfiguring"
+    # The kubelet keeps unhealthy devices in capacity and takes them out of allocatable (pkg/kubelet/cm/devicemanager).
+    short = any(allocatable.get(resource, 0) < amount for resource, amount in capacity.items())
+    return "unhealthy GPU" if short or any(gpu.problem for gpu in gpus) else ""

@@ -1,0 +1,132 @@
+"""What is known of a node: values only. Documents are read in ``codec``, many nodes are asked in ``index``."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+LinkShape: TypeAlias = Literal["full-mesh", "islands", "none", "unknown"]
+"""How the GPUs of a node are linked: all with all, in groups, not at all, or nobody could tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
+    """One physical GPU as the node agent saw it."""
+
+    index: int
+    """NVML's index, unique in the node."""
+    uuid: str = ""
+    product: str = ""
+    """NVML's name: ``NVIDIA H100 80GB HBM3``."""
+    pci_id: str = ""
+    """Device half of the PCI id, four upper-case hex digits; empty: unknown."""
+    memory_mib: int = 0
+    """0: unknown."""
+    numa_node: int | None = None
+    """The CPU's NUMA node nearest to it; None: unknown or no NUMA."""
+    mig_enabled: bool = False
+    mig_pending: bool = False
+    """MIG mode after the next reset. Differs from ``mig_enabled`` while the GPU waits for it."""
+    problem: str = ""
+    """Why it is unhealthy (an XID, row remapping, a recovery action); empty: healthy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """NVLink inside the node."""
+
+    shape: LinkShape = "unknown"
+    domains: tuple[tuple[int, ...], ...] = ()
+    """Groups of GPU indexes in which each is linked with each; disjoint, two or more to a group."""
+    levels: tuple[tuple[str, ...], ...] = ()
+    """The matrix of ``nvidia-smi topo -m``, in order of ``gpus`` (X, NV18, PIX, PHB, NODE, SYS); empty: not read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fabric:
+    """NVLink across nodes: nvmlDeviceGetGpuFabricInfo of a registered GPU."""
+
+    cluster_uuid: str
+    clique: int
+
+    @property
+    def label(self) -> str:
+        """Spell it as GFD's label ``nvidia.com/gpu.clique``."""
+        return f"{self.cluster_uuid}.{self.clique}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigOffer:
+    """A MIG profile that the node's GPUs of one PCI id can be cut into."""
+
+    profile: str
+    pci_id: str = ""
+    max_instances: int = 0
+    """On one whole GPU; 0: unknown."""
+    memory_mib: int = 0
+    """0: unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigInstance:
+    """A GPU instance that exists."""
+
+    gpu: int
+    profile: str
+    start: int | None = None
+    """First memory slice; None where the agent may not read placements."""
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeTopology:
+    """The node agent's document about one node."""
+
+    gpus: tuple[Gpu, ...] = ()
+    links: Links = field(default_factory=Links)
+    fabric: Fabric | None = None
+    mig_offers: tuple[MigOffer, ...] = ()
+    mig_instances: tuple[MigInstance, ...] = ()
+    observed: str = ""
+    """When it last changed, RFC 3339; empty: not said. Freshness is the heartbeat Lease's business."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Taint:
+    """A node's taint. An absent value is the empty one, as the scheduler compares them."""
+
+    key: str
+    value: str
+    effect: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Spell it as in a Node, and as CEL sees it; always with a value."""
+        return {"key": self.key, "value": self.value, "effect": self.effect}
+
+
+Transient: TypeAlias = Literal[
+    "", "stale", "not ready", "cordoned", "MIG reconfiguring", "unhealthy GPU", "quarantined", "leaving"
+]
+"""Why what a node offers now says nothing about tomorrow; empty: durable. Few words, because they split classes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A Node together with its topology document, if it has one."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    allocatable: Mapping[str, int] = field(default_factory=dict)
+    """Amounts of the recognised device resources (``devices.resources``); none of zero."""
+    capacity: Mapping[str, int] = field(default_factory=dict)
+    """Likewise, the unhealthy devices included."""
+    topology: NodeTopology | None = None
+    transient: Transient = ""
+
+    @property
+    def durable(self) -> Mapping[str, int]:
+        """What the node offers when it is well: allocatable, or of a transient node the larger of that and capacity."""
+        if not self.transient:
+            return self.allocatable
+        names = self.allocatable.keys() | self.capacity.keys()
+        return {name: max(self.allocatable.get(name, 0), self.capacity.get(name, 0)) for name in names}

@@ -1,0 +1,137 @@
+"""What a pod asks of a node: the question put to the index. Hashable, because answers are remembered by it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ..kube.selector import node_selector_matches
+from .capability import Capability
+
+NODE_NAME_FIELD = "metadata.name"
+"""The one field that matchFields may name (kubernetes pkg/apis/core/validation, nodeFieldSelectorValidators)."""
+
+Frozen: TypeAlias = tuple[Any, ...]
+
+
+class NodeSelection:
+    """A pod's own choice of nodes: nodeSelector and required node affinity, which the scheduler applies together.
+
+    Two selections are equal if they say the same, whatever the order of a nodeSelector's keys. The hash is computed
+    once.
+    """
+
+    __slots__ = ("_affinity", "_hash", "_key", "_labels", "keys", "names", "reads_name")
+
+    def __init__(self, labels: Mapping[str, str], affinity: tuple[Mapping[str, Any], ...] | None) -> None:
+        """Choose by exact ``labels`` and, unless None, by any of the terms of ``affinity``."""
+        self._labels = tuple(sorted(labels.items()))
+        self._affinity = affinity
+        frozen = None if affinity is None else tuple(_freeze_term(term) for term in affinity)
+        self._key = (self._labels, frozen)
+        self._hash = hash(self._key)
+        self.keys: frozenset[str] = frozenset(labels) | {key for term in frozen or () for key, _, _ in term[0]}
+        """The label keys it reads."""
+        self.reads_name: bool = any(term[1] for term in frozen or ())
+        """Whether it names nodes by matchFields."""
+        self.names: frozenset[str] | None = _named(frozen)
+        """The only nodes that it can select, where every term names them (a DaemonSet's pods); None: any."""
+
+    @classmethod
+    def of(cls, pod_spec: Mapping[str, Any]) -> "NodeSelection | None":
+        """Read it from a pod's spec; None where the pod chooses nothing.
+
+        A nodeSelector value that is no string can match no label; it selects nothing, as the apiserver would refuse it.
+        """
+        labels = {str(key): value for key, value in (pod_spec.get("nodeSelector") or {}).items()}
+        required = _descend(pod_spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+        affinity: tuple[Mapping[str, Any], ...] | None = None
+        if required is not None:
+            affinity = tuple(term for term in required.get("nodeSelectorTerms") or () if isinstance(term, Mapping))
+        if not all(isinstance(value, str) for value in labels.values()):
+            return cls({}, ())
+        return cls(labels, affinity) if labels or affinity is not None else None
+
+    def matches(self, labels: Mapping[str, str], name: str) -> bool:
+        """Tell whether it selects the node of that name and those labels. An empty ``name`` matches no field."""
+        if any(labels.get(key) != value for key, value in self._labels):
+            return False
+        return self._affinity is None or node_selector_matches(self._affinity, labels, {NODE_NAME_FIELD: name})
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what is selected as it is written, not what it would match."""
+        return isinstance(other, NodeSelection) and self._hash == other._hash and self._key == other._key
+
+    def __hash__(self) -> int:
+        """Return the hash made at the start."""
+        return self._hash
+
+    def __repr__(self) -> str:
+        """Show what is selected."""
+        return f"NodeSelection(labels={dict(self._labels)!r}, affinity={self._affinity!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The accelerators of one pod."""
+
+    requests: tuple[tuple[str, int], ...] = ()
+    """Effective amount of each accelerator resource, sorted by name (``GpuFacts.totals``)."""
+    per_container: int = 0
+    """The largest amount that one container asks for; not asked of a node, for the total is at least that much."""
+    memory_mib: int = 0
+    """GPU memory that one unit must have; 0: no matter."""
+    selector: NodeSelection | None = field(default=None)
+    """The pod's own choice of nodes; None: any."""
+
+
+def fits(capability: Capability, need: Need) -> bool:
+    """Tell whether a node of that capability holds one such pod: amounts and memory, not labels."""
+    amount_of, memory_of, memory_mib = capability.amount_of, capability.memory_of, need.memory_mib
+    for resource, amount in need.requests:
+        if amount_of.get(resource, 0) < amount or memory_of.get(resource, memory_mib) < memory_mib:
+            return False
+    return True
+
+
+def pods_per_node(capability: Capability, need: Need) -> int:
+    """Return how many such pods an empty node holds by its accelerators; 0 for a pod that asks for none."""
+    amount_of = capability.amount_of
+    return min((amount_of.get(resource, 0) // amount for resource, amount in need.requests if amount > 0), default=0)
+
+
+def link_domain(capability: Capability, need: Need) -> int:
+    """Return how many units of what the pod asks share NVLink on such a node; 1 where none are known to."""
+    domain_of = capability.domain_of
+    asked = need.requests or capability.domains
+    return max((domain_of.get(resource, 1) for resource, _ in asked), default=1)
+
+
+def _descend(document: Any, *keys: str) -> Any:
+    for key in keys:
+        document = document.get(key) if isinstance(document, Mapping) else None
+    return document if isinstance(document, Mapping) else None
+
+
+def _named(terms: Frozen | None) -> frozenset[str] | None:
+    """Collect the names that the terms' matchFields ask for, if there is one in each."""
+    names: set[str] = set()
+    if not terms:
+        return None
+    for _, fields in terms:
+        asked = [values for key, operator, values in fields if key == NODE_NAME_FIELD and operator == "In"]
+        if not asked:
+            return None
+        names.update(asked[0])
+    return frozenset(names)
+
+
+def _freeze_term(term: Mapping[str, Any]) -> tuple[Frozen, Frozen]:
+    return _freeze_expressions(term, "matchExpressions"), _freeze_expressions(term, "matchFields")
+
+
+def _freeze_expressions(term: Mapping[str, Any], which: str) -> Frozen:
+    return tuple(
+        (str(e.get("key")), str(e.get("operator")), tuple(str(value) for value in e.get("values") or ()))
+        for e in term.get(which) or ()
+        if isinstance(e, Mapping)
+    )

@@ -1,0 +1,232 @@
+"""Sets of nodes: the answer to a question, and what can be asked of it in turn.
+
+Parts of classes are kept, never single nodes, unless the pod's own choice reads an ignored label or a node's name. A
+set does not refer to its index, so an index that is replaced goes away at once with all its answers.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from ..conventions import Conventions
+from ..wellknown import HOSTNAME_LABEL
+from .capability import Capability
+from .cover import Cover, cover
+from .model import Taint
+from .need import Need, NodeSelection, fits, link_domain, pods_per_node
+
+OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
+"""A node's ignored labels."""
+
+# Link domains are asked for up to the number of GPUs that a container wants; more than this is play.
+_REMEMBERED = 64
+
+# What would tell wanted nodes from others, if nodes had it. The first two are the node agent's label and GFD's.
+_TELLS_LINKS = "podberth.io/link-domain-size"
+_TELLS_MEMORY = "nvidia.com/gpu.memory"
+_TELLS_AMOUNT = "nvidia.com/gpu.count"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeClass:
+    """Nodes that no question can tell apart, save by ignored labels."""
+
+    key: Any
+    labels: Mapping[str, str]
+    """All labels but the ignored ones; one mapping for all members."""
+    taints: tuple[Taint, ...]
+    capability: Capability
+    transient: str
+    members: Mapping[str, OwnLabels]
+    """By node name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Some of the nodes of a class."""
+
+    node_class: NodeClass
+    names: frozenset[str] | None = None
+    """None: all of them."""
+
+    @property
+    def count(self) -> int:
+        """How many nodes."""
+        return len(self.node_class.members) if self.names is None else len(self.names)
+
+    def nodes(self) -> Iterator[tuple[str, OwnLabels]]:
+        """Iterate over names and ignored labels."""
+        members = self.node_class.members
+        return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
+
+
+class NodeSet:
+    """Nodes that could run a pod. Durable ones count; transient ones are remembered as possible."""
+
+    def __init__(self, conventions: Conventions, need: Need, parts: tuple[Part, ...], others: tuple[Part, ...]) -> None:
+        """Hold ``parts``, to be told from ``others``: nodes that the pod chooses too but that do not fit."""
+        self._conventions = conventions
+        self._need = need
+        self._parts = parts
+        self._others = others
+        self._narrowed: dict[int, NodeSet] = {}
+        self.count: int = sum(part.count for part in parts if not part.node_class.transient)
+        """How many nodes could durably run the pod."""
+        self.transient_count: int = sum(part.count for part in parts if part.node_class.transient)
+        """How many more could, were they well."""
+
+    @property
+    def exist(self) -> bool:
+        """Whether any node fits, transient ones included: stale data must never look like "no such node"."""
+        return self.count + self.transient_count > 0
+
+    def with_link_domain(self, size: int) -> "NodeSet":
+        """Keep the nodes with ``size`` of the requested GPUs in one NVLink domain; up to 1 that is all. Remembered."""
+        if size <= 1:
+            return self
+        found = self._narrowed.get(size)
+        if found is None:
+            wide = [p for p in self._parts if link_domain(p.node_class.capability, self._need) >= size]
+            narrow = [p for p in self._parts if link_domain(p.node_class.capability, self._need) < size]
+            found = NodeSet(self._conventions, self._need, tuple(wide), (*self._others, *narrow))
+            if len(self._narrowed) >= _REMEMBERED:
+                self._narrowed.clear()
+            self._narrowed[size] = found
+        return found
+
+    @property
+    def terms(self) -> tuple[dict[str, Any], ...]:
+        """Return nodeSelectorTerms (ORed) that select the durable nodes and no other durable node that the pod chooses.
+
+        Empty where nothing needs to be said (all fit), nothing can be (none fit), or labels cannot (see ``separable``).
+        Nodes that the pod's own nodeSelector or affinity excludes may match: the scheduler applies both.
+        """
+        return self._cover.terms
+
+    @property
+    def separable(self) -> bool:
+        """Whether labels tell these nodes from the others, so that ``terms`` may be relied on."""
+        return self._cover.exact
+
+    @property
+    def missing_label(self) -> str:
+        """The label that would tell them apart, where none does; empty where there is no such label or no need."""
+        return self._cover.missing_label
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        """Distinct taints on these nodes, sorted; transient nodes' too, so that they do not come and go with health."""
+        return tuple(sorted({taint for part in self._parts for taint in part.node_class.taints}))
+
+    @cached_property
+    def tolerations(self) -> tuple[dict[str, str], ...]:
+        """Return a toleration for each of these taints that marks nodes as having accelerators, and no other.
+
+        Exact keys of the conventions, NoSchedule only: what keeps pods away for another reason (health, spot, a team) is
+        not to be tolerated by a guess (DESIGN.md, rule 4).
+        """
+        tolerable = self._conventions.tolerable_taints
+        found: dict[str, dict[str, str]] = {}
+        for taint in self.taints:
+            value = tolerable.get(taint.key)
+            if taint.effect != "NoSchedule" or taint.key not in tolerable or value not in (None, taint.value):
+                continue
+            how = {"operator": "Exists"} if value is None else {"operator": "Equal", "value": value}
+            found[taint.key] = {"key": taint.key, **how, "effect": taint.effect}
+        return tuple(found.values())
+
+    def narrowest_level(self, members: int) -> str:
+        """Return the label key of the narrowest level with a domain that holds ``members`` such pods; empty: none does.
+
+        Counted are durable nodes, empty, by their accelerators. ``members`` 0 is an unknown number: then at least two.
+        A pod that asks for no accelerator fits anywhere, so no level is narrowest.
+        """
+        wanted = members or 2
+        for level in reversed(self._conventions.levels):
+            if self._largest_domain(level) >= wanted:
+                return level
+        return ""
+
+    def names(self) -> tuple[str, ...]:
+        """Name the nodes, sorted, transient ones included. For people and tests; costs the number of nodes."""
+        return tuple(sorted(name for part in self._parts for name, _ in part.nodes()))
+
+    def durable_names(self) -> tuple[str, ...]:
+        """Name the durable nodes, sorted. For people and tests."""
+        durable = (part for part in self._parts if not part.node_class.transient)
+        return tuple(sorted(name for part in durable for name, _ in part.nodes()))
+
+    def _largest_domain(self, level: str) -> int:
+        """Count the pods that the largest domain of a level holds; a node is a domain of its own, labelled or not."""
+        sizes: dict[str, int] = {}
+        largest = 0
+        for part in self._parts:
+            each = pods_per_node(part.node_class.capability, self._need)
+            if part.node_class.transient or not each:
+                continue
+            if level == HOSTNAME_LABEL:
+                largest = max(largest, each)
+                continue
+            for domain, nodes in _domains(part, level, self._conventions):
+                sizes[domain] = sizes.get(domain, 0) + each * nodes
+        return max(sizes.values(), default=largest)
+
+    @cached_property
+    def _cover(self) -> Cover:
+        wanted = [part.node_class for part in self._parts if not part.node_class.transient]
+        others = [part.node_class for part in self._others if not part.node_class.transient]
+        return cover(
+            [one.labels for one in wanted],
+            [one.labels for one in others],
+            conventions=self._conventions,
+            telling=_telling(wanted, others, self._need),
+        )
+
+
+def select(classes: tuple[Part, ...], need: Need, conventions: Conventions) -> NodeSet:
+    """Find the nodes that fit, among those that the pod itself chooses, in ``classes`` with all their nodes."""
+    by_node = need.selector is not None and (
+        need.selector.reads_name or not need.selector.keys.isdisjoint(conventions.ignored_labels)
+    )
+    parts: list[Part] = []
+    others: list[Part] = []
+    for whole in classes:
+        chosen = whole if need.selector is None else _chosen(whole, need.selector, by_node=by_node)
+        if chosen is not None:
+            (parts if fits(whole.node_class.capability, need) else others).append(chosen)
+    return NodeSet(conventions, need, tuple(parts), tuple(others))
+
+
+def _chosen(whole: Part, selector: NodeSelection, *, by_node: bool) -> Part | None:
+    """Return the nodes of a class that the selection chooses, or None."""
+    one = whole.node_class
+    if not by_node:
+        return whole if selector.matches(one.labels, "") else None
+    read = {key: one.labels[key] for key in selector.keys if key in one.labels}
+    candidates = one.members.keys() if selector.names is None else selector.names & one.members.keys()
+    names = frozenset(name for name in candidates if selector.matches({**read, **dict(one.members[name])}, name))
+    if len(names) == len(one.members):
+        return whole
+    return Part(one, names) if names else None
+
+
+def _domains(part: Part, level: str, conventions: Conventions) -> Iterator[tuple[str, int]]:
+    """Yield the domains of a level that the part's nodes are in, with their number of nodes."""
+    if level in conventions.ignored_labels:
+        values = (dict(own).get(level) for _, own in part.nodes())
+        yield from ((value, 1) for value in values if value)
+    elif value := part.node_class.labels.get(level):
+        yield value, part.count
+
+
+def _telling(wanted: list[NodeClass], others: list[NodeClass], need: Need) -> str:
+    """Name the label that would tell wanted from others: what they differ in, the most telling first."""
+    if not wanted or not others:
+        return ""
+    least = min(link_domain(one.capability, need) for one in wanted)
+    fitting = [one for one in others if fits(one.capability, need)]
+    if any(link_domain(one.capability, need) < least for one in fitting):
+        return _TELLS_LINKS
+    enough = Need(requests=need.requests)
+    return _TELLS_MEMORY if any(fits(one.capability, enough) for one in others) else _TELLS_AMOUNT

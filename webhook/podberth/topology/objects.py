@@ -1,0 +1,223 @@
+"""The cluster's objects, picked from a heap of documents: a snapshot's files or what the watches hold.
+
+Takes what ``kubectl get … -o yaml`` prints, lists included. A document that cannot be used is a line in ``problems``
+and costs only itself. Here, and not in the index, it is decided what is stale, against a time that the caller passes.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from ..devices.resources import DEVICE_CLASS_PREFIX
+from ..errors import TopologyError
+from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
+from .codec import decode_topology
+from .manifest import decode_node
+from .model import Node, NodeTopology
+
+Document = dict[str, Any]
+NamespacedName = tuple[str, str]
+
+# API groups whose objects create pods of gangs and say how many (sources: the table of systems in ``workload.gangs``).
+# An owner is looked up by uid, so whatever else is in these groups does no harm.
+OWNER_GROUPS: frozenset[str] = frozenset(
+    {
+        "apps",
+        "batch",
+        "batch.volcano.sh",
+        "grove.io",
+        "jobset.x-k8s.io",
+        "kubeflow.org",
+        "leaderworkerset.x-k8s.io",
+        "ray.io",
+        "sparkoperator.k8s.io",
+        "trainer.kubeflow.org",
+        "workload.codeflare.dev",
+    }
+)
+
+# PodGroup is an object of its own since 1.36: v1alpha2, then v1alpha3 and v1beta1 in 1.37 (kubernetes/api scheduling).
+_SCHEDULING_GROUP = "scheduling.k8s.io"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterObjects:
+    """What podberth needs to know of a cluster."""
+
+    nodes: tuple[Node, ...] = ()
+    """In order of name."""
+    namespaces: Mapping[str, Document] = field(default_factory=dict)
+    config_maps: Mapping[NamespacedName, Document] = field(default_factory=dict)
+    """By namespace and name: possible parameters of policies; topology documents are not among them."""
+    pod_groups: frozenset[NamespacedName] = frozenset()
+    """Kubernetes' own (scheduling.k8s.io), by namespace and name."""
+    owners: Mapping[str, Document] = field(default_factory=dict)
+    """Workload objects by uid."""
+    class_resources: frozenset[str] = frozenset()
+    """Extended resource names that DeviceClasses serve, the implicit names included."""
+    problems: tuple[str, ...] = ()
+    """What could not be used and why, sorted."""
+
+
+class _Heap:
+    """Documents sorted by what they are; for ``collect`` only."""
+
+    def __init__(self, namespace: str) -> None:
+        self.namespace = namespace
+        self.nodes: dict[str, Document] = {}
+        self.topologies: dict[str, Document] = {}
+        self.leases: dict[str, Document] = {}
+        self.namespaces: dict[str, Document] = {}
+        self.config_maps: dict[NamespacedName, Document] = {}
+        self.pod_groups: set[NamespacedName] = set()
+        self.owners: dict[str, Document] = {}
+        self.class_resources: set[str] = set()
+        self.unknown: Counter[str] = Counter()
+        self.problems: list[str] = []
+
+    def add(self, document: Document) -> None:
+        """File one document; what has no name is a problem."""
+        version, kind = document.get("apiVersion"), document.get("kind")
+        metadata = document.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        if not (isinstance(version, str) and isinstance(kind, str) and isinstance(name, str) and name):
+            self.problems.append(f"document: got apiVersion {version!r}, kind {kind!r}, name {name!r}; want all three")
+            return
+        # metadata is a dict, for it has a name
+        place = (_namespace_of(document), name)
+        group = version.rpartition("/")[0]
+        match group, kind:
+            case "", "Node":
+                self._add_once(self.nodes, name, document)
+            case "", "Namespace":
+                self._add_once(self.namespaces, name, document)
+            case "", "ConfigMap":
+                self._add_config_map(place, document)
+            case "coordination.k8s.io", "Lease":
+                if place[0] == self.namespace:
+                    self._add_once(self.leases, name, document)
+            case "scheduling.k8s.io", "PodGroup":
+                self.pod_groups.add(place)
+            case "resource.k8s.io", "DeviceClass":
+                self.class_resources |= _class_resources(document)
+            case _ if group in OWNER_GROUPS:
+                self._add_owner(document)
+            case _:
+                self.unknown[f"{version} {kind}"] += 1
+
+    def _add_once(self, filed: dict[str, Document], name: str, document: Document) -> None:
+        if name in filed:
+            self.problems.append(f"{document['kind']} {name}: given twice; the later one counts")
+        filed[name] = document
+
+    def _add_config_map(self, place: NamespacedName, document: Document) -> None:
+        labels = document["metadata"].get("labels")
+        if not isinstance(labels, dict) or TOPOLOGY_LABEL not in labels:
+            self.config_maps[place] = document
+        elif place[0] == self.namespace:
+            self._add_once(self.topologies, place[1], document)
+        else:
+            # Anyone who may write ConfigMaps in some namespace could describe any node.
+            self.problems.append(
+                f"ConfigMap {place[0]}/{place[1]}: labelled {TOPOLOGY_LABEL} outside of {self.namespace}; passed over"
+            )
+
+    def _add_owner(self, document: Document) -> None:
+        uid = document["metadata"].get("uid")
+        if isinstance(uid, str) and uid:
+            self.owners[uid] = document
+
+
+def collect(documents: Iterable[Document], *, now: datetime | None, namespace: str = NAMESPACE) -> ClusterObjects:
+    """Sort and decode documents.
+
+    Args:
+        documents: objects or lists of objects; the caller's, not copied and not changed.
+        now: the time to hold heartbeats against; None where nothing is to be called stale (a snapshot in CI).
+        namespace: where topology ConfigMaps and heartbeat Leases live.
+    """
+    heap = _Heap(namespace)
+    for document in documents:
+        for single in _unlist(document):
+            heap.add(single)
+    topologies = _decode_topologies(heap)
+    nodes = []
+    for name in sorted(heap.nodes):
+        stale = name in topologies and now is not None and is_stale(heap.leases.get(name), now)
+        try:
+            nodes.append(decode_node(heap.nodes[name], topologies.get(name), stale=stale))
+        except TopologyError as error:
+            heap.problems.append(str(error))
+    counted = [f"{kind}: passed over {count}; nothing is known from this kind" for kind, count in heap.unknown.items()]
+    return ClusterObjects(
+        nodes=tuple(nodes),
+        namespaces=heap.namespaces,
+        config_maps=heap.config_maps,
+        pod_groups=frozenset(heap.pod_groups),
+        owners=heap.owners,
+        class_resources=frozenset(heap.class_resources),
+        problems=tuple(sorted([*heap.problems, *counted])),
+    )
+
+
+def is_stale(lease: Mapping[str, Any] | None, now: datetime) -> bool:
+    """Tell whether a heartbeat Lease has run out: last renewed longer ago than it lasts.
+
+    No Lease is no proof (the document may come from a file). One that cannot be read is as good as none renewed.
+    """
+    spec = lease.get("spec") if lease else None
+    if not isinstance(spec, dict):
+        return lease is not None
+    renewed, seconds = spec.get("renewTime"), spec.get("leaseDurationSeconds")
+    if isinstance(seconds, bool) or not isinstance(seconds, int):
+        return True
+    try:
+        # A YAML reader may have made a time of it already.
+        moment = renewed if isinstance(renewed, datetime) else datetime.fromisoformat(str(renewed))
+        return moment + timedelta(seconds=seconds) < now
+    except (ValueError, TypeError, OverflowError):
+        return True
+
+
+def _decode_topologies(heap: _Heap) -> dict[str, NodeTopology]:
+    decoded = {}
+    for name, document in heap.topologies.items():
+        try:
+            decoded[name] = decode_topology(document)
+        except TopologyError as error:
+            heap.problems.append(str(error))
+        if name not in heap.nodes:
+            heap.problems.append(f"ConfigMap {name}: topology of a node that is not there")
+    return decoded
+
+
+def _unlist(document: object) -> Iterator[Document]:
+    """Yield the objects of a list, or the object itself. Items of a raw ``NodeList`` do not repeat their kind."""
+    if not isinstance(document, dict):
+        yield {"kind": type(document).__name__}
+        return
+    kind, items = document.get("kind"), document.get("items")
+    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)):
+        yield document
+        return
+    for item in items:
+        if isinstance(item, dict) and kind != "List":
+            yield {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
+        else:
+            yield item if isinstance(item, dict) else {"kind": type(item).__name__}
+
+
+def _namespace_of(document: Document) -> str:
+    """Return the namespace; kubectl's own default where there is none."""
+    namespace = document["metadata"].get("namespace")
+    return namespace if isinstance(namespace, str) and namespace else "default"
+
+
+def _class_resources(device_class: Document) -> set[str]:
+    """Name the extended resources that stand for a DeviceClass (KEP-5004)."""
+    spec = device_class.get("spec")
+    explicit = spec.get("extendedResourceName") if isinstance(spec, dict) else None
+    implicit = DEVICE_CLASS_PREFIX + device_class["metadata"]["name"]
+    return {implicit, explicit} if isinstance(explicit, str) and explicit else {implicit}

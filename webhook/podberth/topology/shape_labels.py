@@ -1,0 +1,131 @@
+"""The labels of a simulated machine: the kubelet's, GPU feature discovery's and the cloud's, in their words."""
+
+from collections.abc import Mapping
+
+from ..devices import mig
+from ..wellknown import HOSTNAME_LABEL
+from .shape_tables import Provider, Shape
+
+_TIMESTAMP = "1767225600"  # 2026-01-01T00:00:00Z, as GFD writes it
+
+
+# What a driver, a runtime and their labels look like; nothing depends on the numbers.
+_DRIVER = {"full": "580.105.08", "major": "580", "minor": "105", "revision": "08"}
+_RUNTIME = {"full": "13.0", "major": "13", "minor": "0"}
+
+_ZONES: Mapping[Provider, tuple[str, str]] = {
+    "aks": ("eastus2", "eastus2-1"),
+    "bare": ("lab", "lab-a"),
+    "eks": ("us-east-1", "us-east-1a"),
+    "gke": ("us-central1", "us-central1-a"),
+}
+
+
+def mig_strategy(row: Shape) -> str:
+    """Name the MIG strategy: single if every GPU is cut into one profile (k8s-device-plugin internal/rm/rm.go)."""
+    if not row.cut:
+        return "none"
+    return "single" if len(row.cut) == 1 and not row.whole else "mixed"
+
+
+def platform_labels(row: Shape, name: str, provider: Provider) -> dict[str, str]:
+    """Write what the kubelet and the cloud's controller know of any node."""
+    region, zone = _ZONES[provider]
+    labels = {
+        "kubernetes.io/arch": row.arch,
+        "kubernetes.io/os": "linux",
+        HOSTNAME_LABEL: name,
+        "topology.kubernetes.io/region": region,
+        "topology.kubernetes.io/zone": zone,
+    }
+    if provider != "bare":
+        labels["node.kubernetes.io/instance-type"] = row.instance_types[provider]
+    return labels
+
+
+def gfd_labels(row: Shape, provider: Provider) -> dict[str, str]:
+    """Write GPU feature discovery's labels (k8s-device-plugin docs/gpu-feature-discovery/README.md)."""
+    model, strategy = row.model, mig_strategy(row)
+    product = model.product.replace(" ", "-")
+    # GFD's machine is the DMI product name: a cloud's own, or the server's.
+    machine = {"aks": "Virtual-Machine", "gke": "Google-Compute-Engine"}.get(provider, row.instance_types[provider])
+    values = {
+        **{f"cuda.driver-version.{part}": value for part, value in _DRIVER.items()},
+        **{f"cuda.runtime-version.{part}": value for part, value in _RUNTIME.items()},
+        "gfd.timestamp": _TIMESTAMP,
+        "gpu.compute.major": str(model.compute[0]),
+        "gpu.compute.minor": str(model.compute[1]),
+        "gpu.count": str(row.gpus),
+        "gpu.family": model.family,
+        "gpu.machine": machine,
+        "gpu.memory": str(model.memory_mib),
+        "gpu.mode": "compute",
+        "gpu.present": "true",
+        "gpu.product": product if row.replicas == 1 else f"{product}-SHARED",
+        "gpu.replicas": str(row.replicas),
+        "gpu.sharing-strategy": "none" if row.replicas == 1 else "time-slicing",
+        "mig.capable": str(model.mig_capable).lower(),
+        "mps.capable": "false",
+    }
+    if strategy != "none":
+        values |= {"mig.strategy": strategy, "mig.config.state": "success"}
+        values |= _single_labels(row, product) if strategy == "single" else _mixed_labels(row, product)
+    return {f"nvidia.com/{key}": value for key, value in values.items()}
+
+
+def _single_labels(row: Shape, product: str) -> dict[str, str]:
+    """Describe the one profile in the place of the GPU."""
+    ((profile, count),) = row.cut.items()
+    part = mig.parse(profile)
+    return {
+        "mig.config": f"all-{profile}",
+        "gpu.count": str(row.gpus * count),
+        "gpu.memory": str(_profile_memory(row, profile)),
+        "gpu.product": f"{product}-MIG-{profile}",
+        "gpu.slices.gi": str(part.slices),
+        "gpu.slices.ci": str(part.slices),
+    }
+
+
+def _mixed_labels(row: Shape, product: str) -> dict[str, str]:
+    """Describe each profile under its own prefix."""
+    labels = {"mig.config": "custom"}
+    for profile, count in row.cut.items():
+        part = mig.parse(profile)
+        prefix = part.resource.removeprefix("nvidia.com/")
+        labels |= {
+            f"{prefix}.count": str((row.gpus - row.whole) * count),
+            f"{prefix}.memory": str(_profile_memory(row, profile)),
+            f"{prefix}.product": f"{product}-MIG-{profile}",
+            f"{prefix}.replicas": "1",
+            f"{prefix}.sharing-strategy": "none",
+            f"{prefix}.slices.gi": str(part.slices),
+            f"{prefix}.slices.ci": str(part.slices),
+        }
+    return labels
+
+
+def cloud_labels(row: Shape, provider: Provider) -> dict[str, str]:
+    """Write what the provider says of the GPUs itself, before any software of NVIDIA runs."""
+    count = str(row.gpus)
+    if provider == "gke":
+        labels = {
+            "cloud.google.com/gke-accelerator": row.model.gke,
+            "cloud.google.com/gke-accelerator-count": count,
+            "cloud.google.com/gke-nodepool": f"pool-{row.instance_types['gke']}",
+        }
+        if row.replicas > 1:
+            labels["cloud.google.com/gke-gpu-sharing-strategy"] = "time-sharing"
+            labels["cloud.google.com/gke-max-shared-clients-per-gpu"] = str(row.replicas)
+        return labels
+    if provider == "eks":
+        return {
+            "karpenter.k8s.aws/instance-gpu-manufacturer": "nvidia",
+            "karpenter.k8s.aws/instance-gpu-name": row.model.karpenter,
+            "karpenter.k8s.aws/instance-gpu-count": count,
+        }
+    return {"kubernetes.azure.com/accelerator": "nvidia"} if provider == "aks" else {}
+
+
+def _profile_memory(row: Shape, profile: str) -> int:
+    return mig.memory_mib(profile, mig.table_for(row.model.product, row.model.pci_id))

@@ -1,0 +1,280 @@
+"""The machines that ``shapes`` can simulate: data, with its sources.
+
+GPU names, memory and PCI ids of A100, B200, GB200, H100, L40S and T4 are from real ``nvidia-smi -x -q`` captures in
+NVIDIA/k8s-test-infra (tests/e2e/go/assertions/nvidiasmi/testdata/hardware); those of H200, H100 NVL and L4 are what
+``nvidia-smi`` prints on such machines. Instance types and their sizes: the providers' pages on GPU machines. Links:
+gpu-domain facts of NVIDIA's product pages; NV12 and NV18 are the numbers of bonded links that ``nvidia-smi topo -m``
+shows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Provider: TypeAlias = Literal["bare", "aks", "eks", "gke"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A GPU model."""
+
+    product: str
+    """As NVML names it."""
+    memory_mib: int
+    pci_id: str
+    family: str
+    compute: tuple[int, int]
+    """CUDA compute capability."""
+    gke: str = ""
+    """GKE's word in ``cloud.google.com/gke-accelerator``."""
+    karpenter: str = ""
+    """Karpenter's word in ``karpenter.k8s.aws/instance-gpu-name``."""
+    mig_capable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A machine: its GPUs, how they are linked and cut, and what it is called where."""
+
+    model: Model
+    gpus: int
+    link: str = ""
+    """What ``nvidia-smi topo -m`` shows between linked GPUs; empty: there is no NVLink."""
+    island: int = 0
+    """How many GPUs are linked with each other; all of them make a full mesh."""
+    cut: Mapping[str, int] = field(default_factory=dict)
+    """MIG profile -> instances on each GPU that is cut; empty: MIG is off."""
+    whole: int = 0
+    """How many GPUs of a cut machine stay whole, the first ones. MIG strategy mixed, if there are several profiles."""
+    replicas: int = 1
+    """Time-slices of each GPU."""
+    taint: Mapping[str, str] | None = None
+    """Its taint, where that is not the provider's."""
+    fabric: bool = False
+    """Whether the GPUs belong to an NVLink domain beyond the machine."""
+    arch: Literal["amd64", "arm64"] = "amd64"
+    cpus: int
+    memory_gib: int
+    instance_types: Mapping[Provider, str]
+    """Where the machine can be had; the first is the default. A bare one has no instance type but a DMI name."""
+
+
+_A100 = Model(
+    product="NVIDIA A100-SXM4-40GB",
+    memory_mib=40960,
+    pci_id="20B0",
+    family="ampere",
+    compute=(8, 0),
+    gke="nvidia-tesla-a100",
+    karpenter="a100",
+    mig_capable=True,
+)
+_A100_PCIE = Model(
+    product="NVIDIA A100-PCIE-40GB", memory_mib=40960, pci_id="20F1", family="ampere", compute=(8, 0), mig_capable=True
+)
+_H100 = Model(
+    product="NVIDIA H100 80GB HBM3",
+    memory_mib=81559,
+    pci_id="2330",
+    family="hopper",
+    compute=(9, 0),
+    gke="nvidia-h100-80gb",
+    karpenter="h100",
+    mig_capable=True,
+)
+_H100_NVL = Model(
+    product="NVIDIA H100 NVL", memory_mib=95830, pci_id="2321", family="hopper", compute=(9, 0), mig_capable=True
+)
+_H200 = Model(
+    product="NVIDIA H200",
+    memory_mib=143771,
+    pci_id="2335",
+    family="hopper",
+    compute=(9, 0),
+    gke="nvidia-h200-141gb",
+    karpenter="h200",
+    mig_capable=True,
+)
+_B200 = Model(
+    product="NVIDIA B200",
+    memory_mib=183359,
+    pci_id="2901",
+    family="blackwell",
+    compute=(10, 0),
+    gke="nvidia-b200",
+    karpenter="b200",
+    mig_capable=True,
+)
+_GB200 = Model(
+    product="NVIDIA GB200",
+    memory_mib=189471,
+    pci_id="2941",
+    family="blackwell",
+    compute=(10, 0),
+    gke="nvidia-gb200",
+    karpenter="gb200",
+    mig_capable=True,
+)
+_L4 = Model(
+    product="NVIDIA L4",
+    memory_mib=23034,
+    pci_id="27B8",
+    family="ada-lovelace",
+    compute=(8, 9),
+    gke="nvidia-l4",
+    karpenter="l4",
+)
+_L40S = Model(
+    product="NVIDIA L40S",
+    memory_mib=46068,
+    pci_id="26B9",
+    family="ada-lovelace",
+    compute=(8, 9),
+    karpenter="l40s",
+)
+_T4 = Model(
+    product="Tesla T4",
+    memory_mib=15360,
+    pci_id="1EB8",
+    family="turing",
+    compute=(7, 5),
+    gke="nvidia-tesla-t4",
+    karpenter="t4",
+)
+
+# The taint of AKS' documentation, which people carry elsewhere: the pod's resource does not name its key.
+_SKU_TAINT: Mapping[str, str] = {"key": "sku", "value": "gpu", "effect": "NoSchedule"}
+
+_DGX_A100: Mapping[Provider, str] = {
+    "bare": "DGXA100-920-23687-2530-000",
+    "eks": "p4d.24xlarge",
+    "gke": "a2-highgpu-8g",
+    "aks": "Standard_ND96asr_v4",
+}
+
+SHAPES: Mapping[str, Shape] = {
+    "hgx-h100-8": Shape(
+        model=_H100,
+        gpus=8,
+        link="NV18",
+        island=8,
+        cpus=192,
+        memory_gib=2048,
+        instance_types={
+            "eks": "p5.48xlarge",
+            "gke": "a3-highgpu-8g",
+            "aks": "Standard_ND96isr_H100_v5",
+            "bare": "PowerEdge-XE9680",
+        },
+    ),
+    "hgx-h200-8": Shape(
+        model=_H200,
+        gpus=8,
+        link="NV18",
+        island=8,
+        cpus=192,
+        memory_gib=2048,
+        instance_types={
+            "eks": "p5en.48xlarge",
+            "gke": "a3-ultragpu-8g",
+            "aks": "Standard_ND96isr_H200_v5",
+            "bare": "PowerEdge-XE9680",
+        },
+    ),
+    # No clique label: GFD writes it for NVLink across nodes only, which an HGX B200 has not.
+    "hgx-b200-8": Shape(
+        model=_B200,
+        gpus=8,
+        link="NV18",
+        island=8,
+        cpus=192,
+        memory_gib=2048,
+        instance_types={"eks": "p6-b200.48xlarge", "gke": "a4-highgpu-8g", "bare": "PowerEdge-XE9680L"},
+    ),
+    "dgx-a100-8": Shape(
+        model=_A100, gpus=8, link="NV12", island=8, cpus=256, memory_gib=1024, instance_types=_DGX_A100
+    ),
+    "dgx-a100-8-mig-single": Shape(
+        model=_A100,
+        gpus=8,
+        link="NV12",
+        island=8,
+        cut={"1g.5gb": 7},
+        cpus=256,
+        memory_gib=1024,
+        instance_types=_DGX_A100,
+    ),
+    # mig-parted's preset all-balanced on six of the GPUs
+    "dgx-a100-8-mig-mixed": Shape(
+        model=_A100,
+        gpus=8,
+        link="NV12",
+        island=8,
+        cut={"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1},
+        whole=2,
+        cpus=256,
+        memory_gib=1024,
+        instance_types=_DGX_A100,
+    ),
+    "a100-pcie-4": Shape(
+        model=_A100_PCIE,
+        gpus=4,
+        link="NV12",
+        island=2,
+        cpus=128,
+        memory_gib=512,
+        instance_types={"bare": "PowerEdge-R7525"},
+    ),
+    "h100-nvl-4": Shape(
+        model=_H100_NVL,
+        gpus=4,
+        link="NV12",
+        island=2,
+        cpus=128,
+        memory_gib=1024,
+        instance_types={"bare": "PowerEdge-R760xa"},
+    ),
+    "l4-1": Shape(
+        model=_L4,
+        gpus=1,
+        cpus=8,
+        memory_gib=32,
+        taint=_SKU_TAINT,
+        instance_types={"bare": "PowerEdge-XR7620", "gke": "g2-standard-8", "eks": "g6.2xlarge"},
+    ),
+    "l4-4": Shape(
+        model=_L4,
+        gpus=4,
+        cpus=48,
+        memory_gib=192,
+        taint=_SKU_TAINT,
+        instance_types={"bare": "PowerEdge-R760xa", "gke": "g2-standard-48", "eks": "g6.12xlarge"},
+    ),
+    "t4-shared": Shape(
+        model=_T4,
+        gpus=1,
+        replicas=4,
+        cpus=8,
+        memory_gib=30,
+        instance_types={"gke": "n1-standard-8", "eks": "g4dn.2xlarge"},
+    ),
+    "l40s-8": Shape(
+        model=_L40S,
+        gpus=8,
+        cpus=192,
+        memory_gib=1536,
+        instance_types={"eks": "g6e.48xlarge", "bare": "PowerEdge-R760xa"},
+    ),
+    "gb200-tray": Shape(
+        model=_GB200,
+        gpus=4,
+        link="NV18",
+        island=4,
+        fabric=True,
+        arch="arm64",
+        cpus=144,
+        memory_gib=960,
+        instance_types={"eks": "p6e-gb200.36xlarge", "gke": "a4x-highgpu-4g"},
+    ),
+}
+"""Every shipped shape by name."""

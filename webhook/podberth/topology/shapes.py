@@ -1,0 +1,183 @@
+"""Simulated machines: the Node and topology ConfigMap that a cluster would hold of one, for demos, suites and tests.
+
+What a shape has is in ``shape_tables``; here it is put into the words of the kubelet, of GPU feature discovery, of the
+cloud and of the node agent. A simulated node differs from a real one in nothing that podberth reads.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import NAMESPACE_DNS, uuid5
+
+from ..devices import mig
+from ..errors import TopologyError
+from .codec import encode_topology
+from .model import Fabric, Gpu, Links, LinkShape, MigInstance, MigOffer, NodeTopology
+from .shape_labels import cloud_labels, gfd_labels, mig_strategy, platform_labels
+from .shape_tables import SHAPES, Provider, Shape
+
+__all__ = ["SHAPES", "simulate"]
+
+_CLIQUE = "nvidia.com/gpu.clique"
+_GPU = "nvidia.com/gpu"
+
+# A simulated node never ages: the same call gives the same bytes.
+_OBSERVED = "2026-01-01T00:00:00Z"
+# GKE taints its GPU pools with "present"; AKS' documentation chooses sku=gpu; NodePools of Karpenter and bare clusters
+# follow the GPU operator, which tolerates the key. GKE taints arm64 pools as well.
+_TAINTS: Mapping[Provider, dict[str, str]] = {
+    "aks": {"key": "sku", "value": "gpu", "effect": "NoSchedule"},
+    "bare": {"key": _GPU, "effect": "NoSchedule"},
+    "eks": {"key": _GPU, "effect": "NoSchedule"},
+    "gke": {"key": _GPU, "value": "present", "effect": "NoSchedule"},
+}
+_ARM_TAINT = {"key": "kubernetes.io/arch", "value": "arm64", "effect": "NoSchedule"}
+
+_PODS = "110"  # the kubelet's default maxPods
+_STORAGE_GIB = 900
+
+
+def simulate(
+    shape: str, name: str, *, placement: Mapping[str, str] | None = None, provider: str | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the Node manifest and the topology ConfigMap of a machine.
+
+    Args:
+        shape: a name of ``SHAPES``.
+        name: the node's name.
+        placement: further labels, or others instead of the simulated ones: zone, rack, switch. A
+            ``nvidia.com/gpu.clique`` is also what a shape with a fabric reports as its cluster UUID and clique.
+        provider: whose labels and taint the node carries; None: the shape's usual one.
+
+    Raises:
+        TopologyError: no such shape, or the provider has no such machine.
+    """
+    row = SHAPES.get(shape)
+    if row is None:
+        raise TopologyError(f"shape: got {shape!r}, want one of {', '.join(SHAPES)}")
+    where = next((one for one in row.instance_types if provider in {None, one}), None)
+    if where is None:
+        raise TopologyError(f"shape {shape}: provider: got {provider!r}, want one of {', '.join(row.instance_types)}")
+    clique = (placement or {}).get(_CLIQUE) or f"{_uuid('fabric')}.1"
+    labels = {
+        **platform_labels(row, name, where),
+        **gfd_labels(row, where),
+        **cloud_labels(row, where),
+        **({_CLIQUE: clique} if row.fabric else {}),
+        **(placement or {}),
+    }
+    return _node(row, name, labels, where), encode_topology(name, _topology(row, name, clique))
+
+
+def _uuid(seed: str) -> str:
+    return str(uuid5(NAMESPACE_DNS, f"{seed}.podberth.io"))
+
+
+def _devices(row: Shape) -> dict[str, int]:
+    """Count what the device plugin offers."""
+    if mig_strategy(row) == "single":
+        return {_GPU: row.gpus * sum(row.cut.values())}
+    if not row.cut:
+        return {_GPU: row.gpus * row.replicas}
+    cut = row.gpus - row.whole
+    parts = {mig.parse(profile).resource: cut * count for profile, count in row.cut.items()}
+    return {_GPU: row.whole, **parts} if row.whole else parts
+
+
+def _node(row: Shape, name: str, labels: dict[str, str], provider: Provider) -> dict[str, Any]:
+    capacity = {
+        "cpu": str(row.cpus),
+        "memory": f"{row.memory_gib}Gi",
+        "ephemeral-storage": f"{_STORAGE_GIB}Gi",
+        "pods": _PODS,
+        **{resource: str(amount) for resource, amount in _devices(row).items()},
+    }
+    # The kubelet and the system keep some for themselves; how much is a setting.
+    allocatable = {**capacity, "cpu": f"{row.cpus * 1000 - 1000}m", "memory": f"{row.memory_gib * 1024 - 4096}Mi"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "uid": _uuid(name), "labels": labels},
+        "spec": {"taints": [{**(row.taint or _TAINTS[provider])}, *([{**_ARM_TAINT}] if row.arch == "arm64" else [])]},
+        "status": {
+            "capacity": capacity,
+            "allocatable": allocatable,
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+            "nodeInfo": {"architecture": row.arch, "operatingSystem": "linux"},
+        },
+    }
+
+
+def _topology(row: Shape, name: str, clique: str) -> NodeTopology:
+    """Play the node agent."""
+    table = mig.table_for(row.model.product, row.model.pci_id) if row.cut else None
+    cluster, _, number = clique.rpartition(".")
+    return NodeTopology(
+        gpus=tuple(_gpu(row, name, index) for index in range(row.gpus)),
+        links=_links(row),
+        fabric=Fabric(cluster_uuid=cluster or clique, clique=_clique_number(number)) if row.fabric else None,
+        mig_offers=tuple(
+            MigOffer(
+                profile=profile,
+                pci_id=row.model.pci_id,
+                max_instances=offer.max_instances,
+                memory_mib=mig.memory_mib(profile, table),
+            )
+            for profile, offer in sorted(table.rows.items() if table else ())
+        ),
+        mig_instances=tuple(one for index in range(row.whole, row.gpus) for one in _instances(row, index)),
+        observed=_OBSERVED,
+    )
+
+
+def _gpu(row: Shape, name: str, index: int) -> Gpu:
+    cut = bool(row.cut) and index >= row.whole
+    return Gpu(
+        index=index,
+        uuid=f"GPU-{_uuid(f'{index}.{name}')}",
+        product=row.model.product,
+        pci_id=row.model.pci_id,
+        memory_mib=row.model.memory_mib,
+        numa_node=_numa_node(row, index),
+        mig_enabled=cut,
+        mig_pending=cut,
+    )
+
+
+def _numa_node(row: Shape, index: int) -> int:
+    """Share the GPUs out to two sockets."""
+    return index * 2 // row.gpus
+
+
+def _links(row: Shape) -> Links:
+    starts = range(0, row.gpus, row.island) if row.island else ()
+    domains = tuple(tuple(range(start, start + row.island)) for start in starts)
+    shape: LinkShape = "none" if not domains else "full-mesh" if len(domains) == 1 else "islands"
+    levels = tuple(tuple(_level(row, one, other) for other in range(row.gpus)) for one in range(row.gpus))
+    return Links(shape=shape, domains=domains, levels=levels)
+
+
+def _level(row: Shape, one: int, other: int) -> str:
+    """Name the link of two GPUs as ``nvidia-smi topo -m`` does."""
+    if one == other:
+        return "X"
+    if row.island and one // row.island == other // row.island:
+        return row.link
+    return "NODE" if _numa_node(row, one) == _numa_node(row, other) else "SYS"
+
+
+def _instances(row: Shape, index: int) -> list[MigInstance]:
+    """Lay a GPU's instances out as the driver does: the widest at the far end, the rest from the near one."""
+    widths = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}  # memory slices of a 7-slice GPU by compute slices (MIG user guide)
+    instances, start, end = [], 0, 8
+    for profile in sorted(row.cut, key=lambda profile: -mig.parse(profile).slices):
+        for _ in range(row.cut[profile]):
+            size = widths[mig.parse(profile).slices]
+            at_end = size > 2 and end - size >= start  # noqa: PLR2004 - 3g starts at 0 or 4
+            first = end - size if at_end else start
+            instances.append(MigInstance(gpu=index, profile=profile, start=first, size=size))
+            start, end = (start, first) if at_end else (start + size, end)
+    return instances
+
+
+def _clique_number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0

@@ -1,0 +1,121 @@
+"""What the apiserver adds to a Pod before a mutating webhook sees it: API defaults and earlier admission plugins.
+
+Only what is the same in every cluster: the service account's token volume, limit ranges and priority classes are the
+cluster's own. Every default is written where the field is absent, on a Pod that is the caller's own.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+# SetDefaults_PodSpec and SetDefaults_Pod, kubernetes pkg/apis/core/v1/defaults.go
+_POD: Final[dict[str, Any]] = {
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": 30,
+    "dnsPolicy": "ClusterFirst",
+    "schedulerName": "default-scheduler",
+    "enableServiceLinks": True,
+    # ServiceAccount plugin, kubernetes plugin/pkg/admission/serviceaccount
+    "serviceAccountName": "default",
+}
+
+# SetDefaults_Container and SetDefaults_Probe, same file
+_CONTAINER: Final[dict[str, Any]] = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+_PROBE: Final[dict[str, Any]] = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_HTTP_GET: Final[dict[str, Any]] = {"path": "/", "scheme": "HTTP"}
+
+# SetDefaults_*VolumeSource, same file: 0644
+_VOLUME_MODE: Final[dict[str, Any]] = {"defaultMode": 0o644}
+_VOLUME_SOURCES: Final[dict[str, dict[str, Any]]] = {
+    "secret": _VOLUME_MODE,
+    "configMap": _VOLUME_MODE,
+    "downwardAPI": _VOLUME_MODE,
+    "projected": _VOLUME_MODE,
+    "hostPath": {"type": ""},
+}
+
+# DefaultTolerationSeconds plugin, kubernetes plugin/pkg/admission/defaulttolerationseconds
+_TOLERATED_SECONDS: Final = 300
+_NODE_TROUBLES: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+def apply_defaults(pod: dict[str, Any]) -> None:
+    """Add the defaults to a Pod whose shape has been checked, in place."""
+    spec = pod["spec"]
+    _fill(spec, _POD)
+    spec["securityContext"] = spec.get("securityContext") or {}
+    spec.setdefault("serviceAccount", spec["serviceAccountName"])
+    if not spec.get("priorityClassName"):
+        # Priority plugin, kubernetes plugin/pkg/admission/priority; without a class and a global default
+        _fill(spec, {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"})
+    for container in _containers(spec):
+        _default_container(container, host_network=spec.get("hostNetwork") is True)
+    for volume in spec.get("volumes") or ():
+        _default_volume(volume)
+    spec["tolerations"] = [*(spec.get("tolerations") or ()), *_missing_tolerations(spec)]
+
+
+def _containers(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for field in ("containers", "initContainers"):
+        yield from spec.get(field) or ()
+
+
+def _default_container(container: dict[str, Any], *, host_network: bool) -> None:
+    _fill(container, {**_CONTAINER, "imagePullPolicy": _pull_policy(container.get("image") or "")})
+    container["resources"] = resources = container.get("resources") or {}
+    limits = resources.get("limits")
+    if limits:
+        # Only for a Pod, not in a template: that is why the template's author did not write them.
+        resources["requests"] = {**(resources.get("requests") or {})}
+        for name, amount in limits.items():
+            resources["requests"].setdefault(name, amount)
+    for port in container.get("ports") or ():
+        _fill(port, {"protocol": "TCP"})
+        if host_network and "containerPort" in port:
+            _fill(port, {"hostPort": port["containerPort"]})
+    for entry in container.get("env") or ():
+        source = (entry.get("valueFrom") or {}).get("fieldRef")
+        if isinstance(source, dict):
+            _fill(source, {"apiVersion": "v1"})
+    for name in _PROBES:
+        probe = container.get(name)
+        if probe:
+            _fill(probe, _PROBE)
+            if isinstance(probe.get("httpGet"), dict):
+                _fill(probe["httpGet"], _HTTP_GET)
+
+
+def _pull_policy(image: str) -> str:
+    """Return Always for the tag ``latest``, which is also that of an image named by neither tag nor digest."""
+    name, _, digest = image.rpartition("/")[2].partition("@")
+    tag = name.partition(":")[2]
+    return "Always" if tag == "latest" or not (tag or digest) else "IfNotPresent"
+
+
+def _default_volume(volume: dict[str, Any]) -> None:
+    if volume.keys() <= {"name"}:
+        volume["emptyDir"] = {}
+    for name, defaults in _VOLUME_SOURCES.items():
+        if isinstance(volume.get(name), dict):
+            _fill(volume[name], defaults)
+
+
+def _missing_tolerations(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    own = [each for each in spec.get("tolerations") or () if (each.get("effect") or "NoExecute") == "NoExecute"]
+    for key in _NODE_TROUBLES:
+        if all((each.get("key") or key) != key for each in own):
+            yield {
+                "key": key,
+                "operator": "Exists",
+                "effect": "NoExecute",
+                "tolerationSeconds": _TOLERATED_SECONDS,
+            }
+
+
+def _fill(document: dict[str, Any], defaults: dict[str, Any]) -> None:
+    for name, value in defaults.items():
+        if document.get(name) is None:
+            document[name] = value

@@ -1,0 +1,120 @@
+"""Which gang a pod belongs to: pods that start together and talk to each other, or are of no use at all.
+
+Here the pieces come together: what ``sources`` says of owners and groups, what ``systems`` says of the scheduler, and
+the user's own word, the label ``podberth.io/gang``. Facts only: nothing is written, and no member is placed.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..kube.pod import annotations, controller, labels, metadata, spec
+from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from .sources import member_of
+from .subject import LARGEST_SIZE, Member, Subject, at, number
+from .systems import PLAIN, system_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gang:
+    """A pod's gang; ``problems`` is for podberth itself, the rest CEL sees as ``gang``."""
+
+    known: bool = False
+    name: str = ""
+    size: int = 0
+    """How many pods, 0 where unknown."""
+    index: int = -1
+    """The pod's number within its role, -1 where unknown."""
+    source: str = ""
+    """What says so: Job, JobSet, PyTorchJob, … PodGroup, or ``label`` for the user's own word."""
+    system: str = PLAIN
+    """Who places the group (workload.systems); said of pods without a gang, too."""
+    problems: tuple[str, ...] = ()
+    """What could not be read and therefore counts as unknown: ``where: got X, want Y``."""
+
+    def as_cel(self) -> dict[str, Any]:
+        """Return the ``gang`` variable of policies."""
+        return {
+            "known": self.known,
+            "name": self.name,
+            "size": self.size,
+            "index": self.index,
+            "source": self.source,
+            "system": self.system,
+        }
+
+
+def gang_of(
+    pod: dict[str, Any],
+    namespace: str,
+    owners: Mapping[str, Mapping[str, Any]],
+    pod_groups: Collection[str] = frozenset(),
+) -> Gang:
+    """Return the pod's gang; never raises on a Pod whose shape has been checked, whatever the owners hold.
+
+    ``namespace`` is the review's, for a controller's pod may name none. ``owners`` are documents by uid, as far as
+    known; ``pod_groups`` the names of the native PodGroups in the namespace.
+
+    The user's label beats what the owner says. Where it says the same as the owner, as it does once podberth has
+    written it, the owner's facts stay. A gang of one, known from its owner, is none.
+    """
+    subject = _subject(pod, namespace, owners)
+    member = member_of(subject)
+    problems: list[str] = []
+    declared = _declared_size(subject, problems)
+    said = subject.labels.get(GANG_LABEL) or ""
+    if said and (member is None or member.name != said):
+        # Another group's size says nothing of this one; the pod's number within its role stays what it is.
+        source = "PodGroup" if said in pod_groups else "label"
+        member = Member(source, said, index=member.index if member else -1)
+    elif member is not None and not said and (declared or member.size) == 1:
+        member = None
+    system = system_of(subject.spec, subject.labels, subject.annotations, _owner_labels(subject))
+    if member is None:
+        return Gang(system=system, problems=tuple(problems))
+    return Gang(
+        known=True,
+        name=member.name,
+        size=declared or min(member.size, LARGEST_SIZE),
+        index=member.index,
+        source=member.source,
+        system=system,
+        problems=tuple(problems),
+    )
+
+
+def is_member(pod: dict[str, Any]) -> bool:
+    """Tell whether the pod alone says that it belongs to a gang, with no owner at hand that could say otherwise."""
+    return bool(labels(pod).get(GANG_LABEL)) or member_of(_subject(pod, "", {})) is not None
+
+
+def _subject(pod: dict[str, Any], namespace: str, owners: Mapping[str, Mapping[str, Any]]) -> Subject:
+    return Subject(
+        namespace=namespace,
+        name=metadata(pod).get("name") or "",
+        labels=labels(pod),
+        annotations=annotations(pod),
+        spec=spec(pod),
+        controller=controller(pod),
+        owners=owners,
+    )
+
+
+def _declared_size(pod: Subject, problems: list[str]) -> int:
+    text = pod.annotations.get(GANG_SIZE_ANNOTATION)
+    if text is None:
+        return 0
+    size = number(text) or 0
+    if not size:
+        where = f"metadata.annotations[{GANG_SIZE_ANNOTATION}]"
+        problems.append(f'{where}: got "{text[:32]}", want the number of pods, as in "8"')
+    return size
+
+
+def _owner_labels(pod: Subject) -> Iterator[str]:
+    """Yield the label keys of the controller and of its controller, as far as known."""
+    if not pod.owners or pod.controller is None:
+        return
+    for owner in pod.lineage():
+        own = at(owner, "metadata", "labels")
+        yield from own if isinstance(own, Mapping) else ()

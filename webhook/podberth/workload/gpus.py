@@ -1,0 +1,242 @@
+"""What a Pod asks of accelerators, as facts that policies and the topology index read.
+
+Which resource is an accelerator is a table of ``devices.resources``; what counts for the pod as a whole is the
+scheduler's arithmetic (KEP-753: sidecars run beside the main containers, an init container beside the sidecars started
+before it).
+Whether the request is wise is not judged here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from ..devices.resources import COUNTED_KINDS, DEVICE_CLASS_PREFIX, recognise
+from ..kube.pod import Container, annotations, containers, spec
+from ..kube.quantity import parse_count, parse_quantity
+from ..wellknown import GPU_MEMORY_ANNOTATION
+from .dialects import foreign_dialect
+
+Kind = Literal["none", "whole", "mig", "shared", "mixed", "claim"]
+
+_KINDS: Final[dict[str, Kind]] = {"whole": "whole", "mig": "mig", "shared": "shared"}
+
+_MEBIBYTE: Final = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuRequest:
+    """An amount of one accelerator resource in one container; never zero.
+
+    ``init`` is True for an init container that ends before the main containers start, False for a sidecar.
+    """
+
+    container: str
+    init: bool
+    resource: str
+    quantity: int
+    kind: str
+    vendor: str
+    profile: str
+
+
+@dataclass(frozen=True, slots=True)
+class GpuClaim:
+    """A device asked through DRA.
+
+    A Pod only names its claim: ``device_class`` is empty and ``count`` 0 where the Pod alone does not tell, and a claim
+    may be a NIC or an IMEX channel as well. Both are known for the implicit extended resource of a GPU class, whose
+    ``name`` is empty.
+    """
+
+    name: str
+    device_class: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuFacts:
+    """What the Pod asks of accelerators; ``totals``, ``dialect`` and ``problems`` are not part of CEL's ``gpu``."""
+
+    count: int = 0
+    """GPUs, MIG instances and shares that the scheduler reserves, all resources together."""
+    per_container: int = 0
+    """The same in the one container that has most."""
+    kind: Kind = "none"
+    vendor: str = ""
+    """Whose; ``mixed`` where there are several."""
+    memory_mib: int = 0
+    """The declared memory need, 0 when none is declared or it cannot be read."""
+    requests: tuple[GpuRequest, ...] = ()
+    claims: tuple[GpuClaim, ...] = ()
+    totals: tuple[tuple[str, int], ...] = ()
+    """What the scheduler reserves of each resource, by name."""
+    dialect: str = ""
+    """The sharing dialect the Pod speaks, empty for none (workload.dialects)."""
+    problems: tuple[str, ...] = ()
+    """What could not be read and therefore counts as nothing: ``where: got X, want Y``."""
+
+    def as_cel(self) -> dict[str, Any]:
+        """Return the ``gpu`` variable of policies."""
+        return {
+            "count": self.count,
+            "perContainer": self.per_container,
+            "kind": self.kind,
+            "vendor": self.vendor,
+            "memoryMiB": self.memory_mib,
+            "requests": [
+                {
+                    "container": request.container,
+                    "init": request.init,
+                    "resource": request.resource,
+                    "quantity": request.quantity,
+                    "kind": request.kind,
+                    "vendor": request.vendor,
+                    "profile": request.profile,
+                }
+                for request in self.requests
+            ],
+            "claims": [
+                {"name": claim.name, "deviceClass": claim.device_class, "count": claim.count} for claim in self.claims
+            ],
+        }
+
+
+def gpu_facts(pod: dict[str, Any]) -> GpuFacts:
+    """Read what the Pod asks of accelerators; never raises on a Pod whose shape has been checked."""
+    problems: list[str] = []
+    found: list[tuple[Container, GpuRequest]] = []
+    for container in containers(pod):
+        resources = container.body.get("resources")
+        if resources and container.kind != "ephemeral":  # those hold no resources
+            found += [(container, request) for request in _requests(container, resources, problems)]
+    memory_mib = _memory_mib(pod, problems)
+    claimed = _claims(pod)
+    if not found:
+        return GpuFacts(
+            kind="claim" if claimed else "none",
+            memory_mib=memory_mib,
+            claims=claimed,
+            dialect=foreign_dialect(pod),
+            problems=tuple(problems),
+        )
+    requests = tuple([request for _, request in found])
+    totals = _effective(found)
+    return GpuFacts(
+        count=sum(totals.values()),
+        per_container=_largest(found),
+        kind=_KINDS.get(_one_of({request.kind for request in requests}), "mixed"),
+        vendor=_one_of({request.vendor for request in requests}),
+        memory_mib=memory_mib,
+        requests=requests,
+        claims=claimed + _class_claims(totals),
+        totals=tuple(sorted(totals.items())),
+        dialect=foreign_dialect(pod),
+        problems=tuple(problems),
+    )
+
+
+def _requests(container: Container, resources: dict[str, Any], problems: list[str]) -> Iterator[GpuRequest]:
+    """Yield what one container asks for.
+
+    Of a device the limit counts: the apiserver sets an absent request to it and refuses another one. Where there is no
+    limit, or a null, the request counts: offline that is a manifest that still has to be told what is wrong with it.
+    """
+    limits, requested = resources.get("limits") or {}, resources.get("requests") or {}
+    for resource in {**limits, **requested}:
+        # Names without a domain are Kubernetes' own.
+        accelerator = recognise(resource) if "/" in resource else None
+        if accelerator is None or accelerator.kind not in COUNTED_KINDS:
+            continue
+        amount = limits.get(resource)
+        try:
+            quantity = parse_count(requested.get(resource) if amount is None else amount)
+        except ValueError as error:
+            field = "requests" if amount is None else "limits"
+            problems.append(f"{_shown(container.path)}.resources.{field}[{resource}]: {error}")
+            continue
+        if quantity:
+            yield GpuRequest(
+                container=container.name,
+                init=container.kind == "init",
+                resource=resource,
+                quantity=quantity,
+                kind=accelerator.kind,
+                vendor=accelerator.vendor,
+                profile=accelerator.profile,
+            )
+
+
+def _shown(path: tuple[str | int, ...]) -> str:
+    return f"{path[0]}.{path[1]}[{path[2]}]"
+
+
+def _effective(found: list[tuple[Container, GpuRequest]]) -> dict[str, int]:
+    """Return what the scheduler reserves of each resource: max(init + sidecars before it, main + sidecars).
+
+    Source: AggregateContainerRequests, component-helpers resource/helpers.go (KEP-753).
+    """
+    running: dict[str, int] = {}
+    sidecars: dict[str, int] = {}
+    peaks: dict[str, int] = {}
+    for container, request in found:
+        resource, quantity = request.resource, request.quantity
+        if container.kind == "init":
+            peaks[resource] = max(peaks.get(resource, 0), quantity + sidecars.get(resource, 0))
+            continue
+        running[resource] = running.get(resource, 0) + quantity
+        if container.kind == "sidecar":
+            sidecars[resource] = sidecars.get(resource, 0) + quantity
+    for resource, peak in peaks.items():
+        running[resource] = max(running.get(resource, 0), peak)
+    return running
+
+
+def _largest(found: list[tuple[Container, GpuRequest]]) -> int:
+    """Return the amount of the one container that has most; by place, for names need not differ in a wrong Pod."""
+    amounts: dict[tuple[str | int, ...], int] = {}
+    for container, request in found:
+        amounts[container.path] = amounts.get(container.path, 0) + request.quantity
+    return max(amounts.values())
+
+
+def _one_of(words: set[str]) -> str:
+    return next(iter(words)) if len(words) == 1 else "mixed"
+
+
+def _claims(pod: dict[str, Any]) -> tuple[GpuClaim, ...]:
+    """Return the Pod's claims that some container uses."""
+    declared = spec(pod).get("resourceClaims")
+    if not declared:
+        return ()
+    used = {
+        use.get("name")
+        for container in containers(pod)
+        for use in (container.body.get("resources") or {}).get("claims") or ()
+    }
+    return tuple(GpuClaim(claim["name"], "", 0) for claim in declared if claim.get("name") in used and claim["name"])
+
+
+def _class_claims(totals: dict[str, int]) -> tuple[GpuClaim, ...]:
+    return tuple(
+        GpuClaim("", resource.removeprefix(DEVICE_CLASS_PREFIX), quantity)
+        for resource, quantity in sorted(totals.items())
+        if resource.startswith(DEVICE_CLASS_PREFIX)
+    )
+
+
+def _memory_mib(pod: dict[str, Any], problems: list[str]) -> int:
+    """Return the declared GPU memory in MiB, rounded up."""
+    text = annotations(pod).get(GPU_MEMORY_ANNOTATION)
+    if text is None:
+        return 0
+    where = f"metadata.annotations[{GPU_MEMORY_ANNOTATION}]"
+    try:
+        size = parse_quantity(text)
+    except ValueError as error:
+        problems.append(f"{where}: {error}")
+        return 0
+    if size < _MEBIBYTE:
+        # "10" is ten bytes: nobody means that, and guessing a unit would be worse than asking for one.
+        problems.append(f'{where}: got "{text[:32]}", want at least 1Mi; give the unit, as in 10Gi')
+        return 0
+    return int(-(-size // _MEBIBYTE))

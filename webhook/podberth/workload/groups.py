@@ -1,0 +1,104 @@
+"""Groups that stand on the pod by name: made by hand, or by an operator for the scheduler that places them.
+
+One row for each way of naming one. Their sizes mostly live in PodGroup objects, which nobody reads here.
+"""
+
+import json
+from typing import Final
+
+from .subject import Member, Row, Subject, at, completion_index, count, index_of, number
+
+
+def _kueue_group(pod: Subject) -> Member:
+    size = number(pod.annotations.get("kueue.x-k8s.io/pod-group-total-count")) or 0
+    index_label = pod.annotations.get("kueue.x-k8s.io/pod-group-pod-index-label") or ""
+    return Member("Kueue", pod.labels["kueue.x-k8s.io/pod-group-name"], size, index_of(pod.labels.get(index_label)))
+
+
+def _native_group(pod: Subject) -> Member | None:
+    name = pod.spec["schedulingGroup"].get("podGroupName")
+    return Member("PodGroup", name, index=completion_index(pod)) if name else None
+
+
+def _volcano_group(pod: Subject) -> Member:
+    key, volcanos_own = "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"
+    size = number(pod.annotations.get("scheduling.volcano.sh/group-min-member")) or 0
+    name = pod.annotations.get(key) or pod.annotations[volcanos_own]
+    return Member("PodGroup", name, size, completion_index(pod))
+
+
+def _labelled_group(pod: Subject) -> Member:
+    return Member("PodGroup", pod.labels["scheduling.x-k8s.io/pod-group"], index=completion_index(pod))
+
+
+def _koordinator_gang(pod: Subject) -> Member:
+    prefix = "gang.scheduling.koordinator.sh"
+    size = number(pod.annotations.get(f"{prefix}/total-number")) or number(
+        pod.annotations.get(f"{prefix}/min-available")
+    )
+    return Member("PodGroup", pod.annotations[f"{prefix}/name"], size or 0, completion_index(pod))
+
+
+def _kai_group(pod: Subject) -> Member | None:
+    """A group of KAI's pod-grouper. The key has no domain, so it counts under KAI's own scheduler only."""
+    if pod.spec.get("schedulerName") != "kai-scheduler":
+        return None
+    size = number(pod.annotations.get("kai.scheduler/batch-min-member")) or 0
+    return Member("PodGroup", pod.annotations["pod-group-name"], size, completion_index(pod))
+
+
+def _yunikorn_application(pod: Subject) -> Member | None:
+    """An application with task groups: all of them start together. The size stands on the first pod only."""
+    name = pod.labels.get("yunikorn.apache.org/app-id") or pod.labels.get("applicationId")
+    if not name:
+        return None
+    try:
+        groups = json.loads(pod.annotations.get("yunikorn.apache.org/task-groups") or "[]")
+    except (ValueError, RecursionError):
+        groups = []
+    size = sum(count(at(group, "minMember")) for group in (groups if isinstance(groups, list) else ()))
+    return Member("YuniKorn", name, size)
+
+
+GROUP_ROWS: Final[tuple[Row, ...]] = (
+    Row(
+        source="kubernetes-sigs/kueue pkg/controller/jobs/pod/constants/constants.go",
+        read=_kueue_group,
+        label="kueue.x-k8s.io/pod-group-name",
+    ),
+    Row(
+        source="kubernetes/api core/v1/types.go PodSchedulingGroup; KEP-4671",
+        read=_native_group,
+        field="schedulingGroup",
+    ),
+    Row(
+        source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/labels.go",
+        read=_volcano_group,
+        annotation="scheduling.k8s.io/group-name",
+    ),
+    Row(
+        source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/labels.go",
+        read=_volcano_group,
+        annotation="scheduling.volcano.sh/group-name",
+    ),
+    Row(
+        source="koordinator-sh/koordinator apis/extension/coscheduling.go",
+        read=_koordinator_gang,
+        annotation="gang.scheduling.koordinator.sh/name",
+    ),
+    Row(
+        source="kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go",
+        read=_labelled_group,
+        label="scheduling.x-k8s.io/pod-group",
+    ),
+    Row(
+        source="kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go PodGroupAnnotationForPod",
+        read=_kai_group,
+        annotation="pod-group-name",
+    ),
+    Row(
+        source="apache/yunikorn-site docs/user_guide/gang_scheduling.md",
+        read=_yunikorn_application,
+        annotation="yunikorn.apache.org/task-group-name",
+    ),
+)

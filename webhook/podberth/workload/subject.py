@@ -1,0 +1,135 @@
+"""A pod as the tables of gangs read it, and the careful reading of what nobody has checked.
+
+Owners come from a snapshot as they are: no reader here raises, whatever they hold. Which keys mean what is for
+``operators`` and ``groups``.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..kube.pod import OwnerReference
+from ..wellknown import JOB_COMPLETION_INDEX
+
+LARGEST_SIZE: Final = 2**31 - 1
+"""Replica counts are int32 throughout the API (kubernetes/api batch/v1 JobSpec.Parallelism)."""
+
+# Label values (apimachinery pkg/util/validation LabelValueMaxLength): the name becomes one.
+_LONGEST_NAME: Final = 63
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A pod's place in a gang.
+
+    ``size`` is 0 and ``index`` -1 where unknown. The index is the pod's number within its role: two roles of a gang
+    may both have a 0.
+    """
+
+    source: str
+    name: str
+    size: int = 0
+    index: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A pod as the rows see it, with its controller and the owners that a snapshot has."""
+
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    spec: Mapping[str, Any]
+    controller: OwnerReference | None
+    owners: Mapping[str, Mapping[str, Any]]
+
+    def lineage(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the controller's document and its controller's, as far as known.
+
+        Two are enough: no operator puts more than one Job or set between a pod and the object that counts.
+        """
+        uid = self.controller.uid if self.controller else ""
+        for _ in range(2):
+            document = self.owners.get(uid)
+            if not isinstance(document, Mapping):
+                return
+            yield document
+            uid = _controller_uid(document)
+
+    def owner(self, kind: str) -> Mapping[str, Any] | None:
+        """Return the nearest known owner of that kind."""
+        return next((document for document in self.lineage() if document.get("kind") == kind), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One way of belonging: ``read`` is asked where the label, the annotation or the field of the spec is there."""
+
+    source: str
+    read: Callable[[Subject], Member | None]
+    label: str = ""
+    annotation: str = ""
+    field: str = ""
+
+    def concerns(self, pod: Subject) -> bool:
+        """Tell whether the pod carries the row's key."""
+        return bool(
+            (self.label and pod.labels.get(self.label))
+            or (self.annotation and pod.annotations.get(self.annotation))
+            or (self.field and pod.spec.get(self.field))
+        )
+
+
+def number(text: str | None) -> int | None:
+    """Return the count or index that a label or annotation says, or None where it says none."""
+    if not text or not text.isascii() or not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):
+        return None
+    value = int(text)
+    return value if value <= LARGEST_SIZE else None
+
+
+def index_of(text: str | None) -> int:
+    """Return the index that a label or annotation says, -1 where it says none."""
+    found = number(text)
+    return -1 if found is None else found
+
+
+def named(kind: str, identity: str) -> str:
+    """Return a gang's name that is a legal label value: cut, and told apart by a digest, where it would be too long."""
+    name = f"{kind}-{identity}"
+    if len(name) <= _LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:10]
+    return f"{name[: _LONGEST_NAME - 11]}-{digest}"
+
+
+def at(document: object, *path: str) -> Any:
+    """Return what stands at a path of an unchecked document, None where it does not go on."""
+    for step in path:
+        if not isinstance(document, Mapping):
+            return None
+        document = document.get(step)
+    return document
+
+
+def count(value: object, default: int = 0) -> int:
+    """Return a replica count of an unchecked document; null and absent are ``default``, as the API has it."""
+    if value is None:
+        return default
+    return min(value, LARGEST_SIZE) if type(value) is int and value > 0 else 0
+
+
+def _controller_uid(document: Mapping[str, Any]) -> str:
+    owners = at(document, "metadata", "ownerReferences")
+    for owner in owners if isinstance(owners, list) else ():
+        uid = at(owner, "uid")
+        if at(owner, "controller") is True and isinstance(uid, str):
+            return uid
+    return ""
+
+
+def completion_index(pod: Subject) -> int:
+    """Return a Job pod's index, -1 for none; older controllers write the annotation only."""
+    return index_of(pod.annotations.get(JOB_COMPLETION_INDEX) or pod.labels.get(JOB_COMPLETION_INDEX))
