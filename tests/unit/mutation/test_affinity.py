@@ -33,7 +33,7 @@ def test_a_pod_without_terms_gets_ours() -> None:
 
     assert isinstance(change, Change)
     assert draft.get(affinity.REQUIRED) == [H100]
-    assert change.summary == "requires product in (H100)"
+    assert change.describe() == "requires product in (H100)"
 
 
 def test_our_constraint_goes_into_every_term_of_the_users() -> None:

@@ -22,7 +22,7 @@ def test_a_toleration_is_appended_after_the_users_own() -> None:
     assert draft.get(tolerations.PATH)[1:] == [GPU]
     assert change is not None
     assert change.wrote == [GPU]
-    assert change.summary == "tolerates nvidia.com/gpu:NoSchedule"
+    assert change.describe() == "tolerates nvidia.com/gpu:NoSchedule"
 
 
 # real-manifests, fact 17: one taint, many spellings

@@ -16,7 +16,7 @@ from ..policy.match import MatchRequest, match
 from ..wellknown import GANG_LABEL
 from .review import AdmissionRequest
 from .snapshot import Phase, Plan, Snapshot
-from .state import PodState, changed, observe
+from .state import PodState, changed, follow, observe
 
 _POD_TEMPLATE_HASH = "pod-template-hash"
 
@@ -46,7 +46,9 @@ class Matcher:
         self.request = request
         self.snapshot = snapshot
         self.plan: Plan = snapshot.plan(phase, request)
-        self.state: PodState = observe(pod, request, snapshot)
+        self._state: PodState = observe(pod, request, snapshot)
+        self._unseen: tuple[Path, ...] = ()
+        self._pod = pod
         self._written: tuple[Path, ...] = ()
         self._activation: Activation | None = None
         self._answers: Sequence[bool | EvaluationError] = ()
@@ -63,11 +65,20 @@ class Matcher:
             except EvaluationError as error:
                 yield Fault(policy, str(error))
 
-    def wrote(self, paths: Sequence[Path], state: PodState) -> None:
-        """Take note that the pod has changed at ``paths`` and is now as ``state`` says."""
-        self._written = (*self._written, *paths)
-        self.state = state
+    def wrote(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> None:
+        """Take note that the pod is now ``pod``, which differs at ``paths``."""
+        self._pod = pod
+        self._written += paths
+        self._unseen += paths
         self._activation = None
+
+    @property
+    def state(self) -> PodState:
+        """The pod as it is now; observed again only when somebody asks."""
+        if self._unseen:
+            self._state = follow(self._state, self._pod, self._unseen, (self.request, self.snapshot))
+            self._unseen = ()
+        return self._state
 
     def _in_scope(self, policy: CompiledPolicy) -> bool:
         """Scope GPU is pods with accelerators and members of gangs, but none that asks in a dialect of another system."""
@@ -75,10 +86,10 @@ class Matcher:
         return policy.source.spec.scope == "All" or ((gpu.kind != "none" or self.state.gang.known) and not gpu.dialect)
 
     def _matches(self, policy: CompiledPolicy, span: slice | None) -> Iterator[Evaluation]:
-        if not match(policy.source, self._match_request(), self.snapshot.namespaces):
+        if not policy.matches_statically and not match(policy.source, self._match_request(), self.snapshot.namespaces):
             return
-        percent = policy.source.spec.rollout.percent if policy.source.spec.rollout else 100
-        if not rolled_out(percent, policy.name, rollout_key(self.state.pod, self.request.namespace)):
+        rollout = policy.source.spec.rollout
+        if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self._pod, self.request.namespace)):
             return
         fresh = span is None or changed(policy.conditions_read, self._written)
         if not fresh and not combine(policy, self._answers[span]):
@@ -96,6 +107,8 @@ class Matcher:
             return self._activation
         bindings = {
             **self.state.bindings,
+            "oldObject": self.request.old_object,
+            "request": self.request.raw,
             "params": params,
             "namespaceObject": self.snapshot.namespaces.get(self.request.namespace),
         }
@@ -114,7 +127,7 @@ class Matcher:
             sub_resource=request.sub_resource,
             name=request.name,
             namespace=request.namespace,
-            object=self.state.pod,
+            object=self._pod,
             old_object=request.old_object,
         )
 
@@ -166,7 +179,5 @@ def rollout_key(pod: Mapping[str, Any], namespace: str) -> str:
 
 def rolled_out(percent: int, policy: str, key: str) -> bool:
     """Say whether ``key`` is among the first ``percent`` of a hundred; stable, and independent between policies."""
-    if percent >= 100:  # noqa: PLR2004 - a percentage
-        return True
     digest = hashlib.sha256(f"{policy}\n{key}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") % 100 < percent

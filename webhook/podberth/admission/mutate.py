@@ -10,10 +10,9 @@ from typing import cast
 from ..errors import EvaluationError, ReviewError
 from ..kube.patch import Draft
 from ..kube.shape import shape_problems
-from ..mutation import affinity, pipeline, record
+from ..mutation import pipeline, record
 from ..mutation.change import Change, Concern, Proposal, Skipped
 from ..policy.evaluate import Evaluation
-from ..topology.index import Need, NodeSelection
 from . import messages, response
 from .gate import refusal
 from .matching import Fault, Matcher
@@ -21,7 +20,6 @@ from .outcome import Decision, Outcome
 from .restore import restore
 from .review import AdmissionRequest
 from .snapshot import Snapshot
-from .state import follow
 
 
 def mutate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
@@ -127,7 +125,7 @@ class _Run:
             written = tuple(draft.touched - self.draft.touched) or tuple(draft.touched)
             self.draft = draft
             self.record = record.add(self.record, policy.name, changes)
-            self.matcher.wrote(written, follow(self.matcher.state, draft, written, (self.request, self.snapshot)))
+            self.matcher.wrote(draft.document, written)
         return None
 
     def _changes(self, evaluation: Evaluation, draft: Draft) -> Iterable[tuple[Change | Skipped, str]]:
@@ -142,24 +140,16 @@ class _Run:
             proposal = Proposal(concern=concern, leaves=asked.leaves, reason=asked.reason)
             change = pipeline.apply(draft, proposal, pipeline.Membership(groups))
             if isinstance(change, Change):
-                yield change, (asked.reason or change.summary) + self._effect(change, draft)
+                yield change, (asked.reason or change.describe()) + self._effect(change)
             elif change is not None:
                 yield change, f"{concern} left as it is: {change.reason}"
 
-    def _effect(self, change: Change, draft: Draft) -> str:
+    def _effect(self, change: Change) -> str:
         """Say what new node affinity does to the choice of nodes: ": 12 nodes fit (was 40)", ": prefers 12 of 40 nodes"."""
         if change.concern != "nodeAffinity" or not self.snapshot.topology.known:
             return ""
-        wanted = draft.fork()
+        nodes = self.snapshot.topology.nodes(self.matcher.state.need)
         preferred = change.wrote.get("preferred")
         if preferred:
-            affinity.require(wanted, preferred)
-        before = self.matcher.state.need
-        after = Need(
-            requests=before.requests,
-            per_container=before.per_container,
-            memory_mib=before.memory_mib,
-            selector=NodeSelection.of(wanted.document["spec"]),
-        )
-        now, was = (self.snapshot.topology.nodes(need).count for need in (after, before))
-        return f": prefers {now} of {was} nodes" if preferred else f": {now} nodes fit (was {was})"
+            return f": prefers {nodes.count_selected(preferred)} of {nodes.count} nodes"
+        return f": {nodes.count_selected(change.wrote['required'])} nodes fit (was {nodes.count})"

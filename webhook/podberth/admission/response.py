@@ -5,9 +5,10 @@ go both or neither; a code below 400 on a denial would become 400; warnings beco
 """
 
 import base64
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import orjson
 
 from ..kube.patch import Patch
 from .review import API_VERSION, KIND
@@ -25,8 +26,7 @@ def patched(uid: str, patch: Patch, warnings: Sequence[str] = (), audit: Mapping
     """Admit with ``patch``; an empty one is no patch."""
     if not patch:
         return allowed(uid, warnings, audit)
-    encoded = base64.b64encode(json.dumps(patch, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    body = {"allowed": True, "patchType": "JSONPatch", "patch": encoded.decode("ascii")}
+    body = {"allowed": True, "patchType": "JSONPatch", "patch": base64.b64encode(orjson.dumps(patch)).decode("ascii")}
     return _review(uid, body, warnings, audit)
 
 

@@ -1,11 +1,11 @@
 """What is known of the pod under review: its facts and CEL's bindings, kept in step with the draft."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..cel.functions import ReviewContext
-from ..kube.patch import Draft, Path
+from ..kube.patch import Path
 from ..topology.index import Need, NodeSelection
 from ..wellknown import GPU_MEMORY_ANNOTATION
 from ..workload.gangs import Gang, gang_of
@@ -40,59 +40,42 @@ class PodState:
     gang: Gang
     need: Need
     bindings: Mapping[str, Any]
-    """CEL's variables, without params and namespaceObject, which are each policy's own."""
+    """CEL's variables that are the pod's: object, gpu and gang."""
     review: ReviewContext
 
 
 def observe(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> PodState:
     """Return the state of a pod that has just arrived."""
-    gpu = gpu_facts(pod)
-    gang = gang_of(pod, request.namespace, snapshot.owners, snapshot.pod_groups.get(request.namespace, frozenset()))
-    return _state(pod, gpu, gang, (request, snapshot))
+    return _state(pod, gpu_facts(pod), _gang(pod, request, snapshot), snapshot)
 
 
-def follow(state: PodState, draft: Draft, written: Iterable[Path], known: tuple[AdmissionRequest, Snapshot]) -> PodState:
-    """Return the state after a policy has written the paths ``written`` of the draft."""
-    request, snapshot = known
-    pod = draft.document
-    paths = tuple(written)
-    gpu = gpu_facts(pod) if _meets(paths, _GPU_PARTS) else state.gpu
-    gang = state.gang
-    if _meets(paths, _GANG_PARTS):
-        gang = gang_of(pod, request.namespace, snapshot.owners, snapshot.pod_groups.get(request.namespace, frozenset()))
-    return _state(pod, gpu, gang, known)
+def follow(state: PodState, pod: dict[str, Any], written: Sequence[Path], known: tuple[AdmissionRequest, Snapshot]) -> PodState:
+    """Return the state of ``pod``, which differs from the one observed at the paths ``written``."""
+    if not any(_meets(written, parts) for parts in _PARTS.values()):
+        return replace(state, pod=pod, bindings={**state.bindings, "object": pod})
+    gpu = gpu_facts(pod) if _meets(written, _GPU_PARTS) else state.gpu
+    gang = _gang(pod, *known) if _meets(written, _GANG_PARTS) else state.gang
+    return _state(pod, gpu, gang, known[1])
 
 
-def changed(reads: Iterable[tuple[str, ...]], written: Iterable[Path]) -> bool:
+def changed(reads: Iterable[tuple[str, ...]], written: Sequence[Path]) -> bool:
     """Say whether an expression that reads ``reads`` can have another value after ``written``."""
-    paths = tuple(written)
-    for name, *rest in reads:
-        if name == "object" and _meets(paths, (tuple(rest),)):
-            return True
-        if _meets(paths, _PARTS.get(name, ())):
-            return True
-    return False
+    if not written:
+        return False
+    return any(_meets(written, (path[1:],) if path[0] == "object" else _PARTS.get(path[0], ())) for path in reads)
 
 
-def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, known: tuple[AdmissionRequest, Snapshot]) -> PodState:
-    request, snapshot = known
-    need = Need(
-        requests=gpu.totals,
-        per_container=gpu.per_container,
-        memory_mib=gpu.memory_mib,
-        selector=NodeSelection.of(pod.get("spec") or {}),
-    )
-    bindings = {
-        "object": pod,
-        "oldObject": request.old_object,
-        "request": request.raw,
-        "gpu": gpu.as_cel(),
-        "gang": gang.as_cel(),
-    }
+def _gang(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Gang:
+    return gang_of(pod, request.namespace, snapshot.owners, snapshot.pod_groups.get(request.namespace, frozenset()))
+
+
+def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -> PodState:
+    need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, NodeSelection.of(pod.get("spec") or {}))
+    bindings = {"object": pod, "gpu": gpu.as_cel(), "gang": gang.as_cel()}
     review = ReviewContext(snapshot.topology, need)
     return PodState(pod=pod, gpu=gpu, gang=gang, need=need, bindings=bindings, review=review)
 
 
 def _meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
     """Say whether one of ``written`` lies on, above or below one of ``parts``."""
-    return any(all(a == b for a, b in zip(path, part, strict=False)) for path in written for part in parts)
+    return any(path[: len(part)] == part[: len(path)] for path in written for part in parts)

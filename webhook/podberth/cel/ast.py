@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from google.protobuf import any_pb2, descriptor_pb2, message_factory
 from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError
 
 from .types import DYN, CelType
 
@@ -19,6 +20,23 @@ Node: TypeAlias = Any
 """A ``cel.expr`` message: CheckedExpr, Expr or Type."""
 
 Path: TypeAlias = tuple[str, ...]
+
+__all__ = [
+    "DecodeError",
+    "Node",
+    "Path",
+    "children",
+    "copy_of",
+    "decode",
+    "encode",
+    "functions",
+    "kind",
+    "new_checked",
+    "position",
+    "reads",
+    "type_of",
+    "walk",
+]
 
 # message -> (number, name, type); type = a protobuf scalar, a message of this table, list(...) or map(int64, ...).
 _MESSAGES: Mapping[str, tuple[tuple[int, str, str], ...]] = {
@@ -118,7 +136,7 @@ def _add_field(
     message: descriptor_pb2.DescriptorProto, owner: str, number: int, name: str, spelled: str
 ) -> descriptor_pb2.FieldDescriptorProto:
     kind = descriptor_pb2.FieldDescriptorProto
-    field = message.field.add(name=name, number=number, label=kind.LABEL_OPTIONAL)
+    field: descriptor_pb2.FieldDescriptorProto = message.field.add(name=name, number=number, label=kind.LABEL_OPTIONAL)
     inner = spelled
     if "(" in spelled:
         field.label = kind.LABEL_REPEATED
@@ -144,7 +162,11 @@ _TYPE_URL = "type.googleapis.com/cel.expr.CheckedExpr"
 
 
 def decode(serialized: bytes) -> Node:
-    """Return the CheckedExpr in what the engine serialised."""
+    """Return the CheckedExpr in what the engine serialised.
+
+    Raises:
+        DecodeError: it is nested too deeply (protobuf reads 100 messages).
+    """
     envelope = any_pb2.Any.FromString(serialized)
     return _CheckedExpr.FromString(envelope.value)
 

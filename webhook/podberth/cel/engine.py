@@ -191,7 +191,12 @@ class Environment:
 
     def _check(self, source: str, declared: Mapping[str, CelType], forbidden: frozenset[str]) -> ast.Node:
         try:
+            source.encode()
             return ast.decode(self._checker.check(source, declared))
+        except UnicodeEncodeError as error:
+            raise CompileError((CelProblem(1, 1, "got half a surrogate pair, want Unicode text"),)) from error
+        except ast.DecodeError as error:
+            raise CompileError((CelProblem(1, 1, TOO_DEEP),)) from error
         except RuntimeError as error:
             words = Vocabulary(
                 names=frozenset(declared),
@@ -200,8 +205,6 @@ class Environment:
                 fields=self._types,
             )
             raise CompileError(explain(str(error), source, words)) from error
-        except UnicodeEncodeError as error:
-            raise CompileError((CelProblem(1, 1, f"got no Unicode text: {error.reason}"),)) from error
 
 
 def _answer(expression: Expression, activation: Activation) -> bool | EvaluationError:

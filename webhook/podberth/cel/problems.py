@@ -31,6 +31,7 @@ _ENTRY = re.compile(
 _FIELD = re.compile(r"undefined field '(?P<field>[^']*)' not found in struct '(?P<message>[^']*)'")
 _REFERENCE = re.compile(r"undeclared reference to '(?P<name>[^']*)'")
 _OVERLOAD = re.compile(r"found no matching overload for '(?P<function>[^']*)' applied to '(?P<operands>.*)'")
+_LEAD = re.compile(r"[.?\s]*")
 _TAIL = re.compile(r"[\w.\s]*")
 _TOO_DEEP = re.compile(r"recursion (?:depth|limit)")
 
@@ -134,16 +135,20 @@ def _placed(source: str, line: int, column: int, name: str, message: str) -> Cel
     lines = source.split("\n")
     if not 1 <= line <= len(lines):
         return CelProblem(1, 1, message)
-    text, index = lines[line - 1], max(column - 1, 0)
-    if name:
-        behind = re.compile(r"[.?\s]*").match(text, index)
-        after = behind.end() if behind else index
-        before = text.rfind(name, 0, index)
-        if text.startswith(name, after):
-            index = after
-        elif before >= 0 and _TAIL.fullmatch(text, before + len(name), index):
-            index = before
-    return CelProblem(line, min(index, len(text)) + 1, message)
+    text, index = lines[line - 1], min(max(column - 1, 0), len(lines[line - 1]))
+    return CelProblem(line, (_find(text, index, name) if name else index) + 1, message)
+
+
+def _find(text: str, index: int, name: str) -> int:
+    """Return where in a line the name stands that the engine means by an index, or that index."""
+    lead = _LEAD.match(text, index)
+    if lead and text.startswith(name, lead.end()):  # a field: at the dot
+        return lead.end()
+    before = text.rfind(name, 0, index)
+    if before >= 0 and _TAIL.fullmatch(text, before + len(name), index):  # a function: at its parenthesis
+        return before
+    inside = re.compile(rf"\.\??\s*(?={re.escape(name)}\b)").search(text, index)  # has(a.b): at the macro's
+    return inside.end() if inside else index
 
 
 # ---- evaluation -----------------------------------------------------------------------------------------------------

@@ -32,7 +32,8 @@ def misfit(plain: Any, want: Want) -> str:
     """
     if want is Want.ANY or (plain is None and want is not Want.BOOL):
         return ""
-    if type(plain) is not _PYTHON[want]:
+    kind: type = type(plain)
+    if kind is not _PYTHON[want]:
         return f"got {_named(plain)}, want {want.value}"
     if want is Want.LIST_OF_MAPS:
         for each in plain:

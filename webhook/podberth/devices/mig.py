@@ -185,8 +185,12 @@ _FAR = 4.5
 def _distance(meant: Profile, candidate: Profile) -> float:
     slices = abs(log2(meant.slices / candidate.slices))
     memory = abs(log2(meant.memory_gb / candidate.memory_gb))
-    extras = (meant.attributes, meant.without) != (candidate.attributes, candidate.without)
-    return _SLICES_WEIGHT * slices + memory + _EXTRAS_WEIGHT * extras
+    if (meant.attributes, meant.without) == (candidate.attributes, candidate.without):
+        extras = 0.0
+    else:
+        # a misspelled extra is nearer to another one than to none
+        extras = _EXTRAS_WEIGHT / 2 if meant.attributes and candidate.attributes else _EXTRAS_WEIGHT
+    return _SLICES_WEIGHT * slices + memory + extras
 
 
 def _numbers(name: str) -> Profile | None:

@@ -2,13 +2,11 @@
 
 A review touches a handful of paths of a pod of some kilobytes. So the copy shares with the original whatever it does not
 change, the patch is made from the paths that were touched, and the proof copies only along the patch. Nothing here knows
-what a pod is. This module alone imports jsonpatch.
+what a pod is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
-
-import jsonpatch
 
 from ..errors import UnprovedError
 
@@ -101,21 +99,40 @@ class Draft:
 
 
 def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return ``document`` with ``operations`` applied (RFC 6902); the argument stays as it is.
+    """Return ``document`` with ``operations`` (add, replace and remove of RFC 6902) applied; the argument stays as it is.
+
+    Written apart from ``Draft``, so that one proves the other. Checked against a whole implementation of the RFC in
+    tests/property/test_patch.py; that one copies each value deeply, which costs more than the rest of a review's patch.
 
     Raises:
         UnprovedError: an operation does not apply.
     """
-    if not operations:
-        return document
-    draft = Draft(document)
     for operation in operations:
-        draft._own(_existing(document, _parse_pointer(operation["path"])[:-1]))  # noqa: SLF001 - the same module
-    try:
-        result: dict[str, Any] = jsonpatch.JsonPatch(operations).apply(draft.document, in_place=True)
-    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
-        raise UnprovedError(f"patch {operations!r} does not apply: {error}") from error
-    return result
+        document = _apply_one(document, _parse_pointer(operation["path"]), operation)
+    return document
+
+
+def _apply_one(container: Any, path: tuple[str, ...], operation: Mapping[str, Any]) -> Any:
+    """Return a copy of ``container`` with one operation done below it."""
+    step, verb = path[0], operation["op"]
+    copy = list(container) if isinstance(container, list) else dict(container) if isinstance(container, dict) else None
+    if copy is None:
+        raise UnprovedError(f"patch {operation!r} does not apply: {step!r} is in no container")
+    key: Any = step
+    if isinstance(copy, list):
+        key = len(copy) if step == "-" else int(step)
+    there = key < len(copy) if isinstance(copy, list) else key in copy
+    if not there and (len(path) > 1 or verb != "add"):
+        raise UnprovedError(f"patch {operation!r} does not apply: there is no {step!r}")
+    if len(path) > 1:
+        copy[key] = _apply_one(copy[key], path[1:], operation)
+    elif verb == "remove":
+        del copy[key]
+    elif verb == "add" and isinstance(copy, list):
+        copy.insert(key, operation["value"])
+    else:
+        copy[key] = operation["value"]
+    return copy
 
 
 def pointer(path: Iterable[str | int]) -> str:
@@ -123,7 +140,7 @@ def pointer(path: Iterable[str | int]) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
-def _parse_pointer(text: str) -> Path:
+def _parse_pointer(text: str) -> tuple[str, ...]:
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:])
 
 

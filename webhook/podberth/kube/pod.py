@@ -4,7 +4,7 @@ Accessors take an absent and a null field for the same thing, and never copy: wh
 be read only (kube.patch writes). They rely on the JSON types that ``kube.shape`` checks: ask ``shape_problems`` first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -54,32 +54,32 @@ class OwnerReference:
         return self.api_version.rpartition("/")[0]
 
 
-def metadata(pod: dict[str, Any]) -> dict[str, Any]:
+def metadata(pod: Mapping[str, Any]) -> dict[str, Any]:
     """Return metadata, empty when absent or null."""
     return pod.get("metadata") or {}
 
 
-def labels(pod: dict[str, Any]) -> dict[str, str]:
+def labels(pod: Mapping[str, Any]) -> dict[str, str]:
     """Return the labels, empty when absent or null."""
     return (pod.get("metadata") or {}).get("labels") or {}
 
 
-def annotations(pod: dict[str, Any]) -> dict[str, str]:
+def annotations(pod: Mapping[str, Any]) -> dict[str, str]:
     """Return the annotations, empty when absent or null."""
     return (pod.get("metadata") or {}).get("annotations") or {}
 
 
-def spec(pod: dict[str, Any]) -> dict[str, Any]:
+def spec(pod: Mapping[str, Any]) -> dict[str, Any]:
     """Return the spec, empty when absent or null."""
     return pod.get("spec") or {}
 
 
-def containers(pod: dict[str, Any]) -> tuple[Container, ...]:
+def containers(pod: Mapping[str, Any]) -> tuple[Container, ...]:
     """Return every container: ordinary ones, then init containers and sidecars in their order, then ephemeral ones."""
     return tuple(_containers(spec(pod)))
 
 
-def controller(pod: dict[str, Any]) -> OwnerReference | None:
+def controller(pod: Mapping[str, Any]) -> OwnerReference | None:
     """Return the one owner that manages the Pod, or None."""
     for owner in metadata(pod).get("ownerReferences") or ():
         if owner.get("controller") is True:

@@ -88,7 +88,8 @@ class ScalarPlace:
         solid = sum(not character.isspace() for character in head)
         if column <= len(here) and not here[column - 1].isspace():
             return solid, 0
-        return solid, 1 + len(head) - len(head.rstrip())
+        blanks = head[len(head.rstrip()) :]
+        return solid, 1 if "\n" in blanks else 1 + len(blanks)
 
     def _solid(self) -> Iterator[Position]:
         """Yield the file's position of every character of the source that stands for a solid one of the value."""

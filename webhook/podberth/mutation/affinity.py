@@ -41,7 +41,7 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     if len(joined) > MAX_TERMS:
         return Skipped("nodeAffinity", f"your {len(users)} node affinity terms times {len(ours)} are more than {MAX_TERMS}")
     draft.set(REQUIRED, joined)
-    return Change("nodeAffinity", {"required": ours}, "requires " + phrase(ours))
+    return Change("nodeAffinity", {"required": ours}, lambda: "requires " + phrase(ours))
 
 
 def prefer(draft: Draft, value: object, weight: int) -> Change | None:
@@ -62,7 +62,9 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | None:
     added = [term for term in ours if term not in present]
     for term in added:
         draft.append(PREFERRED, {"weight": weight, "preference": term})
-    return Change("nodeAffinity", {"preferred": added, "weight": weight}, "prefers " + phrase(added)) if added else None
+    if not added:
+        return None
+    return Change("nodeAffinity", {"preferred": added, "weight": weight}, lambda: "prefers " + phrase(added))
 
 
 def phrase(ours: list[dict[str, Any]]) -> str:

@@ -1,6 +1,6 @@
 """What a builder reports of its work: the record's words for machines, a summary for people."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -13,12 +13,12 @@ class Change:
     """One concern's edit of one pod.
 
     ``wrote`` is JSON and says exactly what was added, so that the record can be checked against the pod and replayed.
-    ``summary`` is a phrase for the user: "tolerates nvidia.com/gpu:NoSchedule".
+    ``describe`` makes a phrase for the user ("tolerates nvidia.com/gpu:NoSchedule"), for policies that give no reason.
     """
 
     concern: Concern
     wrote: Any
-    summary: str
+    describe: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def join(draft: Draft, name: object, size: object, *, pod_group_exists: bool) ->
         return None
     if pod_group_exists:
         draft.set(SCHEDULING_GROUP, {"podGroupName": group})
-        return Change("gang", {"schedulingGroup": group}, f"joins PodGroup {group}")
+        return Change("gang", {"schedulingGroup": group}, lambda: f"joins PodGroup {group}")
     wrote: dict[str, str] = {}
     if not (draft.get(("metadata", "labels")) or {}).get(GANG_LABEL):
         draft.set(("metadata", "labels", GANG_LABEL), group)
@@ -41,7 +41,7 @@ def join(draft: Draft, name: object, size: object, *, pod_group_exists: bool) ->
     if members > 0 and GANG_SIZE_ANNOTATION not in (draft.get(("metadata", "annotations")) or {}):
         draft.set(("metadata", "annotations", GANG_SIZE_ANNOTATION), str(members))
         wrote["size"] = str(members)
-    return Change("gang", wrote, f"member of gang {group}") if wrote else None
+    return Change("gang", wrote, lambda: f"member of gang {group}") if wrote else None
 
 
 def colocate(draft: Draft, level: object, mode: Literal["required", "preferred"]) -> Change | Skipped | None:
@@ -73,7 +73,7 @@ def colocate(draft: Draft, level: object, mode: Literal["required", "preferred"]
         draft.append(REQUIRED, term)
     else:
         draft.append(PREFERRED, {"weight": WEIGHT, "podAffinityTerm": term})
-    return Change("topology", {"level": key, "mode": mode}, f"gang {name} {mode} in one domain of {key}")
+    return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {name} {mode} in one domain of {key}")
 
 
 def _same_gang(term: dict[str, Any], name: str) -> bool:

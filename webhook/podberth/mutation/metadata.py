@@ -17,7 +17,7 @@ def set_labels(draft: Draft, values: Mapping[str, object]) -> Change | None:
         if value is not None:
             leaf.label_value(value, f"labels[{key}]")
     wrote = _set(draft, "labels", values)
-    return Change("labels", wrote, "label " + _phrase(wrote)) if wrote else None
+    return Change("labels", wrote, lambda: "label " + _phrase(wrote)) if wrote else None
 
 
 def set_annotations(draft: Draft, values: Mapping[str, object]) -> Change | None:
@@ -27,7 +27,7 @@ def set_annotations(draft: Draft, values: Mapping[str, object]) -> Change | None
         EvaluationError: a value is no string.
     """
     wrote = _set(draft, "annotations", values)
-    return Change("annotations", wrote, "annotation " + _phrase(wrote)) if wrote else None
+    return Change("annotations", wrote, lambda: "annotation " + _phrase(wrote)) if wrote else None
 
 
 def _set(draft: Draft, field: str, values: Mapping[str, object]) -> dict[str, str]:

@@ -5,9 +5,10 @@ records. A record can come in with a pod (a reinvocation, a copied pod, a forger
 really holds what it says.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
+
+import orjson
 
 from ..errors import EvaluationError
 from ..kube.patch import Draft
@@ -22,9 +23,12 @@ PATH = ("metadata", "annotations", APPLIED_ANNOTATION)
 def read(pod: Mapping[str, Any]) -> Record:
     """Return the pod's record; {} where it has none or one that is no record."""
     annotations = (pod.get("metadata") or {}).get("annotations") or {}
+    text = annotations.get(APPLIED_ANNOTATION)
+    if not text:
+        return {}
     try:
-        decoded = json.loads(annotations.get(APPLIED_ANNOTATION) or "{}")
-    except (ValueError, RecursionError):
+        decoded = orjson.loads(text)
+    except orjson.JSONDecodeError:
         return {}
     if not isinstance(decoded, dict):
         return {}
@@ -53,7 +57,7 @@ def write(draft: Draft, record: Record) -> None:
     if record == read(draft.document):
         return
     if record:
-        draft.set(PATH, json.dumps(record, sort_keys=True, separators=(",", ":")))
+        draft.set(PATH, orjson.dumps(record, option=orjson.OPT_SORT_KEYS).decode())
     else:
         draft.remove(PATH)
 

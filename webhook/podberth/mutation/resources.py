@@ -29,8 +29,11 @@ def rewrite(draft: Draft, value: object) -> Change | None:
         path = _container(draft, container)
         if path is not None and old != new and _rewrite_one(draft, (*path, "resources"), old, (new, quantity)):
             done.append({"container": container, "from": old, "to": new, "quantity": int(quantity)})
-    summary = ", ".join(f"{item['to']}: {item['quantity']} for {item['from']} in container {item['container']}" for item in done)
-    return Change("resources", done, summary) if done else None
+    return Change("resources", done, lambda: ", ".join(map(_phrase, done))) if done else None
+
+
+def _phrase(item: dict[str, Any]) -> str:
+    return f"{item['to']}: {item['quantity']} for {item['from']} in container {item['container']}"
 
 
 def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str]) -> bool:

@@ -32,7 +32,7 @@ def add(draft: Draft, value: object) -> Change | None:
             added.append(toleration)
     for toleration in added:
         draft.append(PATH, toleration)
-    return Change("tolerations", added, "tolerates " + ", ".join(map(_phrase, added))) if added else None
+    return Change("tolerations", added, lambda: "tolerates " + ", ".join(map(_phrase, added))) if added else None
 
 
 def covers(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from ..cel.engine import CompileError, Environment, Expression, Want
 from ..errors import Problem
+from .match import is_static
 from .model import GPUPolicy, Mutation
 from .parse import ParsedPolicy
 
@@ -78,6 +79,8 @@ class CompiledPolicy:
     """Everything the matchConditions read."""
     reads_namespace: bool
     """Whether any expression reads namespaceObject."""
+    matches_statically: bool
+    """Whether operation and resource alone decide whether the policy is asked (``match.is_static``)."""
 
     @property
     def name(self) -> str:
@@ -143,6 +146,7 @@ class _Compiler:
             audit_annotations=audit_annotations,
             conditions_read=conditions_read,
             reads_namespace=any(path[0] == "namespaceObject" for path in self.reads),
+            matches_statically=is_static(self.parsed.policy),
         )
 
     def _validations(self) -> Iterable[CompiledValidation]:

@@ -45,6 +45,14 @@ def applies_statically(
     return any(_covers(rule, route) for rule in constraints.resource_rules)
 
 
+def is_static(policy: GPUPolicy) -> bool:
+    """Tell whether ``applies_statically`` is all there is to ask: no selector, no name, no scope."""
+    constraints = policy.spec.match_constraints
+    rules = (*constraints.resource_rules, *constraints.exclude_resource_rules)
+    by_rule = all(rule.scope == "*" and not rule.resource_names for rule in rules)
+    return by_rule and constraints.object_selector.empty and constraints.namespace_selector.empty
+
+
 def match(policy: GPUPolicy, request: MatchRequest, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
     """Tell whether the policy is asked about the request; ``namespaces`` holds the Namespace objects by name.
 

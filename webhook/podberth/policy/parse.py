@@ -98,7 +98,7 @@ class _Reader:
         for key, value in zip(("namespace", "name"), names, strict=True):
             if not isinstance(value, str) or not value:
                 path: Path = ("metadata", key)
-                message = "a ConfigMap beside policies is their default params and needs a name and a namespace"
+                message = f"the field {key!r} is required; a ConfigMap beside policies is their params"
                 self.problems.append(Problem(file, *positions.at(path), render_path(path), message))
         data = content.get("data") or {}
         entries = data.items() if isinstance(data, dict) else [("", data)]

@@ -98,7 +98,7 @@ def _want(wanted: str) -> Callable[[object, Mapping[str, Any]], str]:
 def _literal(value: object, context: Mapping[str, Any]) -> str:
     expected = str(context.get("expected", ""))
     names = tuple(part.strip("'") for part in expected.replace(" or ", ", ").split(", "))
-    hint = suggest(value, names) if isinstance(value, str) else ""
+    hint = suggest(value, names) if isinstance(value, str) and len(names) > 1 else ""
     return f"got {shown(value)}, want {expected}{hint}"
 
 

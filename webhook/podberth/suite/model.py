@@ -45,7 +45,7 @@ class _Model(BaseModel):
 
 
 class Nodes(_Model):
-    """Nodes of a shape that podberth ships, with their topology documents; or documents as ``kubectl get -o yaml`` prints them.
+    """Nodes of a shape that podberth ships, with their topology documents; or documents as kubectl prints them.
 
     Exactly one of ``shape`` and ``documents``. Nodes are named ``<name>-<number>``, the name being the shape's unless
     given.

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..kube.positions import Path
-from ..policy.wording import kind
+from ..policy.wording import kind, shown
 
 _ABSENT: Any = object()
+# About two lines of a terminal
+_SHOWN = 160
 
 
 def differences(expected: object, actual: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
@@ -50,7 +52,5 @@ def _of_lists(expected: Sequence[object], actual: Sequence[object], path: Path) 
 def _shown(value: object) -> str:
     if value is _ABSENT:
         return "nothing"
-    text = (
-        repr(value) if not isinstance(value, bool) and value is not None else str(value).lower().replace("none", "null")
-    )
-    return text if len(text) <= 160 else f"{kind(value)} ({text[:140]}…)"
+    text = repr(value) if isinstance(value, dict | list) else shown(value)
+    return text if len(text) <= _SHOWN else f"{kind(value)} ({text[:_SHOWN]}…)"

@@ -93,7 +93,7 @@ class _UnusableError(Exception):
 
 
 class _Runner:
-    """Runs the cases of one suite. A finding is a path in the suite's document and a message, until it gets its place."""
+    """Runs the cases of one suite; a finding is a path and a message until it gets its place."""
 
     def __init__(
         self, suite: Suite, policies: ParsedPolicies, environment: Environment, conventions: Conventions

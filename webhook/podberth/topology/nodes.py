@@ -4,7 +4,7 @@ Parts of classes are kept, never single nodes, unless the pod's own choice reads
 set does not refer to its index, so an index that is replaced goes away at once with all its answers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -71,6 +71,7 @@ class NodeSet:
         self._parts = parts
         self._others = others
         self._narrowed: dict[int, NodeSet] = {}
+        self._selected: dict[NodeSelection, int] = {}
         self.count: int = sum(part.count for part in parts if not part.node_class.transient)
         """How many nodes could durably run the pod."""
         self.transient_count: int = sum(part.count for part in parts if part.node_class.transient)
@@ -136,6 +137,18 @@ class NodeSet:
             found[taint.key] = {"key": taint.key, **how, "effect": taint.effect}
         return tuple(found.values())
 
+    def count_selected(self, terms: Sequence[Mapping[str, Any]]) -> int:
+        """Return how many of the durable nodes nodeSelectorTerms (ORed) select by label. Remembered."""
+        selection = NodeSelection({}, tuple(terms))
+        found = self._selected.get(selection)
+        if found is None:
+            if len(self._selected) >= _REMEMBERED:
+                self._selected.clear()
+            durable = (part for part in self._parts if not part.node_class.transient)
+            found = sum(part.count for part in durable if selection.matches(part.node_class.labels, ""))
+            self._selected[selection] = found
+        return found
+
     def narrowest_level(self, members: int) -> str:
         """Return the label key of the narrowest level with a domain that holds ``members`` such pods; empty: none does.
 
@@ -158,7 +171,7 @@ class NodeSet:
         return tuple(sorted(name for part in durable for name, _ in part.nodes()))
 
     def _largest_domain(self, level: str) -> int:
-        """Count the pods that the largest domain of a level holds; a node is a domain of its own, labelled or not."""
+        """Count the pods that a level's largest domain holds; a node is a domain of its own, labelled or not."""
         sizes: dict[str, int] = {}
         largest = 0
         for part in self._parts:

@@ -65,13 +65,7 @@ def _containers(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _default_container(container: dict[str, Any], *, host_network: bool) -> None:
     _fill(container, {**_CONTAINER, "imagePullPolicy": _pull_policy(container.get("image") or "")})
-    container["resources"] = resources = container.get("resources") or {}
-    limits = resources.get("limits")
-    if limits:
-        # Only for a Pod, not in a template: that is why the template's author did not write them.
-        resources["requests"] = {**(resources.get("requests") or {})}
-        for name, amount in limits.items():
-            resources["requests"].setdefault(name, amount)
+    container["resources"] = _resources(container.get("resources") or {})
     for port in container.get("ports") or ():
         _fill(port, {"protocol": "TCP"})
         if host_network and "containerPort" in port:
@@ -86,6 +80,21 @@ def _default_container(container: dict[str, Any], *, host_network: bool) -> None
             _fill(probe, _PROBE)
             if isinstance(probe.get("httpGet"), dict):
                 _fill(probe["httpGet"], _HTTP_GET)
+
+
+def _resources(resources: dict[str, Any]) -> dict[str, Any]:
+    """Return resources with requests copied from limits, which is done in a Pod but not in a template.
+
+    Quantities come back from the apiserver as strings, however they were written.
+    """
+    amounts = {field: _as_strings(resources[field]) for field in ("limits", "requests") if resources.get(field)}
+    if "limits" in amounts:
+        amounts["requests"] = {**amounts["limits"], **amounts.get("requests", {})}
+    return {**resources, **amounts}
+
+
+def _as_strings(amounts: dict[str, Any]) -> dict[str, Any]:
+    return {name: str(amount) if isinstance(amount, int) else amount for name, amount in amounts.items()}
 
 
 def _pull_policy(image: str) -> str:

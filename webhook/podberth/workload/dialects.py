@@ -4,7 +4,7 @@ A pod that speaks one of them is left alone by the shipped policies: a GPU resou
 words breaks it. A row says by what a dialect is recognised; whole GPUs and MIG instances are no dialect.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -135,7 +135,7 @@ _BY_ANNOTATION: Final = {key: row for row in DIALECTS for key in row.annotations
 _BY_SCHEDULER: Final = {scheduler: row.name for row in DIALECTS for scheduler in row.schedulers}
 
 
-def foreign_dialect(pod: dict[str, Any]) -> str:
+def foreign_dialect(pod: Mapping[str, Any]) -> str:
     """Return the name of the sharing dialect that the pod speaks, empty for none.
 
     A resource of amount zero says nothing, as everywhere.

@@ -45,7 +45,7 @@ class Gang:
 
 
 def gang_of(
-    pod: dict[str, Any],
+    pod: Mapping[str, Any],
     namespace: str,
     owners: Mapping[str, Mapping[str, Any]],
     pod_groups: Collection[str] = frozenset(),
@@ -83,12 +83,12 @@ def gang_of(
     )
 
 
-def is_member(pod: dict[str, Any]) -> bool:
+def is_member(pod: Mapping[str, Any]) -> bool:
     """Tell whether the pod alone says that it belongs to a gang, with no owner at hand that could say otherwise."""
     return bool(labels(pod).get(GANG_LABEL)) or member_of(_subject(pod, "", {})) is not None
 
 
-def _subject(pod: dict[str, Any], namespace: str, owners: Mapping[str, Mapping[str, Any]]) -> Subject:
+def _subject(pod: Mapping[str, Any], namespace: str, owners: Mapping[str, Mapping[str, Any]]) -> Subject:
     return Subject(
         namespace=namespace,
         name=metadata(pod).get("name") or "",

@@ -6,7 +6,7 @@ before it).
 Whether the request is wise is not judged here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -21,6 +21,9 @@ Kind = Literal["none", "whole", "mig", "shared", "mixed", "claim"]
 _KINDS: Final[dict[str, Kind]] = {"whole": "whole", "mig": "mig", "shared": "shared"}
 
 _MEBIBYTE: Final = 2**20
+
+# CEL's int has 64 bits (cel-spec, langdef, "Values"); a sum of quantities, each of at most that, may have more.
+_LARGEST: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +104,7 @@ class GpuFacts:
         }
 
 
-def gpu_facts(pod: dict[str, Any]) -> GpuFacts:
+def gpu_facts(pod: Mapping[str, Any]) -> GpuFacts:
     """Read what the Pod asks of accelerators; never raises on a Pod whose shape has been checked."""
     problems: list[str] = []
     found: list[tuple[Container, GpuRequest]] = []
@@ -122,7 +125,7 @@ def gpu_facts(pod: dict[str, Any]) -> GpuFacts:
     requests = tuple([request for _, request in found])
     totals = _effective(found)
     return GpuFacts(
-        count=sum(totals.values()),
+        count=min(sum(totals.values()), _LARGEST),
         per_container=_largest(found),
         kind=_KINDS.get(_one_of({request.kind for request in requests}), "mixed"),
         vendor=_one_of({request.vendor for request in requests}),
@@ -188,7 +191,7 @@ def _effective(found: list[tuple[Container, GpuRequest]]) -> dict[str, int]:
             sidecars[resource] = sidecars.get(resource, 0) + quantity
     for resource, peak in peaks.items():
         running[resource] = max(running.get(resource, 0), peak)
-    return running
+    return {resource: min(quantity, _LARGEST) for resource, quantity in running.items()}
 
 
 def _largest(found: list[tuple[Container, GpuRequest]]) -> int:
@@ -196,14 +199,14 @@ def _largest(found: list[tuple[Container, GpuRequest]]) -> int:
     amounts: dict[tuple[str | int, ...], int] = {}
     for container, request in found:
         amounts[container.path] = amounts.get(container.path, 0) + request.quantity
-    return max(amounts.values())
+    return min(max(amounts.values()), _LARGEST)
 
 
 def _one_of(words: set[str]) -> str:
     return next(iter(words)) if len(words) == 1 else "mixed"
 
 
-def _claims(pod: dict[str, Any]) -> tuple[GpuClaim, ...]:
+def _claims(pod: Mapping[str, Any]) -> tuple[GpuClaim, ...]:
     """Return the Pod's claims that some container uses."""
     declared = spec(pod).get("resourceClaims")
     if not declared:
@@ -224,7 +227,7 @@ def _class_claims(totals: dict[str, int]) -> tuple[GpuClaim, ...]:
     )
 
 
-def _memory_mib(pod: dict[str, Any], problems: list[str]) -> int:
+def _memory_mib(pod: Mapping[str, Any], problems: list[str]) -> int:
     """Return the declared GPU memory in MiB, rounded up."""
     text = annotations(pod).get(GPU_MEMORY_ANNOTATION)
     if text is None:

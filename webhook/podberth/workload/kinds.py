@@ -49,6 +49,8 @@ class WorkloadKind:
 def row_for(workload: Mapping[str, Any]) -> WorkloadKind | None:
     """Return the row of an object by its apiVersion and kind, or None where its pods cannot be foretold."""
     version, kind = workload.get("apiVersion"), workload.get("kind")
+    if not isinstance(version, str):
+        return None
     return next((row for row in KINDS if row.kind == kind and version in row.api_versions), None)
 
 

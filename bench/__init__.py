@@ -1,0 +1,17 @@
+"""Speed and memory as ratios, each taken in one run: see README.md.
+
+The package is run from the repository's root, a script at a time: ``python -m bench.serve``. Its parts share the pods
+and the control plane of the tests, which is why ``tests/`` is put on the path here.
+
+    serve       reviews per second per core against a typed Go webhook that does nothing, and what the policies cost
+    topology    decisions, updates and memory of an index of 10,000 nodes
+    create      pod create on a real API server against native admission policies
+    profile     where the time of one review goes
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+sys.path.insert(0, str(ROOT / "tests"))

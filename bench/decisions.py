@@ -1,0 +1,33 @@
+"""A decision without a server around it: the shipped policies over a simulated cluster, and reviews to decide on."""
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from podberth.admission.review import AdmissionRequest, decode_review
+from podberth.admission.snapshot import Snapshot, load_snapshot
+from podberth.cel.engine import Environment
+from podberth.conventions import Conventions
+from podberth.kube.schema import PodSchema
+from podberth.policy.parse import parse_policies
+from podberth.topology.objects import collect
+
+from . import ROOT
+from .reviews import distinct
+
+POLICIES = ROOT / "policies"
+
+
+def snapshot(cluster: Iterable[dict[str, Any]], policies: Path = POLICIES) -> Snapshot:
+    """Compile the policies below a folder, their params beside them, over a cluster."""
+    files = sorted(each for each in policies.glob("**/*.yaml") if each.name != "tests.yaml")
+    parsed = parse_policies((str(each), each.read_text()) for each in files)
+    return load_snapshot(parsed, collect(cluster, now=None), Environment(PodSchema.packaged()), Conventions())
+
+
+def requests(count: int) -> list[AdmissionRequest]:
+    """Decode the first of the distinct reviews."""
+    return [decode_review(orjson.loads(each)) for each in islice(distinct(), count)]

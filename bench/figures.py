@@ -1,0 +1,64 @@
+"""Figures, ratios and verdicts: medians of rounds, ratios taken pair by pair within a round, goals met or missed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """One figure over another, taken in each round."""
+
+    name: str
+    each: tuple[float, ...]
+    least: float | None = None
+    """The goal, where more is better."""
+    most: float | None = None
+    """The goal, where less is better."""
+
+    @property
+    def median(self) -> float:
+        """The ratio of the middle round."""
+        return median(self.each)
+
+    @property
+    def goal(self) -> str:
+        """The goal as text; empty where there is none."""
+        if self.least is not None:
+            return f"{self.least:g} or more"
+        return "" if self.most is None else f"{self.most:g} or less"
+
+    @property
+    def verdict(self) -> str:
+        """Say met or MISSED; empty where there is no goal."""
+        missed = (self.least is not None and self.median < self.least) or (
+            self.most is not None and self.median > self.most
+        )
+        return "MISSED" if missed else "met" if self.goal else ""
+
+    def row(self) -> tuple[str, ...]:
+        """Return the cells of a table."""
+        spread = f"{min(self.each):.2f} to {max(self.each):.2f}"
+        return (self.name, f"{self.median:.2f}", spread, self.goal, self.verdict)
+
+
+RATIO_HEADER = ("ratio", "median", "range", "goal", "")
+
+
+def percentile(values: Iterable[float], percent: int) -> float:
+    """Return the nearest rank."""
+    ranked = sorted(values)
+    return ranked[max(-(-len(ranked) * percent // 100) - 1, 0)]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table: what is printed can go into README as it is."""
+    cells = [tuple(header), *map(tuple, rows)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(header))]
+    lines = [_line(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
+    lines.insert(1, _line("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

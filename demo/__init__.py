@@ -1,0 +1,6 @@
+"""The two demonstrations: ``make demo`` (offline.py) and ``make demo-cluster`` (cluster.py).
+
+Both show podberth as a user meets it: the real server over HTTPS, the manifests of ``examples/``, the policies of
+``policies/``. Here live the simulated cluster and what it takes to show what happened; nothing here decides anything.
+Results go to stdout, what is going on to stderr.
+"""

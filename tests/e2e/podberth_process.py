@@ -1,0 +1,106 @@
+"""`podberth serve` as a process of the tests' own: started as a user starts it, ended by its id."""
+
+import base64
+import os
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from controlplane.ports import Ports
+from controlplane.process import Component, Guard, Launch
+
+ROOT = Path(__file__).parents[2]
+POLICIES = ROOT / "policies"
+
+# It is ready within a second here; the bound is for a CI machine under load.
+_READY_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the apiserver reaches a webhook, and by which CA it knows it; `ca_bundle` is base64, as in clientConfig."""
+
+    url: str
+    ca_bundle: str
+
+
+class Podberth:
+    """One `podberth serve`, on ports that stay the same over restarts."""
+
+    def __init__(self, directory: Path, snapshot: Path, policies: Path = POLICIES) -> None:
+        """Prepare; `start` starts it. Certificates and log go to `directory`."""
+        self.directory = directory
+        self._ports = Ports()
+        self._port, self._metrics_port = self._ports.take(), self._ports.take()
+        self._guard = Guard()
+        self._running: Component | None = None
+        directory.mkdir(parents=True, exist_ok=True)
+        command = (
+            *(sys.executable, "-m", "podberth", "serve"),
+            *("--policies", str(policies), "--topology", str(snapshot)),
+            *("--listen", f"127.0.0.1:{self._port}", "--metrics-listen", f"127.0.0.1:{self._metrics_port}"),
+            *("--self-signed", str(directory)),
+        )
+        environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
+        self._launch = Launch("podberth", command, environ, directory / "podberth.log", self._ready)
+
+    def start(self) -> None:
+        """Start it and return once it says that it is ready."""
+        if self._running is None:
+            self._running = Component(self._launch, self._guard)
+        self._running.wait_ready(_READY_SECONDS)
+
+    def stop(self) -> None:
+        """End it; the port refuses connections from then on."""
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
+
+    def close(self) -> None:
+        """End it for good."""
+        try:
+            self.stop()
+        finally:
+            self._guard.close()
+            self._ports.release()
+
+    def __enter__(self) -> Self:
+        """Return it, started."""
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End it for good."""
+        self.close()
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it is to be called; the CA is that of its latest start."""
+        ca = (self.directory / "ca.crt").read_bytes()
+        return Endpoint(f"https://127.0.0.1:{self._port}", base64.b64encode(ca).decode())
+
+    def metrics(self) -> Mapping[str, float]:
+        """Return its metrics by name and labels, as they stand in the text format."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics_port}/metrics", timeout=5) as answer:
+            return parse_metrics(answer.read().decode())
+
+    def _ready(self) -> bool:
+        try:
+            # Two seconds and not more: it is asked again.
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics_port}/readyz", timeout=2):
+                return True
+        except (OSError, urllib.error.URLError):
+            return False
+
+
+def parse_metrics(text: str) -> dict[str, float]:
+    """Return the samples of a page in Prometheus' text format: `name{labels}` -> value."""
+    samples = (line.rpartition(" ") for line in text.splitlines() if line and not line.startswith("#"))
+    return {name: float(value) for name, _, value in samples}

@@ -1,0 +1,125 @@
+"""The shipped webhook configurations in the test cluster: pointed at a process here, put up and taken down.
+
+Nothing of them is changed but where they lead to, for no Service's address leads anywhere in the test control plane.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from http import HTTPStatus
+from typing import Any, Literal
+
+from builders import gpu_pod
+from podberth.kube.documents import load_documents
+
+from controlplane.cluster import ControlPlane
+from controlplane.wait import wait_for
+
+from .podberth_process import ROOT, Endpoint
+
+Document = dict[str, Any]
+FailurePolicy = Literal["Fail", "Ignore"]
+
+# An informer of the apiserver's hears of a change within milliseconds; the bound is for a CI machine under load.
+_EFFECT_SECONDS = 20.0
+_PROBE_NAMESPACE = "podberth-probe"
+
+
+def shipped() -> list[Document]:
+    """Return the webhook configurations of manifests/base, as they are."""
+    files = sorted((ROOT / "manifests" / "base").glob("*-webhook.yaml"))
+    found = [one.document for file in files for one in load_documents(file.read_text(), file.name)[0]]
+    assert len(found) == 2, files
+    return found
+
+
+def pointed(configuration: Document, endpoint: Endpoint) -> Document:
+    """Return the configuration with a URL in the place of each Service, and nothing else changed."""
+    changed = deepcopy(configuration)
+    for webhook in changed["webhooks"]:
+        path = webhook["clientConfig"]["service"]["path"]
+        webhook["clientConfig"] = {"url": endpoint.url + path, "caBundle": endpoint.ca_bundle}
+    return changed
+
+
+class Registration:
+    """The two configurations in one cluster. Every change is waited for until the apiserver acts on it."""
+
+    def __init__(self, control_plane: ControlPlane) -> None:
+        """Make a namespace for the probes; nothing is registered yet."""
+        self._control_plane = control_plane
+        self._endpoint: Endpoint | None = None
+        control_plane.add_namespace(_PROBE_NAMESPACE)
+
+    def put(self, endpoint: Endpoint) -> None:
+        """Register podberth at `endpoint`, which must answer."""
+        self._apply([pointed(configuration, endpoint) for configuration in shipped()])
+        self._endpoint = endpoint
+        self._wait("both webhooks to be called", lambda: self._mutated() and self._judged())
+
+    def remove(self) -> None:
+        """Take podberth out of the apiserver's way."""
+        for configuration in shipped():
+            kind, name = configuration["kind"], configuration["metadata"]["name"]
+            self._control_plane.kubectl("delete", kind, name, "--ignore-not-found")
+        self._wait("no webhook to be called", lambda: not self._mutated() and not self._judged())
+
+    @contextmanager
+    def absent(self) -> Iterator[None]:
+        """Have a cluster without podberth."""
+        endpoint = self._endpoint
+        assert endpoint is not None
+        self.remove()
+        try:
+            yield
+        finally:
+            self.put(endpoint)
+
+    @contextmanager
+    def instead(self, endpoint: Endpoint, probe: Callable[[Document], bool], pod: Document) -> Iterator[None]:
+        """Have another podberth called: in effect once `probe` holds for what becomes of `pod`."""
+        before = self._endpoint
+        assert before is not None
+        self._apply([pointed(configuration, endpoint) for configuration in shipped()])
+        try:
+            self._wait("the other podberth to be called", lambda: probe(self.dry_run(pod)[1]))
+            yield
+        finally:
+            self.put(before)
+
+    @contextmanager
+    def failure_policy(self, policy: FailurePolicy) -> Iterator[None]:
+        """Have one failurePolicy for all webhooks, while podberth is down."""
+        endpoint = self._endpoint
+        assert endpoint is not None
+        changed = [pointed(configuration, endpoint) for configuration in shipped()]
+        for webhook in (webhook for configuration in changed for webhook in configuration["webhooks"]):
+            webhook["failurePolicy"] = policy
+        self._apply(changed)
+        wanted = HTTPStatus.CREATED if policy == "Ignore" else HTTPStatus.INTERNAL_SERVER_ERROR
+        self._wait(f"failurePolicy {policy}", lambda: self.dry_run(gpu_pod())[0] == wanted)
+        try:
+            yield
+        finally:
+            self._apply([pointed(configuration, endpoint) for configuration in shipped()])
+
+    def dry_run(self, pod: Document) -> tuple[int, Document]:
+        """Return the status and document of a creation that leaves nothing behind."""
+        pod = {**pod, "metadata": {**pod["metadata"], "namespace": _PROBE_NAMESPACE}}
+        path = f"/api/v1/namespaces/{_PROBE_NAMESPACE}/pods?dryRun=All"
+        status, body = self._control_plane.raw("POST", path, pod)
+        return status, json.loads(body)
+
+    def _apply(self, configurations: list[Document]) -> None:
+        self._control_plane.apply(*configurations)
+
+    def _mutated(self) -> bool:
+        status, pod = self.dry_run(gpu_pod())
+        return status == HTTPStatus.CREATED and "podberth.io/applied" in pod["metadata"].get("annotations", {})
+
+    def _judged(self) -> bool:
+        return self.dry_run(gpu_pod(resource="nvidia.com/mig-4g.5gb"))[0] == HTTPStatus.UNPROCESSABLE_ENTITY
+
+    def _wait(self, what: str, reached: Callable[[], bool]) -> None:
+        wait_for(reached, timeout_seconds=_EFFECT_SECONDS, what=what)

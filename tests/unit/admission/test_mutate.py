@@ -1,0 +1,164 @@
+"""/mutate: policies write in order, each sees the earlier ones' work, and all of a policy applies or nothing."""
+
+import json
+from typing import Any
+
+import pytest
+from builders import gpu_pod, pod, review
+from snapshots import cluster, policy, snapshot
+
+from podberth.admission import decide
+from podberth.admission.outcome import Outcome
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot
+from podberth.errors import ReviewError
+from podberth.kube.patch import apply
+from podberth.wellknown import APPLIED_ANNOTATION
+
+
+def mutate(document: dict[str, Any], known: Snapshot, **fields: Any) -> Outcome:
+    return decide.mutate(decode_review(review(document, **fields)), known)
+
+
+def label(name: str, expression: str, *, order: int = 1000, more: str = "") -> str:
+    return policy(name, f"  mutations:\n  - labels: {{{name}: {json.dumps(expression)}}}\n{more}", order=order)
+
+
+def test_a_pod_without_gpus_is_none_of_a_gpu_policys_business() -> None:
+    outcome = mutate(pod(), snapshot(label("a", "'1'")))
+
+    assert outcome.verdict == "allowed"
+    assert outcome.response["response"] == {"uid": outcome.response["response"]["uid"], "allowed": True}
+
+
+def test_scope_all_reaches_every_pod() -> None:
+    known = snapshot(policy("a", "  scope: All\n  mutations:\n  - labels: {a: \"'1'\"}"))
+
+    assert mutate(pod(), known).verdict == "mutated"
+
+
+def test_a_later_policy_sees_what_an_earlier_one_wrote() -> None:
+    first = label("one", "'x'", order=1)
+    second = label("two", "object.metadata.labels['one'] + 'y'", order=2)
+    document = gpu_pod()
+    outcome = mutate(document, snapshot(second, first))
+
+    labels = apply(document, outcome.patch)["metadata"]["labels"]
+    assert (labels["one"], labels["two"]) == ("x", "xy")
+
+
+def test_a_condition_is_asked_again_when_an_earlier_policy_wrote_what_it_reads() -> None:
+    first = label("one", "'x'", order=1)
+    condition = "  matchConditions:\n  - {name: seen, expression: \"'one' in object.metadata.labels\"}"
+    second = label("two", "'y'", order=2, more=condition)
+    document = gpu_pod(labels={"app": "a"})
+
+    assert apply(document, mutate(document, snapshot(first, second)).patch)["metadata"]["labels"]["two"] == "y"
+
+
+def test_all_mutations_of_a_policy_apply_or_none() -> None:
+    broken = policy(
+        "broken",
+        "  failurePolicy: Ignore\n  mutations:\n  - labels: {a: \"'1'\"}\n  - labels: {b: \"object.metadata.labels['no']\"}",
+    )
+    document = gpu_pod(labels={"app": "a"})
+    outcome = mutate(document, snapshot(broken))
+
+    assert outcome.patch == []
+    assert [decision.action for decision in outcome.decisions] == ["error"]
+    assert outcome.warnings[0].startswith("podberth broken: mutations[1]: no such key: no")
+
+
+def test_a_policy_that_errors_denies_under_failure_policy_fail() -> None:
+    broken = label("broken", "object.metadata.labels['no']")
+    outcome = mutate(gpu_pod(labels={"app": "a"}), snapshot(broken))
+
+    response = outcome.response["response"]
+    assert outcome.verdict == "denied"
+    assert response["allowed"] is False
+    assert response["status"]["code"] == 422
+    assert response["status"]["message"].startswith("podberth broken: cannot be applied: mutations[0]: no such key")
+
+
+def test_a_false_condition_skips_the_policy_even_beside_one_that_errors() -> None:
+    conditions = "\n".join(
+        [
+            "  matchConditions:",
+            "  - {name: errs, expression: \"object.metadata.labels['no'] == 'x'\"}",
+            "  - {name: few, expression: gpu.count > 99}",
+        ]
+    )
+    known = snapshot(label("a", "'1'", more=conditions))
+
+    assert mutate(gpu_pod(labels={"app": "a"}), known).verdict == "allowed"
+
+
+def test_an_unknown_namespace_is_an_error_and_never_no_match() -> None:
+    selector = "  matchConstraints:\n    namespaceSelector: {matchLabels: {team: a}}"
+    known = snapshot(label("a", "'1'", more=selector))
+
+    assert mutate(gpu_pod(), known).verdict == "denied"
+
+
+def test_the_users_label_stays() -> None:
+    outcome = mutate(gpu_pod(labels={"a": "mine"}), snapshot(label("a", "'1'")))
+
+    assert outcome.patch == []
+
+
+def test_missing_params_skip_the_policy_or_count_as_an_error() -> None:
+    def reading(action: str) -> str:
+        params = "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"
+        reference = f"  paramRef: {{name: p, namespace: team, parameterNotFoundAction: {action}}}"
+        return label("a", "params.data['x']", more=params + reference)
+
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p", "namespace": "team"}, "data": {"x": "1"}}
+
+    assert mutate(gpu_pod(), snapshot(reading("Allow"))).verdict == "allowed"
+    assert mutate(gpu_pod(), snapshot(reading("Deny"))).verdict == "denied"
+    assert mutate(gpu_pod(), snapshot(reading("Deny"), objects=[config_map])).verdict == "mutated"
+
+
+def test_the_record_says_what_was_written_and_the_second_pass_changes_nothing() -> None:
+    known = snapshot(label("a", "'1'"))
+    document = gpu_pod()
+    final = apply(document, mutate(document, known).patch)
+
+    assert final["metadata"]["annotations"][APPLIED_ANNOTATION] == '{"a":{"labels":{"a":"1"}}}'
+    assert mutate(final, known).patch == []
+
+
+def test_a_false_record_that_comes_with_a_pod_is_cut_down_to_what_it_holds() -> None:
+    claim = '{"a":{"labels":{"x":"1"}},"b":{"tolerations":[{"key":"nope"}]},"c":[],"d":{"labels":7}}'
+    document = gpu_pod(labels={"x": "1"}, annotations={APPLIED_ANNOTATION: claim})
+    final = apply(document, mutate(document, snapshot()).patch)
+
+    assert final["metadata"]["annotations"][APPLIED_ANNOTATION] == '{"a":{"labels":{"x":"1"}}}'
+
+
+@pytest.mark.parametrize("system", [{"labels": {"kueue.x-k8s.io/queue-name": "q"}}, {"schedulerName": "volcano"}])
+def test_pods_of_a_group_system_get_no_affinity(system: dict[str, Any]) -> None:
+    known = snapshot(
+        policy("a", "  mutations:\n  - nodeAffinity: {required: topology.nodes(gpu).terms}"),
+        objects=cluster(hgx_h100_8=1, l4_1=1),
+    )
+
+    assert mutate(gpu_pod(8, **system), known).patch == []
+    assert mutate(gpu_pod(8), known).verdict == "mutated"
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [({"object": None}, "request.object: got null"), ({"object": {"spec": []}}, "spec: got list, want object")],
+)
+def test_a_review_without_a_pod_is_the_callers_fault(fields: dict[str, Any], path: str) -> None:
+    document = review(gpu_pod())
+    document["request"].update(fields)
+
+    with pytest.raises(ReviewError, match=path):
+        decide.mutate(decode_review(document), snapshot())
+
+
+@pytest.mark.parametrize("operation", ["DELETE", "CONNECT"])
+def test_other_operations_pass(operation: str) -> None:
+    assert mutate(gpu_pod(), snapshot(label("a", "'1'")), operation=operation).verdict == "allowed"

@@ -1,0 +1,99 @@
+"""An update that merely fails to repeat what podberth wrote gets it back; any other change is left to the apiserver."""
+
+import copy
+from typing import Any
+
+import pytest
+from builders import gpu_pod, review
+from snapshots import cluster, policy, snapshot
+
+from podberth.admission import decide
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot
+from podberth.kube.patch import apply
+from podberth.wellknown import APPLIED_ANNOTATION
+
+TOLERATIONS = policy("tol", "  mutations:\n  - tolerations: topology.nodes(gpu).tolerations", order=1)
+REQUIRED = policy("aff", "  mutations:\n  - nodeAffinity: {required: topology.nodes(gpu).terms}", order=2)
+PREFERRED = policy("pre", "  mutations:\n  - nodeAffinity: {preferred: topology.nodes(gpu).terms, weight: 5}", order=3)
+RENAMED = policy(
+    "mig",
+    "  mutations:\n  - resources: \"[{'container': 'main', 'from': 'nvidia.com/gpu', 'to': 'nvidia.com/mig-1g.10gb', 'quantity': 1}]\"",
+    order=0,
+)
+OWN = {
+    "tolerations": [{"key": "team", "operator": "Equal", "value": "a", "effect": "NoSchedule"}],
+    "affinity": {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]}]
+            }
+        }
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def known() -> Snapshot:
+    return snapshot(TOLERATIONS, REQUIRED, PREFERRED, objects=cluster(hgx_h100_8=1, l4_1=1))
+
+
+def created(document: dict[str, Any], known: Snapshot) -> dict[str, Any]:
+    return apply(document, decide.mutate(decode_review(review(document)), known).patch)
+
+
+def updated(new: dict[str, Any], old: dict[str, Any], known: Snapshot) -> dict[str, Any]:
+    return apply(new, decide.mutate(decode_review(review(new, "UPDATE", old=old)), known).patch)
+
+
+@pytest.mark.parametrize("own", [{}, OWN, {"tolerations": OWN["tolerations"]}])
+def test_the_manifest_applied_again_ends_as_the_pod_that_is_there(own: dict[str, Any], known: Snapshot) -> None:
+    manifest = gpu_pod(8, **copy.deepcopy(own))
+    live = created(manifest, known)
+    again = {**manifest, "metadata": live["metadata"]}
+
+    assert live["spec"] != manifest["spec"]
+    assert updated(again, live, known)["spec"] == live["spec"]
+
+
+def test_a_rewritten_resource_that_comes_back_is_rewritten_again() -> None:
+    known = snapshot(RENAMED)
+    manifest = gpu_pod()
+    live = created(manifest, known)
+    again = copy.deepcopy({**manifest, "metadata": live["metadata"]})
+    # What a client-side apply sends: its three-way merge adds the old key to the live map.
+    again["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/mig-1g.10gb"] = "1"
+
+    assert updated(again, live, known)["spec"] == live["spec"]
+
+
+def test_a_toleration_that_the_user_adds_stays(known: Snapshot) -> None:
+    live = created(gpu_pod(8), known)
+    new = copy.deepcopy(live)
+    new["spec"]["tolerations"] = [{"key": "more", "operator": "Exists"}]
+
+    assert updated(new, live, known)["spec"]["tolerations"] == [*live["spec"]["tolerations"], {"key": "more", "operator": "Exists"}]
+
+
+def test_affinity_that_the_user_means_to_change_is_left_to_the_apiserver(known: Snapshot) -> None:
+    live = created(gpu_pod(8), known)
+    new = copy.deepcopy(live)
+    new["spec"]["affinity"] = {"nodeAffinity": {}, "podAffinity": {}}
+    new["spec"]["affinity"]["nodeAffinity"] = copy.deepcopy(OWN["affinity"]["nodeAffinity"])
+
+    assert updated(new, live, known)["spec"]["affinity"] == new["spec"]["affinity"]
+
+
+def test_a_record_in_the_request_is_not_believed(known: Snapshot) -> None:
+    old = gpu_pod(8)
+    new = gpu_pod(8, annotations={APPLIED_ANNOTATION: '{"x":{"tolerations":[{"key":"evil","operator":"Exists"}]}}'})
+
+    assert updated(new, old, known) == new
+
+
+def test_a_record_in_the_old_pod_brings_back_only_what_that_pod_holds(known: Snapshot) -> None:
+    claim = '{"x":{"tolerations":[{"key":"evil","operator":"Exists"}],"labels":{"a":"b"}}}'
+    old = gpu_pod(8, annotations={APPLIED_ANNOTATION: claim})
+    new = gpu_pod(8)
+
+    assert updated(new, old, known) == new

@@ -1,0 +1,88 @@
+"""/validate: failures go by validationActions; errors are failures under failurePolicy Fail and pass under Ignore."""
+
+import json
+from typing import Any
+
+import pytest
+from builders import gpu_pod, review
+from snapshots import policy, snapshot
+
+from podberth.admission import decide
+from podberth.admission.outcome import Outcome
+from podberth.admission.review import decode_review
+
+FALSE = "  - {expression: gpu.count > 9, message: too few}"
+ERROR = "  - {expression: \"object.metadata.labels['no'] == 'x'\", message: no label}"
+
+
+def judge(validations: str, actions: str, *, more: str = "", document: dict[str, Any] | None = None) -> Outcome:
+    text = policy("p", f"  validations:\n{validations}\n  validationActions: [{actions}]\n{more}")
+    return decide.validate(decode_review(review(document or gpu_pod(labels={"a": "b"}))), snapshot(text))
+
+
+def test_a_denial_carries_code_reason_and_all_messages() -> None:
+    more = "\n  - {expression: gpu.count > 8, message: far too few}"
+    status = judge(FALSE + more, "Deny").response["response"]["status"]
+
+    assert status == {
+        "status": "Failure",
+        "message": "podberth p: too few\npodberth p: far too few",
+        "reason": "Invalid",
+        "code": 422,
+    }
+
+
+@pytest.mark.parametrize(("reason", "code"), [("Unauthorized", 401), ("Forbidden", 403), ("RequestEntityTooLarge", 413)])
+def test_the_reason_sets_the_code(reason: str, code: int) -> None:
+    validation = f"  - {{expression: gpu.count > 9, message: not this one, reason: {reason}}}"
+
+    assert judge(validation, "Deny").response["response"]["status"]["code"] == code
+
+
+def test_warn_warns_and_admits() -> None:
+    outcome = judge(FALSE, "Warn")
+
+    assert outcome.response["response"]["allowed"] is True
+    assert outcome.warnings == ("podberth p: too few",)
+
+
+def test_audit_leaves_an_annotation_and_no_word_to_the_user() -> None:
+    outcome = judge(FALSE, "Audit", more="  auditAnnotations:\n  - {key: gpus, valueExpression: string(gpu.count)}")
+
+    assert outcome.warnings == ()
+    assert outcome.response["response"]["auditAnnotations"] == {"p.validation_failure": "too few", "p.gpus": "1"}
+
+
+def test_an_error_denies_under_fail_and_passes_under_ignore_with_a_word() -> None:
+    assert judge(ERROR, "Deny").verdict == "denied"
+    ignored = judge(ERROR, "Deny", more="  failurePolicy: Ignore")
+    assert ignored.verdict == "allowed"
+    assert "no such key" in ignored.warnings[0]
+
+
+def test_an_error_of_a_warn_policy_never_blocks() -> None:
+    assert judge(ERROR, "Warn").verdict == "allowed"
+
+
+@pytest.mark.parametrize("expression", ["object.metadata.labels['no']", "' '", "'two\\nlines'"])
+def test_a_message_expression_without_a_usable_value_falls_back_to_the_message(expression: str) -> None:
+    validation = f'  - {{expression: gpu.count > 9, message: plain, messageExpression: {json.dumps(expression)}}}'
+
+    assert judge(validation, "Warn").warnings == ("podberth p: plain",)
+
+
+def test_an_unreadable_memory_need_is_told() -> None:
+    outcome = judge("  - {expression: 'true'}", "Warn", document=gpu_pod(annotations={"podberth.io/gpu-memory": "lots"}))
+
+    assert outcome.warnings[0].startswith("podberth: metadata.annotations[podberth.io/gpu-memory]:")
+
+
+def test_ephemeral_containers_are_judged_too() -> None:
+    text = policy(
+        "p",
+        "  matchConstraints:\n    resourceRules:\n    - operations: [UPDATE]\n      apiGroups: ['']\n      apiVersions: [v1]\n"
+        f"      resources: [pods/ephemeralcontainers]\n  validations:\n{FALSE}\n  validationActions: [Deny]",
+    )
+    request = decode_review(review(gpu_pod(), "UPDATE", old=gpu_pod(), subResource="ephemeralcontainers"))
+
+    assert decide.validate(request, snapshot(text)).verdict == "denied"

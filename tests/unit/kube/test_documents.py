@@ -1,0 +1,103 @@
+import time
+from typing import Any
+
+import pytest
+
+from podberth.kube.documents import MAX_ALIASED_NODES, load_documents
+from podberth.kube.json_text import MAX_DEPTH
+
+
+def loaded(text: str) -> list[dict[str, Any]]:
+    documents, problems = load_documents(text, "f.yaml")
+    assert problems == []
+    return [each.document for each in documents]
+
+
+def refused(text: str) -> list[str]:
+    return [str(problem) for problem in load_documents(text, "f.yaml")[1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "documents"),
+    [
+        ("", []),
+        ("# nothing\n", []),
+        ("---\n---\n# nothing\n---\nnull\n...\n", []),
+        ("a: 1\n---\nb: 2\n", [{"a": 1}, {"b": 2}]),
+        ("--- {a: 1}\n--- # two\nb: 2\n", [{"a": 1}, {"b": 2}]),
+        ("a: 1\n...\n---\nb: 2\n", [{"a": 1}, {"b": 2}]),
+        ("%YAML 1.2\n---\na: 1\n", [{"a": 1}]),
+        ("\ufeffa: 1\n", [{"a": 1}]),
+        ("a: 1\r\nb: |\r\n  x\r\n  y\r\n", [{"a": 1, "b": "x\ny\n"}]),
+        ("a: |\n  ---\n  x\n", [{"a": "---\nx\n"}]),
+        ('{"a": [1, {"b": null}]}', [{"a": [1, {"b": None}]}]),
+        ("{a: 1, b: [x, z,], }", [{"a": 1, "b": ["x", "z"]}]),
+        ("a: \"yes\"\nb: '1'\nc: ! 1\nd: !!str 1\ne: yes\n", [{"a": "yes", "b": "1", "c": "1", "d": "1", "e": True}]),
+        ("1: a\n-2: b\n", [{"1": "a", "-2": "b"}]),
+        ('a: "\\ud83d\\ude00"\n', [{"a": "😀"}]),
+        ("a: &x {b: [1]}\nc: *x\n", [{"a": {"b": [1]}, "c": {"b": [1]}}]),
+        ("a: &x {b: 1, c: 2}\nd: {<<: *x, b: 7}\n", [{"a": {"b": 1, "c": 2}, "d": {"b": 7, "c": 2}}]),
+        (
+            "x: [&a {b: 1}, &c {b: 2, d: 3}]\nz: {<<: [*a, *c]}\n",
+            [{"x": [{"b": 1}, {"b": 2, "d": 3}], "z": {"b": 1, "d": 3}}],
+        ),
+        ('"<<": {a: 1}\n', [{"<<": {"a": 1}}]),
+    ],
+)
+def test_documents_are_read_as_kubectl_reads_them(text: str, documents: list[dict[str, Any]]) -> None:
+    assert loaded(text) == documents
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: 1\nb:\n  c: 1\n  c: 2\n", "f.yaml:4:3: duplicate key 'c'; the first is in line 3"),
+        ('{"a": 1,\n "a": 2}', "f.yaml:2:2: duplicate key 'a'; the first is in line 1"),
+        ("a: {", "f.yaml:1:5: this is no YAML: expected the node content, but found '<stream end>'"),
+        ("a:\n\tb: 1\n", "f.yaml:2:1: got a tab where YAML wants spaces; indent with spaces"),
+        ("a: \x01b\n", "f.yaml:1:4: got the control character '\\x01'; remove it"),
+        ("a: *b\n", "f.yaml:1:4: the alias *b names no anchor above it"),
+        ("a: &a [*a]\n", "f.yaml:1:8: the alias *a holds itself"),
+        ("a: !Ref b\n", "f.yaml:1:4: got the tag !Ref, want none; write the value plainly"),
+        ("a: !!binary aGk=\n", "f.yaml:1:4: got the tag tag:yaml.org,2002:binary, want none; write the value plainly"),
+        ("a: .nan\n", "f.yaml:1:4: got .nan, want a number that JSON has"),
+        ("y: 1\n", "f.yaml:1:1: got y, which kubectl reads as a boolean, want a string as the key; put it in quotes"),
+        (
+            "1.5: 1\n",
+            "f.yaml:1:1: got 1.5, which kubectl reads as a number, want a string as the key; put it in quotes",
+        ),
+        ("? [a]\n: 1\n", "f.yaml:1:3: got a list, want a string as the key; put it in quotes"),
+        ("- a\n", "f.yaml:1:1: got a list, want an object with apiVersion and kind"),
+        ("text\n", "f.yaml:1:1: got a string, want an object with apiVersion and kind"),
+        ('a: "\\ud83d"\n', "f.yaml:1:4: got half a surrogate pair, which is no character"),
+        ("a: 1\n<<: {a: 2}\n", "f.yaml:2:1: the merge key brings 'a' again; put << before 'a'"),
+        ("<<: 1\n", "f.yaml:1:1: got a number to merge, want a mapping or a list of mappings"),
+        ("a: " + "[" * 200 + "]" * 200, f"f.yaml:1:103: nested more than {MAX_DEPTH} deep"),
+    ],
+)
+def test_what_readers_disagree_about_is_refused_at_its_place(text: str, problem: str) -> None:
+    assert refused(text) == [problem]
+
+
+def test_a_number_beyond_float64_is_text_to_kubectl() -> None:
+    assert loaded('{"a": 1e999}') == [{"a": "1e999"}]
+
+
+def test_all_problems_of_all_documents_are_told_and_the_others_are_returned() -> None:
+    documents, problems = load_documents("a: [\n---\nb: 1\n---\nc: 1\nc: 2\nd: !x 1\n", "f.yaml")
+    assert [each.document for each in documents] == [{"b": 1}]
+    assert [(problem.line, problem.column) for problem in problems] == [(2, 1), (6, 1), (7, 4)]
+
+
+def test_an_alias_bomb_is_refused_before_it_grows() -> None:
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    (problem,) = refused("\n".join(levels) + "\n")
+    assert f"the aliases repeat more than {MAX_ALIASED_NODES} values" in problem
+
+
+def test_a_thousand_small_documents_take_seconds() -> None:
+    one = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  containers:\n  - {name: c, image: x}\n"
+    start = time.monotonic()
+    assert len(loaded("---\n".join([one] * 1000))) == 1000
+    assert time.monotonic() - start < 20  # 1.4 s on one core of a small machine

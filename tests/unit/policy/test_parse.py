@@ -1,0 +1,132 @@
+from podberth.errors import Problem
+from podberth.policy.parse import MAX_PROBLEMS, parse_policies
+
+GOOD = """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: good}
+spec:
+  mutations:
+  - when: gpu.count > 0
+    tolerations: |
+      topology.nodes(gpu)
+        .tolerations
+"""
+PARAMS = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: podberth-good, namespace: podberth-system}
+data: {mode: preferred}
+"""
+
+EXPRESSION = "want a CEL expression as a string"
+SUBDOMAIN = "lower-case letters, digits, '-' and '.', at most 253 characters"
+QUALIFIED = "[prefix/]name, the name of letters, digits, '-', '_' and '.', at most 63 characters"
+UNIQUE = "names are unique in all files together"
+
+
+def problems_of(*texts: str) -> list[str]:
+    parsed = parse_policies((f"{'abc'[index]}.yaml", text) for index, text in enumerate(texts))
+    return [str(problem) for problem in parsed.problems]
+
+
+def test_policies_and_their_default_params_are_read_from_all_files() -> None:
+    parsed = parse_policies([("a.yaml", GOOD), ("b.yaml", PARAMS + "---\n" + GOOD.replace("good", "another"))])
+    assert [each.policy.name for each in parsed.policies] == ["another", "good"]
+    assert [each.file for each in parsed.policies] == ["b.yaml", "a.yaml"]
+    assert parsed.params["podberth-system", "podberth-good"]["data"] == {"mode": "preferred"}
+    assert parsed.problems == ()
+
+
+def test_a_problem_of_an_expression_stands_at_its_line_and_column_of_the_file() -> None:
+    (good,) = parse_policies([("a.yaml", GOOD)]).policies
+    path = ("spec", "mutations", 0)
+    assert good.problem((*path, "when"), 1, 5, "no") == Problem("a.yaml", 6, 15, "spec.mutations[0].when", "no")
+    assert good.problem((*path, "tolerations"), 2, 4, "no").line == 9
+    assert good.problem((*path, "tolerations"), 2, 4, "no").column == 10
+
+
+def test_every_problem_is_told_at_its_place() -> None:
+    text = """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata:
+  name: Bad_name
+spec:
+  order: "3"
+  mutatons: []
+  failurePolicy: fail
+  mutations:
+  - when: [a]
+    nodeAffinity: {preferred: true, weight: 101}
+  - labels: {"a b": x}
+    gang: {nme: x}
+  validations:
+  - expression: 1
+  rollout: 5
+"""
+    assert problems_of(text) == [
+        f"a.yaml:4:9 metadata.name: got 'Bad_name', want a DNS-1123 subdomain: {SUBDOMAIN}",
+        "a.yaml:6:10 spec.order: got '3', want a whole number",
+        "a.yaml:7:3 spec.mutatons: unknown field 'mutatons'; did you mean 'mutations'?",
+        "a.yaml:8:18 spec.failurePolicy: got 'fail', want 'Fail' or 'Ignore'; did you mean 'Fail'?",
+        f"a.yaml:10:11 spec.mutations[0].when: got a list, {EXPRESSION}",
+        f"a.yaml:11:31 spec.mutations[0].nodeAffinity.preferred: got true, {EXPRESSION}; put it in quotes: 'true'",
+        "a.yaml:11:45 spec.mutations[0].nodeAffinity.weight: got 101, want at most 100",
+        f"a.yaml:12:14 spec.mutations[1].labels[a b]: got 'a b', want a qualified name: {QUALIFIED}",
+        "a.yaml:13:5 spec.mutations[1].gang.name: the field 'name' is required",
+        "a.yaml:13:5 spec.mutations[1].gang.size: the field 'size' is required",
+        "a.yaml:13:12 spec.mutations[1].gang.nme: unknown field 'nme'; did you mean 'name'?",
+        f"a.yaml:15:17 spec.validations[0].expression: got 1, {EXPRESSION}; put it in quotes: '1'",
+        "a.yaml:16:12 spec.rollout: got 5, want an object",
+    ]
+
+
+def test_what_the_reader_of_yaml_finds_is_told_too() -> None:
+    assert problems_of("a: [\n") == ["a.yaml:2:1: this is no YAML: expected the node content, but found '<stream end>'"]
+
+
+def test_a_policy_with_a_problem_is_left_out_and_the_others_stay() -> None:
+    parsed = parse_policies([("a.yaml", GOOD), ("b.yaml", GOOD.replace("good", "bad").replace("when", "wen"))])
+    assert [each.policy.name for each in parsed.policies] == ["good"]
+    assert [str(problem) for problem in parsed.problems] == [
+        "b.yaml:6:5 spec.mutations[0].wen: unknown field 'wen'; did you mean 'when'?"
+    ]
+
+
+def test_names_are_unique_in_all_files_together() -> None:
+    assert problems_of(GOOD, PARAMS, GOOD + "---\n" + PARAMS) == [
+        f"c.yaml:3:18 metadata.name: GPUPolicy 'good' is already in a.yaml:3; {UNIQUE}",
+        f"c.yaml:13:18 metadata.name: ConfigMap 'podberth-good' is already in b.yaml:3; {UNIQUE}",
+    ]
+
+
+def test_another_kind_is_refused_by_name() -> None:
+    want = "want podberth.io/v1alpha1 GPUPolicy or a v1 ConfigMap (params); move it elsewhere"
+    assert problems_of("apiVersion: v1\nkind: Secret\n") == [f"a.yaml:2:7 kind: got v1 Secret, {want}"]
+    assert problems_of("cases: []\n") == [f"a.yaml:1:1: got no apiVersion no kind, {want}"]
+
+
+def test_another_version_of_the_policy_is_refused() -> None:
+    assert problems_of(GOOD.replace("v1alpha1", "v2")) == [
+        "a.yaml:1:13 apiVersion: got 'podberth.io/v2', want 'podberth.io/v1alpha1'"
+    ]
+
+
+def test_params_need_name_and_namespace_and_strings() -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: 1, b: [x]}\n"
+    assert problems_of(text) == [
+        "a.yaml:3:1 metadata.namespace: the field 'namespace' is required; a ConfigMap beside policies is their params",
+        "a.yaml:4:11 data.a: got 1, want a string; ConfigMaps hold nothing else",
+        "a.yaml:4:17 data.b: got a list, want a string; ConfigMaps hold nothing else",
+    ]
+    assert problems_of("apiVersion: v1\nkind: ConfigMap\nmetadata: x\ndata: [a]\n")[-1] == (
+        "a.yaml:4:7 data: got a list, want a string; ConfigMaps hold nothing else"
+    )
+
+
+def test_problems_are_capped_and_the_rest_is_counted() -> None:
+    wrong = "---\n".join(f"kind: Nothing{number}\n" for number in range(MAX_PROBLEMS + 7))
+    problems = problems_of(wrong)
+    assert len(problems) == MAX_PROBLEMS + 1
+    assert problems[-1] == "a.yaml: 7 more problems follow; mend these first"

@@ -1,0 +1,73 @@
+import pytest
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from podberth.kube.positions import Path
+from podberth.policy.wording import explain, fields_at, render_path, shown, suggest
+
+
+class Inner(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    flag: bool = False
+    names: tuple[str, ...] = ()
+
+
+class Outer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    inner: Inner | None = None
+    several: tuple[Inner, ...] = ()
+
+
+def explained(document: object) -> list[tuple[Path, bool, str]]:
+    with pytest.raises(ValidationError) as caught:
+        Outer.model_validate(document)
+    return list(explain(caught.value, Outer))
+
+
+@pytest.mark.parametrize(
+    ("document", "finding"),
+    [
+        ([], ((), False, "got a list, want an object")),
+        ({"iner": 1}, (("iner",), True, "unknown field 'iner'; did you mean 'inner'?")),
+        ({"zzz": 1}, (("zzz",), True, "unknown field 'zzz'; want one of inner, several")),
+        ({"several": [{"flg": 1}]}, (("several", 0, "flg"), True, "unknown field 'flg'; did you mean 'flag'?")),
+        ({"several": {}}, (("several",), False, "got an object, want a list")),
+        ({"inner": "x"}, (("inner",), False, "got 'x', want an object")),
+        ({"inner": {"names": [None]}}, (("inner", "names", 0), False, "got null, want a string")),
+    ],
+)
+def test_findings_are_told_in_our_words(document: object, finding: tuple[Path, bool, str]) -> None:
+    assert explained(document) == [finding]
+
+
+def test_a_kind_of_finding_without_words_of_ours_keeps_pydantics() -> None:
+    ((path, _, message),) = explained({"inner": {"flag": "maybe"}})
+    assert path == ("inner", "flag")
+    assert "boolean" in message
+
+
+def test_fields_are_found_inside_of_optional_models_and_tuples() -> None:
+    assert fields_at(Outer, ()) == ("inner", "several")
+    assert fields_at(Outer, ("several", 3)) == fields_at(Outer, ("inner",)) == ("flag", "names")
+    assert fields_at(Outer, ("inner", "flag")) == fields_at(Outer, ("what", "ever")) == ()
+
+
+def test_a_path_is_written_as_people_write_it() -> None:
+    assert render_path(("spec", "mutations", 0, "labels", "a.b/c")) == "spec.mutations[0].labels[a.b/c]"
+    assert render_path(()) == ""
+
+
+def test_values_are_shown_short() -> None:
+    assert [shown(value) for value in (True, 1, None, "a", [1], {})] == [
+        "true",
+        "1",
+        "null",
+        "'a'",
+        "a list",
+        "an object",
+    ]
+    assert len(shown("a" * 500)) == 80
+
+
+def test_only_a_near_name_is_suggested() -> None:
+    assert suggest("mutatons", ("mutations", "validations")) == "; did you mean 'mutations'?"
+    assert suggest("zebra", ("mutations",)) == ""

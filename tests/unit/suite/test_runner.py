@@ -1,0 +1,200 @@
+import pytest
+
+from podberth.cel.engine import Environment
+from podberth.errors import PolicyError
+from podberth.kube.schema import PodSchema
+from podberth.policy.parse import parse_policies
+from podberth.suite.model import parse_suite
+from podberth.suite.runner import CaseResult, run_suite
+
+POLICY = """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: demo}
+spec:
+  scope: All
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  paramRef: {name: demo, namespace: podberth-system, parameterNotFoundAction: Deny}
+  matchConstraints:
+    resourceRules:
+    - {operations: [CREATE, UPDATE], apiGroups: [""], apiVersions: [v1], resources: [pods, pods/ephemeralcontainers]}
+    namespaceSelector: {matchExpressions: [{key: off-limits, operator: DoesNotExist}]}
+  mutations:
+  - when: gpu.count > 0
+    labels: {gpu: params.data['label']}
+  validations:
+  - expression: "object.metadata.name != 'bad'"
+    message: a bad name
+  validationActions: [Deny]
+---
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: warner}
+spec:
+  scope: All
+  validations:
+  - expression: topology.known
+    message: no topology
+  validationActions: [Warn]
+"""
+PARAMS = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: demo, namespace: podberth-system}
+data: {label: "yes"}
+"""
+GPU_POD = "{metadata: {name: p}, spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 1}}}]}}"
+POD = "{metadata: {name: p}, spec: {containers: [{name: main}]}}"
+
+
+@pytest.fixture(scope="module")
+def environment() -> Environment:
+    return Environment(PodSchema.packaged())
+
+
+def run(environment: Environment, case: str, policies: str = POLICY) -> CaseResult:
+    suite, problems = parse_suite(f"cases:\n- name: a\n{case}", "t.yaml")
+    assert problems == ()
+    assert suite is not None
+    parsed = parse_policies([("p.yaml", policies), ("params.yaml", PARAMS)])
+    assert parsed.problems == ()
+    (result,) = run_suite(suite, parsed, environment).cases
+    return result
+
+
+def violations(environment: Environment, case: str) -> list[str]:
+    return [str(violation) for violation in run(environment, case).violations]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        f"  pod: {GPU_POD}\n  expect: {{verdict: mutated, patched: {{metadata: {{labels: {{gpu: 'yes'}}}}}}}}\n",
+        f"  pod: {GPU_POD}\n  params: {{demo: {{label: other}}}}\n  expect: {{patched: {{metadata: {{labels: {{gpu: other}}}}}}}}\n",
+        f"  pod: {GPU_POD}\n  expect: {{verdict: admitted, warnings: ['warner: no topology', 'demo: label gpu=yes']}}\n",
+        f"  pod: {POD}\n  topology: [{{shape: l4-1}}]\n  expect: {{verdict: unchanged, warnings: [], denials: []}}\n",
+        f"  pod: {POD.replace('p}', 'bad}')}\n  expect: {{verdict: denied, denials: ['demo: a bad name']}}\n",
+        f"  review: {{object: {POD}, operation: UPDATE, oldObject: {POD}}}\n  expect: {{verdict: unchanged}}\n",
+        f"  review: {{object: {GPU_POD}, subResource: ephemeralcontainers}}\n  expect: {{verdict: unchanged}}\n",
+        (
+            f"  pod: {GPU_POD}\n  expect: {{verdict: unchanged}}\n  objects:\n"
+            "  - {apiVersion: v1, kind: Namespace, metadata: {name: default, labels: {off-limits: 'yes'}}}\n"
+        ),
+    ],
+)
+def test_an_expectation_that_is_met_is_no_violation(environment: Environment, case: str) -> None:
+    assert violations(environment, case) == []
+
+
+@pytest.mark.parametrize(
+    ("case", "violation"),
+    [
+        (
+            f"  pod: {POD}\n  expect: {{verdict: mutated}}\n",
+            "t.yaml:4:21 cases[0].expect.verdict: got unchanged, want mutated",
+        ),
+        (
+            f"  pod: {POD.replace('p}', 'bad}')}\n  expect: {{verdict: admitted}}\n",
+            "t.yaml:4:21 cases[0].expect.verdict: got denied: podberth demo: a bad name, want admitted",
+        ),
+        (
+            f"  pod: {POD}\n  expect: {{warnings: []}}\n",
+            "t.yaml:4:22 cases[0].expect.warnings: got podberth warner: no topology, want nothing",
+        ),
+        (
+            f"  pod: {POD}\n  expect: {{denials: [no]}}\n",
+            None,
+        ),
+        (
+            f"  pod: {POD}\n  expect: {{denials: ['no!']}}\n",
+            "t.yaml:4:22 cases[0].expect.denials[0]: got nothing, want 'no!' in it",
+        ),
+        (
+            f"  pod: {GPU_POD}\n  expect:\n    patched:\n      metadata:\n        labels: {{gpu: other}}\n",
+            "t.yaml:7:23 cases[0].expect.patched.metadata.labels.gpu: got 'yes', want 'other'",
+        ),
+    ],
+)
+def test_an_expectation_that_is_not_met_is_told_at_its_place(
+    environment: Environment, case: str, violation: str | None
+) -> None:
+    if violation is not None:
+        assert violations(environment, case) == [violation]
+
+
+def test_a_denied_pod_has_no_patched_form_when_mutation_denies(environment: Environment) -> None:
+    case = f"  pod: {GPU_POD}\n  params: {{demo: {{label: 'not a label'}}}}\n  expect: {{verdict: denied, patched: {{spec: {{a: 1}}}}}}\n"
+    result = run(environment, case)
+    assert result.verdict == "denied"
+    assert [str(violation) for violation in result.violations] == [
+        "t.yaml:5:37 cases[0].expect.patched: got no pod, for it was denied"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("case", "violation"),
+    [
+        ("  pod: {metadata: x}\n  expect: {verdict: denied}\n", "cases[0].pod: metadata: got a string, want an object"),
+        ("  pod: {spec: x}\n  expect: {verdict: denied}\n", "cases[0].pod: spec: got string, want object"),
+        ("  review: {operation: EAT}\n  expect: {verdict: denied}\n", "cases[0].review: request.operation: got 'EAT'"),
+        (
+            f"  pod: {POD}\n  topology: [{{shape: brick}}]\n  expect: {{verdict: denied}}\n",
+            "cases[0].topology[0]: shape: got 'brick', want one of",
+        ),
+        (
+            f"  pod: {POD}\n  objects: [{{kind: Node}}]\n  expect: {{verdict: denied}}\n",
+            "cases[0].objects: document: got apiVersion None",
+        ),
+    ],
+)
+def test_a_case_that_cannot_be_run_says_why_and_never_raises(
+    environment: Environment, case: str, violation: str
+) -> None:
+    (found,) = violations(environment, case)
+    assert violation in found
+
+
+def test_a_second_pass_that_changes_something_is_a_violation(environment: Environment) -> None:
+    growing = """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: growing}
+spec:
+  scope: All
+  mutations:
+  - tolerations: "[{'key': 'k' + string(has(object.spec.tolerations) ? object.spec.tolerations.size() : 0), 'operator': 'Exists'}]"
+"""
+    result = run(environment, f"  pod: {POD}\n  expect: {{verdict: mutated}}\n", growing)
+    (violation,) = result.violations
+    assert violation.where == "cases[0]"
+    assert violation.message.startswith("a second pass changes the pod again: ")
+    assert "/spec/tolerations" in violation.message
+
+
+def test_policies_that_do_not_compile_are_no_matter_of_a_case(environment: Environment) -> None:
+    with pytest.raises(PolicyError, match="p.yaml:"):
+        run(environment, f"  pod: {POD}\n  expect: {{verdict: mutated}}\n", POLICY.replace("gpu.count", "gpu.cuont"))
+
+
+def test_nodes_of_a_suite_can_be_changed(environment: Environment) -> None:
+    policy = """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: labels}
+spec:
+  mutations:
+  - tolerations: topology.nodes(gpu).taints.map(t, {'key':t.key, 'operator':'Exists'})
+  - when: topology.nodes(gpu).exist
+    labels: {nodes: string(topology.nodes(gpu).count)}
+"""
+    case = (
+        "  topology:\n"
+        "  - {shape: l4-1, count: 3, name: x, taints: [{key: mine, effect: NoSchedule}]}\n"
+        "  - {shape: l4-1, labels: {team: a}, taints: []}\n"
+        f"  pod: {GPU_POD.replace('spec: {', 'spec: {nodeSelector: {team: a}, ')}\n"
+        "  expect: {patched: {metadata: {labels: {nodes: '1'}}, spec: {tolerations: null}}}\n"
+    )
+    assert run(environment, case, policy).violations == ()
+    everywhere = case.replace("nodeSelector: {team: a}, ", "").replace("'1'", "'4'")
+    wanted = everywhere.replace("tolerations: null", "tolerations: [{key: mine}]")
+    assert run(environment, wanted, policy).violations == ()

@@ -1,0 +1,237 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from node_builders import GPU, PRODUCT, index_of, machines, need_of, node_manifest, nodes_of
+from podberth.conventions import Conventions
+from podberth.topology.index import Need, NodeSelection, TopologyIndex
+from podberth.topology.model import Taint
+
+HGX, PCIE, L4 = machines("hgx-h100-8", 3), machines("a100-pcie-4", 2), machines("l4-4", 4)
+CPU = [node_manifest(f"cpu-{i}") for i in range(2)]
+MIXED = index_of(HGX, PCIE, L4, CPU)
+
+
+def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
+    return {"key": key, "operator": operator, "values": list(values)} if values else {"key": key, "operator": operator}
+
+
+def required(*expressions: dict[str, Any], fields: Any = ()) -> dict[str, Any]:
+    term = {"matchExpressions": list(expressions), "matchFields": list(fields)}
+    return {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    }
+
+
+def test_an_empty_index_knows_nothing() -> None:
+    index = TopologyIndex.build(())
+    assert not index.known
+    found = index.nodes(need_of())
+    assert not found.exist
+    assert (found.count, found.terms, found.taints, found.narrowest_level(0)) == (0, (), (), "")
+
+
+def test_nodes_that_differ_only_in_ignored_labels_are_one_class() -> None:
+    assert (MIXED.node_count, MIXED.class_count, MIXED.known) == (11, 4, True)
+
+
+@pytest.mark.parametrize(("gpus", "count"), [(1, 9), (4, 9), (5, 3), (8, 3), (9, 0)])
+def test_a_node_fits_by_what_it_offers(gpus: int, count: int) -> None:
+    assert MIXED.nodes(need_of(gpus)).count == count
+
+
+@pytest.mark.parametrize(("size", "count"), [(0, 9), (1, 9), (2, 5), (3, 3), (8, 3), (9, 0)])
+def test_a_link_domain_must_be_known_to_be_that_large(size: int, count: int) -> None:
+    assert MIXED.nodes(need_of(1)).with_link_domain(size).count == count
+
+
+def test_gpus_in_one_link_domain_are_told_from_others_by_product() -> None:
+    found = MIXED.nodes(need_of(2)).with_link_domain(2)
+    products = ["NVIDIA-A100-PCIE-40GB", "NVIDIA-H100-80GB-HBM3"]
+    assert found.terms == ({"matchExpressions": [expression(PRODUCT, "In", *products)]},)
+    assert found.separable
+    assert found.missing_label == ""
+
+
+@pytest.mark.parametrize(("memory", "count"), [(0, 9), (23034, 9), (23035, 5), (40961, 3), (81560, 0)])
+def test_memory_is_asked_of_each_gpu(memory: int, count: int) -> None:
+    assert MIXED.nodes(need_of(1, memory_mib=memory)).count == count
+
+
+def test_unknown_memory_fits_any_need() -> None:
+    index = index_of(node_manifest("a", devices={GPU: 1}))
+    assert index.nodes(need_of(1, memory_mib=10**6)).count == 1
+
+
+def test_where_all_nodes_fit_nothing_needs_to_be_said() -> None:
+    found = index_of(HGX).nodes(need_of(8)).with_link_domain(8)
+    assert (found.terms, found.separable, found.missing_label) == ((), True, "")
+
+
+def test_nodes_that_no_label_tells_apart_lack_the_one_that_would() -> None:
+    index = index_of(node_manifest("a", devices={GPU: 8}), node_manifest("b", devices={GPU: 4}))
+    found = index.nodes(need_of(8))
+    assert (found.count, found.terms, found.separable, found.missing_label) == (1, (), False, "nvidia.com/gpu.count")
+
+
+def test_nodes_of_one_product_with_and_without_bridges_lack_a_label_that_tells() -> None:
+    bridged, plain = nodes_of(machines("a100-pcie-4", 2))
+    index = TopologyIndex.build([bridged, replace(plain, topology=None)])
+    found = index.nodes(need_of(2)).with_link_domain(2)
+    assert (found.terms, found.separable, found.missing_label) == ((), False, "podberth.io/link-domain-size")
+
+
+def test_transient_nodes_do_not_count_and_may_match_or_not() -> None:
+    nodes = [replace(node, transient="cordoned") if node.name == "hgx-h100-8-0" else node for node in nodes_of(HGX, L4)]
+    found = TopologyIndex.build(nodes).nodes(need_of(8))
+    assert (found.count, found.transient_count, found.exist) == (2, 1, True)
+    assert found.names() == ("hgx-h100-8-0", "hgx-h100-8-1", "hgx-h100-8-2")
+    assert found.durable_names() == ("hgx-h100-8-1", "hgx-h100-8-2")
+    assert found.separable
+
+
+def test_a_node_that_fits_but_is_not_well_is_never_no_such_node() -> None:
+    nodes = [replace(node, transient="stale") for node in nodes_of(HGX)]
+    found = TopologyIndex.build(nodes).nodes(need_of(8))
+    assert found.exist
+    assert (found.count, found.terms, found.narrowest_level(1)) == (0, (), "")
+    assert found.taints == (Taint(GPU, "", "NoSchedule"),)
+
+
+def test_taints_are_those_of_the_fitting_nodes() -> None:
+    assert MIXED.nodes(need_of(8)).taints == (Taint(GPU, "", "NoSchedule"),)
+    assert MIXED.nodes(need_of(1)).taints == (Taint(GPU, "", "NoSchedule"), Taint("sku", "gpu", "NoSchedule"))
+
+
+@pytest.mark.parametrize(
+    ("pod_spec", "names"),
+    [
+        ({"nodeSelector": {PRODUCT: "NVIDIA-L4"}}, {"l4-4-0", "l4-4-1", "l4-4-2", "l4-4-3"}),
+        ({"nodeSelector": {"kubernetes.io/hostname": "l4-4-2"}}, {"l4-4-2"}),
+        ({"nodeSelector": {"kubernetes.io/hostname": "cpu-0"}}, set()),
+        (
+            required(expression("nvidia.com/gpu.memory", "Gt", "50000")),
+            {"hgx-h100-8-0", "hgx-h100-8-1", "hgx-h100-8-2"},
+        ),
+        (
+            required(expression("kubernetes.io/hostname", "NotIn", "l4-4-0"), expression(PRODUCT, "In", "NVIDIA-L4")),
+            {"l4-4-1", "l4-4-2", "l4-4-3"},
+        ),
+        (required(fields=[expression("metadata.name", "In", "a100-pcie-4-1")]), {"a100-pcie-4-1"}),
+        (required(), set()),
+    ],
+)
+def test_the_pods_own_choice_is_part_of_the_question(pod_spec: dict[str, Any], names: set[str]) -> None:
+    assert set(MIXED.nodes(need_of(1, pod_spec=pod_spec)).names()) == names
+
+
+def test_nodes_that_the_pod_excludes_itself_need_not_be_told_apart() -> None:
+    chosen = MIXED.nodes(need_of(2, pod_spec={"nodeSelector": {PRODUCT: "NVIDIA-L4"}}))
+    assert (chosen.count, chosen.terms, chosen.separable) == (4, (), True)
+    pinned = MIXED.nodes(need_of(8, pod_spec={"nodeSelector": {"kubernetes.io/hostname": "hgx-h100-8-1"}}))
+    assert (pinned.count, pinned.terms, pinned.separable) == (1, (), True)
+
+
+def rack(number: int, zone: str) -> list[dict[str, Any]]:
+    placement = {"node.coreweave.cloud/rack": f"r{number}", "topology.kubernetes.io/zone": zone}
+    return machines("hgx-h100-8", 2, start=2 * number, placement=placement)
+
+
+RACKS = index_of(rack(0, "a"), rack(1, "a"), rack(2, "b"))
+
+
+@pytest.mark.parametrize(
+    ("gpus", "members", "level"),
+    [
+        (8, 1, "kubernetes.io/hostname"),
+        (4, 2, "kubernetes.io/hostname"),
+        (3, 3, "node.coreweave.cloud/rack"),
+        (8, 2, "node.coreweave.cloud/rack"),
+        (8, 3, "topology.kubernetes.io/zone"),
+        (8, 4, "topology.kubernetes.io/zone"),
+        (8, 5, "topology.kubernetes.io/region"),
+        (8, 7, ""),
+        (8, 0, "node.coreweave.cloud/rack"),
+        (4, 0, "kubernetes.io/hostname"),
+        (9, 1, ""),
+    ],
+)
+def test_the_narrowest_level_that_holds_the_gang_is_found(gpus: int, members: int, level: str) -> None:
+    assert RACKS.nodes(need_of(gpus)).narrowest_level(members) == level
+
+
+def test_a_label_that_is_ignored_can_still_be_a_level() -> None:
+    conventions = Conventions(
+        levels=("host", "kubernetes.io/hostname"), ignored_labels=frozenset({"host", "kubernetes.io/hostname"})
+    )
+    nodes = nodes_of(machines("hgx-h100-8", 2, placement={"host": "h"}))
+    index = TopologyIndex.build(nodes, conventions)
+    assert index.class_count == 1
+    assert index.nodes(need_of(8)).narrowest_level(2) == "host"
+
+
+def test_empty_level_labels_make_no_domain() -> None:
+    index = index_of(machines("hgx-h100-8", 2, placement={"node.coreweave.cloud/rack": ""}))
+    assert index.nodes(need_of(8)).narrowest_level(2) == "topology.kubernetes.io/zone"
+
+
+def test_a_pod_without_accelerators_has_no_narrowest_level() -> None:
+    assert RACKS.nodes(Need()).narrowest_level(2) == ""
+
+
+def test_what_is_offered_includes_transient_nodes_but_mig_offers_do_not() -> None:
+    nodes = nodes_of(machines("dgx-a100-8-mig-mixed", 1), machines("l4-1", 1))
+    index = TopologyIndex.build(nodes)
+    assert index.offers("nvidia.com/mig-1g.5gb")
+    assert not index.offers("nvidia.com/mig-7g.40gb")
+    assert dict(index.mig_offers) == {
+        "nvidia.com/mig-1g.5gb": 4864,
+        "nvidia.com/mig-2g.10gb": 9856,
+        "nvidia.com/mig-3g.20gb": 19968,
+    }
+    passing = TopologyIndex.build(replace(node, transient="MIG reconfiguring") for node in nodes)
+    assert passing.offered == index.offered
+    assert passing.mig_offers == {}
+
+
+def test_replacing_a_node_by_its_like_is_no_change_and_keeps_the_answers() -> None:
+    again = nodes_of(HGX)[1]
+    answer = MIXED.nodes(need_of(8))
+    later = MIXED.replace(again)
+    assert later is MIXED
+    assert later.nodes(need_of(8)) is answer
+    assert answer.with_link_domain(4) is answer.with_link_domain(4)
+
+
+def test_an_index_never_changes() -> None:
+    before = MIXED.nodes(need_of(8)).names()
+    later = MIXED.replace(replace(nodes_of(HGX)[0], transient="cordoned")).remove("hgx-h100-8-1").remove("nobody")
+    assert MIXED.nodes(need_of(8)).names() == before
+    assert MIXED.node_count == 11
+    assert later.node_count == 10
+    assert later.nodes(need_of(8)).durable_names() == ("hgx-h100-8-2",)
+    assert later.remove("nobody") is later
+
+
+def test_only_the_classes_concerned_are_made_anew() -> None:
+    later = MIXED.replace(replace(nodes_of(HGX)[0], transient="cordoned"))
+    shared = {id(one) for one in MIXED._classes.values()} & {id(one) for one in later._classes.values()}
+    assert len(shared) == 3
+    assert later.class_count == 5
+
+
+def test_answers_do_not_pile_up() -> None:
+    index = index_of(L4)
+    for memory in range(5000):
+        index.nodes(Need(((GPU, 1),), 1, memory))
+    assert len(index._answers) <= 4096
+    found = index.nodes(need_of(1))
+    for size in range(200):
+        found.with_link_domain(size)
+    assert len(found._narrowed) <= 64
+
+
+def test_a_wider_choice_of_the_same_pod_is_another_question() -> None:
+    one = NodeSelection.of({"nodeSelector": {PRODUCT: "NVIDIA-L4"}})
+    assert MIXED.nodes(Need(((GPU, 1),), 1, 0, one)) is not MIXED.nodes(Need(((GPU, 1),), 1, 0, None))

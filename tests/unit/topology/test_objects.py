@@ -1,0 +1,142 @@
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from node_builders import machines, node_manifest
+from podberth.topology.objects import collect, is_stale
+from podberth.wellknown import NAMESPACE
+
+NOW = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
+
+
+def lease(name: str, renewed: Any, seconds: Any = 40, namespace: str = NAMESPACE) -> dict[str, Any]:
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"renewTime": renewed, "leaseDurationSeconds": seconds},
+    }
+
+
+def thing(version: str, kind: str, name: str, **metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **metadata}}
+
+
+def test_objects_are_sorted_by_what_they_are() -> None:
+    job = thing("batch/v1", "Job", "train", uid="u-1")
+    jobset = thing("jobset.x-k8s.io/v1alpha2", "JobSet", "set", uid="u-2")
+    parameters = thing("v1", "ConfigMap", "limits", namespace="podberth-system")
+    objects = collect(
+        [
+            *machines("l4-1", 2),
+            thing("v1", "Namespace", "team-a"),
+            parameters,
+            thing("scheduling.k8s.io/v1alpha2", "PodGroup", "gang", namespace="team-a"),
+            thing("scheduling.k8s.io/v1beta1", "PodGroup", "gang-2"),
+            thing("scheduling.volcano.sh/v1beta1", "PodGroup", "vc"),
+            job,
+            jobset,
+            thing("v1", "Pod", "p"),
+            thing("v1", "Pod", "q"),
+        ],
+        now=None,
+    )
+    assert [node.name for node in objects.nodes] == ["l4-1-0", "l4-1-1"]
+    assert all(node.topology is not None for node in objects.nodes)
+    assert set(objects.namespaces) == {"team-a"}
+    assert objects.config_maps == {("podberth-system", "limits"): parameters}
+    assert objects.pod_groups == {("team-a", "gang"), ("default", "gang-2")}
+    assert objects.owners == {"u-1": job, "u-2": jobset}
+    assert objects.problems == (
+        "scheduling.volcano.sh/v1beta1 PodGroup: passed over 1; nothing is known from this kind",
+        "v1 Pod: passed over 2; nothing is known from this kind",
+    )
+
+
+def test_lists_are_read_as_kubectl_and_as_the_api_print_them() -> None:
+    plain = node_manifest("a")
+    bare = {key: value for key, value in node_manifest("b").items() if key not in {"kind", "apiVersion"}}
+    objects = collect(
+        [
+            {"apiVersion": "v1", "kind": "List", "items": [plain, {"apiVersion": "v1", "kind": "List", "items": []}]},
+            {"apiVersion": "v1", "kind": "NodeList", "items": [bare]},
+        ],
+        now=None,
+    )
+    assert [node.name for node in objects.nodes] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "rubbish", [None, 1, "text", [], {}, {"kind": "Node"}, {"kind": "List", "items": [3]}, {"metadata": 3}]
+)
+def test_rubbish_costs_only_itself(rubbish: Any) -> None:
+    objects = collect([rubbish, node_manifest("a")], now=None)
+    assert [node.name for node in objects.nodes] == ["a"]
+    assert len(objects.problems) == 1
+
+
+def test_a_broken_topology_is_a_problem_and_the_node_is_known_by_its_labels() -> None:
+    node, topology = machines("l4-1", 1)
+    topology["data"]["topology.json"] = "{"
+    objects = collect([topology, node], now=None)
+    assert objects.nodes[0].topology is None
+    assert "ConfigMap l4-1-0: data['topology.json']: not JSON" in objects.problems[0]
+
+
+def test_a_topology_from_another_namespace_is_not_believed() -> None:
+    node, topology = machines("l4-1", 1)
+    topology["metadata"]["namespace"] = "team-a"
+    objects = collect([topology, node], now=None)
+    assert objects.nodes[0].topology is None
+    assert objects.config_maps == {}
+    assert "outside of podberth-system" in objects.problems[0]
+
+
+def test_a_topology_without_its_node_and_a_node_given_twice_are_problems() -> None:
+    _, topology = machines("l4-1", 1)
+    objects = collect([topology, node_manifest("a"), node_manifest("a", labels={"later": "yes"})], now=None)
+    assert objects.nodes[0].labels["later"] == "yes"
+    assert objects.problems == (
+        "ConfigMap l4-1-0: topology of a node that is not there",
+        "Node a: given twice; the later one counts",
+    )
+
+
+@pytest.mark.parametrize(
+    ("renewed", "seconds", "stale"),
+    [
+        ("2026-01-31T11:59:30.000000Z", 40, False),
+        ("2026-01-31T11:59:00.000000Z", 40, True),
+        (datetime(2026, 1, 31, 11, 59, 30, tzinfo=UTC), 40, False),
+        ("2026-01-31T11:59:30", 40, True),
+        ("never", 40, True),
+        (None, 40, True),
+        ("2026-01-31T11:59:30Z", "40", True),
+        ("2026-01-31T11:59:30Z", 10**12, True),
+    ],
+)
+def test_a_heartbeat_is_stale_when_its_lease_has_run_out_or_cannot_be_read(
+    renewed: Any, seconds: Any, *, stale: bool
+) -> None:
+    assert is_stale(lease("l4-1-0", renewed, seconds), NOW) is stale
+
+
+def test_without_a_lease_or_without_a_time_nothing_is_stale() -> None:
+    assert not is_stale(None, NOW)
+    old = lease("l4-1-0", "2020-01-01T00:00:00Z")
+    assert collect([*machines("l4-1", 1), old], now=None).nodes[0].transient == ""
+    assert collect([*machines("l4-1", 1), old], now=NOW).nodes[0].transient == "stale"
+    elsewhere = lease("l4-1-0", "2020-01-01T00:00:00Z", namespace="kube-node-lease")
+    assert collect([*machines("l4-1", 1), elsewhere], now=NOW).nodes[0].transient == ""
+
+
+def test_device_classes_tell_what_dra_serves() -> None:
+    explicit = thing("resource.k8s.io/v1", "DeviceClass", "mig-small")
+    explicit["spec"] = {"extendedResourceName": "nvidia.com/mig-1g.12gb"}
+    objects = collect([explicit, thing("resource.k8s.io/v1", "DeviceClass", "gpu.nvidia.com")], now=None)
+    assert objects.class_resources == {
+        "nvidia.com/mig-1g.12gb",
+        "deviceclass.resource.kubernetes.io/mig-small",
+        "deviceclass.resource.kubernetes.io/gpu.nvidia.com",
+    }
