@@ -5,14 +5,11 @@ leaves of 20 nodes, of all shipped shapes in turn.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from podberth.topology.model import Node
-from podberth.topology.objects import collect
 from podberth.topology.shapes import SHAPES, simulate
 
 from .reviews import TEAMS
@@ -41,12 +38,6 @@ def machine(number: int, leaf: int) -> tuple[JSON, JSON]:
     shapes = list(SHAPES)
     placement = {"topology.kubernetes.io/zone": f"zone-{leaf % _ZONES}", _LEAF: f"leaf-{leaf:03d}"}
     return simulate(shapes[leaf % len(shapes)], f"node-{number:05d}", placement=placement)
-
-
-@lru_cache(maxsize=1)
-def decoded(nodes: int, classes: int) -> tuple[Node, ...]:
-    """Return the nodes as the index takes them."""
-    return collect(documents(nodes, classes), now=None).nodes
 
 
 def write(path: Path, nodes: int, classes: int) -> Path:

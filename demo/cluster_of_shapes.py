@@ -59,22 +59,22 @@ POOLS = (
         name="gpu-h100",
         shape="hgx-h100-8",
         racks={"rack-a": 12, "rack-b": 12},
-        hardware="8 × H100, all NVLinked",
+        hardware="8 × H100, all on NVLink",
     ),
-    Pool(name="gpu-gb200", shape="gb200-tray", racks={"rack-c": 4}, hardware="4 × GB200, all NVLinked"),
+    Pool(name="gpu-gb200", shape="gb200-tray", racks={"rack-c": 4}, hardware="4 × GB200, all on NVLink"),
     Pool(name="gpu-l40s", shape="l40s-8", racks={"zone a": 2}, hardware="8 × L40S, PCIe only"),
     Pool(
         name="gpu-a100-pcie",
         shape="a100-pcie-4",
         racks={"on-prem": 4},
         provider="bare",
-        hardware="4 × A100, NVLinked in pairs",
+        hardware="4 × A100, NVLink in pairs",
     ),
     Pool(
         name="gpu-a100-mig",
         shape="dgx-a100-8-mig-mixed",
         racks={"zone a": 2},
-        hardware="2 × A100, 6 more cut by MIG",
+        hardware="2 × A100, 6 cut by MIG",
     ),
     Pool(name="gpu-l4", shape="l4-1", racks={"zone b": 4}, hardware="1 × L4"),
     Pool(name="gpu-t4-shared", shape="t4-shared", racks={"zone b": 3}, hardware="1 × T4 as 4 time slices"),
@@ -103,10 +103,11 @@ def pool_of(node_name: str) -> Pool:
 
 
 def taint_of(pool: Pool) -> str:
-    """Write the taints of a pool's nodes as kubectl describes them; empty: none."""
+    """Write the taints of a pool's nodes, in short; empty: none. All of them are NoSchedule."""
     manifest = next(node for node in nodes() if pool_of(node["metadata"]["name"]) is pool)
-    taints = manifest["spec"].get("taints", ())
-    return ", ".join(taint["key"] + (f"={taint['value']}" if taint.get("value") else "") for taint in taints)
+    taints = manifest.get("spec", {}).get("taints", ())
+    keys = [taint["key"] + (f"={taint['value']}" if taint.get("value") else "") for taint in taints]
+    return ", ".join(key.removeprefix("kubernetes.io/") for key in keys)
 
 
 def summary(names: Iterable[str]) -> str:

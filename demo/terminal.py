@@ -48,8 +48,14 @@ class Terminal:
     def paragraph(self, text: str, *styles: str, first: str = "", rest: str | None = None) -> None:
         """Write text over as many lines as it needs, the first one behind ``first``, the others behind ``rest``."""
         hanging = " " * _columns(first) if rest is None else rest
-        for number, part in enumerate(self._wrap(text, hanging)):
-            self._stream.write((first if number == 0 else hanging) + self.paint(part, *styles) + "\n")
+        # Wrapped behind blanks of the same width, which then make room for what is painted.
+        initial = " " * _columns(first)
+        parts = textwrap.wrap(
+            text, self.width, initial_indent=initial, subsequent_indent=hanging, break_on_hyphens=False
+        )
+        for number, part in enumerate(parts or [initial]):
+            start, seen = (first, len(initial)) if number == 0 else (hanging, len(hanging))
+            self._stream.write(f"{start}{self.paint(part[seen:], *styles)}\n")
         self._stream.flush()
 
     def heading(self, text: str) -> None:
@@ -64,10 +70,6 @@ class Terminal:
         for number, row in enumerate(rows):
             cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
             self.line((indent + "  ".join(cells)).rstrip(), *(("bold",) if number == 0 else ()))
-
-    def _wrap(self, text: str, hanging: str) -> list[str]:
-        room = max(20, self.width - len(hanging))
-        return textwrap.wrap(text, room, break_on_hyphens=False) or [""]
 
 
 class Progress:

@@ -9,6 +9,7 @@ from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE
 
 from controlplane.cluster import ControlPlane
+from controlplane.kubelet import gpu_node
 
 RACK = "backend.coreweave.cloud/leafgroup"
 ZONE = "topology.kubernetes.io/zone"
@@ -52,7 +53,8 @@ def manifests() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         for machines in FLEET
         for number in range(machines.count)
     ]
-    return [node for node, _ in pairs], [config_map for _, config_map in pairs]
+    # A machine without GPUs, for what asks for none: GPU nodes keep that off.
+    return [*(node for node, _ in pairs), gpu_node("cpu", gpus=0)], [config_map for _, config_map in pairs]
 
 
 def settle(control_plane: ControlPlane) -> None:

@@ -1,7 +1,7 @@
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podberth.kube.documents import PositionedDocument, load_documents
@@ -17,9 +17,11 @@ _PIECES = [
 ]
 _PIECES += ["...", "*a", "&a ", "!!str ", "%YAML 1.1\n", "|\n "]
 texts = st.lists(st.sampled_from(_PIECES), max_size=25).map("".join)
+# YAML takes no implicit key of more than 1,024 characters, and json.dumps makes twelve of one
+keys = st.text(max_size=80)
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    lambda inner: st.lists(inner) | st.dictionaries(keys, inner),
 )
 
 
@@ -28,6 +30,7 @@ def paths_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | i
     return [path, *(found for key, part in parts for found in paths_of(part, (*path, key)))]
 
 
+@settings(deadline=None)  # a YAML reader in Python is slow, and a busy machine slower
 @given(texts)
 def test_no_text_makes_the_reader_raise_and_every_value_has_a_place(text: str) -> None:
     documents, problems = load_documents(text, "f")
@@ -39,7 +42,8 @@ def test_no_text_makes_the_reader_raise_and_every_value_has_a_place(text: str) -
     assert all(problem.line >= 1 and problem.column >= 1 for problem in problems)
 
 
-@given(st.dictionaries(st.text(), values))
+@settings(deadline=None)
+@given(st.dictionaries(keys, values))
 def test_json_is_read_as_json_with_or_without_a_yaml_reader(value: dict[str, Any]) -> None:
     text = json.dumps(value)
     (quick,), _ = load_documents(text, "f")
@@ -57,12 +61,14 @@ solid = st.text(alphabet="abc(){}'.&|=!", min_size=1, max_size=8)
 lines = st.lists(solid, min_size=1, max_size=6)
 
 
+@settings(deadline=None)
 @given(lines, st.sampled_from([("|", "\n  "), (">", "\n  "), (">-", "\n\n  "), ("|2", "\n  ")]))
 def test_every_solid_character_of_a_block_is_found_where_it_stands(words: list[str], style: tuple[str, str]) -> None:
     header, separator = style
     _check(f"key: {header}\n  {separator.join(words)}\n")
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab'\"\\ \té\u2603", min_size=1, max_size=20))
 def test_every_solid_character_between_quotes_is_found_where_it_stands(text: str) -> None:
     _check("key: '" + text.replace("'", "''") + "'")

@@ -13,7 +13,9 @@ KEYS = st.sampled_from(["a", "b", "c/d", "~e", "0", ""])
 LEAVES = st.one_of(st.none(), st.integers(0, 3), st.text("xy", max_size=2))
 DOCUMENTS = st.dictionaries(
     KEYS,
-    st.recursive(LEAVES, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=3))),
+    st.recursive(
+        LEAVES, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=3))
+    ),
     max_size=4,
 )
 EDITS = st.lists(

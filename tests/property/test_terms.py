@@ -1,4 +1,7 @@
-"""The product of two lists of terms selects what both select; implication never lies; applied twice, nothing changes."""
+"""The product of two lists of terms selects what both select.
+
+Implication never lies; applied twice, nothing changes.
+"""
 
 from typing import Any
 

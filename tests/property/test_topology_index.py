@@ -243,6 +243,13 @@ def test_the_index_answers_as_brute_force(cluster: tuple[Truth, ...], question: 
     assert found.taints == tuple(sorted({taint for node in fitting for taint in node.taints}))
 
 
+def separates(key: str, chosen: list[Truth], wanted: set[str]) -> bool:
+    """Tell whether no wanted node shares its value of a label with another that is not."""
+    inside = {truth.node.labels.get(key) for truth in chosen if truth.node.name in wanted}
+    outside = {truth.node.labels.get(key) for truth in chosen if truth.node.name not in wanted}
+    return inside.isdisjoint(outside)
+
+
 @thorough
 @given(CLUSTERS, QUESTIONS)
 def test_terms_select_the_wanted_durable_nodes_and_no_other_that_the_pod_chooses(
@@ -251,11 +258,12 @@ def test_terms_select_the_wanted_durable_nodes_and_no_other_that_the_pod_chooses
     found = question.ask(TopologyIndex.build((truth.node for truth in cluster), CONVENTIONS))
     read = {e["key"] for term in found.terms for e in term["matchExpressions"]}
     assert read.isdisjoint(CONVENTIONS.ignored_labels)
-    if not found.separable:
-        assert found.terms == ()
-        return
     chosen = [truth for truth in cluster if not truth.node.transient and question.chooses(truth.node)]
     wanted = {truth.node.name for truth in chosen if question.fits(truth)}
+    if not found.separable:
+        assert found.terms == ()
+        assert not any(separates(key, chosen, wanted) for key in ("zone", "rack", "rank", PRODUCT))
+        return
     selected = {truth.node.name for truth in chosen if node_selector_matches(found.terms, truth.node.labels, {})}
     assert selected == wanted if found.terms else wanted in (set(), {truth.node.name for truth in chosen})
 

@@ -14,12 +14,12 @@ from .wellknown import HOSTNAME_LABEL
 LEVELS: tuple[str, ...] = (
     "topology.kubernetes.io/region",
     "topology.kubernetes.io/zone",
-    # topograph >= 1.0: tier-0 is nearest to the node
+    # topograph since 1.0: tier-0 is nearest to the node
     "fabric.topograph.run/tier-3",
     "fabric.topograph.run/tier-2",
     "fabric.topograph.run/tier-1",
     "fabric.topograph.run/tier-0",
-    # topograph <= 0.5
+    # the same before topograph 1.0
     "network.topology.nvidia.com/core",
     "network.topology.nvidia.com/spine",
     "network.topology.nvidia.com/leaf",
@@ -27,7 +27,7 @@ LEVELS: tuple[str, ...] = (
     "topology.k8s.aws/network-node-layer-1",
     "topology.k8s.aws/network-node-layer-2",
     "topology.k8s.aws/network-node-layer-3",
-    # GKE compact placement
+    # compact placement on GKE
     "cloud.google.com/gce-topology-block",
     "cloud.google.com/gce-topology-subblock",
     # AKS proximity placement group
@@ -60,11 +60,13 @@ TOLERABLE_TAINTS: Mapping[str, str | None] = {
     "sku": "gpu",  # AKS documentation's node pools
 }
 
-# Labels that identify or age a node instead of describing its kind. Two nodes that differ only here are of one class.
+# Labels that identify or age a node, or say what is being done to it, instead of describing its kind. Two nodes that differ only here are of one class.
 IGNORED_LABELS: frozenset[str] = frozenset(
     {
         HOSTNAME_LABEL,
         "nvidia.com/gfd.timestamp",
+        "nvidia.com/mig.config.state",
+        "nvidia.com/gpu-driver-upgrade-state",
         "topology.ebs.csi.aws.com/node",
         "node.kubernetes.io/instance-id",
         "alpha.eksctl.io/instance-id",

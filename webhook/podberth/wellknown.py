@@ -1,13 +1,13 @@
 """Every label, annotation and name that podberth itself owns, or that Kubernetes fixes for everybody.
 
-What differs between clusters and providers (resource names, topology level keys, taint keys) is configuration and lives in
-``conventions``. Nothing is computed here.
+What differs between clusters and providers (resource names, topology level keys, taint keys) is configuration and
+lives in ``conventions``. Nothing is computed here.
 """
 
 API_VERSION = "podberth.io/v1alpha1"
 POLICY_KIND = "GPUPolicy"
 
-# ---- written by users --------------------------------------------------------------------------------------------------
+# ---- written by users -----------------------------------------------------------------------------------------------
 GPU_MEMORY_ANNOTATION = "podberth.io/gpu-memory"
 """A pod's GPU memory need as a quantity, beside an ordinary GPU request: ``10Gi``."""
 
@@ -17,7 +17,7 @@ GANG_LABEL = "podberth.io/gang"
 GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
 """How many pods the gang has, where nothing on the pod says so."""
 
-# ---- written by podberth -----------------------------------------------------------------------------------------------
+# ---- written by podberth --------------------------------------------------------------------------------------------
 APPLIED_ANNOTATION = "podberth.io/applied"
 """The record: which policies wrote what, as JSON (mutation/record.py)."""
 
@@ -27,7 +27,7 @@ TOPOLOGY_LABEL = "podberth.io/topology"
 NAMESPACE = "podberth-system"
 """Where the webhook and the topology ConfigMaps live."""
 
-# ---- Kubernetes' own -----------------------------------------------------------------------------------------------------
+# ---- Kubernetes' own ------------------------------------------------------------------------------------------------
 # https://kubernetes.io/docs/reference/labels-annotations-taints/
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 JOB_COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"

@@ -4,9 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from builders import gpu_pod, pod, review
-from snapshots import cluster, policy, snapshot
 
+from builders import gpu_pod, pod, review
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
@@ -14,6 +13,7 @@ from podberth.admission.snapshot import Snapshot
 from podberth.errors import ReviewError
 from podberth.kube.patch import apply
 from podberth.wellknown import APPLIED_ANNOTATION
+from snapshots import cluster, policy, snapshot
 
 
 def mutate(document: dict[str, Any], known: Snapshot, **fields: Any) -> Outcome:
@@ -59,7 +59,8 @@ def test_a_condition_is_asked_again_when_an_earlier_policy_wrote_what_it_reads()
 def test_all_mutations_of_a_policy_apply_or_none() -> None:
     broken = policy(
         "broken",
-        "  failurePolicy: Ignore\n  mutations:\n  - labels: {a: \"'1'\"}\n  - labels: {b: \"object.metadata.labels['no']\"}",
+        "  failurePolicy: Ignore\n  mutations:\n  - labels: {a: \"'1'\"}\n"
+        "  - labels: {b: \"object.metadata.labels['no']\"}",
     )
     document = gpu_pod(labels={"app": "a"})
     outcome = mutate(document, snapshot(broken))
@@ -81,13 +82,8 @@ def test_a_policy_that_errors_denies_under_failure_policy_fail() -> None:
 
 
 def test_a_false_condition_skips_the_policy_even_beside_one_that_errors() -> None:
-    conditions = "\n".join(
-        [
-            "  matchConditions:",
-            "  - {name: errs, expression: \"object.metadata.labels['no'] == 'x'\"}",
-            "  - {name: few, expression: gpu.count > 99}",
-        ]
-    )
+    errs = "  - {name: errs, expression: \"object.metadata.labels['no'] == 'x'\"}"
+    conditions = f"  matchConditions:\n{errs}\n  - {{name: few, expression: gpu.count > 99}}"
     known = snapshot(label("a", "'1'", more=conditions))
 
     assert mutate(gpu_pod(labels={"app": "a"}), known).verdict == "allowed"
@@ -112,7 +108,12 @@ def test_missing_params_skip_the_policy_or_count_as_an_error() -> None:
         reference = f"  paramRef: {{name: p, namespace: team, parameterNotFoundAction: {action}}}"
         return label("a", "params.data['x']", more=params + reference)
 
-    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p", "namespace": "team"}, "data": {"x": "1"}}
+    config_map = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "p", "namespace": "team"},
+        "data": {"x": "1"},
+    }
 
     assert mutate(gpu_pod(), snapshot(reading("Allow"))).verdict == "allowed"
     assert mutate(gpu_pod(), snapshot(reading("Deny"))).verdict == "denied"

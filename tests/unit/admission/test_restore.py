@@ -4,21 +4,22 @@ import copy
 from typing import Any
 
 import pytest
-from builders import gpu_pod, review
-from snapshots import cluster, policy, snapshot
 
+from builders import gpu_pod, review
 from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
 from podberth.wellknown import APPLIED_ANNOTATION
+from snapshots import cluster, policy, snapshot
 
 TOLERATIONS = policy("tol", "  mutations:\n  - tolerations: topology.nodes(gpu).tolerations", order=1)
 REQUIRED = policy("aff", "  mutations:\n  - nodeAffinity: {required: topology.nodes(gpu).terms}", order=2)
 PREFERRED = policy("pre", "  mutations:\n  - nodeAffinity: {preferred: topology.nodes(gpu).terms, weight: 5}", order=3)
 RENAMED = policy(
     "mig",
-    "  mutations:\n  - resources: \"[{'container': 'main', 'from': 'nvidia.com/gpu', 'to': 'nvidia.com/mig-1g.10gb', 'quantity': 1}]\"",
+    "  mutations:\n  - resources: >-\n      [{'container': 'main', 'from': 'nvidia.com/gpu',"
+    " 'to': 'nvidia.com/mig-1g.10gb', 'quantity': 1}]",
     order=0,
 )
 OWN = {
@@ -26,7 +27,9 @@ OWN = {
     "affinity": {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
-                "nodeSelectorTerms": [{"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]}]
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]}
+                ]
             }
         }
     },
@@ -72,7 +75,10 @@ def test_a_toleration_that_the_user_adds_stays(known: Snapshot) -> None:
     new = copy.deepcopy(live)
     new["spec"]["tolerations"] = [{"key": "more", "operator": "Exists"}]
 
-    assert updated(new, live, known)["spec"]["tolerations"] == [*live["spec"]["tolerations"], {"key": "more", "operator": "Exists"}]
+    assert updated(new, live, known)["spec"]["tolerations"] == [
+        *live["spec"]["tolerations"],
+        {"key": "more", "operator": "Exists"},
+    ]
 
 
 def test_affinity_that_the_user_means_to_change_is_left_to_the_apiserver(known: Snapshot) -> None:

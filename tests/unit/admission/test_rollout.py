@@ -1,7 +1,6 @@
 """A percent rollout never splits a gang, and a new revision does not roll the dice again."""
 
 from builders import gpu_pod, job_pod, owned
-
 from podberth.admission.matching import rolled_out, rollout_key
 
 

@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from builders import gpu_pod, review
-from snapshots import policy, snapshot
 
+from builders import gpu_pod, review
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
+from snapshots import policy, snapshot
 
 FALSE = "  - {expression: gpu.count > 9, message: too few}"
 ERROR = "  - {expression: \"object.metadata.labels['no'] == 'x'\", message: no label}"
@@ -32,7 +32,9 @@ def test_a_denial_carries_code_reason_and_all_messages() -> None:
     }
 
 
-@pytest.mark.parametrize(("reason", "code"), [("Unauthorized", 401), ("Forbidden", 403), ("RequestEntityTooLarge", 413)])
+@pytest.mark.parametrize(
+    ("reason", "code"), [("Unauthorized", 401), ("Forbidden", 403), ("RequestEntityTooLarge", 413)]
+)
 def test_the_reason_sets_the_code(reason: str, code: int) -> None:
     validation = f"  - {{expression: gpu.count > 9, message: not this one, reason: {reason}}}"
 
@@ -66,13 +68,15 @@ def test_an_error_of_a_warn_policy_never_blocks() -> None:
 
 @pytest.mark.parametrize("expression", ["object.metadata.labels['no']", "' '", "'two\\nlines'"])
 def test_a_message_expression_without_a_usable_value_falls_back_to_the_message(expression: str) -> None:
-    validation = f'  - {{expression: gpu.count > 9, message: plain, messageExpression: {json.dumps(expression)}}}'
+    validation = f"  - {{expression: gpu.count > 9, message: plain, messageExpression: {json.dumps(expression)}}}"
 
     assert judge(validation, "Warn").warnings == ("podberth p: plain",)
 
 
 def test_an_unreadable_memory_need_is_told() -> None:
-    outcome = judge("  - {expression: 'true'}", "Warn", document=gpu_pod(annotations={"podberth.io/gpu-memory": "lots"}))
+    outcome = judge(
+        "  - {expression: 'true'}", "Warn", document=gpu_pod(annotations={"podberth.io/gpu-memory": "lots"})
+    )
 
     assert outcome.warnings[0].startswith("podberth: metadata.annotations[podberth.io/gpu-memory]:")
 
@@ -80,7 +84,8 @@ def test_an_unreadable_memory_need_is_told() -> None:
 def test_ephemeral_containers_are_judged_too() -> None:
     text = policy(
         "p",
-        "  matchConstraints:\n    resourceRules:\n    - operations: [UPDATE]\n      apiGroups: ['']\n      apiVersions: [v1]\n"
+        "  matchConstraints:\n    resourceRules:\n"
+        "    - operations: [UPDATE]\n      apiGroups: ['']\n      apiVersions: [v1]\n"
         f"      resources: [pods/ephemeralcontainers]\n  validations:\n{FALSE}\n  validationActions: [Deny]",
     )
     request = decode_review(review(gpu_pod(), "UPDATE", old=gpu_pod(), subResource="ephemeralcontainers"))

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import pytest
-from node_builders import index_of, machines, need_of
 
+from node_builders import index_of, machines, need_of
 from podberth.cel.engine import Activation, CelType, Environment, Expression, Want
 from podberth.cel.functions import ReviewContext
 from podberth.kube.schema import PodSchema
@@ -30,7 +30,7 @@ GPU: dict[str, Any] = {
     "claims": [],
 }
 POD: dict[str, Any] = {
-    "metadata": {"name": "train", "namespace": "ml", "labels": {"team": "vision"}},
+    "metadata": {"name": "train", "namespace": "ml", "labels": {"team": "vision", "a.b/c": "d"}},
     "spec": {"containers": [{"name": "main", "image": "train:1"}, {"name": "side"}], "futureField": "kept"},
 }
 BINDINGS: dict[str, Any] = {"object": POD, "oldObject": None, "gpu": GPU}

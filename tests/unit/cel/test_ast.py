@@ -93,6 +93,8 @@ def test_what_is_decoded_encodes_to_the_same() -> None:
 def test_positions_count_lines_and_code_points_from_one() -> None:
     checked = parse("'é' == 'é' &&\n  'ü'.startsWith(object.metadata.name)")
     call = next(
-        node for node in ast.walk(checked.expr) if ast.kind(node) == "call_expr" and node.call_expr.function == "startsWith"
+        node
+        for node in ast.walk(checked.expr)
+        if ast.kind(node) == "call_expr" and node.call_expr.function == "startsWith"
     )
     assert ast.position(checked, call.id) == (2, len("  'ü'.startsWith("))

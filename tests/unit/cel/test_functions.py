@@ -2,8 +2,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from node_builders import GPU, PRODUCT, index_of, need_of
 
+from node_builders import GPU, PRODUCT, index_of, need_of
 from podberth.cel.engine import Environment, Want
 from podberth.cel.functions import FUNCTIONS, ReviewContext
 from podberth.cel.typing import DECLARED
@@ -53,10 +53,10 @@ def test_equal_questions_of_one_review_get_the_same_number(review: ReviewContext
         ("mig.offered('nonsense')", False),
         ("mig.offered('')", False),
         ("mig.nearest('')", ""),
-        ("mig.nearest('2g.5gb')", "1g.5gb"),
-        ("mig.nearest('nvidia.com/mig-2g.5gb')", "nvidia.com/mig-1g.5gb"),
+        ("mig.nearest('2g.11gb')", "2g.10gb"),
+        ("mig.nearest('nvidia.com/mig-2g.11gb')", "nvidia.com/mig-2g.10gb"),
         ("mig.smallest(1).profile", "1g.5gb"),
-        ("mig.smallest(1).resource", "nvidia.com/gpu"),
+        ("mig.smallest(6000).resource", "nvidia.com/mig-2g.10gb"),
         ("mig.smallest(9000000).exist", False),
         ("mig.smallest(-9223372036854775807).exist", True),
     ],

@@ -40,13 +40,17 @@ def problems(environment: Environment, source: str, want: Want = Want.ANY) -> li
         ("'a' + 1", "1:5: found no matching overload for '_+_' applied to '(string, int)'; write string(...)"),
         (
             "true ? 'a' : null",
-            "1:6: found no matching overload for '_?_:_' applied to '(bool, string, null_type)';"
-            " write condition ? optional.of(value) : optional.none()",
+            (
+                "1:6: found no matching overload for '_?_:_' applied to '(bool, string, null_type)';"
+                " write condition ? optional.of(value) : optional.none()"
+            ),
         ),
         (
             "object.spec.nodeName == null",
-            "1:22: found no matching overload for '_==_' applied to '(string, null_type)';"
-            " ask has(...) instead of comparing with null",
+            (
+                "1:22: found no matching overload for '_==_' applied to '(string, null_type)';"
+                " ask has(...) instead of comparing with null"
+            ),
         ),
         ("Object{spec: 1}", "1:1: Object{...} is not known here; write a map: {'key': value}"),
         ("k8s.Pod{}", "1:1: k8s.Pod{...} makes an object; write a map: {'key': value}"),
@@ -77,7 +81,9 @@ def test_source_that_looks_like_the_engines_own_words_is_not_read(environment: E
     assert problems(environment, "gpu.x == 'ERROR: <input>:7:7: y'") == ["1:5: undefined field 'x' in Gpu"]
 
 
-@pytest.mark.parametrize("source", ["+".join(["1"] * 40), "[1].map(a, " * 20 + "1" + ")" * 20, "(" * 40 + "1" + ")" * 40])
+@pytest.mark.parametrize(
+    "source", ["+".join(["1"] * 40), "[1].map(a, " * 20 + "1" + ")" * 20, "(" * 40 + "1" + ")" * 40]
+)
 def test_what_is_nested_too_deeply_says_so(environment: Environment, source: str) -> None:
     assert "nested too deeply" in problems(environment, source)[0]
 
@@ -102,7 +108,11 @@ def test_a_type_that_is_of_no_use_is_refused(environment: Environment, source: s
 
 def test_a_name_that_is_not_there_in_this_place_is_said_to_be_so(environment: Environment) -> None:
     names = frozenset({"object", "gpu"})
-    for source in ("gpu.count > 0 && namespaceObject.metadata.name == 'a'", "variables.x", "has(namespaceObject.metadata)"):
+    for source in (
+        "gpu.count > 0 && namespaceObject.metadata.name == 'a'",
+        "variables.x",
+        "has(namespaceObject.metadata)",
+    ):
         with pytest.raises(CompileError, match=r"is not available here; available are gpu, object"):
             environment.compile(source, want=Want.BOOL, names=names)
 

@@ -1,4 +1,4 @@
-import datetime
+import datetime as dt
 from typing import Any
 
 import pytest
@@ -26,7 +26,7 @@ def nested(depth: int) -> list[Any]:
         (Want.LIST_OF_MAPS, []),
         (Want.LIST_OF_MAPS, [{}]),
         (Want.BOOL, False),
-        (Want.ANY, datetime.timedelta(1)),
+        (Want.ANY, dt.timedelta(1)),
     ],
 )
 def test_a_value_of_the_wanted_kind_fits(want: Want, plain: Any) -> None:
@@ -47,7 +47,11 @@ def test_a_value_of_the_wanted_kind_fits(want: Want, plain: Any) -> None:
         (Want.MAP, {"a": [{None: 2}]}, "got a map with the key None, want string keys"),
         (Want.MAP, {"a": float("nan")}, "got the number nan, want a finite one"),
         (Want.MAP, {"a": bytearray(b"x")}, "got bytes inside, want JSON values; write string(...)"),
-        (Want.LIST_OF_MAPS, [{"a": datetime.timedelta(1)}], "got timedelta inside, want JSON values; write string(...)"),
+        (
+            Want.LIST_OF_MAPS,
+            [{"a": dt.timedelta(1)}],
+            "got timedelta inside, want JSON values; write string(...)",
+        ),
     ],
 )
 def test_another_value_is_named_with_what_is_wanted(want: Want, plain: Any, message: str) -> None:

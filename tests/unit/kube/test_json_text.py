@@ -4,6 +4,7 @@ from podberth.kube.json_text import MAX_DEPTH, read_object
 
 
 def test_one_object_is_read() -> None:
+    assert read_object('{"a": "\\ud83d\\ude00"}') == {"a": "😀"}
     assert read_object(' {"a": [1, 2.5, null, {"b": "\\u00e9"}]}\n') == {"a": [1, 2.5, None, {"b": "é"}]}
 
 

@@ -31,7 +31,7 @@ def test_policies_run_by_order_and_then_by_name() -> None:
 
 def test_a_policy_cannot_be_changed() -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        policy().spec.order = 3
+        policy().spec.order = 3  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -57,14 +57,8 @@ def test_a_path_is_written_as_people_write_it() -> None:
 
 
 def test_values_are_shown_short() -> None:
-    assert [shown(value) for value in (True, 1, None, "a", [1], {})] == [
-        "true",
-        "1",
-        "null",
-        "'a'",
-        "a list",
-        "an object",
-    ]
+    values: list[object] = [True, 1, None, "a", [1], {}]
+    assert [shown(value) for value in values] == ["true", "1", "null", "'a'", "a list", "an object"]
     assert len(shown("a" * 500)) == 80
 
 

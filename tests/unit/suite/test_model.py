@@ -13,7 +13,7 @@ def test_a_suite_is_read_with_its_cluster() -> None:
     assert (nodes.shape, nodes.count, nodes.labels) == ("l4-1", 2, {"a": "b", "c": None})
     (case,) = suite.cases
     assert (case.name, case.topology, case.expect.verdict, case.expect.warnings) == ("a", None, "mutated", None)
-    assert suite.positions.at(("cases", 0, "expect", "verdict")) == (5, 21)
+    assert suite.positions.at(("cases", 0, "expect", "verdict")) == (6, 21)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_a_suite_is_read_with_its_cluster() -> None:
         (CASE + "---\n" + CASE, "t.yaml: got 2 documents, want one"),
         ("cases: [", "t.yaml:1:9: this is no YAML: expected the node content, but found '<stream end>'"),
         ("topology: []\n", "t.yaml:1:1 cases: the field 'cases' is required"),
-        ("cases: []\n", "t.yaml:1:8 cases: got 0 entries, want at least 1"),
+        ("cases: []\n", "t.yaml:1:8 cases: got no cases, want at least one"),
         (CASE.replace("mutated", "mutatd"), None),
         (CASE.replace("expect", "expects"), None),
         (CASE.replace("  pod: {spec: {}}\n", ""), "t.yaml:2:3 cases[0]: want exactly one of pod and review"),

@@ -21,7 +21,8 @@ spec:
     namespaceSelector: {matchExpressions: [{key: off-limits, operator: DoesNotExist}]}
   mutations:
   - when: gpu.count > 0
-    labels: {gpu: params.data['label']}
+    labels:
+      gpu: params.data['label']
   validations:
   - expression: "object.metadata.name != 'bad'"
     message: a bad name
@@ -45,6 +46,8 @@ data: {label: "yes"}
 """
 GPU_POD = "{metadata: {name: p}, spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 1}}}]}}"
 POD = "{metadata: {name: p}, spec: {containers: [{name: main}]}}"
+LABELLED = "{metadata: {labels: {gpu: 'yes'}}}"
+LABELLED_OTHER = "{metadata: {labels: {gpu: other}}}"
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +72,9 @@ def violations(environment: Environment, case: str) -> list[str]:
 @pytest.mark.parametrize(
     "case",
     [
-        f"  pod: {GPU_POD}\n  expect: {{verdict: mutated, patched: {{metadata: {{labels: {{gpu: 'yes'}}}}}}}}\n",
-        f"  pod: {GPU_POD}\n  params: {{demo: {{label: other}}}}\n  expect: {{patched: {{metadata: {{labels: {{gpu: other}}}}}}}}\n",
-        f"  pod: {GPU_POD}\n  expect: {{verdict: admitted, warnings: ['warner: no topology', 'demo: label gpu=yes']}}\n",
+        f"  pod: {GPU_POD}\n  expect: {{verdict: mutated, patched: {LABELLED}}}\n",
+        f"  pod: {GPU_POD}\n  params: {{demo: {{label: other}}}}\n  expect: {{patched: {LABELLED_OTHER}}}\n",
+        f"  pod: {GPU_POD}\n  expect: {{verdict: admitted, warnings: ['warner: no topology', 'demo: label gpu=']}}\n",
         f"  pod: {POD}\n  topology: [{{shape: l4-1}}]\n  expect: {{verdict: unchanged, warnings: [], denials: []}}\n",
         f"  pod: {POD.replace('p}', 'bad}')}\n  expect: {{verdict: denied, denials: ['demo: a bad name']}}\n",
         f"  review: {{object: {POD}, operation: UPDATE, oldObject: {POD}}}\n  expect: {{verdict: unchanged}}\n",
@@ -102,10 +105,6 @@ def test_an_expectation_that_is_met_is_no_violation(environment: Environment, ca
             "t.yaml:4:22 cases[0].expect.warnings: got podberth warner: no topology, want nothing",
         ),
         (
-            f"  pod: {POD}\n  expect: {{denials: [no]}}\n",
-            None,
-        ),
-        (
             f"  pod: {POD}\n  expect: {{denials: ['no!']}}\n",
             "t.yaml:4:22 cases[0].expect.denials[0]: got nothing, want 'no!' in it",
         ),
@@ -116,25 +115,25 @@ def test_an_expectation_that_is_met_is_no_violation(environment: Environment, ca
     ],
 )
 def test_an_expectation_that_is_not_met_is_told_at_its_place(
-    environment: Environment, case: str, violation: str | None
+    environment: Environment, case: str, violation: str
 ) -> None:
-    if violation is not None:
-        assert violations(environment, case) == [violation]
+    assert violations(environment, case) == [violation]
 
 
 def test_a_denied_pod_has_no_patched_form_when_mutation_denies(environment: Environment) -> None:
-    case = f"  pod: {GPU_POD}\n  params: {{demo: {{label: 'not a label'}}}}\n  expect: {{verdict: denied, patched: {{spec: {{a: 1}}}}}}\n"
+    params = "{demo: {label: 'not a label'}}"
+    case = f"  pod: {GPU_POD}\n  params: {params}\n  expect: {{verdict: denied, patched: {LABELLED}}}\n"
     result = run(environment, case)
     assert result.verdict == "denied"
     assert [str(violation) for violation in result.violations] == [
-        "t.yaml:5:37 cases[0].expect.patched: got no pod, for it was denied"
+        "t.yaml:5:38 cases[0].expect.patched: got no pod, for it was denied"
     ]
 
 
 @pytest.mark.parametrize(
     ("case", "violation"),
     [
-        ("  pod: {metadata: x}\n  expect: {verdict: denied}\n", "cases[0].pod: metadata: got a string, want an object"),
+        ("  pod: {metadata: x}\n  expect: {verdict: denied}\n", "cases[0].pod: metadata: got 'x', want an object"),
         ("  pod: {spec: x}\n  expect: {verdict: denied}\n", "cases[0].pod: spec: got string, want object"),
         ("  review: {operation: EAT}\n  expect: {verdict: denied}\n", "cases[0].review: request.operation: got 'EAT'"),
         (
@@ -143,7 +142,7 @@ def test_a_denied_pod_has_no_patched_form_when_mutation_denies(environment: Envi
         ),
         (
             f"  pod: {POD}\n  objects: [{{kind: Node}}]\n  expect: {{verdict: denied}}\n",
-            "cases[0].objects: document: got apiVersion None",
+            "cases[0]: document: got apiVersion None",
         ),
     ],
 )
@@ -162,7 +161,8 @@ metadata: {name: growing}
 spec:
   scope: All
   mutations:
-  - tolerations: "[{'key': 'k' + string(has(object.spec.tolerations) ? object.spec.tolerations.size() : 0), 'operator': 'Exists'}]"
+  - tolerations: >-
+      [{'key': 'k' + string(has(object.spec.tolerations) ? object.spec.tolerations.size() : 0), 'operator': 'Exists'}]
 """
     result = run(environment, f"  pod: {POD}\n  expect: {{verdict: mutated}}\n", growing)
     (violation,) = result.violations
@@ -172,7 +172,7 @@ spec:
 
 
 def test_policies_that_do_not_compile_are_no_matter_of_a_case(environment: Environment) -> None:
-    with pytest.raises(PolicyError, match="p.yaml:"):
+    with pytest.raises(PolicyError, match=r"p\.yaml:"):
         run(environment, f"  pod: {POD}\n  expect: {{verdict: mutated}}\n", POLICY.replace("gpu.count", "gpu.cuont"))
 
 

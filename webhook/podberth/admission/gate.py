@@ -1,9 +1,13 @@
-"""Group first, affinity second: what podberth leaves to the system that schedules a pod's group (DESIGN.md, rules 2 and 3)."""
+"""Group first, affinity second.
+
+What podberth leaves to the system that schedules a pod's group (DESIGN.md, rules 2 and 3).
+"""
 
 from ..policy.compile import CompiledMutation
 
 # These hash, copy or account pod specs before podberth's next answer (Kueue's role-hash; Volcano's minResources and
-# YuniKorn's placeholders are sized from the first pod): whatever may differ between two snapshots would split the group.
+# YuniKorn's placeholders are sized from the first pod): whatever may differ between two snapshots would split the
+# group.
 _ACCOUNTED = frozenset({"kueue", "volcano", "yunikorn"})
 _PLACEMENT = frozenset({"nodeAffinity", "topology"})
 

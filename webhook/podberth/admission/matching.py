@@ -37,8 +37,8 @@ class Fault:
 class Matcher:
     """Asks the policies of one plan, in order, whether they match, against the pod as it then is.
 
-    All conditions are asked together once. After a policy has written something, the conditions of a later one are asked
-    again only if what they read was written.
+    All conditions are asked together once. After a policy has written something, the conditions of a later one are
+    asked again only if what they read was written.
     """
 
     def __init__(self, phase: Phase, request: AdmissionRequest, snapshot: Snapshot, pod: dict[str, Any]) -> None:
@@ -81,7 +81,7 @@ class Matcher:
         return self._state
 
     def _in_scope(self, policy: CompiledPolicy) -> bool:
-        """Scope GPU is pods with accelerators and members of gangs, but none that asks in a dialect of another system."""
+        """Scope GPU is pods with accelerators and members of gangs, but none that speaks another system's dialect."""
         gpu = self.state.gpu
         return policy.source.spec.scope == "All" or ((gpu.kind != "none" or self.state.gang.known) and not gpu.dialect)
 
@@ -91,14 +91,14 @@ class Matcher:
         rollout = policy.source.spec.rollout
         if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self._pod, self.request.namespace)):
             return
-        fresh = span is None or changed(policy.conditions_read, self._written)
-        if not fresh and not combine(policy, self._answers[span]):
+        answers = None if span is None or changed(policy.conditions_read, self._written) else self._answers[span]
+        if answers is not None and not combine(policy, answers):
             return
         if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
             raise EvaluationError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
         for params in self._params(policy):
             evaluation = Evaluation(policy, self._activate(params))
-            if not fresh or evaluation.conditions():
+            if answers is not None or evaluation.conditions():
                 yield evaluation
 
     def _activate(self, params: Mapping[str, Any] | None) -> Activation:
@@ -132,7 +132,7 @@ class Matcher:
         )
 
     def _params(self, policy: CompiledPolicy) -> list[Mapping[str, Any] | None]:
-        """Return the params objects to evaluate with: one None for a policy without; none where a missing one is allowed.
+        """Return the params objects to evaluate with: one None for a policy without, nothing where they may be missing.
 
         Raises:
             EvaluationError: params are missing and parameterNotFoundAction is Deny.

@@ -1,7 +1,7 @@
 """/mutate: let the policies write on a pod that is being created, and give back on update what they wrote.
 
-It denies for one reason only: a policy with mutations that could not be asked, under failurePolicy Fail. Judging pods is
-``validate``'s.
+It denies for one reason only: a policy with mutations that could not be asked, under failurePolicy Fail. Judging pods
+is ``validate``'s.
 """
 
 from collections.abc import Iterable
@@ -119,7 +119,9 @@ class _Run:
             return Fault(policy, str(error))
         changes = [change for change, _ in done if isinstance(change, Change)]
         self.decisions += [
-            Decision(policy.name, "mutate" if isinstance(change, Change) else "skip", text) for change, text in done if text
+            Decision(policy.name, "mutate" if isinstance(change, Change) else "skip", text)
+            for change, text in done
+            if text
         ]
         if changes:
             written = tuple(draft.touched - self.draft.touched) or tuple(draft.touched)
@@ -145,7 +147,10 @@ class _Run:
                 yield change, f"{concern} left as it is: {change.reason}"
 
     def _effect(self, change: Change) -> str:
-        """Say what new node affinity does to the choice of nodes: ": 12 nodes fit (was 40)", ": prefers 12 of 40 nodes"."""
+        """Say what new node affinity does to the choice of nodes.
+
+        ": 12 nodes fit (was 40)", ": prefers 12 of 40 nodes".
+        """
         if change.concern != "nodeAffinity" or not self.snapshot.topology.known:
             return ""
         nodes = self.snapshot.topology.nodes(self.matcher.state.need)

@@ -1,7 +1,7 @@
 """The reply vocabulary: every AdmissionReview answer that podberth gives is built by one of these functions.
 
-What the apiserver accepts: reference apiserver pkg/admission/plugin/webhook/request/admissionreview.go. patch and patchType
-go both or neither; a code below 400 on a denial would become 400; warnings become HTTP Warning headers.
+What the apiserver accepts: reference apiserver pkg/admission/plugin/webhook/request/admissionreview.go. patch and
+patchType go both or neither; a code below 400 on a denial would become 400; warnings become HTTP Warning headers.
 """
 
 import base64
@@ -22,7 +22,9 @@ def allowed(uid: str, warnings: Sequence[str] = (), audit: Mapping[str, str] | N
     return _review(uid, {"allowed": True}, warnings, audit)
 
 
-def patched(uid: str, patch: Patch, warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None) -> dict[str, Any]:
+def patched(
+    uid: str, patch: Patch, warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Admit with ``patch``; an empty one is no patch."""
     if not patch:
         return allowed(uid, warnings, audit)
@@ -31,16 +33,19 @@ def patched(uid: str, patch: Patch, warnings: Sequence[str] = (), audit: Mapping
 
 
 def denied(
-    uid: str, message: str, *, reason: str = "Invalid", warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None
+    uid: str,
+    message: str,
+    *,
+    reason: str = "Invalid",
+    warnings: Sequence[str] = (),
+    audit: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Refuse, with the text that the user will read."""
     status = {"status": "Failure", "message": message, "reason": reason, "code": CODES[reason]}
     return _review(uid, {"allowed": False, "status": status}, warnings, audit)
 
 
-def _review(
-    uid: str, body: dict[str, Any], warnings: Sequence[str], audit: Mapping[str, str] | None
-) -> dict[str, Any]:
+def _review(uid: str, body: dict[str, Any], warnings: Sequence[str], audit: Mapping[str, str] | None) -> dict[str, Any]:
     response = {"uid": uid, **body}
     if warnings:
         response["warnings"] = list(warnings)

@@ -1,9 +1,10 @@
 """An update that merely fails to repeat what podberth wrote gets it back; nothing else of an update is touched.
 
 ``kubectl apply`` of the manifest that made a pod sends the pod without our additions: ``tolerations`` and
-``nodeSelectorTerms`` are atomic lists, and a rewritten resource key comes back. The apiserver would refuse each of these
-changes. Whatever the record says, only tolerations, node affinity and resources are ever restored, and only to what the old
-pod really holds. An update that changes these fields in any other way is left for the apiserver to judge.
+``nodeSelectorTerms`` are atomic lists, and a rewritten resource key comes back. The apiserver would refuse each of
+these changes. Whatever the record says, only tolerations, node affinity and resources are ever restored, and only to
+what the old pod really holds. An update that changes these fields in any other way is left for the apiserver to
+judge.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,6 @@
-"""The AdmissionReview envelope, admission.k8s.io/v1: checked as far as podberth relies on it. The object stays a plain dict.
+"""The envelope of an AdmissionReview (admission.k8s.io/v1), checked as far as podberth relies on it.
+
+The object stays a plain dict.
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-request-and-response
 """
@@ -54,7 +56,9 @@ def decode_review(document: object) -> AdmissionRequest:
         raise ReviewError(_BAD_REQUEST, "request.uid: got an empty string, want the review's uid")
     operation = _text(raw, "operation")
     if operation not in _OPERATIONS:
-        raise ReviewError(_BAD_REQUEST, f"request.operation: got {operation[:40]!r}, want one of {', '.join(_OPERATIONS)}")
+        raise ReviewError(
+            _BAD_REQUEST, f"request.operation: got {operation[:40]!r}, want one of {', '.join(_OPERATIONS)}"
+        )
     resource = _object(raw.get("resource"), "request.resource")
     return AdmissionRequest(
         uid=uid,

@@ -1,14 +1,14 @@
 """All that a decision may know besides the review: policies, topology and the cluster's objects, at one moment.
 
-A snapshot is immutable; whoever learns something new makes another and swaps the reference. Caches in here hold only what
-follows from the snapshot itself.
+A snapshot is immutable; whoever learns something new makes another and swaps the reference. Caches in here hold only
+what follows from the snapshot itself.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ..cel.engine import Batch, Environment
+from ..cel.engine import Batch, Environment, Expression
 from ..conventions import Conventions
 from ..errors import PolicyError
 from ..policy.compile import CompiledPolicy, compile_policies
@@ -28,8 +28,8 @@ _OWN_BINDINGS = frozenset({"params"})
 class Plan:
     """The policies that can match reviews of one resource and operation, in order.
 
-    ``batch`` asks the conditions of all policies at once; ``slices`` says which answers are whose. A policy whose conditions
-    read its own params is not part of it (slice None) and is asked alone.
+    ``batch`` asks the conditions of all policies at once; ``slices`` says which answers are whose. A policy whose
+    conditions read its own params is not part of it (slice None) and is asked alone.
     """
 
     policies: tuple[CompiledPolicy, ...]
@@ -74,7 +74,7 @@ class Snapshot:
             and applies_statically(policy.source, *request)
         )
         slices: list[slice | None] = []
-        expressions = []
+        expressions: list[Expression] = []
         for policy in policies:
             bounds = [bound.expression for _, bound in policy.conditions]
             if any(path[0] in _OWN_BINDINGS for path in policy.conditions_read):

@@ -49,7 +49,9 @@ def observe(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) 
     return _state(pod, gpu_facts(pod), _gang(pod, request, snapshot), snapshot)
 
 
-def follow(state: PodState, pod: dict[str, Any], written: Sequence[Path], known: tuple[AdmissionRequest, Snapshot]) -> PodState:
+def follow(
+    state: PodState, pod: dict[str, Any], written: Sequence[Path], known: tuple[AdmissionRequest, Snapshot]
+) -> PodState:
     """Return the state of ``pod``, which differs from the one observed at the paths ``written``."""
     if not any(_meets(written, parts) for parts in _PARTS.values()):
         return replace(state, pod=pod, bindings={**state.bindings, "object": pod})

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import ReviewError
 from ..kube.patch import apply
-from ..kube.shape import shape_problems
+from ..kube.shape import template_problems
 from ..workload.kinds import row_for
 from ..workload.present import present
 from . import messages, response
@@ -29,7 +29,7 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
         return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
     workload: dict[str, Any] = request.object or {}
     presented = present(workload, namespace=request.namespace)
-    problems = shape_problems(presented.pod)
+    problems = template_problems(presented.pod)
     if problems:
         raise ReviewError(400, "; ".join(f"template: {problem}" for problem in problems[:5]))
     known = replace(snapshot, owners={**snapshot.owners, presented.owner_uid: workload})

@@ -30,6 +30,7 @@ __all__ = [
     "decode",
     "encode",
     "functions",
+    "has_type",
     "kind",
     "new_checked",
     "position",
@@ -228,6 +229,12 @@ def walk(node: Node) -> Iterator[Node]:
 def type_of(checked: Node, node: Node) -> CelType:
     """Return the type that the checker gave to an expression of this tree."""
     return _type(checked.type_map[node.id]) if node.id in checked.type_map else DYN
+
+
+def has_type(checked: Node, name: str) -> bool:
+    """Tell whether any expression of the tree is of an abstract type of that name."""
+    types = checked.type_map.values()
+    return any(each.WhichOneof("which") == "abstract_type" and each.abstract_type.name == name for each in types)
 
 
 def _type(node: Node) -> CelType:

@@ -87,7 +87,7 @@ class Expression:
             answer = value.plain_value()
             if answer is True or answer is False:
                 return answer
-        found = plain(value)
+        found = plain(value, may_hold_optional=self._lowered.may_hold_optional)
         if self._is_optional:
             found = found[0] if found else None
         if problem := misfit(found, self.want):

@@ -32,6 +32,8 @@ class Lowered:
     type: CelType
     reads: frozenset[ast.Path]
     functions: frozenset[str]
+    may_hold_optional: bool
+    """Whether its value may have an optional somewhere inside."""
 
     @property
     def named(self) -> list["Lowered"]:
@@ -62,7 +64,15 @@ def lower(checked: Node, variables: Mapping[str, Lowered]) -> tuple[Lowered, lis
                 message = f"{node.struct_expr.message_name}{{...}} makes an object; write a map: {{'key': value}}"
         if message:
             problems.append(CelProblem(*ast.position(checked, node.id), message))
-    lowered = Lowered(checked=checked, variables=variables, type=kind, reads=frozenset(reads), functions=functions)
+    lowered = Lowered(
+        checked=checked,
+        variables=variables,
+        type=kind,
+        reads=frozenset(reads),
+        functions=functions,
+        # Every optional is made by some expression of that type, here or in a variable.
+        may_hold_optional=ast.has_type(checked, OPTIONAL) or any(each.may_hold_optional for each in variables.values()),
+    )
     return lowered, problems
 
 

@@ -150,21 +150,39 @@ class Checker:
         return engine
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, *, may_hold_optional: bool = False) -> Any:
     """Return an evaluated value as plain Python.
 
+    Args:
+        value: as ``Runner.run`` returns it.
+        may_hold_optional: an optional may be inside a list or map. Converting a map with one ({'a': optional.of(1)})
+            crashes the engine and the process with it, so this is looked into first.
+
     Raises:
-        EvaluationError: it is an error, or holds what has no form outside of CEL.
+        EvaluationError: it is an error, or has an optional in it.
     """
-    # An error's plain value is a string and an optional's type is ERROR, so both have to be asked, in this order.
+    # An error's plain value is a string, and an optional's type is ERROR too.
     is_error = value.type() == cel.Type.ERROR
-    try:
-        found = value.plain_value()
-    except (TypeError, SystemError) as error:  # pybind11 has no conversion: of the value, of one inside it
-        raise EvaluationError("got an optional inside a value, want it taken out with orValue() or [?...]") from error
+    if may_hold_optional and _holds_optional(value):
+        raise EvaluationError("got an optional inside a value, want it taken out with orValue() or [?...]")
+    found = value.plain_value()
     if is_error:
         raise EvaluationError(failure(str(found)))
     return found
+
+
+def _holds_optional(value: Any) -> bool:
+    waiting = [value]
+    while waiting:
+        try:
+            found = waiting.pop().value()  # one level; what is inside stays in the engine's own form
+        except TypeError:  # pybind11: the one kind of value that has no conversion
+            return True
+        if isinstance(found, list):
+            waiting.extend(found)
+        elif isinstance(found, dict):
+            waiting.extend(found.values())
+    return False
 
 
 def _extensions() -> list[Any]:

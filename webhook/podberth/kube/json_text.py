@@ -14,13 +14,14 @@ MAX_DEPTH = 100
 def read_object(text: str) -> dict[str, Any] | None:
     """Return the one object that ``text`` is; None if it is anything else.
 
-    Duplicate keys, numbers beyond float64, NaN, nesting beyond MAX_DEPTH and escapes of surrogates (json lets half a
-    pair pass) make it something else.
+    Duplicate keys, numbers beyond float64, NaN, nesting beyond MAX_DEPTH and half a surrogate pair make it so.
     """
-    if not text.lstrip().startswith("{") or "\\ud" in text.lower():
+    if not text.lstrip().startswith("{"):
         return None
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_float=_finite, parse_constant=_finite)
+        if "\\ud" in text.lower():  # json lets half a pair pass; encoding does not
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and _depth(value) <= MAX_DEPTH else None

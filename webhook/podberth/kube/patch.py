@@ -1,8 +1,8 @@
 """A working copy of a document, and the JSON Patch (RFC 6902) that leads to it.
 
-A review touches a handful of paths of a pod of some kilobytes. So the copy shares with the original whatever it does not
-change, the patch is made from the paths that were touched, and the proof copies only along the patch. Nothing here knows
-what a pod is.
+A review touches a handful of paths of a pod of some kilobytes. So the copy shares with the original whatever it does
+not change, the patch is made from the paths that were touched, and the proof copies only along the patch. Nothing
+here knows what a pod is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,7 +66,7 @@ class Draft:
         """Return a draft that continues from here and leaves this one as it is."""
         branch = Draft(self.original)
         branch.document = self.document
-        branch._touched = self._touched  # noqa: SLF001 - the same class
+        branch._touched = self._touched
         return branch  # nothing is owned: the first write copies again
 
     def patch(self) -> Patch:
@@ -99,7 +99,7 @@ class Draft:
 
 
 def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return ``document`` with ``operations`` (add, replace and remove of RFC 6902) applied; the argument stays as it is.
+    """Return ``document`` with ``operations`` (add, replace, remove of RFC 6902) applied; the argument stays as it is.
 
     Written apart from ``Draft``, so that one proves the other. Checked against a whole implementation of the RFC in
     tests/property/test_patch.py; that one copies each value deeply, which costs more than the rest of a review's patch.

@@ -30,9 +30,18 @@ _NAMES: Final[dict[type, str]] = {
 def shape_problems(pod: object) -> list[str]:
     """List every place where a type is not what the readers of a Pod rely on: ``where: got X, want Y``.
 
-    After an empty answer no accessor, fact extractor or builder raises, whatever the Pod holds.
+    After an empty answer no accessor, fact extractor or builder raises, whatever the Pod holds. What none of them reads
+    (environment, ports, volumes, probes) is not looked at: it is most of a Pod, and this runs on every review.
     """
-    faults = _POD(pod)
+    return _told(_POD(pod))
+
+
+def template_problems(pod: object) -> list[str]:
+    """List likewise what is wrong with a Pod whose defaults are still to be filled in, which reads more of it."""
+    return _told(_TEMPLATE(pod))
+
+
+def _told(faults: "_Faults | None") -> list[str]:
     if not faults:
         return []
     found = [f"{_path(where)}: {what}" for where, what in faults[:_MOST_PROBLEMS]]
@@ -167,12 +176,15 @@ _RESOURCES: Final = _object(
         "claims": _list(_object({"name": _STRING, "request": _STRING})),
     }
 )
-_CONTAINER: Final = _object(
+_CONTAINER_FIELDS: Final[Mapping[str, _Check]] = {
+    "name": _STRING,
+    "image": _STRING,
+    "restartPolicy": _STRING,
+    "resources": _RESOURCES,
+}
+_TEMPLATE_CONTAINER: Final = _object(
     {
-        "name": _STRING,
-        "image": _STRING,
-        "restartPolicy": _STRING,
-        "resources": _RESOURCES,
+        **_CONTAINER_FIELDS,
         "env": _list(_object({"name": _STRING, "value": _STRING, "valueFrom": _OBJECT})),
         "envFrom": _list(_OBJECT),
         "ports": _list(_OBJECT),
@@ -198,43 +210,52 @@ _METADATA: Final = _object(
         ),
     }
 )
-_SPEC: Final = _object(
-    {
-        "containers": _list(_CONTAINER),
-        "initContainers": _list(_CONTAINER),
-        "ephemeralContainers": _list(_CONTAINER),
-        "volumes": _list(_NAMED),
-        "nodeName": _STRING,
-        "nodeSelector": _STRING_MAP,
-        "affinity": _AFFINITY,
-        "tolerations": _list(
-            _object(
-                {
-                    "key": _STRING,
-                    "operator": _STRING,
-                    "value": _STRING,
-                    "effect": _STRING,
-                    "tolerationSeconds": _INTEGER,
-                }
-            )
-        ),
-        "topologySpreadConstraints": _list(_object({"topologyKey": _STRING, "labelSelector": _LABEL_SELECTOR})),
-        "schedulerName": _STRING,
-        "runtimeClassName": _STRING,
-        "priorityClassName": _STRING,
-        "preemptionPolicy": _STRING,
-        "priority": _INTEGER,
-        "restartPolicy": _STRING,
-        "serviceAccountName": _STRING,
-        "hostname": _STRING,
-        "schedulingGates": _list(_NAMED),
-        "schedulingGroup": _object({"podGroupName": _STRING}),
-        "resources": _RESOURCES,
-        "resourceClaims": _list(
-            _object({"name": _STRING, "resourceClaimName": _STRING, "resourceClaimTemplateName": _STRING})
-        ),
-        "securityContext": _OBJECT,
-        "overhead": _QUANTITIES,
-    }
-)
-_POD: Final = _object({"apiVersion": _STRING, "kind": _STRING, "metadata": _METADATA, "spec": _SPEC, "status": _OBJECT})
+_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
+_SPEC_FIELDS: Final[Mapping[str, _Check]] = {
+    **dict.fromkeys(_CONTAINERS, _list(_object(_CONTAINER_FIELDS))),
+    "nodeName": _STRING,
+    "nodeSelector": _STRING_MAP,
+    "affinity": _AFFINITY,
+    "tolerations": _list(
+        _object(
+            {
+                "key": _STRING,
+                "operator": _STRING,
+                "value": _STRING,
+                "effect": _STRING,
+                "tolerationSeconds": _INTEGER,
+            }
+        )
+    ),
+    "topologySpreadConstraints": _list(_object({"topologyKey": _STRING, "labelSelector": _LABEL_SELECTOR})),
+    "schedulerName": _STRING,
+    "runtimeClassName": _STRING,
+    "priorityClassName": _STRING,
+    "preemptionPolicy": _STRING,
+    "priority": _INTEGER,
+    "restartPolicy": _STRING,
+    "serviceAccountName": _STRING,
+    "hostname": _STRING,
+    "schedulingGates": _list(_NAMED),
+    "schedulingGroup": _object({"podGroupName": _STRING}),
+    "resources": _RESOURCES,
+    "resourceClaims": _list(
+        _object({"name": _STRING, "resourceClaimName": _STRING, "resourceClaimTemplateName": _STRING})
+    ),
+    "overhead": _QUANTITIES,
+}
+_TEMPLATE_FIELDS: Final[Mapping[str, _Check]] = {
+    **_SPEC_FIELDS,
+    **dict.fromkeys(_CONTAINERS, _list(_TEMPLATE_CONTAINER)),
+    "volumes": _list(_NAMED),
+    "securityContext": _OBJECT,
+}
+
+
+def _pod(spec: Mapping[str, _Check]) -> _Check:
+    fields = {"apiVersion": _STRING, "kind": _STRING, "metadata": _METADATA, "status": _OBJECT}
+    return _object({**fields, "spec": _object(spec)})
+
+
+_POD: Final = _pod(_SPEC_FIELDS)
+_TEMPLATE: Final = _pod(_TEMPLATE_FIELDS)

@@ -1,4 +1,4 @@
-"""Pure builders, one per concern: each adds to what the user wrote and takes nothing away; applied twice, it changes nothing.
+"""Pure builders, one per concern: each adds to what the user wrote, takes nothing away, and does nothing twice.
 
 A builder gets a draft of the pod and the plain value of a policy's leaf, checks that value as far as it relies on it (a
 wrong one is the policy author's fault: EvaluationError), and returns what it wrote, or None. Builders do not know each

@@ -12,17 +12,18 @@ REQUIRED = (*_NODE_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "
 PREFERRED = (*_NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 # core/v1 NodeSelectorRequirement
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
-# The scheduler evaluates every term against every node, and a term of ours joins every term of the user's. Four user terms
-# against eight of ours is more than any manifest read for this project has (real-manifests fact 2: one, rarely three).
+# The scheduler evaluates every term against every node, and a term of ours joins every term of the user's. Four user
+# terms against eight of ours is more than any manifest read for this project has (real-manifests fact 2: one, rarely
+# three).
 MAX_TERMS = 32
 
 
 def require(draft: Draft, value: object) -> Change | Skipped | None:
-    """Restrict the pod to the nodes of ``value`` (a list of nodeSelectorTerms, ORed): the product with the user's terms.
+    """Restrict the pod to the nodes of ``value`` (nodeSelectorTerms, ORed): the product with the user's terms.
 
     Returns:
-        The change; None when the user's own selector and terms imply ours already; Skipped when the product would have more
-        than MAX_TERMS terms (all or nothing).
+        The change; None when the user's own selector and terms imply ours already; Skipped when the product would
+        have more than MAX_TERMS terms (all or nothing).
 
     Raises:
         EvaluationError: ``value`` is no list of terms.
@@ -39,7 +40,9 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     if joined == users:
         return None
     if len(joined) > MAX_TERMS:
-        return Skipped("nodeAffinity", f"your {len(users)} node affinity terms times {len(ours)} are more than {MAX_TERMS}")
+        return Skipped(
+            "nodeAffinity", f"your {len(users)} node affinity terms times {len(ours)} are more than {MAX_TERMS}"
+        )
     draft.set(REQUIRED, joined)
     return Change("nodeAffinity", {"required": ours}, lambda: "requires " + phrase(ours))
 
@@ -74,10 +77,15 @@ def phrase(ours: list[dict[str, Any]]) -> str:
 
 def _expression(item: dict[str, Any]) -> str:
     key, values = item["key"], ", ".join(item.get("values") or ())
-    shapes = {"Exists": key, "DoesNotExist": f"!{key}", "Gt": f"{key} > {values}", "Lt": f"{key} < {values}"}
-    if item["operator"] in shapes:
-        return shapes[item["operator"]]
-    return f"{key} {'in' if item['operator'] == 'In' else 'not in'} ({values})"
+    match item["operator"]:
+        case "Exists":
+            return f"{key}"
+        case "DoesNotExist":
+            return f"!{key}"
+        case "Gt" | "Lt" as operator:
+            return f"{key} {'>' if operator == 'Gt' else '<'} {values}"
+        case operator:
+            return f"{key} {'in' if operator == 'In' else 'not in'} ({values})"
 
 
 def _terms(value: object, where: str) -> list[dict[str, Any]]:
@@ -96,7 +104,9 @@ def _check_expression(item: dict[str, Any], where: str) -> None:
     leaf.fields(item, where, ("key", "operator", "values"))
     leaf.text(item.get("key"), f"{where}.key")
     if item.get("operator") not in _OPERATORS:
-        raise EvaluationError(f"{where}.operator: got {leaf.kind(item.get('operator'))}, want one of {', '.join(_OPERATORS)}")
+        raise EvaluationError(
+            f"{where}.operator: got {leaf.kind(item.get('operator'))}, want one of {', '.join(_OPERATORS)}"
+        )
     values = item.get("values") or []
     if not isinstance(values, list) or not all(isinstance(entry, str) for entry in values):
         raise EvaluationError(f"{where}.values: got {leaf.kind(values)}, want a list of strings")

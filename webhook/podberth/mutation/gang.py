@@ -1,4 +1,4 @@
-"""Gangs: membership in the words of whoever schedules the pod, and, for plain pods, affinity to the gang's own members."""
+"""Gangs: membership in the words of whoever schedules the pod; for plain pods, affinity to the gang's own members."""
 
 from typing import Any, Literal
 
@@ -18,11 +18,11 @@ WEIGHT = 100
 def join(draft: Draft, name: object, size: object, *, pod_group_exists: bool) -> Change | None:
     """Make a plain pod a member of gang ``name``: of the native PodGroup of that name where it exists, else by label.
 
-    With the label goes the gang's ``size`` as an annotation, where it is known (positive): whoever sees one member later
-    need not find the owner again.
+    With the label goes the gang's ``size`` as an annotation, where it is known (positive): whoever sees one member
+    later need not find the owner again.
 
-    A pod that is in a group already stays there. ``spec.schedulingGroup`` is immutable once the pod exists, so it is only
-    ever written on creation (KEP-4671).
+    A pod that is in a group already stays there. ``spec.schedulingGroup`` is immutable once the pod exists, so it is
+    only ever written on creation (KEP-4671).
 
     Raises:
         EvaluationError: ``name`` is no label value, or ``size`` no number.
@@ -47,9 +47,9 @@ def join(draft: Draft, name: object, size: object, *, pod_group_exists: bool) ->
 def colocate(draft: Draft, level: object, mode: Literal["required", "preferred"]) -> Change | Skipped | None:
     """Attract the members of a plain gang to one domain of ``level``, a node label key; an empty level does nothing.
 
-    The term selects the gang's own label, so the pod matches its own term: that is what lets the scheduler place the first
-    member of a required term at all (kube-scheduler, InterPodAffinity: a pod that matches its own affinity in an otherwise
-    unmatched cluster passes).
+    The term selects the gang's own label, so the pod matches its own term: that is what lets the scheduler place the
+    first member of a required term at all (kube-scheduler, InterPodAffinity: a pod that matches its own affinity in
+    an otherwise unmatched cluster passes).
 
     Returns:
         The change; Skipped where the pod has pod affinity of its own, which says already what belongs together.

@@ -7,6 +7,7 @@ from ..kube.patch import Draft
 from . import leaf
 from .change import Change
 
+
 def set_labels(draft: Draft, values: Mapping[str, object]) -> Change | None:
     """Set labels, user's own values first; a null value means nothing to do.
 

@@ -1,8 +1,8 @@
 """The record: an annotation on the pod that says which policy wrote what.
 
-``{"<policy>": {"<concern>": <Change.wrote>}}`` as compact JSON with sorted keys, so that equal members of a gang carry equal
-records. A record can come in with a pod (a reinvocation, a copied pod, a forger): it is believed only as far as the pod
-really holds what it says.
+``{"<policy>": {"<concern>": <Change.wrote>}}`` as compact JSON with sorted keys, so that equal members of a gang
+carry equal records. A record can come in with a pod (a reinvocation, a copied pod, a forger): it is believed only as
+far as the pod really holds what it says.
 """
 
 from collections.abc import Iterable, Mapping
@@ -121,7 +121,10 @@ def _holds_membership(draft: Draft, wrote: dict[str, Any]) -> bool:
 
 
 def _holds_colocation(draft: Draft, wrote: dict[str, Any]) -> bool:
-    terms = [*(draft.get(gang.REQUIRED) or ()), *((i.get("podAffinityTerm") or {}) for i in draft.get(gang.PREFERRED) or ())]
+    terms = [
+        *(draft.get(gang.REQUIRED) or ()),
+        *((i.get("podAffinityTerm") or {}) for i in draft.get(gang.PREFERRED) or ()),
+    ]
     return any(term.get("topologyKey") == wrote.get("level") for term in terms)
 
 

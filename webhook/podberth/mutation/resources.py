@@ -14,8 +14,8 @@ _SIDES = ("limits", "requests")
 def rewrite(draft: Draft, value: object) -> Change | None:
     """Replace resources as ``value`` (a list of {container, from, to, quantity}) says.
 
-    A container that does not have ``from`` is left alone, so a second pass changes nothing. The quantity is written in the
-    API's canonical form, a string.
+    A container that does not have ``from`` is left alone, so a second pass changes nothing. The quantity is written
+    in the API's canonical form, a string.
 
     Raises:
         EvaluationError: an item is not of that form.

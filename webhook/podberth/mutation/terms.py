@@ -1,7 +1,7 @@
 """Node selector terms as logic: what implies what, and the product of two lists of terms.
 
-A term is a conjunction of expressions, a list of terms a disjunction (core/v1 NodeSelector). Only what can be seen from the
-expressions themselves is used: no labels, no nodes.
+A term is a conjunction of expressions, a list of terms a disjunction (core/v1 NodeSelector). Only what can be seen
+from the expressions themselves is used: no labels, no nodes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,8 @@ def expression_implies(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool
 def term_implies(term: Term, other: Term, given: Sequence[Mapping[str, Any]] = ()) -> bool:
     """Say whether every node of ``term`` that also meets ``given`` is a node of ``other``.
 
-    ``given`` are expressions that hold anyway (the pod's nodeSelector). An empty ``other`` selects nothing: never implied.
+    ``given`` are expressions that hold anyway (the pod's nodeSelector). An empty ``other`` selects nothing: never
+    implied.
     """
     if is_empty(other) or any(field not in (term.get("matchFields") or ()) for field in other.get("matchFields") or ()):
         return False
@@ -60,8 +61,9 @@ def product(
 ) -> list[dict[str, Any]]:
     """Return the terms that select exactly what both lists select, given ``given``.
 
-    A user's term that implies one of ours stays as it is; any other is joined with each of ours in turn. A user's empty term
-    selects nothing and stays, so that nothing of theirs is lost. Key order and the user's own expressions are kept.
+    A user's term that implies one of ours stays as it is; any other is joined with each of ours in turn. A user's
+    empty term selects nothing and stays, so that nothing of theirs is lost. Key order and the user's own expressions
+    are kept.
     """
     result: list[dict[str, Any]] = []
     for term in users:

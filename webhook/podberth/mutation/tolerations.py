@@ -61,7 +61,9 @@ def _toleration(item: dict[str, Any], where: str) -> dict[str, Any]:
     leaf.text(item.get("key"), f"{where}.key")
     for key, allowed, default in (("operator", _OPERATORS, "Equal"), ("effect", _EFFECTS, "")):
         if item.get(key, default) not in allowed:
-            raise EvaluationError(f"{where}.{key}: got {leaf.kind(item[key])}, want one of {', '.join(filter(None, allowed))}")
+            raise EvaluationError(
+                f"{where}.{key}: got {leaf.kind(item[key])}, want one of {', '.join(filter(None, allowed))}"
+            )
     if item.get("operator") == "Exists" and item.get("value"):
         raise EvaluationError(f"{where}.value: got {leaf.kind(item['value'])}, want none with operator Exists")
     if "tolerationSeconds" in item:

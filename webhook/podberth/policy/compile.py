@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 from ..cel.engine import CompileError, Environment, Expression, Want
 from ..errors import Problem
 from .match import is_static
-from .model import GPUPolicy, Mutation
+from .model import Gang, GPUPolicy, Mutation, NodeAffinity
 from .parse import ParsedPolicy
 
 Path: TypeAlias = tuple[str | int, ...]
 
-# VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); gpu, gang, topology and
-# mig are ours and there from the start.
+# VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); gpu, gang,
+# topology and mig are ours and there from the start.
 _CONDITION_NAMES = frozenset({"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig"})
 _ALL_NAMES = _CONDITION_NAMES | {"namespaceObject", "variables"}
 
@@ -94,8 +94,8 @@ def compile_policies(
     """Compile policies and sort them by (order, name).
 
     Returns:
-        The policies that compiled, and every problem of the others, sorted. A caller that wants all or nothing looks at the
-        problems first.
+        The policies that compiled, and every problem of the others, sorted. A caller that wants all or nothing looks
+        at the problems first.
     """
     compiled: list[CompiledPolicy] = []
     problems: list[Problem] = []
@@ -123,7 +123,11 @@ class _Compiler:
         conditions = tuple(
             (item.name, bound)
             for index, item in enumerate(spec.match_conditions)
-            if (bound := self._bound(("matchConditions", index, "expression"), item.expression, Want.BOOL, _CONDITION_NAMES))
+            if (
+                bound := self._bound(
+                    ("matchConditions", index, "expression"), item.expression, Want.BOOL, _CONDITION_NAMES
+                )
+            )
         )
         conditions_read = frozenset(self.reads)
         for index, variable in enumerate(spec.variables):
@@ -135,7 +139,9 @@ class _Compiler:
         audit_annotations = tuple(
             (item.key, bound)
             for index, item in enumerate(spec.audit_annotations)
-            if (bound := self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING))
+            if (
+                bound := self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING)
+            )
         )
         return CompiledPolicy(
             source=self.parsed.policy,
@@ -187,7 +193,9 @@ class _Compiler:
             expression = self.environment.compile(source, want=want, variables=variables, names=names)
         except CompileError as error:
             where = ("spec", *path)
-            self.problems += [self.parsed.problem(where, item.line, item.column, item.message) for item in error.problems]
+            self.problems += [
+                self.parsed.problem(where, item.line, item.column, item.message) for item in error.problems
+            ]
             return None
         used = {path[1] for path in expression.reads if path[0] == "variables" and len(path) > 1}
         reads = expression.reads.union(*(self.variables[name].reads for name in used))
@@ -207,31 +215,29 @@ class Leaf:
 
 def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
     """Return the expressions and the literals of a mutation entry."""
-    match item.concern:
-        case "tolerations":
-            return [Leaf("", ("tolerations",), item.tolerations or "", Want.LIST_OF_MAPS)], {}
-        case "resources":
-            return [Leaf("", ("resources",), item.resources or "", Want.LIST_OF_MAPS)], {}
-        case "labels" | "annotations" as concern:
-            values: Mapping[str, str] = getattr(item, concern)
-            return [Leaf(key, (concern, key), source, Want.STRING) for key, source in values.items()], {}
-        case "nodeAffinity":
-            return _node_affinity(item)
-        case "gang":
-            assert item.gang is not None  # noqa: S101 - the concern says so
-            name = Leaf("name", ("gang", "name"), item.gang.name, Want.STRING)
-            if item.gang.size is None:
-                return [name], {"size": 0}
-            return [name, Leaf("size", ("gang", "size"), item.gang.size, Want.INT)], {}
-        case "topology":
-            assert item.topology is not None  # noqa: S101 - the concern says so
-            return [Leaf("level", ("topology", "level"), item.topology.level, Want.STRING)], {"mode": item.topology.mode}
+    if item.tolerations is not None:
+        return [Leaf("", ("tolerations",), item.tolerations, Want.LIST_OF_MAPS)], {}
+    if item.resources is not None:
+        return [Leaf("", ("resources",), item.resources, Want.LIST_OF_MAPS)], {}
+    if item.node_affinity is not None:
+        return _node_affinity(item.node_affinity)
+    if item.gang is not None:
+        return _gang(item.gang)
+    if item.topology is not None:
+        return [Leaf("level", ("topology", "level"), item.topology.level, Want.STRING)], {"mode": item.topology.mode}
+    values: Mapping[str, str] = item.labels or item.annotations or {}
+    return [Leaf(key, (item.concern, key), source, Want.STRING) for key, source in values.items()], {}
 
 
-def _node_affinity(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
-    affinity = item.node_affinity
-    assert affinity is not None  # noqa: S101 - the concern says so
-    side = "required" if affinity.required is not None else "preferred"
-    source = affinity.required if affinity.required is not None else affinity.preferred
-    leaf = Leaf(side, ("nodeAffinity", side), source or "", Want.LIST_OF_MAPS)
-    return [leaf], {} if side == "required" else {"weight": affinity.weight}
+def _node_affinity(affinity: NodeAffinity) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
+    if affinity.required is not None:
+        return [Leaf("required", ("nodeAffinity", "required"), affinity.required, Want.LIST_OF_MAPS)], {}
+    leaf = Leaf("preferred", ("nodeAffinity", "preferred"), affinity.preferred or "", Want.LIST_OF_MAPS)
+    return [leaf], {"weight": affinity.weight}
+
+
+def _gang(gang: Gang) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
+    name = Leaf("name", ("gang", "name"), gang.name, Want.STRING)
+    if gang.size is None:
+        return [name], {"size": 0}
+    return [name, Leaf("size", ("gang", "size"), gang.size, Want.INT)], {}

@@ -33,6 +33,7 @@ class MatchRequest:
     old_object: Mapping[str, Any] | None
 
 
+# Six parameters: the policy, and the five names that a plan is keyed by, which callers have as one tuple.
 def applies_statically(
     policy: GPUPolicy, operation: str, group: str, version: str, resource: str, sub_resource: str
 ) -> bool:

@@ -128,8 +128,8 @@ class Gang(_Model):
     """The gang label of a pod and what its group system wants to hear."""
 
     name: Expression
-    size: Expression
-    """0: not known."""
+    size: Expression | None = None
+    """Absent, or 0: not known."""
 
 
 class Topology(_Model):

@@ -99,7 +99,7 @@ class Case(Cluster):
 
 
 class _Suite(Cluster):
-    cases: Annotated[tuple[Case, ...], Field(min_length=1)]
+    cases: tuple[Case, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
 
 def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
     """Return what is wrong although each field is right."""
-    wrong: list[tuple[Path, str]] = []
+    wrong: list[tuple[Path, str]] = [] if suite.cases else [(("cases",), "got no cases, want at least one")]
     clusters: list[tuple[Path, Cluster]] = [
         ((), suite),
         *((("cases", at), case) for at, case in enumerate(suite.cases)),

@@ -18,7 +18,7 @@ from ..errors import ReviewError, TopologyError
 from ..kube.patch import apply
 from ..kube.positions import Path
 from ..policy.parse import ParsedPolicies
-from ..policy.wording import render_path
+from ..policy.wording import render_path, shown
 from ..topology.objects import collect
 from ..topology.shapes import simulate
 from ..wellknown import NAMESPACE
@@ -106,15 +106,16 @@ class _Runner:
     def run(self, index: int, case: Case) -> CaseResult:
         """Run one case."""
         path: Path = ("cases", index)
+        place: Path = (*path, "pod" if case.review is None else "review")
         try:
-            request = _request(path, case)
+            request = _request(place, case)
             snapshot = self._snapshot(path, case, request.namespace)
             result = _decide(case.name, request, snapshot)
             findings = [*_second_pass(request, result, snapshot), *_compare(case, result)]
         except _UnusableError as error:
             return CaseResult(name=case.name, verdict="", violations=(self._violation(error.path, str(error)),))
         except ReviewError as error:
-            return CaseResult(name=case.name, verdict="", violations=(self._violation(path, str(error)),))
+            return CaseResult(name=case.name, verdict="", violations=(self._violation(place, str(error)),))
         return replace(result, violations=tuple(self._violation((*path, *at), message) for at, message in findings))
 
     def _violation(self, path: Path, message: str) -> Violation:
@@ -127,7 +128,7 @@ class _Runner:
         groups = case.topology if case.topology is not None else cluster.topology or ()
         nodes = [node for at, group in enumerate(groups) for node in _nodes((*place, "topology", at), group)]
         others = case.objects if case.objects is not None else cluster.objects or ()
-        objects = collect([*_namespace(namespace, others), *nodes, *others], now=None)
+        objects = collect([*_namespace(namespace, [*nodes, *others]), *nodes, *others], now=None)
         if objects.problems:
             raise _UnusableError(path, "; ".join(objects.problems))
         values = case.params if case.params is not None else cluster.params or {}
@@ -184,16 +185,15 @@ def _with_values(
 # ---- one case ------------------------------------------------------------------------------------------------------
 
 
-def _request(path: Path, case: Case) -> AdmissionRequest:
+def _request(place: Path, case: Case) -> AdmissionRequest:
     """Return the review of a case: the creation of its pod, or that with the fields that ``review`` gives."""
     given = (
         case.review if case.review is not None else {"object": {"apiVersion": "v1", "kind": "Pod", **(case.pod or {})}}
     )
-    place: Path = (*path, "pod" if case.review is None else "review")
     pod = given.get("object") or given.get("oldObject")
     metadata = pod.get("metadata") if isinstance(pod, dict) else None
     if metadata is not None and not isinstance(metadata, dict):
-        raise _UnusableError(place, "metadata: want an object")
+        raise _UnusableError(place, f"metadata: got {shown(metadata)}, want an object")
     request = {
         "uid": "00000000-0000-0000-0000-000000000000",
         "kind": {"group": "", "version": "v1", "kind": "Pod"},
@@ -205,10 +205,7 @@ def _request(path: Path, case: Case) -> AdmissionRequest:
         "dryRun": False,
         **given,
     }
-    try:
-        return decode_review({"apiVersion": API_VERSION, "kind": KIND, "request": request})
-    except ReviewError as error:
-        raise _UnusableError(place, str(error)) from error
+    return decode_review({"apiVersion": API_VERSION, "kind": KIND, "request": request})
 
 
 def _decide(name: str, request: AdmissionRequest, snapshot: Snapshot) -> CaseResult:

@@ -124,8 +124,8 @@ class NodeSet:
     def tolerations(self) -> tuple[dict[str, str], ...]:
         """Return a toleration for each of these taints that marks nodes as having accelerators, and no other.
 
-        Exact keys of the conventions, NoSchedule only: what keeps pods away for another reason (health, spot, a team) is
-        not to be tolerated by a guess (DESIGN.md, rule 4).
+        Exact keys of the conventions, NoSchedule only: what keeps pods away for another reason (health, spot, a team)
+        is not to be tolerated by a guess (DESIGN.md, rule 4).
         """
         tolerable = self._conventions.tolerable_taints
         found: dict[str, dict[str, str]] = {}

@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..kube.shape import shape_problems
+from ..kube.shape import template_problems
 from .defaults import apply_defaults
 from .kinds import PLACEHOLDER_UID, Owner, row_for
 from .subject import at
@@ -25,7 +25,7 @@ class Presented:
 
     ``path`` leads from the workload to its template, so that a finding at the Pod's ``spec.x`` stands at ``path`` +
     that. ``owner_uid`` is the uid in its owner reference, empty for a bare Pod. A template of a wrong shape comes back
-    as it is: ``shape_problems`` says what is wrong with it.
+    as it is: ``template_problems`` says what is wrong with it.
     """
 
     pod: dict[str, Any]
@@ -51,7 +51,7 @@ def present(workload: Mapping[str, Any], *, namespace: str) -> Presented:
         )
     template = at(workload, *row.template_path)
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": at(template, "metadata"), "spec": at(template, "spec")}
-    if shape_problems(pod) or not pod["spec"]:
+    if template_problems(pod) or not pod["spec"]:
         return Presented(pod, row.template_path, PLACEHOLDER_UID)
     pod = deepcopy(pod)
     metadata = pod["metadata"] or {}
@@ -71,7 +71,7 @@ def _text(workload: Mapping[str, Any], key: str) -> str:
 
 def _bare(workload: Mapping[str, Any], namespace: str) -> dict[str, Any]:
     pod = dict(workload)
-    if shape_problems(pod) or not pod.get("spec"):
+    if template_problems(pod) or not pod.get("spec"):
         return pod
     pod = deepcopy(pod)
     pod["metadata"] = {**(pod.get("metadata") or {}), "namespace": namespace}

@@ -1,0 +1,2 @@
+from controlplane.fixtures import cluster, control_plane
+__all__ = ["cluster", "control_plane"]

@@ -1,0 +1,108 @@
+"""Every example, as it is, by kubectl apply: what its user reads and what becomes of it."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from . import fleet
+from .manifest import EXAMPLES, GPU_TOLERATION, SKU_TOLERATION, preferred_products, record, tolerations
+from .space import Space
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TOLERATES = "podberth gpu-tolerations: tolerates nvidia.com/gpu:NoSchedule"
+_PREFERS_ZONE = f"podberth gang-topology: prefers one domain of {fleet.ZONE} for gang"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What comes of an example: `warnings` are podberth's, in which <uid> stands for any uid."""
+
+    pods: int
+    warnings: tuple[str, ...] = ()
+    tolerations: tuple[dict[str, Any], ...] = ()
+    gpus: int = 1
+
+
+# Eight GPUs fit on machines that share NVLink and on no others here: of that there is nothing to say.
+EXPECTED = {
+    "cpu-pod": Expected(1, gpus=0),
+    "cuda-pod": Expected(1, (f"{_TOLERATES}, sku=gpu:NoSchedule",), (GPU_TOLERATION, SKU_TOLERATION)),
+    "launcher-and-workers": Expected(5, (_TOLERATES, f"{_PREFERS_ZONE} allreduce"), (GPU_TOLERATION,), gpus=4),
+    "llm-deployment": Expected(
+        2,
+        (_TOLERATES, "podberth multi-gpu-nvlink: 4 GPUs in one NVLink domain: prefers 18 of 22 nodes"),
+        (GPU_TOLERATION,),
+        gpus=2,
+    ),
+    "notebook-memory": Expected(
+        1,
+        (
+            "podberth mig-right-size: nvidia.com/mig-3g.20gb instead of nvidia.com/gpu: the smallest with at least "
+            "10240 MiB of GPU memory",
+            _TOLERATES,
+        ),
+        (GPU_TOLERATION,),
+    ),
+    "own-affinity": Expected(
+        1,
+        (_TOLERATES,),
+        (
+            {"key": "nvidia.com/gpu", "operator": "Equal", "value": "present", "effect": "NoSchedule"},
+            {"key": "team", "operator": "Equal", "value": "research", "effect": "NoSchedule"},
+            GPU_TOLERATION,
+        ),
+    ),
+    "training-indexed-job": Expected(
+        8,
+        (
+            _TOLERATES,
+            "podberth gang-topology: member of gang job-<uid>",
+            f"{_PREFERS_ZONE} job-<uid>",
+        ),
+        (GPU_TOLERATION,),
+        gpus=8,
+    ),
+}
+# No pods of these here: the one is denied, the other's nodes are labelled by an operator that is not there.
+_OTHERS = {"gpu-daemonset", "unknown-mig-profile"}
+
+
+def test_every_example_is_tried() -> None:
+    assert {file.stem for file in EXAMPLES.glob("*.yaml")} == EXPECTED.keys() | _OTHERS
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_example_runs_and_its_user_reads_what_was_changed(space: Space, name: str) -> None:
+    expected = EXPECTED[name]
+    said = space.must_apply(file=EXAMPLES / f"{name}.yaml")
+    assert [_UUID.sub("<uid>", line) for line in said.ours] == list(expected.warnings)
+    assert said.warnings == said.ours
+    changed = [pod for pod in space.wait_for_pods(expected.pods, "Running") if record(pod)]
+    assert len(changed) == expected.gpus
+    assert all(tolerations(pod) == list(expected.tolerations) for pod in changed)
+
+
+def test_a_served_model_lands_where_four_gpus_share_nvlink(space: Space) -> None:
+    space.must_apply(file=EXAMPLES / "llm-deployment.yaml")
+    for pod in space.wait_for_pods(2, "Running"):
+        products = preferred_products(pod)
+        assert set(products) == {"NVIDIA-GB200", fleet.H100}
+        assert space.label_of_node(pod, fleet.PRODUCT) in products
+
+
+def test_a_notebook_gets_a_slice_instead_of_a_gpu(space: Space) -> None:
+    space.must_apply(file=EXAMPLES / "notebook-memory.yaml")
+    [pod] = space.wait_for_pods(1, "Running")
+    resources = pod["spec"]["containers"][0]["resources"]
+    assert resources["limits"] == {"memory": "2Gi", "nvidia.com/mig-3g.20gb": "1"}
+    assert resources["requests"] == {"cpu": "1", "memory": "2Gi", "nvidia.com/mig-3g.20gb": "1"}
+    assert pod["spec"]["nodeName"].startswith("a100-mig-")
+
+
+def test_an_exporter_of_the_gpu_operator_is_left_alone(space: Space) -> None:
+    said = space.must_apply(file=EXAMPLES / "gpu-daemonset.yaml")
+    assert said.warnings == ()
+    spec = space.read("apps/v1/daemonsets", "gpu-metrics-exporter")["spec"]["template"]["spec"]
+    assert spec["tolerations"] == [GPU_TOLERATION]

@@ -1,0 +1,38 @@
+"""What stands between the tests and the shipped manifests: where the apiserver is told to call, and nothing else."""
+
+from typing import Any
+
+from controlplane.cluster import ControlPlane
+
+from .podberth_process import Endpoint
+from .registration import Registration, pointed, shipped
+
+
+def without_client_config(configuration: dict[str, Any]) -> dict[str, Any]:
+    webhooks = [{**webhook, "clientConfig": None} for webhook in configuration["webhooks"]]
+    return {**configuration, "webhooks": webhooks}
+
+
+def test_only_where_a_webhook_leads_is_changed() -> None:
+    for configuration in shipped():
+        changed = pointed(configuration, Endpoint("https://127.0.0.1:1", "Q0E="))
+        assert without_client_config(changed) == without_client_config(configuration)
+        for webhook, original in zip(changed["webhooks"], configuration["webhooks"], strict=True):
+            path = original["clientConfig"]["service"]["path"]
+            assert webhook["clientConfig"] == {"url": f"https://127.0.0.1:1{path}", "caBundle": "Q0E="}
+
+
+def test_the_apiserver_holds_what_is_shipped(control_plane: ControlPlane, registration: Registration) -> None:
+    assert registration
+    for configuration in shipped():
+        stored = control_plane.get(configuration["kind"], configuration["metadata"]["name"])
+        for webhook, original in zip(stored["webhooks"], configuration["webhooks"], strict=True):
+            for field in original.keys() - {"clientConfig", "namespaceSelector"}:
+                assert webhook[field] == original[field], (original["name"], field)
+            assert webhook["namespaceSelector"] == original["namespaceSelector"]
+
+
+def test_no_webhook_has_defaults_in_place_of_a_decision() -> None:
+    wanted = {"failurePolicy", "matchPolicy", "sideEffects", "timeoutSeconds", "namespaceSelector", "matchConditions"}
+    for webhook in (webhook for configuration in shipped() for webhook in configuration["webhooks"]):
+        assert wanted <= webhook.keys(), webhook["name"]

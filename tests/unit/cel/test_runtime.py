@@ -1,0 +1,48 @@
+import pytest
+
+from node_builders import index_of, need_of
+from podberth.cel.engine import Environment, Want
+from podberth.cel.functions import ReviewContext
+from podberth.topology.index import Need, NodeSet, TopologyIndex
+
+
+class BrokenIndex(TopologyIndex):
+    """An index with a bug."""
+
+    def nodes(self, need: Need) -> NodeSet:
+        """Fail."""
+        raise ZeroDivisionError(str(need))
+
+
+@pytest.fixture
+def broken() -> ReviewContext:
+    index = index_of()
+    return ReviewContext(BrokenIndex(index._conventions, {}, {}), need_of(1))
+
+
+@pytest.mark.parametrize(
+    "source", ["topology.nodes(gpu).exist", "topology.nodes(gpu).exist || true", "[topology.nodes(gpu)] == []"]
+)
+def test_a_bug_in_a_function_is_raised_even_where_cel_absorbs_errors(
+    environment: Environment, broken: ReviewContext, source: str
+) -> None:
+    expression = environment.compile(source, want=Want.BOOL)
+    activation = environment.activation({"gpu": {}}, broken)
+    with pytest.raises(ZeroDivisionError):
+        expression.evaluate(activation)
+    with pytest.raises(ZeroDivisionError):
+        environment.batch([expression]).evaluate(activation)
+
+
+def test_a_bug_is_raised_once(environment: Environment, broken: ReviewContext) -> None:
+    activation = environment.activation({"gpu": {"count": 1}}, broken)
+    with pytest.raises(ZeroDivisionError):
+        environment.compile("topology.nodes(gpu).exist || true", want=Want.BOOL).evaluate(activation)
+    assert environment.compile("gpu.count == 1", want=Want.BOOL).evaluate(activation) is True
+
+
+def test_checking_remembers_a_bounded_number_of_engines(environment: Environment) -> None:
+    constant = environment.compile("1", want=Want.ANY)
+    for number in range(200):
+        environment.compile("gpu.count", want=Want.INT, variables={f"v{number}": constant})
+    assert len(environment._checker._engines) <= 64

@@ -1,0 +1,35 @@
+"""The seam between whoever knows policies and cluster, and the server that decides by them.
+
+A source that watches the API server implements the same two calls: its revision counts the events it has taken in.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..admission.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A snapshot, and what could not be used of what it was made from: worth saying, no reason not to serve."""
+
+    snapshot: Snapshot
+    warnings: tuple[str, ...] = ()
+
+
+class SnapshotSource(Protocol):
+    """Makes snapshots. Both calls block and are made from one thread at a time, never the event loop's."""
+
+    def revision(self) -> Mapping[str, object]:
+        """Return a token for each part ("policies", "topology") that differs when ``load`` may return something new."""
+        ...
+
+    def load(self) -> Loaded:
+        """Return a new snapshot, with a CEL environment of its own.
+
+        Raises:
+            PolicyError: the policies are at fault.
+            TopologyError: the cluster's documents are at fault.
+        """
+        ...

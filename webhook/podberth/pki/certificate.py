@@ -1,0 +1,79 @@
+"""Reads certificates and keys that somebody else has written, and says whether they fit each other."""
+
+from dataclasses import dataclass
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtensionOID
+
+from ..errors import CertificateError
+from .issue import Validity
+
+_KEY_TYPES = (
+    ec.EllipticCurvePrivateKey,
+    rsa.RSAPrivateKey,
+    ed25519.Ed25519PrivateKey,
+    ed448.Ed448PrivateKey,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """What is worth knowing of a server certificate. ``names`` are its DNS names and IP addresses, sorted."""
+
+    validity: Validity
+    names: tuple[str, ...]
+    public_key: bytes
+    """DER, SubjectPublicKeyInfo."""
+
+
+def read_leaf(pem: bytes, where: str) -> Leaf:
+    """Return the first certificate of a PEM chain: the leaf, as TLS servers want it (RFC 8446, 4.4.2).
+
+    Raises:
+        CertificateError: there is none that can be read; names ``where``.
+    """
+    try:
+        certificate = x509.load_pem_x509_certificates(pem)[0]
+        names = _names(certificate)
+        public_key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    except (ValueError, IndexError, x509.DuplicateExtension) as error:
+        raise CertificateError(f"{where}: got no certificate that can be read, want PEM: {error}") from error
+    return Leaf(
+        Validity(certificate.not_valid_before_utc, certificate.not_valid_after_utc),
+        names,
+        public_key,
+    )
+
+
+def check_pair(leaf: Leaf, key: bytes, where: str) -> None:
+    """Make sure that ``key``, a PEM private key without a password, is the leaf's.
+
+    Raises:
+        CertificateError: it cannot be read, or is another's; names ``where``, never what it holds.
+    """
+    try:
+        private = load_pem_private_key(key, password=None)
+    except (ValueError, TypeError) as error:
+        raise CertificateError(f"{where}: got no private key that can be read, want PEM without a password") from error
+    if not isinstance(private, _KEY_TYPES):
+        raise CertificateError(f"{where}: got a {type(private).__name__}, want an ECDSA, RSA or EdDSA key")
+    if private.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) != leaf.public_key:
+        raise CertificateError(f"{where}: got the key of another certificate; put certificate and key of one pair")
+
+
+def _names(certificate: x509.Certificate) -> tuple[str, ...]:
+    try:
+        extension = certificate.extensions.get_extension_for_oid(ExtensionOID.SUBJECT_ALTERNATIVE_NAME)
+    except x509.ExtensionNotFound:
+        return ()
+    value = extension.value
+    if not isinstance(value, x509.SubjectAlternativeName):
+        return ()
+    addresses = [str(address) for address in value.get_values_for_type(x509.IPAddress)]
+    return tuple(sorted([*value.get_values_for_type(x509.DNSName), *addresses]))

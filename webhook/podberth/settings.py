@@ -1,0 +1,172 @@
+"""What an operator can set: one table of options, each a flag and an environment variable, and the frozen result.
+
+A flag beats its variable. Nothing here opens a file or a socket; whether a path holds what it should is said by its reader.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .errors import UsageError
+from .wellknown import NAMESPACE
+
+_PREFIX = "PODBERTH_"
+_MAX_PORT = 65_535
+
+
+class Address(NamedTuple):
+    """Where to listen. An empty host is every interface; port 0 is any free one."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One row of the table. ``default`` is parsed as a given value is; None means that there is none."""
+
+    name: str
+    metavar: str
+    default: str | None
+    help: str
+    parse: Callable[[str], Any]
+
+    @property
+    def flag(self) -> str:
+        """The flag: ``--metrics-listen``."""
+        return f"--{self.name}"
+
+    @property
+    def variable(self) -> str:
+        """The environment variable: ``PODBERTH_METRICS_LISTEN``."""
+        return _PREFIX + self.field.upper()
+
+    @property
+    def field(self) -> str:
+        """The name in ``Settings``."""
+        return self.name.replace("-", "_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How ``podberth serve`` runs; the fields are the options."""
+
+    policies: Path
+    topology: Path | None
+    listen: Address
+    metrics_listen: Address
+    tls_cert: Path | None
+    tls_key: Path | None
+    self_signed: Path | None
+    tls_names: tuple[str, ...]
+    reload_seconds: float
+    drain_seconds: float
+
+
+def _address(text: str) -> Address:
+    host, colon, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    if not (colon and port.isascii() and port.isdecimal() and int(port) <= _MAX_PORT):
+        raise ValueError("want HOST:PORT, as in 127.0.0.1:9443 or :9443")
+    return Address(host, int(port))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise ValueError("want DNS names or addresses, with commas between")
+    return names
+
+
+def _seconds(text: str) -> float:
+    # An hour is as good as never; infinity and NaN would make loops of ours spin or hang.
+    refusal = "want a number of seconds from 0 to 3600"
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise ValueError(refusal) from None
+    if not 0 <= seconds <= 3600:  # noqa: PLR2004 - said above
+        raise ValueError(refusal)
+    return seconds
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise ValueError("want a path")
+    return Path(text)
+
+
+# 9443 is where controller-runtime's webhooks listen, 8080 where its metrics are: firewall rules for them often exist.
+# Drain: kube-proxy and the apiserver learn of a terminating endpoint within seconds (reference: openchoreo lost a quarter
+# of its calls without any wait). Reload: the kubelet renews mounted ConfigMaps once a minute, so 2 s add nothing to it.
+OPTIONS: tuple[Option, ...] = (
+    Option("policies", "DIR", None, "directory of policy files, read recursively; reloaded when they change", _path),
+    Option(
+        "topology",
+        "SNAPSHOT",
+        None,
+        "file or directory of what `kubectl get nodes,configmaps,... -o yaml` prints; without it no node is known",
+        _path,
+    ),
+    Option("listen", "HOST:PORT", ":9443", "where reviews are answered, over TLS", _address),
+    Option("metrics-listen", "HOST:PORT", ":8080", "where /livez, /readyz and /metrics are, over plain HTTP", _address),
+    Option("tls-cert", "FILE", None, "certificate chain, PEM; reloaded when it changes", _path),
+    Option("tls-key", "FILE", None, "its private key, PEM", _path),
+    Option(
+        "self-signed", "DIR", None, "instead: make ca.crt, tls.crt and tls.key there; ca.crt goes into caBundle", _path
+    ),
+    Option(
+        "tls-names",
+        "NAMES",
+        f"podberth.{NAMESPACE}.svc,localhost,127.0.0.1,::1",
+        "names of a self-signed certificate, with commas between",
+        _names,
+    ),
+    Option("reload-seconds", "SECONDS", "2", "how often files are looked at for changes", _seconds),
+    Option(
+        "drain-seconds",
+        "SECONDS",
+        "5",
+        "how long reviews are still taken after SIGTERM, while readiness fails and connections are being closed",
+        _seconds,
+    ),
+)
+
+
+def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
+    """Return the settings of flags, by field name, and environment variables.
+
+    Raises:
+        UsageError: with everything that is wrong, one line each.
+    """
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for option in OPTIONS:
+        where, text = option.flag, given.get(option.field)
+        if text is None and option.variable in environment:
+            where, text = option.variable, environment[option.variable]
+        text = option.default if text is None else text
+        try:
+            values[option.field] = None if text is None else option.parse(text)
+        except ValueError as error:
+            problems.append(f"{where}: got {text!r}, {error}")
+            values[option.field] = None
+    problems += _conflicts(values)
+    if problems:
+        raise UsageError("\n".join(problems))
+    return Settings(**values)
+
+
+def _conflicts(values: Mapping[str, Any]) -> list[str]:
+    problems = []
+    if values["policies"] is None:
+        problems.append("--policies: got nothing, want the directory of the policies")
+    pair = (values["tls_cert"], values["tls_key"])
+    own = values["self_signed"]
+    if own is None and None in pair:
+        problems.append("--tls-cert and --tls-key: got not both, want both, or --self-signed DIR")
+    if own is not None and pair != (None, None):
+        problems.append("--self-signed: got it beside --tls-cert or --tls-key, want one or the other")
+    return problems

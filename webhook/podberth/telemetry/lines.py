@@ -1,0 +1,86 @@
+"""Carries log lines out of the process without ever making their author wait.
+
+A write to a pipe blocks when its reader is slow, and raises when the reader has gone; neither may reach the event loop.
+So lines are queued, and a thread of its own writes them. When the queue is full, lines are dropped and counted.
+"""
+
+import os
+import select
+import threading
+from collections import deque
+
+# Two seconds of reviews at the rate that one core can decide (bench/), of half a kilobyte each: 4 MB at the most.
+MAX_LINES = 8192
+# What the thread waits for company before it writes: one system call then carries some hundred lines.
+_GATHER_SECONDS = 0.02
+# Half of a pipe's capacity (pipe(7): 65,536 bytes), so that a reader who keeps up is never waited for.
+_WRITE_BYTES = 32_768
+
+
+class LineWriter:
+    """A bounded queue of lines in front of a file descriptor. ``write`` is for one thread; it never blocks or raises."""
+
+    def __init__(self, descriptor: int, *, max_lines: int = MAX_LINES) -> None:
+        """Start the thread. ``descriptor`` stays the caller's, who keeps it open until ``close`` has returned."""
+        self.dropped = 0
+        self._descriptor = descriptor
+        self._max_lines = max_lines
+        self._lines: deque[bytes] = deque()
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        # A daemon, for a reader that never reads again must not keep the process from exiting.
+        self._thread = threading.Thread(target=self._run, name="podberth-log", daemon=True)
+        self._thread.start()
+
+    def write(self, line: bytes) -> None:
+        """Queue a line, its line feed included; drop it if the queue is full."""
+        lines = self._lines
+        if len(lines) >= self._max_lines:
+            self.dropped += 1
+            return
+        lines.append(line)
+        if not self._wake.is_set():
+            self._wake.set()
+
+    def close(self, timeout_seconds: float = 1.0) -> None:
+        """Write what is queued, as far as the reader takes it within the time."""
+        self._closing.set()
+        self._wake.set()
+        self._thread.join(timeout_seconds)
+
+    def _run(self) -> None:
+        while True:
+            self._wake.wait()
+            self._closing.wait(_GATHER_SECONDS)
+            self._wake.clear()
+            while batch := self._take():
+                self._put(batch)
+            if self._closing.is_set() and not self._lines:
+                return
+
+    def _take(self) -> list[bytes]:
+        """Take lines from the queue; popleft is atomic, so a line written meanwhile is neither lost nor doubled."""
+        batch: list[bytes] = []
+        size = 0
+        while self._lines and size < _WRITE_BYTES:
+            line = self._lines.popleft()
+            batch.append(line)
+            size += len(line)
+        return batch
+
+    def _put(self, batch: list[bytes]) -> None:
+        data = memoryview(b"".join(batch))
+        try:
+            while data:
+                data = data[self._write_some(data) :]
+        except OSError:  # the reader has gone, the disk is full: nobody is left to tell but the metric
+            self.dropped += len(batch)
+
+    def _write_some(self, data: memoryview) -> int:
+        try:
+            return os.write(self._descriptor, data)
+        except BlockingIOError:  # somebody who shares the pipe has made it non-blocking; this thread may wait
+            writable = select.poll()
+            writable.register(self._descriptor, select.POLLOUT)
+            writable.poll()
+            return 0

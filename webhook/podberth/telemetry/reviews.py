@@ -1,0 +1,83 @@
+"""One observation and one log line for each review, made from what the core returned. On the hot path."""
+
+from typing import Any
+
+from ..admission.outcome import Outcome
+from ..admission.review import AdmissionRequest
+from .log import MAX_TEXT, Log
+from .metrics import Metrics
+
+
+class ReviewRecorder:
+    """Counts and logs reviews."""
+
+    def __init__(self, metrics: Metrics, log: Log) -> None:
+        """Record into both."""
+        self._metrics = metrics
+        self._log = log
+
+    def decided(self, path: str, request: AdmissionRequest, outcome: Outcome, seconds: float) -> None:
+        """Record a review that got an AdmissionReview for an answer."""
+        metrics = self._metrics
+        metrics.request(path, request.operation, outcome.verdict, seconds)
+        for decision in outcome.decisions:
+            metrics.decision(decision.policy, decision.action)
+        self._log.write(
+            {
+                "level": "info",
+                "msg": "review",
+                "path": path,
+                **_identity(request),
+                "verdict": outcome.verdict,
+                "code": 200,
+                "duration_ms": round(seconds * 1000, 3),
+                # dict, not set: in the order in which they decided
+                "policies": list(dict.fromkeys(decision.policy for decision in outcome.decisions)),
+                "patch_ops": len(outcome.patch),
+            }
+        )
+
+    def refused(
+        self, path: str, status: int, message: str, seconds: float, request: AdmissionRequest | None = None
+    ) -> None:
+        """Record a request that got an HTTP error; ``request`` is None where none could be decoded."""
+        self._metrics.request(path, request.operation if request else "", "error", seconds)
+        self._log.write(
+            {
+                "level": "warning",
+                "msg": "review",
+                "path": path,
+                **(_identity(request) if request else {}),
+                "verdict": "error",
+                "code": status,
+                "duration_ms": round(seconds * 1000, 3),
+                "error": message[:MAX_TEXT],
+            }
+        )
+
+    def broke(self, path: str, error: Exception, request: AdmissionRequest | None) -> None:
+        """Log the traceback of a bug, beside the line that ``refused`` writes."""
+        self._log.fault("bug", error, path=path, **(_identity(request) if request else {}))
+
+
+def _identity(request: AdmissionRequest) -> dict[str, Any]:
+    """Return which review it was. Whatever came from outside is cut: a uid may be as long as the body."""
+    user = request.raw.get("userInfo")
+    name = user.get("username") if isinstance(user, dict) else None
+    return {
+        "uid": request.uid[:MAX_TEXT],
+        "operation": request.operation,
+        "kind": request.kind[:MAX_TEXT],
+        "namespace": request.namespace[:MAX_TEXT],
+        "name": request.name[:MAX_TEXT] or _generate_name(request),
+        "user": name[:MAX_TEXT] if isinstance(name, str) else "",
+        "dry_run": request.dry_run,
+    }
+
+
+def _generate_name(request: AdmissionRequest) -> str:
+    metadata = request.object.get("metadata") if request.object else None
+    if not isinstance(metadata, dict):
+        return ""
+    name = metadata.get("name") or metadata.get("generateName")
+    return name[:MAX_TEXT] if isinstance(name, str) else ""
