@@ -28,7 +28,8 @@ def main() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     application = web.Application()
-    application.router.add_post("/mutate", allow)
+    for path in ("/mutate", "/validate", "/validate-workload"):
+        application.router.add_post(path, allow)
     web.run_app(
         application,
         host="127.0.0.1",

@@ -10,6 +10,7 @@ import orjson
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.cel.engine import Environment
+from podberth.cluster.files import read_policy_texts
 from podberth.conventions import Conventions
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
@@ -23,8 +24,8 @@ POLICIES = ROOT / "policies"
 
 def snapshot(cluster: Iterable[dict[str, Any]], policies: Path = POLICIES) -> Snapshot:
     """Compile the policies below a folder, their params beside them, over a cluster."""
-    files = sorted(each for each in policies.glob("**/*.yaml") if each.name != "tests.yaml")
-    parsed = parse_policies((str(each), each.read_text()) for each in files)
+    texts, _ = read_policy_texts(policies)
+    parsed = parse_policies(texts)
     return load_snapshot(parsed, collect(cluster, now=None), Environment(PodSchema.packaged()), Conventions())
 
 

@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,29 +102,32 @@ class Servers:
         command = [str(programs()["typed"]), "-listen", f"127.0.0.1:{port}", "-decode", decode, *files]
         return self.start(f"go-{decode}", command, port)
 
-    def bare_aiohttp(self) -> Server:
+    def bare_aiohttp(self, *, core: int | None = SERVER_CORE) -> Server:
         """Start aiohttp with a handler that decides nothing."""
         port = self.port()
         files = [str(self._credentials.serving_cert), str(self._credentials.serving_key)]
-        return self.start("aiohttp", [sys.executable, "-m", "bench.bare_aiohttp", str(port), *files], port)
+        return self.start("aiohttp", [sys.executable, "-m", "bench.bare_aiohttp", str(port), *files], port, core=core)
 
-    def podberth(self, name: str, *, policies: Path, topology: Path, flags: Sequence[str] = ()) -> Server:
+    def podberth(self, name: str, *, policies: Path, topology: Path, core: int | None = SERVER_CORE) -> Server:
         """Start podberth with these policies and this snapshot."""
         port = self.port()
         command = [
             *(sys.executable, "-m", "podberth", "serve"),
             *("--policies", str(policies), "--topology", str(topology)),
             *("--listen", f"127.0.0.1:{port}", "--metrics-listen", f"127.0.0.1:{self.port()}"),
-            *("--self-signed", str(self._folder / f"{name}-certificates")),
-            *flags,
+            *("--self-signed", str(self.certificates(name)), "--drain-seconds", "0"),
         ]
-        return self.start(name, command, port)
+        return self.start(name, command, port, core=core)
 
-    def start(self, name: str, command: Sequence[str], port: int, environ: Mapping[str, str] | None = None) -> Server:
-        """Start one pinned to the servers' core and return it when it accepts connections."""
+    def certificates(self, name: str) -> Path:
+        """Return the folder in which a podberth of that name keeps its certificates, ``ca.crt`` among them."""
+        return self._folder / f"{name}-certificates"
+
+    def start(self, name: str, command: Sequence[str], port: int, *, core: int | None = SERVER_CORE) -> Server:
+        """Start one, pinned to a core (None: to none), and return it when it accepts connections."""
         log = self._folder / f"{name}.log"
-        with log.open("wb") as output, pinned(SERVER_CORE):
-            process = subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, **(environ or {})})
+        with log.open("wb") as output, pinned(core):
+            process = subprocess.Popen(command, stdout=output, stderr=output)
         self._stack.callback(_stop, process)
 
         def listens() -> bool:
@@ -139,10 +142,10 @@ class Servers:
 
 
 @contextmanager
-def pinned(core: int) -> Iterator[None]:
+def pinned(core: int | None) -> Iterator[None]:
     """Let what is started meanwhile run on this core only; Go and aiohttp alike then see a machine of one core."""
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {core})
+    os.sched_setaffinity(0, before if core is None else {core})
     try:
         yield
     finally:

@@ -5,10 +5,11 @@ A pool is a row of ``POOLS``; ``nodes`` and ``topology`` make of all rows the ma
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from podberth.topology.shapes import SHAPES, simulate
+from podberth.topology.shapes import simulate
 
 Document = dict[str, Any]
 
@@ -23,6 +24,7 @@ _PLACES = {
     "rack-a": {_ZONE_LABEL: "us-east-1a", RACK_LABEL: "rack-a"},
     "rack-b": {_ZONE_LABEL: "us-east-1b", RACK_LABEL: "rack-b"},
     "rack-c": {_ZONE_LABEL: "us-east-1b", RACK_LABEL: "rack-c"},
+    "rack-d": {_ZONE_LABEL: "us-east-1a", RACK_LABEL: "rack-d"},
     "zone a": {_ZONE_LABEL: "us-east-1a"},
     "zone b": {_ZONE_LABEL: "us-east-1b"},
     "on-prem": {_ZONE_LABEL: "hall-1"},
@@ -36,7 +38,7 @@ class Pool:
     name: str
     shape: str = ""
     """A name of podberth's simulated machines; empty: a node without GPUs."""
-    racks: Mapping[str, int] = field(default_factory=dict)
+    racks: Mapping[str, int]
     """How many stand where, by a name of _PLACES."""
     provider: str = "eks"
     hardware: str
@@ -58,26 +60,26 @@ POOLS = (
     Pool(
         name="gpu-h100",
         shape="hgx-h100-8",
-        racks={"rack-a": 12, "rack-b": 12},
-        hardware="8 × H100, all on NVLink",
+        racks={"rack-a": 8, "rack-b": 8},
+        hardware="8 H100, all on NVLink",
     ),
-    Pool(name="gpu-gb200", shape="gb200-tray", racks={"rack-c": 4}, hardware="4 × GB200, all on NVLink"),
-    Pool(name="gpu-l40s", shape="l40s-8", racks={"zone a": 2}, hardware="8 × L40S, PCIe only"),
+    Pool(name="gpu-gb200", shape="gb200-tray", racks={"rack-c": 4}, hardware="4 GB200, all on NVLink"),
+    Pool(name="gpu-l40s", shape="l40s-8", racks={"rack-d": 2}, hardware="8 L40S, PCIe only"),
     Pool(
         name="gpu-a100-pcie",
         shape="a100-pcie-4",
         racks={"on-prem": 4},
         provider="bare",
-        hardware="4 × A100, NVLink in pairs",
+        hardware="4 A100, NVLink in pairs",
     ),
     Pool(
         name="gpu-a100-mig",
         shape="dgx-a100-8-mig-mixed",
         racks={"zone a": 2},
-        hardware="2 × A100, 6 cut by MIG",
+        hardware="2 A100, 6 cut by MIG",
     ),
-    Pool(name="gpu-l4", shape="l4-1", racks={"zone b": 4}, hardware="1 × L4"),
-    Pool(name="gpu-t4-shared", shape="t4-shared", racks={"zone b": 3}, hardware="1 × T4 as 4 time slices"),
+    Pool(name="gpu-l4", shape="l4-1", racks={"zone b": 4}, hardware="1 L4"),
+    Pool(name="gpu-t4-shared", shape="t4-shared", racks={"zone b": 3}, hardware="1 T4 as 4 time slices"),
     Pool(name="cpu", racks={"zone a": 2, "zone b": 1}, hardware="no GPU"),
 )
 
@@ -117,14 +119,22 @@ def summary(names: Iterable[str]) -> str:
     return ", ".join(f"{counts[name]} {name}" for name in order if counts[name])
 
 
-def _machines() -> Iterator[tuple[Document, Document | None]]:
-    for pool in POOLS:
-        for name, place in pool.node_names():
-            labels = _PLACES[place]
-            if pool.shape in SHAPES:
-                yield simulate(pool.shape, name, placement={**labels, **_OPERATOR}, provider=pool.provider)
-            else:
-                yield _plain_node(name, labels), None
+def rack_of(node_name: str) -> str:
+    """Return the rack that a node stands in; empty where it has no such label."""
+    found = next(node for node in nodes() if node["metadata"]["name"] == node_name)
+    return str(found["metadata"]["labels"].get(RACK_LABEL, ""))
+
+
+@cache
+def _machines() -> tuple[tuple[Document, Document | None], ...]:
+    """Make all nodes with their ConfigMaps, once: what is returned is shared and read only."""
+    return tuple(_machine(pool, name, _PLACES[place]) for pool in POOLS for name, place in pool.node_names())
+
+
+def _machine(pool: Pool, name: str, labels: Mapping[str, str]) -> tuple[Document, Document | None]:
+    if pool.shape:
+        return simulate(pool.shape, name, placement={**labels, **_OPERATOR}, provider=pool.provider)
+    return _plain_node(name, labels), None
 
 
 def _plain_node(name: str, labels: Mapping[str, str]) -> Document:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,11 @@ class Example:
     does: str
     """What podberth does with it, in a phrase."""
     documents: tuple[Document, ...]
+
+    @property
+    def replicas(self) -> int:
+        """How many pods it asks for; those of DaemonSets are not counted."""
+        return sum(replicas(document) for document in self.documents)
 
     @property
     def shown_path(self) -> str:
@@ -78,6 +84,16 @@ def replicas(document: Document) -> int:
     spec = document.get("spec", {})
     counts = {"Pod": 1, "Deployment": spec.get("replicas", 1), "Job": spec.get("parallelism", 1)}
     return int(counts.get(document["kind"], 0))
+
+
+def tolerating(document: Document) -> Document:
+    """Return a workload with the toleration that most GPU nodes ask for, as its author might have written it."""
+    if row_for(document) is None:
+        return document
+    changed = deepcopy(document)
+    toleration = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+    changed["spec"]["template"]["spec"]["tolerations"] = [toleration]
+    return changed
 
 
 def _read(path: Path, what: str, does: str) -> Example:

@@ -6,24 +6,21 @@ For each: what podberth changes, which policy and why, and where the pod could r
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 # The parts stand beside the script and in tests/, wherever it is started from.
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0:1] = [str(ROOT), str(ROOT / "tests")]
 
 from controlplane.process import ComponentError  # noqa: E402
-
 from demo import cluster_of_shapes as simulated  # noqa: E402
 from demo import examples, walk  # noqa: E402
 from demo.pod_diff import as_yaml  # noqa: E402
 from demo.reach import Cluster  # noqa: E402
 from demo.reviews import Webhook  # noqa: E402
-from demo.serving import serving  # noqa: E402
 from demo.terminal import Progress, Terminal  # noqa: E402
+from e2e.podberth_process import Podberth  # noqa: E402
 
 # The project's exit code for the cluster or the device, and the shell's for a program that Ctrl-C ended.
 _CLUSTER_FAULT, _INTERRUPTED = 3, 130
@@ -51,14 +48,15 @@ def _show(directory: Path, progress: Progress, terminal: Terminal) -> None:
     documents = [*simulated.nodes(), *simulated.topology()]
     snapshot.write_text(as_yaml({"apiVersion": "v1", "kind": "List", "items": documents}), encoding="utf-8")
     progress.say(f"simulated {simulated.node_count()} nodes; starting podberth on 127.0.0.1 with its own certificates")
-    with serving(snapshot, directory) as served, closing(Webhook(served.port, served.ca_file)) as webhook:
-        progress.say(f"podberth answers at {served.url}; sending the examples")
+    served = directory / "podberth"
+    with Podberth(served, snapshot) as podberth, closing(Webhook(podberth.endpoint.url, served / "ca.crt")) as webhook:
+        progress.say(f"podberth answers at {podberth.endpoint.url}; sending the examples")
         walk.show_cluster(terminal)
         tally = walk.Tally()
-        wanted = examples.load()
+        wanted, cluster = examples.load(), Cluster(documents)
         for number, example in enumerate(wanted, 1):
             terminal.heading(f"{number} of {len(wanted)}: {example.shown_path}")
-            walk.show_example(terminal, example, webhook, Cluster(documents), tally)
+            walk.show_example(terminal, example, webhook, cluster, tally)
         progress.say("stopping podberth")
     walk.show_end(terminal, tally, progress.seconds)
 

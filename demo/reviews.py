@@ -5,6 +5,7 @@ import http.client
 import json
 import ssl
 import time
+import urllib.parse
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,12 @@ class Answer:
 class Webhook:
     """One kept-alive connection to podberth, as an API server holds it."""
 
-    def __init__(self, port: int, ca_file: Path) -> None:
+    def __init__(self, url: str, ca_file: Path) -> None:
         """Connect with the first review; the certificate is verified against ``ca_file``."""
         tls = ssl.create_default_context(cafile=str(ca_file))
-        self._connection = http.client.HTTPSConnection("127.0.0.1", port, context=tls, timeout=_TIMEOUT_SECONDS)
+        self._connection = http.client.HTTPSConnection(
+            urllib.parse.urlsplit(url).netloc, context=tls, timeout=_TIMEOUT_SECONDS
+        )
 
     def ask(self, path: str, document: Document, namespace: str) -> Answer:
         """Send the creation of a document and return the answer.

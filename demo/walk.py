@@ -1,9 +1,8 @@
-"""What ``make demo`` says: the cluster, one section for each example, and the end. The words and their layout are here."""
+"""What ``make demo`` says: the cluster, one section for each example, and the end. All words are here."""
 
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from podberth.kube.patch import apply
 from podberth.workload.kinds import row_for
@@ -71,7 +70,8 @@ def show_end(terminal: Terminal, tally: Tally, seconds: float) -> None:
     terminal.heading("in all")
     terminal.paragraph(
         f"{tally.pods} kinds of pods: {tally.changed} changed, {tally.denied} denied, {tally.untouched} left as they"
-        f" were. {len(tally.round_trips)} reviews over HTTPS, half of them within {median:.1f} ms; {seconds:.1f} s in all."
+        f" were. {len(tally.round_trips)} reviews over HTTPS, half of them within {median:.1f} ms;"
+        f" {seconds:.1f} s in all."
     )
     terminal.paragraph("Next: `make demo-cluster` shows the same on a real control plane, with kubectl.")
 

@@ -106,6 +106,10 @@ class Space:
 
         return wait_for(reached, timeout_seconds=SECONDS, what=what)
 
+    def wait_until_empty(self) -> None:
+        """Return once no pod is here, and so none holds a GPU."""
+        wait_for(lambda: not self.pods(), timeout_seconds=SECONDS, what=lambda: f"{self.pods()} to be gone")
+
     def events(self) -> list[str]:
         """Return the messages of the events here."""
         return [str(each.get("message")) for each in self.control_plane.api.read(self._path("events"))["items"]]
@@ -120,7 +124,7 @@ class Space:
         for resource in (*_WORKLOADS, "pods"):
             path = f"{self._path(resource)}?propagationPolicy=Background&gracePeriodSeconds=0"
             self.control_plane.api.request("DELETE", path)
-        wait_for(lambda: not self.pods(), timeout_seconds=SECONDS, what=lambda: f"{self.pods()} to be gone")
+        self.wait_until_empty()
         self.control_plane.api.request("DELETE", f"/api/v1/namespaces/{self.name}")
 
     def _own(self, documents: Sequence[Document]) -> list[Document]:

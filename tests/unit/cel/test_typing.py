@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from podberth.cel.functions import NODES_FIELDS
@@ -51,7 +53,7 @@ def test_pools_do_not_clash() -> None:
 
 
 def test_two_definitions_of_one_short_name_are_refused() -> None:
-    document = {name: {"properties": {}} for name in ("a.v1.Pod", "b.v1.Pod")}
+    document: dict[str, Any] = {name: {"properties": {}} for name in ("a.v1.Pod", "b.v1.Pod")}
     with pytest.raises(ValueError, match=r"two definitions named k8s\.Pod"):
         messages(PodSchema.from_document(document))
 

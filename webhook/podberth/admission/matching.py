@@ -11,7 +11,7 @@ from ..kube import pod as pods
 from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
 from ..policy.compile import CompiledPolicy
-from ..policy.evaluate import Evaluation, combine
+from ..policy.evaluate import Asked, Evaluation, combine
 from ..policy.match import MatchRequest, match
 from ..wellknown import GANG_LABEL
 from .review import AdmissionRequest
@@ -53,15 +53,17 @@ class Matcher:
         self._activation: Activation | None = None
         self._answers: Sequence[bool | EvaluationError] = ()
         if self.plan.batch is not None and any(map(self._in_scope, self.plan.policies)):
-            self._answers = self.plan.batch.evaluate(self._activate(None))
+            question = (("conditions", id(self.plan)), self.plan.batch_reads)
+            batch = self.plan.batch
+            self._answers = snapshot.recall.answer(question, self._state, lambda: batch.evaluate(self._activate(None)))
 
     def __iter__(self) -> Iterator[Evaluation | Fault]:
         """Yield, for each policy that matches, an evaluation per params object; a fault where that cannot be said."""
-        for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):
+        for index, policy in enumerate(self.plan.policies):
             if not self._in_scope(policy):
                 continue
             try:
-                yield from self._matches(policy, span)
+                yield from self._matches(index, policy)
             except EvaluationError as error:
                 yield Fault(policy, str(error))
 
@@ -85,19 +87,30 @@ class Matcher:
         gpu = self.state.gpu
         return policy.source.spec.scope == "All" or ((gpu.kind != "none" or self.state.gang.known) and not gpu.dialect)
 
-    def _matches(self, policy: CompiledPolicy, span: slice | None) -> Iterator[Evaluation]:
+    def mutations(self, evaluation: Evaluation) -> list[Asked]:
+        """Return what the policy wants of the pod as it now is: remembered, or asked.
+
+        Raises:
+            EvaluationError: as ``Evaluation.mutations`` says.
+        """
+        policy = evaluation.policy
+        read = self.plan.footprints[policy.name]
+        return self.snapshot.recall.answer(((policy.name, id(evaluation.params)), read), self.state, evaluation.mutations)
+
+    def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Evaluation]:
         if not policy.matches_statically and not match(policy.source, self._match_request(), self.snapshot.namespaces):
             return
         rollout = policy.source.spec.rollout
         if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self._pod, self.request.namespace)):
             return
+        span = self.plan.slices[index]
         answers = None if span is None or changed(policy.conditions_read, self._written) else self._answers[span]
         if answers is not None and not combine(policy, answers):
             return
         if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
             raise EvaluationError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
         for params in self._params(policy):
-            evaluation = Evaluation(policy, self._activate(params))
+            evaluation = Evaluation(policy, params, self._activate)
             if answers is not None or evaluation.conditions():
                 yield evaluation
 

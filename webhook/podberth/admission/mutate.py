@@ -133,7 +133,7 @@ class _Run:
     def _changes(self, evaluation: Evaluation, draft: Draft) -> Iterable[tuple[Change | Skipped, str]]:
         groups = self.snapshot.pod_groups.get(self.request.namespace, frozenset())
         system = self.matcher.state.gang.system
-        for asked in evaluation.mutations():
+        for asked in self.matcher.mutations(evaluation):
             concern = cast("Concern", asked.mutation.concern)
             refused = refusal(asked.mutation, system)
             if refused is not None:

@@ -16,6 +16,7 @@ from ..policy.match import applies_statically
 from ..policy.parse import ParsedPolicies
 from ..topology.index import TopologyIndex
 from ..topology.objects import ClusterObjects
+from .recall import Footprint, Recall, footprint
 from .review import AdmissionRequest
 
 Phase: TypeAlias = Literal["mutate", "validate"]
@@ -24,7 +25,7 @@ Phase: TypeAlias = Literal["mutate", "validate"]
 _OWN_BINDINGS = frozenset({"params"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The policies that can match reviews of one resource and operation, in order.
 
@@ -34,7 +35,10 @@ class Plan:
 
     policies: tuple[CompiledPolicy, ...]
     batch: Batch | None
+    batch_reads: Footprint | None
     slices: tuple[slice | None, ...]
+    footprints: Mapping[str, Footprint | None]
+    """What each policy's mutations read, by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +58,12 @@ class Snapshot:
     owners: Mapping[str, Mapping[str, Any]]
     """Owners of gangs by uid."""
     conventions: Conventions
+    class_resources: frozenset[str]
+    """Extended resources that DeviceClasses serve."""
     plans: dict[tuple[str, ...], Plan] = field(default_factory=dict, repr=False, compare=False)
-    """Plans made so far; at most one for each phase, operation and resource that policies name."""
+    """Plans made so far; at most one for each phase, operation and resource that reviews name."""
+    recall: Recall = field(default_factory=Recall, repr=False, compare=False)
+    """Answers given so far."""
 
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
         """Return the plan for a review; made once."""
@@ -82,8 +90,14 @@ class Snapshot:
                 continue
             slices.append(slice(len(expressions), len(expressions) + len(bounds)))
             expressions += bounds
-        batch = self.environment.batch(expressions) if expressions else None
-        return Plan(policies, batch, tuple(slices))
+        asked_together = [policy.conditions_read for policy, span in zip(policies, slices, strict=True) if span]
+        return Plan(
+            policies=policies,
+            batch=self.environment.batch(expressions) if expressions else None,
+            batch_reads=footprint(frozenset().union(*asked_together)),
+            slices=tuple(slices),
+            footprints={policy.name: footprint(policy.mutations_read) for policy in policies},
+        )
 
 
 def load_snapshot(
@@ -107,6 +121,7 @@ def load_snapshot(
         config_maps={**parsed.params, **objects.config_maps},
         pod_groups=_by_namespace(objects.pod_groups),
         owners=objects.owners,
+        class_resources=objects.class_resources,
         conventions=conventions,
     )
 

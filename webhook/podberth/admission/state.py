@@ -74,7 +74,7 @@ def _gang(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) ->
 def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -> PodState:
     need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, NodeSelection.of(pod.get("spec") or {}))
     bindings = {"object": pod, "gpu": gpu.as_cel(), "gang": gang.as_cel()}
-    review = ReviewContext(snapshot.topology, need)
+    review = ReviewContext(snapshot.topology, need, snapshot.class_resources)
     return PodState(pod=pod, gpu=gpu, gang=gang, need=need, bindings=bindings, review=review)
 
 

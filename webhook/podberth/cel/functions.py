@@ -26,6 +26,8 @@ class ReviewContext:
 
     index: TopologyIndex
     need: Need
+    class_resources: frozenset[str] = frozenset()
+    """Extended resources that DeviceClasses serve: no node has them, and they can be had."""
     _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def handle(self, nodes: NodeSet) -> int:
@@ -98,9 +100,10 @@ def _known(_: ReviewContext, name: str) -> bool:
 
 def _offered(review: ReviewContext, name: str) -> bool:
     try:
-        return review.index.offers(name if "/" in name else mig.parse(name).resource)
+        resource = name if "/" in name else mig.parse(name).resource
     except ValueError:
         return False
+    return review.index.offers(resource) or resource in review.class_resources
 
 
 def _nearest(review: ReviewContext, name: str) -> str:

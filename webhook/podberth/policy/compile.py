@@ -50,9 +50,14 @@ class CompiledMutation:
     literals: Mapping[str, Any]
 
     @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """All expressions of the entry."""
+        return (*self.leaves.values(), *(bound for bound in (self.when, self.reason) if bound is not None))
+
+    @property
     def reads_snapshot(self) -> bool:
         """Say whether what it writes depends on the cluster of the moment."""
-        return any(bound.reads_snapshot for bound in (*self.leaves.values(), *filter(None, [self.when])))
+        return any(bound.reads_snapshot for bound in self.bounds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +82,8 @@ class CompiledPolicy:
     audit_annotations: tuple[tuple[str, Bound], ...]
     conditions_read: frozenset[tuple[str, ...]]
     """Everything the matchConditions read."""
+    mutations_read: frozenset[tuple[str, ...]]
+    """Everything the mutations read."""
     reads_namespace: bool
     """Whether any expression reads namespaceObject."""
     matches_statically: bool
@@ -135,6 +142,7 @@ class _Compiler:
             if bound is not None:
                 self.variables[variable.name] = bound
         mutations = tuple(self._mutation(index, item) for index, item in enumerate(spec.mutations))
+        mutations_read = frozenset().union(*(bound.reads for item in mutations for bound in item.bounds))
         validations = tuple(self._validations())
         audit_annotations = tuple(
             (item.key, bound)
@@ -151,6 +159,7 @@ class _Compiler:
             validations=validations,
             audit_annotations=audit_annotations,
             conditions_read=conditions_read,
+            mutations_read=mutations_read,
             reads_namespace=any(path[0] == "namespaceObject" for path in self.reads),
             matches_statically=is_static(self.parsed.policy),
         )

@@ -4,13 +4,16 @@ What an expression says and what is done about it are two things: here is the fi
 error is never "no match": it is raised, and the caller goes by the policy's failurePolicy.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..cel.engine import Activation
 from ..errors import EvaluationError
 from .compile import Bound, CompiledMutation, CompiledPolicy, CompiledValidation
+
+Params: TypeAlias = Mapping[str, Any]
+"""A ConfigMap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +35,18 @@ class Failure:
 
 
 class Evaluation:
-    """The policy's expressions over one activation."""
+    """The policy's expressions over one pod and one params object."""
 
-    __slots__ = ("_activation", "policy")
+    __slots__ = ("_activate", "_activation", "params", "policy")
 
-    def __init__(self, policy: CompiledPolicy, activation: Activation) -> None:
-        """``activation`` binds object, oldObject, request, namespaceObject, params, gpu, gang, topology and mig."""
+    def __init__(
+        self, policy: CompiledPolicy, params: Params | None, activate: Callable[[Params | None], Activation]
+    ) -> None:
+        """``activate`` binds the pod's names and params; it is called when the first expression is evaluated."""
         self.policy = policy
-        self._activation = activation
+        self.params = params
+        self._activate = activate
+        self._activation: Activation | None = None
 
     def value(self, bound: Bound) -> Any:
         """Return the expression's value as plain Python.
@@ -47,6 +54,8 @@ class Evaluation:
         Raises:
             EvaluationError: it has none.
         """
+        if self._activation is None:
+            self._activation = self._activate(self.params)
         return bound.expression.evaluate(self._activation)
 
     def conditions(self) -> bool:

@@ -71,7 +71,7 @@ class NodeSet:
         self._parts = parts
         self._others = others
         self._narrowed: dict[int, NodeSet] = {}
-        self._selected: dict[NodeSelection, int] = {}
+        self._selected: dict[tuple[int, ...], tuple[tuple[Mapping[str, Any], ...], int]] = {}
         self.count: int = sum(part.count for part in parts if not part.node_class.transient)
         """How many nodes could durably run the pod."""
         self.transient_count: int = sum(part.count for part in parts if part.node_class.transient)
@@ -138,16 +138,22 @@ class NodeSet:
         return tuple(found.values())
 
     def count_selected(self, terms: Sequence[Mapping[str, Any]]) -> int:
-        """Return how many of the durable nodes nodeSelectorTerms (ORed) select by label. Remembered."""
-        selection = NodeSelection({}, tuple(terms))
-        found = self._selected.get(selection)
+        """Return how many of the durable nodes nodeSelectorTerms (ORed) select by label.
+
+        Remembered by the identity of the terms, which must not change afterwards: comparing them costs more than most
+        answers.
+        """
+        key = tuple(map(id, terms))
+        found = self._selected.get(key)
         if found is None:
             if len(self._selected) >= _REMEMBERED:
                 self._selected.clear()
+            selection = NodeSelection({}, tuple(terms))
             durable = (part for part in self._parts if not part.node_class.transient)
-            found = sum(part.count for part in durable if selection.matches(part.node_class.labels, ""))
-            self._selected[selection] = found
-        return found
+            count = sum(part.count for part in durable if selection.matches(part.node_class.labels, ""))
+            # The terms are kept, so that no other gets their identity.
+            found = self._selected[key] = (tuple(terms), count)
+        return found[1]
 
     def narrowest_level(self, members: int) -> str:
         """Return the label key of the narrowest level with a domain that holds ``members`` such pods; empty: none does.

@@ -1,0 +1,226 @@
+"""Pod create on a real API server: with podberth against native admission policies that do the same.
+
+One pod at a time over one kept-alive connection, in turn into four namespaces: one without admission, one under a
+mutating and a validating policy of the API server's own, one under podberth's webhooks as shipped, one under the same
+webhooks with nothing behind them but aiohttp. Only the API server and etcd run beside; every pod is deleted again.
+
+    python -m bench.create [--rounds 5] [--pods 100]
+"""
+
+import argparse
+import base64
+import tempfile
+import time
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from controlplane.cluster import ControlPlane
+from controlplane.credentials import issue
+from controlplane.wait import wait_for
+from podberth.kube.documents import load_documents
+from podberth.wellknown import JOB_COMPLETION_INDEX
+
+from . import ROOT, clusters, native
+from .decisions import POLICIES
+from .figures import RATIO_HEADER, Ratio, percentile, table
+from .reviews import distinct
+from .servers import Servers
+
+JSON = dict[str, Any]
+
+_LABEL = "podberth.test/bench"
+_NOTHING, _NATIVE, _PODBERTH, _BARE = MODES = ("nothing", "native policies", "podberth", "aiohttp, nothing")
+_SETTLE_SECONDS = 30.0
+# A webhook's denial without a code of its own is 400 or 403, a policy's is 422.
+_REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
+_TOLERATION = "nvidia.com/gpu"
+# A Job's pod without its Job would be deleted by the garbage collector in the midst of the run.
+_IDLE_COMPONENTS = ("nodes", "kube-scheduler", "kube-controller-manager")
+# Goals of the issue.
+_P50, _P99 = 1.25, 1.5
+
+Times = Mapping[str, list[list[float]]]
+"""By mode, for each round, milliseconds of each create."""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--pods", type=int, default=100, help="created a round in each mode")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="podberth-bench-") as name:
+        folder = Path(name)
+        with (
+            Servers(folder, issue(folder / "credentials")) as servers,
+            ControlPlane.start(folder / "cluster") as control_plane,
+        ):
+            _set_up(control_plane, servers, folder)
+            pods = _pods(options.rounds * options.pods)
+            times: dict[str, list[list[float]]] = {mode: [] for mode in MODES}
+            for number in range(options.rounds):
+                _round(control_plane, pods[number * options.pods : (number + 1) * options.pods], times)
+    _print(times)
+
+
+def _set_up(control_plane: ControlPlane, servers: Servers, folder: Path) -> None:
+    for mode in MODES:
+        control_plane.add_namespace(_namespace(mode), {_LABEL: _namespace(mode)})
+    for component in _IDLE_COMPONENTS:
+        control_plane.stop_component(component)
+    topology = clusters.write(folder / "snapshot.json", 1000, 50)
+    podberth = servers.podberth("podberth", policies=POLICIES, topology=topology, core=None)
+    bare = servers.bare_aiohttp(core=None)
+    configurations = _shipped()
+    # The API server learns of them in this order: once podberth's are in force, aiohttp's are.
+    control_plane.apply(
+        *native.policies(_selector(_NATIVE)),
+        *_renamed(
+            native.webhooks(
+                configurations,
+                f"https://127.0.0.1:{bare.port}",
+                _base64(folder / "credentials" / "ca.crt"),
+                _selector(_BARE),
+            )
+        ),
+        *native.webhooks(
+            configurations,
+            f"https://127.0.0.1:{podberth.port}",
+            _base64(servers.certificates("podberth") / "ca.crt"),
+            _selector(_PODBERTH),
+        ),
+    )
+    _await_admission(control_plane)
+
+
+def _shipped() -> list[JSON]:
+    """Read podberth's webhook configurations."""
+    found = []
+    for path in sorted((ROOT / "manifests" / "base").glob("*webhook*.yaml")):
+        documents, problems = load_documents(path.read_text(), str(path))
+        if problems:
+            raise SystemExit("\n".join(map(str, problems)))
+        found += [each.document for each in documents]
+    return [each for each in found if each["kind"].endswith("WebhookConfiguration")]
+
+
+def _renamed(configurations: list[JSON]) -> list[JSON]:
+    return [{**each, "metadata": {"name": "aiohttp"}} for each in configurations]
+
+
+def _namespace(mode: str) -> str:
+    return f"bench-{MODES.index(mode)}"
+
+
+def _selector(mode: str) -> JSON:
+    return {"matchLabels": {_LABEL: _namespace(mode)}}
+
+
+def _base64(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()
+
+
+def _await_admission(control_plane: ControlPlane) -> None:
+    """Wait until what was configured is in force: a pod gets what it should, and a MIG profile of nobody is refused."""
+    pod = _pods(1)[0]
+    wrong = orjson.loads(orjson.dumps(pod).replace(b'"nvidia.com/gpu"', b'"nvidia.com/mig-9g.99gb"'))
+
+    def in_force() -> bool:
+        return all(
+            _tolerates(_post(control_plane, mode, pod)[1]) and _post(control_plane, mode, wrong)[0] in _REFUSED
+            for mode in (_NATIVE, _PODBERTH)
+        )
+
+    wait_for(in_force, timeout_seconds=_SETTLE_SECONDS, what="policies and webhooks to be in force")
+    if any(_tolerates(_post(control_plane, mode, pod)[1]) for mode in (_NOTHING, _BARE)):
+        raise SystemExit("bench: a pod was mutated in a namespace where none should be")
+    _delete_all(control_plane)
+
+
+def _pods(count: int) -> list[JSON]:
+    """Return pods of Indexed Jobs as their controller sends them: what the built-in plugins add is taken off again."""
+    # Three of ten reviews are of such pods.
+    pods = (orjson.loads(review)["request"]["object"] for review in distinct(count * 5))
+    found = [_submitted(pod) for pod in pods if JOB_COMPLETION_INDEX in pod["metadata"]["labels"]]
+    return found[:count]
+
+
+def _submitted(pod: JSON) -> JSON:
+    metadata = {key: value for key, value in pod["metadata"].items() if key not in ("managedFields", "namespace")}
+    dropped = ("tolerations", "priority", "preemptionPolicy", "serviceAccount", "serviceAccountName", "volumes")
+    spec = {key: value for key, value in pod["spec"].items() if key not in dropped}
+    spec["volumes"] = [each for each in pod["spec"]["volumes"] if "projected" not in each]
+    spec["containers"] = [
+        {**each, "volumeMounts": [one for one in each["volumeMounts"] if not one["name"].startswith("kube-api-access")]}
+        for each in spec["containers"]
+    ]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def _create(control_plane: ControlPlane, mode: str, pod: JSON) -> float:
+    """Create a pod and return the milliseconds it took."""
+    body = orjson.dumps(pod)
+    started = time.perf_counter()
+    status, answer = control_plane.raw("POST", _path(mode), body)
+    took = (time.perf_counter() - started) * 1e3
+    if status != HTTPStatus.CREATED:
+        raise SystemExit(f"bench: create with {mode}: status {status}: {answer.decode()[:1000]}")
+    return took
+
+
+def _post(control_plane: ControlPlane, mode: str, pod: JSON) -> tuple[int, JSON]:
+    status, answer = control_plane.raw("POST", _path(mode), pod)
+    return status, orjson.loads(answer)
+
+
+def _path(mode: str) -> str:
+    return f"/api/v1/namespaces/{_namespace(mode)}/pods"
+
+
+def _tolerates(pod: JSON) -> bool:
+    return any(each.get("key") == _TOLERATION for each in pod.get("spec", {}).get("tolerations", ()))
+
+
+def _round(control_plane: ControlPlane, pods: list[JSON], times: Mapping[str, list[list[float]]]) -> None:
+    for rounds in times.values():
+        rounds.append([])
+    for pod in pods:
+        for mode, rounds in times.items():
+            rounds[-1].append(_create(control_plane, mode, pod))
+    _delete_all(control_plane)
+
+
+def _delete_all(control_plane: ControlPlane) -> None:
+    for mode in MODES:
+        control_plane.api.request("DELETE", f"{_path(mode)}?gracePeriodSeconds=0")
+
+
+def _print(times: Times) -> None:
+    def row(mode: str) -> tuple[str, ...]:
+        together = [each for one in times[mode] for each in one]
+        return (mode, str(len(together)), f"{percentile(together, 50):.1f}", f"{percentile(together, 99):.1f}")
+
+    print(table(("admission", "pods", "p50 ms", "p99 ms"), map(row, times)))
+    print()
+    print(table(RATIO_HEADER, (ratio.row() for ratio in _ratios(times))))
+
+
+def _ratios(times: Times) -> list[Ratio]:
+    def pairs(percent: int, one: str, other: str) -> tuple[float, ...]:
+        both = zip(times[one], times[other], strict=True)
+        return tuple(percentile(ours, percent) / percentile(theirs, percent) for ours, theirs in both)
+
+    return [
+        Ratio(name="podberth / native, p50", each=pairs(50, _PODBERTH, _NATIVE), most=_P50),
+        Ratio(name="podberth / native, p99", each=pairs(99, _PODBERTH, _NATIVE), most=_P99),
+        Ratio(name="podberth / aiohttp, p50", each=pairs(50, _PODBERTH, _BARE)),
+        Ratio(name="podberth / nothing, p50", each=pairs(50, _PODBERTH, _NOTHING)),
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""`make demo-cluster`: kubectl apply of every example on a real control plane, without podberth and with it.
+
+The API server, the controllers and the scheduler are Kubernetes' own; only the nodes are simulated. No root, no
+containers, no GPU. The first run builds the control plane.
+"""
+
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# The parts stand beside the script and in tests/, wherever it is started from.
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[0:1] = [str(ROOT), str(ROOT / "tests")]
+
+from controlplane.build import BuildError, assets  # noqa: E402
+from controlplane.cluster import ControlPlane  # noqa: E402
+from controlplane.process import ComponentError  # noqa: E402
+from demo import cluster_of_shapes as simulated  # noqa: E402
+from demo import examples, outcome, walk  # noqa: E402
+from demo.examples import Example, tolerating  # noqa: E402
+from demo.outcome import Placements  # noqa: E402
+from demo.pod_diff import as_yaml  # noqa: E402
+from demo.terminal import Progress, Terminal  # noqa: E402
+from demo.trial import Trial  # noqa: E402
+from e2e.podberth_process import Podberth  # noqa: E402
+from e2e.registration import Registration  # noqa: E402
+from podberth.wellknown import NAMESPACE  # noqa: E402
+
+# The project's exit codes: 2 is configuration, 3 the cluster. And the shell's for a program that Ctrl-C ended.
+_CONFIGURATION_FAULT, _CLUSTER_FAULT, _INTERRUPTED = 2, 3, 130
+
+_WITHOUT, _BY_HAND, _WITH = "without-podberth", "by-hand", "with-podberth"
+_GANG_EXAMPLE = "training-indexed-job.yaml"
+
+
+def main() -> int:
+    """Run the demonstration."""
+    # A plain kill stops what was started, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    progress, terminal = Progress(), Terminal.of(sys.stdout)
+    try:
+        with tempfile.TemporaryDirectory(prefix="podberth-demo-") as directory:
+            _show(Path(directory), progress, terminal)
+    except KeyboardInterrupt:
+        progress.say("stopped")
+        return _INTERRUPTED
+    except BuildError as error:
+        sys.stderr.write(f"{error}\n")
+        return _CONFIGURATION_FAULT
+    except ComponentError as error:
+        sys.stderr.write(f"{error}\n")
+        return _CLUSTER_FAULT
+    progress.say("all stopped")
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The running control plane, with nodes, and where to speak."""
+
+    control_plane: ControlPlane
+    directory: Path
+    progress: Progress
+    terminal: Terminal
+
+    def without_podberth(self, wanted: Sequence[Example]) -> tuple[Placements, Placements]:
+        """Apply the examples to the cluster as it is; and the gang once more, with the toleration that it lacks."""
+        without, by_hand = self._trial(_WITHOUT), self._trial(_BY_HAND)
+        self.terminal.heading("without podberth")
+        for example in wanted:
+            without.apply(self.terminal, example.path, example.documents, shown_as=example.shown_path)
+        self.terminal.heading("without podberth, the toleration written by hand")
+        gang = next(example for example in wanted if example.path.name == _GANG_EXAMPLE)
+        file = self.directory / f"{gang.path.stem}-tolerating.yaml"
+        documents = tuple(map(tolerating, gang.documents))
+        file.write_text("---\n".join(map(as_yaml, documents)), encoding="utf-8")
+        by_hand.apply(self.terminal, file, documents, shown_as=file.name)
+        found = without.placements(), by_hand.placements()
+        self.progress.say("deleting what was made")
+        for trial in (without, by_hand):
+            trial.remove()
+        return found
+
+    def with_podberth(self, wanted: Sequence[Example]) -> Placements:
+        """Start podberth, register it, and apply the examples."""
+        self.progress.say("kubectl get nodes,configmaps -A -o yaml > cluster.yaml; starting podberth on it")
+        snapshot = self.directory / "cluster.yaml"
+        printed = self.control_plane.kubectl("get", "nodes,configmaps", "-A", "-o", "yaml").stdout
+        snapshot.write_text(printed, encoding="utf-8")
+        with Podberth(self.directory / "podberth", snapshot) as podberth:
+            self.progress.say(f"podberth answers at {podberth.endpoint.url}; applying its webhook configurations")
+            Registration(self.control_plane).put(podberth.endpoint)
+            trial = self._trial(_WITH)
+            self.terminal.heading("with podberth")
+            for example in wanted:
+                trial.apply(self.terminal, example.path, example.documents, shown_as=example.shown_path)
+            return trial.placements()
+
+    def _trial(self, namespace: str) -> Trial:
+        self.control_plane.add_namespace(namespace)
+        return Trial(self.control_plane, namespace)
+
+
+def _show(directory: Path, progress: Progress, terminal: Terminal) -> None:
+    progress.say("looking for the control plane's executables (built on the first run, 3 to 7 minutes)")
+    assets()
+    progress.say("starting etcd, kube-apiserver, kube-controller-manager and kube-scheduler")
+    with ControlPlane.start(directory / "control-plane") as control_plane:
+        version = control_plane.api.read("/version")["gitVersion"]
+        progress.say(f"Kubernetes {version} is ready; adding {simulated.node_count()} simulated nodes")
+        control_plane.add_nodes(simulated.nodes())
+        control_plane.add_namespace(NAMESPACE)
+        control_plane.apply(*simulated.topology())
+        walk.show_cluster(terminal)
+        # Gangs first, while the racks are empty: what comes later finds room anywhere.
+        wanted = sorted(examples.load(), key=lambda example: -example.replicas)
+        stage = Stage(control_plane, directory, progress, terminal)
+        without, by_hand = stage.without_podberth(wanted)
+        with_podberth = stage.with_podberth(wanted)
+        outcome.show(terminal, without, with_podberth)
+        outcome.show_gangs(terminal, {_WITHOUT: without, _BY_HAND: by_hand, _WITH: with_podberth})
+        progress.say("stopping the control plane")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""The policies with `mode: required`, one parameter away: the real scheduler would rather wait than break them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from builders import gpu_pod
+
+from controlplane.cluster import ControlPlane
+from controlplane.wait import wait_for
+
+from . import fleet
+from .manifest import placement, record
+from .podberth_process import Podberth
+from .registration import Registration
+from .space import SECONDS, Space
+from .test_gangs import domains, gang
+from .test_reapply import OWN_AFFINITY, WAYS
+
+Document = dict[str, Any]
+
+_LINKED = f"{fleet.PRODUCT} in ({fleet.H100},NVIDIA-GB200)"
+
+
+def parameters(policy: str) -> Document:
+    metadata = {"name": f"podberth-{policy}", "namespace": "podberth-system"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"mode": "required"}}
+
+
+@pytest.fixture(scope="module")
+def strict(
+    control_plane: ControlPlane, registration: Registration, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Registration]:
+    """Yield the registration of a podberth whose snapshot holds the parameters, as ConfigMaps of the cluster."""
+    stored = [parameters("multi-gpu-nvlink"), parameters("gang-topology")]
+    control_plane.apply(*stored)
+    folder = tmp_path_factory.mktemp("strict")
+    snapshot = fleet.snapshot(control_plane, folder / "cluster.yaml")
+    with (
+        Podberth(folder, snapshot) as podberth,
+        registration.instead(podberth.endpoint, lambda pod: bool(required(pod)), gpu_pod(4)),
+    ):
+        yield registration
+    for each in stored:
+        control_plane.kubectl("delete", "configmap", each["metadata"]["name"], "-n", "podberth-system")
+
+
+def required(pod: Document) -> list[Document]:
+    """Return the node selector terms that a pod insists on."""
+    node_affinity = pod.get("spec", {}).get("affinity", {}).get("nodeAffinity", {})
+    terms = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [])
+    return list(terms)
+
+
+@contextmanager
+def cordoned(control_plane: ControlPlane, *selection: str) -> Iterator[None]:
+    """Keep new pods off some nodes, of which podberth's snapshot knows nothing."""
+    control_plane.kubectl("cordon", *selection)
+    try:
+        yield
+    finally:
+        control_plane.kubectl("uncordon", *selection)
+
+
+def wait_for_unschedulable(space: Space, count: int) -> None:
+    def reasons() -> list[str]:
+        conditions = [one for pod in space.pods() for one in pod["status"].get("conditions", ())]
+        return [each["reason"] for each in conditions if each["type"] == "PodScheduled" and each["status"] == "False"]
+
+    wait_for(
+        lambda: reasons() == ["Unschedulable"] * count,
+        timeout_seconds=SECONDS,
+        what=lambda: f"{count} pods that no node suits; got {reasons()}",
+    )
+
+
+@pytest.mark.usefixtures("strict")
+def test_several_gpus_wait_for_nvlink(space: Space) -> None:
+    with cordoned(space.control_plane, "-l", _LINKED):
+        said = space.must_apply(gpu_pod(4))
+        assert "podberth multi-gpu-nvlink: 4 GPUs in one NVLink domain: 18 nodes fit (was 22)" in said.ours
+        wait_for_unschedulable(space, 1)
+        # One GPU has nobody to talk to, and runs on what is free.
+        space.must_apply(gpu_pod(1, name="single"))
+        wait_for(
+            lambda: space.pod("single")["status"]["phase"] == "Running", timeout_seconds=SECONDS, what="single to run"
+        )
+    [pod, _] = space.wait_for_pods(2, "Running")
+    assert space.label_of_node(pod, fleet.PRODUCT) in {fleet.H100, "NVIDIA-GB200"}
+
+
+@pytest.mark.usefixtures("strict")
+def test_a_gang_waits_for_room_in_one_rack(space: Space) -> None:
+    racks = [f"h100-{rack}-0" for rack in ("a1", "a2", "b1", "b2")]
+    with cordoned(space.control_plane, *racks):
+        said = space.must_apply(gang("tight", 4))
+        assert any(f"requires one domain of {fleet.RACK} for the 4 pods of gang job-" in line for line in said.ours)
+        wait_for_unschedulable(space, 1)
+        bound = [pod for pod in space.pods() if pod["spec"].get("nodeName")]
+        assert len(bound) == 3
+        assert len(domains(space, bound, fleet.RACK)) == 1
+    members = space.wait_for_pods(4, "Running")
+    assert len(domains(space, members, fleet.RACK)) == 1
+
+
+@pytest.mark.usefixtures("strict")
+@pytest.mark.parametrize("flags", WAYS.values(), ids=WAYS)
+def test_a_requirement_joins_the_users_terms_and_survives_the_same_file(space: Space, flags: tuple[str, ...]) -> None:
+    manifest = gpu_pod(4, name="again", affinity=OWN_AFFINITY)
+    space.must_apply(manifest, flags=flags)
+    before = space.pod("again")
+    [term] = required(before)
+    keys = [each["key"] for each in term["matchExpressions"]]
+    assert keys == [fleet.ZONE, fleet.PRODUCT]
+    assert space.must_apply(manifest, flags=flags).warnings == ()
+    after = space.pod("again")
+    assert placement(after) == placement(before)
+    assert record(after) == record(before)
+
+
+@pytest.mark.usefixtures("strict")
+def test_a_member_of_a_required_gang_survives_the_same_file(space: Space) -> None:
+    manifest = gpu_pod(
+        8, name="again", labels={"podberth.io/gang": "llama"}, annotations={"podberth.io/gang-size": "4"}
+    )
+    space.must_apply(manifest)
+    before = placement(space.pod("again"))
+    assert "podAffinity" in before["affinity"]
+    assert space.must_apply(manifest).warnings == ()
+    assert placement(space.pod("again")) == before
+    assert isinstance(before["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"], list)

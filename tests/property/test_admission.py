@@ -1,0 +1,142 @@
+"""What holds of every decision, whatever the pod: the rules of DESIGN.md as properties, with the shipped policies."""
+
+import copy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonpatch
+from builders import gpu_container, gpu_pod, job_pod, owned, pod, review
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from snapshots import cluster, environment, policy, snapshot
+
+from podberth.admission import decide
+from podberth.admission.outcome import Outcome
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot, load_snapshot
+from podberth.conventions import Conventions
+from podberth.kube.patch import apply
+from podberth.policy.parse import parse_policies
+from podberth.topology.objects import collect
+
+POLICIES = Path(__file__).parents[2] / "policies"
+NODES = cluster(hgx_h100_8=2, a100_pcie_4=1, dgx_a100_8_mig_mixed=1, l4_1=2, t4_shared=1, gb200_tray=2)
+PRODUCTS = ["NVIDIA-H100-80GB-HBM3", "NVIDIA-L4", "nothing"]
+RESOURCES = ["nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "nvidia.com/mig-4g.5gb", "nvidia.com/gpu.shared", "amd.com/gpu"]
+
+
+@cache
+def shipped(number_of_nodes: int = len(NODES)) -> Snapshot:
+    texts = [
+        (str(file), file.read_text()) for name in ("policy", "params") for file in sorted(POLICIES.glob(f"*/{name}.yaml"))
+    ]
+    objects = collect(NODES[:number_of_nodes], now=None)
+    return load_snapshot(parse_policies(texts), objects, environment(), Conventions())
+
+
+@st.composite
+def terms(draw: st.DrawFn) -> dict[str, Any]:
+    values = draw(st.lists(st.sampled_from(PRODUCTS), min_size=1, max_size=2, unique=True))
+    return {"matchExpressions": [{"key": "nvidia.com/gpu.product", "operator": "In", "values": values}]}
+
+
+TOLERATIONS = st.lists(
+    st.fixed_dictionaries(
+        {"key": st.sampled_from(["nvidia.com/gpu", "team"]), "operator": st.sampled_from(["Exists", "Equal"])},
+        optional={"effect": st.sampled_from(["NoSchedule", "NoExecute"])},
+    ),
+    max_size=2,
+)
+
+
+@st.composite
+def pods(draw: st.DrawFn) -> dict[str, Any]:
+    containers = [
+        gpu_container(f"c{index}", draw(st.sampled_from([0, 1, 2, 4, 8])), resource=draw(st.sampled_from(RESOURCES)))
+        for index in range(draw(st.integers(1, 2)))
+    ]
+    spec: dict[str, Any] = {}
+    if draw(st.booleans()):
+        required = {"nodeSelectorTerms": draw(st.lists(terms(), min_size=1, max_size=2))}
+        spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    if draw(st.booleans()):
+        spec["nodeSelector"] = {"nvidia.com/gpu.product": draw(st.sampled_from(PRODUCTS))}
+    if draw(st.booleans()):
+        spec["tolerations"] = draw(TOLERATIONS)
+    labels = draw(st.sampled_from([{}, {"podberth.io/gang": "g"}, {"kueue.x-k8s.io/queue-name": "q"}]))
+    memory = draw(st.sampled_from([{}, {"podberth.io/gpu-memory": "4Gi"}, {"podberth.io/gang-size": "4"}]))
+    document = pod(*containers, labels=labels, annotations=memory, **spec)
+    document["spec"]["x-unknown"] = {"deep": [1, None]}
+    return document
+
+
+def mutate(document: dict[str, Any], known: Snapshot, **fields: Any) -> Outcome:
+    return decide.mutate(decode_review(review(document, **fields)), known)
+
+
+@given(pods())
+def test_mutation_is_idempotent(document: dict[str, Any]) -> None:
+    once = apply(document, mutate(document, shipped()).patch)
+
+    assert mutate(once, shipped()).patch == []
+
+
+@given(pods())
+def test_the_patch_applies_and_unknown_fields_and_the_users_values_survive(document: dict[str, Any]) -> None:
+    before = copy.deepcopy(document)
+    result = jsonpatch.JsonPatch(mutate(document, shipped()).patch).apply(copy.deepcopy(document))
+
+    assert document == before
+    assert result["spec"]["x-unknown"] == before["spec"]["x-unknown"]
+    assert result["spec"].get("nodeSelector") == before["spec"].get("nodeSelector")
+    kept = before["spec"].get("tolerations") or []
+    assert (result["spec"].get("tolerations") or [])[: len(kept)] == kept
+
+
+@given(pods())
+def test_no_generated_term_names_a_host(document: dict[str, Any]) -> None:
+    result = apply(document, mutate(document, shipped()).patch)
+
+    assert "kubernetes.io/hostname" not in str(result["spec"].get("affinity", {}).get("nodeAffinity", ""))
+    assert "nodeName" not in result["spec"]
+
+
+@given(pods())
+def test_what_is_remembered_is_what_would_be_answered(document: dict[str, Any]) -> None:
+    warm, cold = shipped(), shipped.__wrapped__()
+    assert mutate(document, warm).response == mutate(document, cold).response
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(pods(), st.sampled_from(["Warn", "Deny"]))
+def test_adding_a_policy_without_mutations_never_turns_a_denial_into_admission(
+    document: dict[str, Any], action: str
+) -> None:
+    deny = policy("deny", "  validations:\n  - {expression: gpu.count < 4, message: many}\n  validationActions: [Deny]")
+    more = policy(
+        "more", f"  validations:\n  - {{expression: gpu.count < 2, message: some}}\n  validationActions: [{action}]"
+    )
+    request = decode_review(review(document))
+    few, all_of_them = (decide.validate(request, snapshot(*texts)) for texts in ((deny,), (deny, more)))
+
+    assert few.verdict != "denied" or all_of_them.verdict == "denied"
+
+
+@given(st.integers(0, 7), st.integers(0, 7), st.sampled_from(["8", "16", "0"]))
+def test_members_of_one_role_come_out_equal_whatever_the_index(one: int, other: int, size: str) -> None:
+    def member(index: int) -> list[dict[str, Any]]:
+        document = job_pod(index, annotations={"podberth.io/gang-size": size})
+        document["spec"] = gpu_pod(8)["spec"]
+        return mutate(document, shipped(), name=f"train-{index}").patch
+
+    spec = [[operation for operation in member(index) if operation["path"].startswith("/spec")] for index in (one, other)]
+    assert spec[0] == spec[1]
+
+
+@given(st.sampled_from([{"kueue.x-k8s.io/queue-name": "q"}]), st.sampled_from([1, 2, 4, 8]))
+def test_pods_that_a_system_has_accounted_do_not_depend_on_the_snapshot(labels: dict[str, str], gpus: int) -> None:
+    document = owned(gpu_pod(gpus, labels=labels), "Job")
+    some, more = (mutate(document, shipped(number)).patch for number in (2, len(NODES)))
+
+    assert some == more

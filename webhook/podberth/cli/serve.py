@@ -1,0 +1,93 @@
+"""``podberth serve``: the wiring of the webhook process."""
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+
+import uvloop
+
+from ..admission import decide
+from ..cluster.files import FileSource
+from ..server.drain import Leaving
+from ..server.handler import ReviewHandler
+from ..server.listen import ReviewPort, start_probes
+from ..server.probes import make_probes
+from ..server.reload import WatchedCertificate, WatchedSnapshot, watch
+from ..server.self_signed import ensure
+from ..server.state import Deciders, ServingState
+from ..server.tls import CertificateFiles, new_context
+from ..settings import OPTIONS, Settings, read_settings
+from ..telemetry.log import LibraryHandler, Log, standard_output
+from ..telemetry.metrics import Metrics
+from ..telemetry.reviews import ReviewRecorder
+from .exitcodes import ExitCode
+
+DECIDERS: Deciders = {
+    "/mutate": decide.mutate,
+    "/validate": decide.validate,
+    "/validate-workload": decide.validate_workload,
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add every option; what is left out may still come from the environment."""
+    for option in OPTIONS:
+        default = "" if option.default is None else f" (default {option.default})"
+        text = f"{option.help}{default} [{option.variable}]"
+        parser.add_argument(option.flag, dest=option.field, metavar=option.metavar, help=text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until a signal says otherwise."""
+    settings = read_settings(vars(arguments), os.environ)
+    writer = standard_output()
+    log = Log(writer)
+    logging.getLogger().addHandler(LibraryHandler(log))
+    try:
+        uvloop.run(_serve(settings, log))
+    finally:
+        writer.close()
+    return ExitCode.OK
+
+
+async def _serve(settings: Settings, log: Log) -> None:
+    state = ServingState()
+    metrics = Metrics(DECIDERS, lines_dropped=lambda: log.dropped)
+    metrics.watch_in_flight(lambda: state.in_flight)
+    context = new_context()
+    source = FileSource(settings.policies, settings.topology)
+    snapshot = WatchedSnapshot(source, state, metrics, log)
+    certificate = WatchedCertificate(_certificate_files(settings, log), context, state, metrics, log)
+    leaving = Leaving()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, leaving.begin, settings.drain_seconds)
+    # At a terminal nobody routes to us and nobody wants to wait.
+    loop.add_signal_handler(signal.SIGINT, leaving.begin, 0.0)
+
+    async with AsyncExitStack() as stack:
+        # First the probes: a large snapshot takes longer to load than the kubelet waits for /livez.
+        runner, probes_at = await start_probes(make_probes(state, metrics), settings.metrics_listen)
+        stack.push_async_callback(runner.cleanup)
+        await certificate.load()
+        await snapshot.load()
+        port = ReviewPort(ReviewHandler(DECIDERS, state, ReviewRecorder(metrics, log)), context)
+        listening_at = await port.start(settings.listen)
+        log.event("info", "serving", listen=list(listening_at), metrics=list(probes_at), paths=list(DECIDERS))
+        watching = asyncio.create_task(watch([certificate, snapshot], settings.reload_seconds))
+        stack.callback(watching.cancel)
+        await leaving.leave(state, port, log)
+
+
+def _certificate_files(settings: Settings, log: Log) -> CertificateFiles:
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        return CertificateFiles(settings.tls_cert, settings.tls_key)
+    assert settings.self_signed is not None  # noqa: S101 - read_settings sees to one or the other
+    files, reason = ensure(settings.self_signed, settings.tls_names, datetime.now(UTC))
+    if reason:
+        authority = str(settings.self_signed / "ca.crt")
+        log.event("warning", "made a certificate; put the CA's into caBundle", ca=authority, reason=reason)
+    return files

@@ -1,0 +1,42 @@
+"""Leaves without losing a review.
+
+In order: readiness fails and every answer closes its connection, for as long as it takes the cluster to route elsewhere;
+then nothing new is accepted and idle connections are closed; then what is in flight finishes. The apiserver keeps using
+connections to a terminating pod until they are closed (kubernetes issue 127335).
+"""
+
+import asyncio
+
+from ..telemetry.log import Log
+from .listen import ReviewPort
+from .state import ServingState
+
+
+class Leaving:
+    """The end of a serving process, begun by a signal."""
+
+    def __init__(self) -> None:
+        """Nothing has been asked yet."""
+        self._asked = asyncio.Event()
+        self._hurried = asyncio.Event()
+        self._delay_seconds = 0.0
+
+    def begin(self, delay_seconds: float) -> None:
+        """Ask for the end; a second time, for less patience."""
+        if self._asked.is_set():
+            self._hurried.set()
+            return
+        self._delay_seconds = delay_seconds
+        self._asked.set()
+
+    async def leave(self, state: ServingState, port: ReviewPort, log: Log) -> None:
+        """Wait until asked, then drain ``port``."""
+        await self._asked.wait()
+        state.draining = True
+        log.event("info", "draining", delay_seconds=self._delay_seconds, in_flight=state.in_flight)
+        try:
+            await asyncio.wait_for(self._hurried.wait(), self._delay_seconds)
+        except TimeoutError:
+            pass
+        await port.stop()
+        log.event("info", "drained")

@@ -1,0 +1,126 @@
+"""Answers reviews. The hot path of podberth: nothing here that one review does not need.
+
+An answer is HTTP 200 with an AdmissionReview if and only if there is a decision. Everything else, a bug of ours included, is
+an HTTP error with a reason: the apiserver then goes by the webhook's failurePolicy, which is the operator's word on what
+happens to pods when podberth cannot tell. An answer that allows would fail open where Fail was asked for, and one that
+denies would block where Ignore was.
+"""
+
+import asyncio
+from functools import lru_cache, partial
+from time import perf_counter
+
+import orjson
+from aiohttp import hdrs, web
+
+from ..admission.outcome import Outcome
+from ..admission.review import AdmissionRequest, decode_review
+from ..errors import ReviewError
+from ..telemetry.metrics import OTHER_PATH
+from ..telemetry.reviews import ReviewRecorder
+from .body import BodyReader
+from .reply import Reply, error_body
+from .state import Deciders, ServingState
+from .target import Target, resolve
+
+_JSON = "application/json"
+# The apiserver sends one target for each webhook entry; what a stranger sends must not stay.
+_REMEMBERED_TARGETS = 64
+
+
+class ReviewHandler:
+    """Handles every request to the review port; for ``aiohttp.web.Server``, so without routes and middlewares."""
+
+    def __init__(
+        self, deciders: Deciders, state: ServingState, recorder: ReviewRecorder, bodies: BodyReader | None = None
+    ) -> None:
+        """Serve each path of ``deciders`` from the state's snapshot."""
+        self._state = state
+        self._recorder = recorder
+        self._bodies = bodies or BodyReader()
+        self._resolve = lru_cache(_REMEMBERED_TARGETS)(partial(resolve, deciders))
+
+    async def __call__(self, request: web.BaseRequest) -> Reply:
+        """Answer one request, whatever it holds."""
+        started = perf_counter()
+        state = self._state
+        state.in_flight += 1
+        target = self._resolve(request.raw_path)
+        review: AdmissionRequest | None = None
+        try:
+            # The loop's time is when this turn of the loop began: requests of the same turn that were decided before this
+            # one count against its budget, without a clock or a timer for each.
+            deadline = asyncio.get_running_loop().time() + target.budget_seconds
+            check_head(request, target)
+            body = await self._bodies.read(request, deadline)
+            review = decode_review(parse(request, body))
+            answer, outcome = self._decide(review, target, deadline)
+        except ReviewError as error:
+            return self._refuse(request, target, started, error, review)
+        except Exception as error:  # noqa: BLE001 - the one boundary where a bug of ours must become an answer
+            self._recorder.broke(target.path, error, review)
+            uid = review.uid[:64] if review else ""
+            fault = ReviewError(500, f"review {uid}: a bug in podberth; its log has the traceback under this uid")
+            return self._refuse(request, target, started, fault, review)
+        finally:
+            state.in_flight -= 1
+        self._recorder.decided(target.path, review, outcome, perf_counter() - started)
+        return Reply(200, answer, close=state.draining)
+
+    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> tuple[bytes, Outcome]:
+        snapshot = self._state.snapshot
+        if snapshot is None or target.decider is None:
+            raise ReviewError(503, "policies and topology are not loaded")
+        # perf_counter and the loop's time are both CLOCK_MONOTONIC (asyncio base_events, libuv uv_hrtime).
+        if perf_counter() > deadline:
+            # Nobody reads a late answer, and the time that it costs makes the next one late.
+            raise ReviewError(504, f"overloaded: no turn within {target.budget_seconds:.3g} s")
+        outcome = target.decider(review, snapshot)
+        return orjson.dumps(outcome.response), outcome
+
+    def _refuse(
+        self,
+        request: web.BaseRequest,
+        target: Target,
+        started: float,
+        error: ReviewError,
+        review: AdmissionRequest | None,
+    ) -> Reply:
+        path = target.path if target.decider else OTHER_PATH
+        self._recorder.refused(path, error.status, str(error), perf_counter() - started, review)
+        # A body that is not read to its end leaves no place where the next request could begin.
+        close = self._state.draining or not request.content.is_eof()
+        return Reply(error.status, error_body(error.status, str(error)), close=close)
+
+
+def check_head(request: web.BaseRequest, target: Target) -> None:
+    """Make sure that path, method and media type are those of a review.
+
+    Raises:
+        ReviewError: one is not.
+    """
+    if target.decider is None:
+        raise ReviewError(404, f"path: got {target.path[:80]!r}, want one that reviews are sent to")
+    if request.method != hdrs.METH_POST:
+        raise ReviewError(405, f"method: got {request.method[:20]}, want POST")
+    media_type = request.headers.get(hdrs.CONTENT_TYPE, "")
+    if media_type != _JSON and media_type.partition(";")[0].strip().lower() != _JSON:
+        raise ReviewError(415, f"Content-Type: got {media_type[:80]!r}, want {_JSON}")
+
+
+def parse(request: web.BaseRequest, body: bytes) -> object:
+    """Return the JSON document of a body.
+
+    Raises:
+        ReviewError: there is none.
+    """
+    if not body:
+        raise ReviewError(400, "body: got nothing, want an AdmissionReview")
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        encoding = request.headers.get(hdrs.CONTENT_ENCODING, "")
+        if encoding.strip().lower() not in ("", "identity"):
+            # Not inflated on purpose: a kilobyte may become the whole of our memory.
+            raise ReviewError(415, f"Content-Encoding: got {encoding[:40]!r}, want none") from error
+        raise ReviewError(400, f"body: not JSON: {error}"[:200]) from error

@@ -1,0 +1,74 @@
+"""A certificate for clusters without cert-manager, for demos and tests: made at start, kept in a directory.
+
+The CA's key is thrown away once it has signed the one leaf: nobody can ever sign another with it, and a renewal changes the
+CA, so ca.crt has to be put into caBundle again.
+"""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from ..errors import CertificateError
+from ..pki.certificate import check_pair, read_leaf
+from ..pki.issue import Validity, issue_leaf, new_authority
+from ..pki.renewal import renewal_due
+from .tls import CertificateFiles
+
+# Two thirds of a year are longer than a replica lives between two releases; a restart renews.
+LIFE = timedelta(days=365)
+# For clocks of apiservers that are behind ours; what kubeadm and client-go's self-signed certificates allow as well is 5 min
+# or an hour. An hour also covers a machine that has taken local time for UTC's fraction.
+_BACKDATED = timedelta(hours=1)
+
+
+def ensure(directory: Path, names: Sequence[str], now: datetime) -> tuple[CertificateFiles, str]:
+    """Return the files of a certificate for ``names``, and why it was made now; "" where the one there was good.
+
+    Raises:
+        CertificateError: the directory cannot be written.
+    """
+    files = CertificateFiles(directory / "tls.crt", directory / "tls.key")
+    reason = _unusable(files, directory / "ca.crt", names, now)
+    if reason:
+        validity = Validity(now - _BACKDATED, now + LIFE)
+        authority = new_authority("podberth self-signed", validity)
+        issued = issue_leaf(authority, names, validity)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            _write(files.key, issued.key, 0o600)
+            _write(files.certificate, issued.certificate, 0o644)
+            _write(directory / "ca.crt", authority.pem, 0o644)
+        except OSError as error:
+            raise CertificateError(f"{directory}: cannot be written: {error.strerror}") from error
+    return files, reason
+
+
+def _unusable(files: CertificateFiles, authority: Path, names: Sequence[str], now: datetime) -> str:
+    """Say why what is there cannot be used; "" if it can."""
+    if not (files.certificate.exists() and files.key.exists() and authority.exists()):
+        return "there was none"
+    try:
+        leaf = read_leaf(files.certificate.read_bytes(), str(files.certificate))
+        check_pair(leaf, files.key.read_bytes(), str(files.key))
+    except (CertificateError, OSError) as error:
+        return str(error)
+    if set(leaf.names) != set(names):
+        return f"it was for {', '.join(leaf.names)}"
+    return renewal_due(leaf.validity.not_before, leaf.validity.not_after, now) or ""
+
+
+def _write(path: Path, data: bytes, mode: int) -> None:
+    """Replace a file in one step; a reader sees the old one or the new one. The mode is there before the content is."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,81 @@
+"""The TLS context of the review port, and its certificate, exchanged while connections stay open."""
+
+import os
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import CertificateError
+from ..pki.certificate import Leaf, check_pair, read_leaf
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateFiles:
+    """Where a certificate chain and its key are, PEM."""
+
+    certificate: Path
+    key: Path
+
+    def revision(self) -> object:
+        """Return what identifies the files as they are now."""
+        found = []
+        for path in (self.certificate, self.key):
+            try:
+                status = path.stat()
+            except OSError as error:
+                found.append((error.errno,))
+            else:
+                found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+        return tuple(found)
+
+
+def new_context() -> ssl.SSLContext:
+    """Return a context without a certificate yet.
+
+    TLS 1.2 is the least that the apiserver offers by default (--tls-min-version), and what SIG Security asks for. The
+    ciphers are OpenSSL's own. HTTP/1.1 is all that the apiserver speaks to webhooks behind a Service.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def load_certificate(context: ssl.SSLContext, files: CertificateFiles) -> Leaf:
+    """Let new connections of ``context`` use the certificate of ``files``; open ones keep theirs.
+
+    The files are read once and checked before the context is touched: OpenSSL takes a certificate before it finds that the
+    key belongs to another, and every handshake after that would fail.
+
+    Raises:
+        CertificateError: they cannot be read or do not fit; the context is as it was.
+    """
+    certificate, key = _read(files.certificate), _read(files.key)
+    leaf = read_leaf(certificate, str(files.certificate))
+    check_pair(leaf, key, str(files.key))
+    pem = certificate + b"\n" + key
+    # Tried on a context of its own first: OpenSSL may still refuse what cryptography takes (a weak key, a bad chain).
+    for target in (new_context(), context):
+        try:
+            _load(target, pem)
+        except ssl.SSLError as error:
+            raise CertificateError(f"{files.certificate}: refused by OpenSSL: {error.reason or error}") from error
+    return leaf
+
+
+def _load(context: ssl.SSLContext, pem: bytes) -> None:
+    """Load certificate and key from memory. ``ssl`` takes paths only, and the files may change between two reads."""
+    descriptor = os.memfd_create("podberth-certificate")
+    try:
+        os.write(descriptor, pem)
+        # The password keeps OpenSSL from asking for one at the terminal; an encrypted key has been refused before.
+        context.load_cert_chain(f"/proc/self/fd/{descriptor}", password="")
+    finally:
+        os.close(descriptor)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CertificateError(f"{path}: cannot be read: {error.strerror}") from error
