@@ -29,6 +29,9 @@ _GPUS = (1, 1, 1, 1, 2, 2, 4, 4, 8, 8)
 # Who makes them: pods of batch jobs are created the most.
 _OWNERS = ("Job", "Job", "Job", "IndexedJob", "IndexedJob", "IndexedJob", "ReplicaSet", "ReplicaSet", "StatefulSet", "")
 _API_VERSIONS = {"Job": "batch/v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
+# Shares of the pods that name their container as themselves, choose nodes by product, or say what memory they need.
+_NAMED_ALIKE, _CHOOSES_NODES, _SAYS_MEMORY = 0.5, 0.15, 0.2
+_PRODUCTS = ("NVIDIA-H100-80GB-HBM3", "NVIDIA-A100-SXM4-40GB")
 TEAMS = ("vision", "speech", "ranking", "robotics", "search", "fraud", "forecast")
 _WORDS = ("bert", "llama", "resnet", "whisper", "diffusion", "recsys", "embed", "rerank", "detector", "policy")
 _VARIABLES = (
@@ -77,7 +80,10 @@ def _pod(chance: random.Random, number: int, *, owner: str | None = None) -> JSO
     owner = chance.choice(_OWNERS) if owner is None else owner
     name = f"{chance.choice(_WORDS)}-{chance.choice(TEAMS)}-{number:04d}"
     metadata = _metadata(name, owner, chance)
-    main = _container(name, chance.choice(_GPUS), chance)
+    gpus = chance.choice(_GPUS)
+    if gpus == 1 and chance.random() < _SAYS_MEMORY:
+        metadata["annotations"]["podberth.io/gpu-memory"] = chance.choice(("5Gi", "10Gi", "20Gi"))
+    main = _container(name, gpus, chance)
     document: JSON = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -85,6 +91,8 @@ def _pod(chance: random.Random, number: int, *, owner: str | None = None) -> JSO
         "spec": _spec(owner, [main, _sidecar(chance)]),
         "status": {},
     }
+    if chance.random() < _CHOOSES_NODES:
+        document["spec"]["nodeSelector"] = {"nvidia.com/gpu.product": chance.choice(_PRODUCTS)}
     for variable in _variables():
         metadata["managedFields"] = _managed_fields(document)
         if len(_encoded(document, random.Random(0))) >= BYTES:  # noqa: S311 - only the length counts
@@ -128,7 +136,8 @@ def _metadata(name: str, owner: str, chance: random.Random) -> JSON:
 def _container(name: str, gpus: int, chance: random.Random) -> JSON:
     resources = {"cpu": str(8 * gpus), "memory": f"{64 * gpus}Gi", "nvidia.com/gpu": str(gpus)}
     return {
-        "name": "main",
+        # Charts call a container as the workload, people call it anything: what a memo of equal questions meets.
+        "name": name if chance.random() < _NAMED_ALIKE else chance.choice(("main", "worker", "trainer", "server")),
         "image": f"registry.example.com/{name.partition('-')[0]}/train:1.{chance.randrange(10_000)}",
         "command": ["torchrun"],
         "args": [f"--nproc-per-node={gpus}", "train.py", f"--config=/config/{name}.yaml"],

@@ -32,7 +32,7 @@ from podberth.wellknown import NAMESPACE  # noqa: E402
 # The project's exit codes: 2 is configuration, 3 the cluster. And the shell's for a program that Ctrl-C ended.
 _CONFIGURATION_FAULT, _CLUSTER_FAULT, _INTERRUPTED = 2, 3, 130
 
-_WITHOUT, _BY_HAND, _WITH = "without-podberth", "by-hand", "with-podberth"
+_WITHOUT, _BY_HAND, _WITH = "without-podberth", "toleration-by-hand", "with-podberth"
 _GANG_EXAMPLE = "training-indexed-job.yaml"
 
 
@@ -68,16 +68,16 @@ class Stage:
 
     def without_podberth(self, wanted: Sequence[Example]) -> tuple[Placements, Placements]:
         """Apply the examples to the cluster as it is; and the gang once more, with the toleration that it lacks."""
-        without, by_hand = self._trial(_WITHOUT), self._trial(_BY_HAND)
+        without, by_hand = self._trial(_WITHOUT, ROOT), self._trial(_BY_HAND, self.directory)
         self.terminal.heading("without podberth")
         for example in wanted:
-            without.apply(self.terminal, example.path, example.documents, shown_as=example.shown_path)
+            without.apply(self.terminal, example.shown_path, example.documents, example.what)
         self.terminal.heading("without podberth, the toleration written by hand")
         gang = next(example for example in wanted if example.path.name == _GANG_EXAMPLE)
-        file = self.directory / f"{gang.path.stem}-tolerating.yaml"
         documents = tuple(map(tolerating, gang.documents))
-        file.write_text("---\n".join(map(as_yaml, documents)), encoding="utf-8")
-        by_hand.apply(self.terminal, file, documents, shown_as=file.name)
+        file = Path(f"{gang.path.stem}-tolerating.yaml")
+        (self.directory / file).write_text("---\n".join(map(as_yaml, documents)), encoding="utf-8")
+        by_hand.apply(self.terminal, file, documents, f"{gang.what}, and a toleration of nvidia.com/gpu")
         found = without.placements(), by_hand.placements()
         self.progress.say("deleting what was made")
         for trial in (without, by_hand):
@@ -93,15 +93,15 @@ class Stage:
         with Podberth(self.directory / "podberth", snapshot) as podberth:
             self.progress.say(f"podberth answers at {podberth.endpoint.url}; applying its webhook configurations")
             Registration(self.control_plane).put(podberth.endpoint)
-            trial = self._trial(_WITH)
+            trial = self._trial(_WITH, ROOT)
             self.terminal.heading("with podberth")
             for example in wanted:
-                trial.apply(self.terminal, example.path, example.documents, shown_as=example.shown_path)
+                trial.apply(self.terminal, example.shown_path, example.documents, example.what)
             return trial.placements()
 
-    def _trial(self, namespace: str) -> Trial:
+    def _trial(self, namespace: str, directory: Path) -> Trial:
         self.control_plane.add_namespace(namespace)
-        return Trial(self.control_plane, namespace)
+        return Trial(self.control_plane, namespace, directory)
 
 
 def _show(directory: Path, progress: Progress, terminal: Terminal) -> None:
@@ -122,6 +122,7 @@ def _show(directory: Path, progress: Progress, terminal: Terminal) -> None:
         with_podberth = stage.with_podberth(wanted)
         outcome.show(terminal, without, with_podberth)
         outcome.show_gangs(terminal, {_WITHOUT: without, _BY_HAND: by_hand, _WITH: with_podberth})
+        outcome.show_end(terminal, without, with_podberth, progress.seconds)
         progress.say("stopping the control plane")
 
 

@@ -37,9 +37,9 @@ class Example:
         return sum(replicas(document) for document in self.documents)
 
     @property
-    def shown_path(self) -> str:
+    def shown_path(self) -> Path:
         """The path as a person in the repository's root types it."""
-        return str(self.path.relative_to(ROOT))
+        return self.path.relative_to(ROOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,9 @@ class PodTemplate:
     """The pods that one document leads to."""
 
     owner: Document
+    """The document, as the API server would send it to a webhook."""
     pod: Document
-    """As the API server would send it to a webhook."""
+    """Likewise."""
     replicas: int
     """How many there will be; 0: one for each node."""
 
@@ -72,11 +73,10 @@ def pods(example: Example, namespace: str) -> Iterator[PodTemplate]:
     """Yield the pods of each document that leads to some."""
     for document in example.documents:
         owner = {**document, "metadata": {**document["metadata"], "namespace": namespace, "uid": _uid(document)}}
-        if document["kind"] == "Pod" or row_for(document):
-            shown = document if document["kind"] == "Pod" else owner
-            yield PodTemplate(document, present(shown, namespace=namespace).pod, replicas(document))
-        elif document["kind"] == "DaemonSet":
-            yield PodTemplate(document, _daemon_pod(owner, namespace), replicas(document))
+        if document["kind"] == "DaemonSet":
+            yield PodTemplate(owner, _daemon_pod(owner, namespace), replicas(document))
+        elif document["kind"] == "Pod" or row_for(document):
+            yield PodTemplate(owner, present(owner, namespace=namespace).pod, replicas(document))
 
 
 def replicas(document: Document) -> int:

@@ -24,7 +24,7 @@ def show(terminal: Terminal, without: Placements, with_podberth: Placements) -> 
     """Write the table of pods."""
     terminal.heading("where the scheduler put each pod")
     rows = [("pod", "without podberth", "with podberth")]
-    for name in {**with_podberth, **without}:
+    for name in {**without, **with_podberth}:
         rows += _rows(name, without.get(name, ()), with_podberth.get(name, ()))
     terminal.table(rows, indent="  ")
     waiting = [placement.reason for each in without.values() for placement in each if placement.reason]
@@ -41,6 +41,21 @@ def show_gangs(terminal: Terminal, trials: Mapping[str, Placements]) -> None:
         cells = [_spread(placements, prefix) for placements in trials.values()]
         rows.append((prefix.removesuffix("-"), *cells))
     terminal.table(rows, indent="  ")
+
+
+def show_end(terminal: Terminal, without: Placements, with_podberth: Placements, seconds: float) -> None:
+    """Sum up."""
+    asked = sum(map(len, without.values()))
+    before, now = (
+        sum(bool(placement.node) for each in placements.values() for placement in each)
+        for placements in (without, with_podberth)
+    )
+    denied = asked - sum(map(len, with_podberth.values()))
+    terminal.heading("in all")
+    terminal.paragraph(
+        f"{asked} pods: {before} run without podberth, {now} with it, and {denied} is denied at once with the reason;"
+        f" {seconds:.1f} s in all."
+    )
 
 
 def _rows(name: str, without: Sequence[Placement], with_podberth: Sequence[Placement]) -> list[tuple[str, str, str]]:

@@ -1,6 +1,7 @@
 """One try of the examples in one namespace of a real cluster: kubectl's own words, and where each pod came to be."""
 
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,9 @@ Document = dict[str, Any]
 
 # Less than a second here; the bound is for a machine under load.
 _SETTLE_SECONDS = 60.0
-_STYLES = {"Warning:": ("yellow",), "Error": ("red",), "The": ("red",)}
+_NOT_YET = sys.maxsize
+# What kubectl writes to stderr begins so; the rest says what was created.
+_STYLES = {"Warning:": ("yellow",), "Error": ("red",), "The request": ("red",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +35,22 @@ class Placement:
 
 @dataclass(slots=True)
 class Trial:
-    """A namespace, and what has been applied to it."""
+    """A namespace of its own, and what has been applied to it."""
 
     control_plane: ControlPlane
     namespace: str
+    directory: Path
+    """Where its kubectl is typed."""
     applied: list[Document] = field(default_factory=list)
 
-    def apply(self, terminal: Terminal, file: Path, documents: Sequence[Document], *, shown_as: str) -> None:
+    def apply(self, terminal: Terminal, file: Path, documents: Sequence[Document], comment: str) -> None:
         """Apply a file as a person does, show what kubectl prints, and wait for its pods to settle."""
-        terminal.line(f"$ kubectl apply -n {self.namespace} -f {shown_as}", "bold")
+        terminal.line(f"# {comment}", "dim")
+        terminal.line(f"$ kubectl apply -n {self.namespace} -f {file}", "bold")
         completed = subprocess.run(
             [self.control_plane.kubectl_path, "apply", "-n", self.namespace, "-f", file],
             env=self.control_plane.environ(),
+            cwd=self.directory,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -54,35 +61,43 @@ class Trial:
             terminal.paragraph(line, *style, rest="  ")
         if completed.returncode == 0:
             self.applied += documents
-            wait_for(self._settled, timeout_seconds=_SETTLE_SECONDS, what=f"the pods of {shown_as} to settle")
+            wait_for(self._settled, timeout_seconds=_SETTLE_SECONDS, what=f"the pods of {file} to settle")
 
     def placements(self) -> dict[str, list[Placement]]:
         """Return what became of the pods, by name; pods that differ only by what is random in their names share one."""
         found: dict[str, list[Placement]] = {}
-        for pod in sorted(self._pods(), key=lambda pod: (pod["metadata"]["creationTimestamp"], _name(pod))):
+        for pod in sorted(self._pods(), key=self._order):
             found.setdefault(_name(pod), []).append(Placement(pod["spec"].get("nodeName", ""), _waits(pod)))
         return found
 
     def remove(self) -> None:
-        """Delete the namespace, and return once none of its pods holds a GPU any more."""
-        self.control_plane.kubectl("delete", "namespace", self.namespace, "--wait=false")
+        """Delete what was applied, and return once none of its pods holds a GPU any more."""
+        kinds = "deployments,daemonsets,jobs,services,pods"
+        self.control_plane.kubectl("delete", kinds, "--all", "-n", self.namespace, "--wait=false")
         wait_for(lambda: not self._pods(), timeout_seconds=_SETTLE_SECONDS, what=f"the pods of {self.namespace} to go")
+
+    def _order(self, pod: Document) -> tuple[int, str]:
+        """Sort pods by when their object was applied, then by name."""
+        names = [document["metadata"]["name"] for document in self.applied if document["kind"] != "Service"]
+        name = _name(pod)
+        return max(at for at, each in enumerate(names) if name.startswith(each)), name
 
     def _pods(self) -> list[Document]:
         return list(self.control_plane.api.read(f"/api/v1/namespaces/{self.namespace}/pods")["items"])
 
     def _settled(self) -> bool:
         """Tell whether every pod that is to be there is, and runs or is known not to fit."""
+        expected = sum(map(self._wanted, self.applied))
         pods = self._pods()
-        expected = sum(replicas(document) for document in self.applied)
-        for document in self.applied:
-            if document["kind"] == "DaemonSet":
-                path = f"/apis/apps/v1/namespaces/{self.namespace}/daemonsets/{document['metadata']['name']}"
-                status = self.control_plane.api.read(path)["status"]
-                if not status.get("observedGeneration"):
-                    return False
-                expected += status["desiredNumberScheduled"]
         return len(pods) == expected and all(_phase(pod) == "Running" or _waits(pod) for pod in pods)
+
+    def _wanted(self, document: Document) -> int:
+        """Count the pods that are to be there of a document; a DaemonSet's controller says so itself."""
+        if document["kind"] != "DaemonSet":
+            return replicas(document)
+        path = f"/apis/apps/v1/namespaces/{self.namespace}/daemonsets/{document['metadata']['name']}"
+        # Until its controller has looked at it, the status says 0; in the demonstrations every one has pods.
+        return self.control_plane.api.read(path)["status"]["desiredNumberScheduled"] or _NOT_YET
 
 
 def _phase(pod: Mapping[str, Any]) -> str:

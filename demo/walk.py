@@ -55,11 +55,10 @@ def show_example(terminal: Terminal, example: Example, webhook: Webhook, cluster
     """Send one example's objects and say what came of them."""
     terminal.paragraph(example.what, "bold")
     terminal.paragraph(f"podberth: {example.does}", "dim")
-    for document in example.documents:
-        if row_for(document):
-            # What kubectl prints at once; the pods themselves are made later, by a controller.
-            tally.add(webhook.ask("/validate-workload", document, NAMESPACE))
     for template in pods(example, NAMESPACE):
+        if row_for(template.owner):
+            # kubectl prints this answer's warnings; the pods themselves are made later, by a controller.
+            tally.add(webhook.ask("/validate-workload", template.owner, NAMESPACE))
         terminal.line()
         _show_pod(terminal, template, webhook, cluster, tally)
 

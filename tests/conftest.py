@@ -1,2 +1,102 @@
+"""What all tests share: the control plane's fixtures, and an account of what this machine could not run.
+
+A test is left out for one of two reasons: it needs the control plane and there is nothing to build or take one from, or
+it needs data of ../shared, which is no part of this repository. With CI=true only the second may happen; any other test
+that does not run, a skip included, fails the run.
+"""
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from controlplane import build
+from controlplane.client import EXISTING_VARIABLE
 from controlplane.fixtures import cluster, control_plane
+
 __all__ = ["cluster", "control_plane"]
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+_CONTROL_PLANE = "Go 1.26+ (https://go.dev/dl/), or KUBEBUILDER_ASSETS"
+_SHARED_DATA = "data in ../shared"
+# These start control planes of their own, beside the fixture.
+_STARTERS = ("controlplane/test_controlplane.py",)
+
+_LEFT_OUT = pytest.StashKey[Counter[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known, and start the account."""
+    config.addinivalue_line("markers", "shared(path): needs this file or folder of ../shared")
+    config.stash[_LEFT_OUT] = Counter()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take out what cannot run here, and put what needs the control plane last: the quick tests speak first."""
+    without = _lacks_control_plane()
+    needs = {item: _need(item, without=without) for item in items}
+    left_out = [item for item in items if needs[item]]
+    config.stash[_LEFT_OUT].update(needs[item] for item in left_out)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = sorted((item for item in items if not needs[item]), key=_uses_control_plane)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Account for a test that leaves itself out while it runs."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail"):
+        item.config.stash[_LEFT_OUT][f"{item.nodeid} says: {report.longrepr[2].removeprefix('Skipped: ')}"] += 1
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With CI=true, fail where anything but missing shared data was left out."""
+    if session.exitstatus == pytest.ExitCode.OK and _forbidden(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say in one line what was left out and what it needs."""
+    left_out = config.stash[_LEFT_OUT]
+    if not left_out:
+        return
+    forbidden = _forbidden(config)
+    verdict = f"; CI=true allows that only for {_SHARED_DATA}: failed" if forbidden else ""
+    parts = (f"{count} need {need}" if " says: " not in need else need for need, count in sorted(left_out.items()))
+    terminalreporter.write_line(f"left out: {', '.join(parts)}{verdict}", red=forbidden, yellow=not forbidden)
+
+
+def _forbidden(config: pytest.Config) -> bool:
+    strict = os.environ.get("CI") == "true"
+    return strict and any(not need.startswith(_SHARED_DATA) for need in config.stash[_LEFT_OUT])
+
+
+def _need(item: pytest.Item, *, without: bool) -> str:
+    """Return what a test needs that is not here; empty if nothing."""
+    if without and _uses_control_plane(item):
+        return _CONTROL_PLANE
+    missing = [path for mark in item.iter_markers("shared") for path in mark.args if not (SHARED / path).exists()]
+    return f"{_SHARED_DATA} ({', '.join(missing)})" if missing else ""
+
+
+def _uses_control_plane(item: pytest.Item) -> bool:
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if "cluster" in fixtures and not os.environ.get(EXISTING_VARIABLE):
+        return True
+    return "control_plane" in fixtures or item.nodeid.split("::")[0].endswith(_STARTERS)
+
+
+def _lacks_control_plane() -> bool:
+    """Tell whether there is neither a control plane here nor what one is built with."""
+    try:
+        if os.environ.get("KUBEBUILDER_ASSETS") or _is_built():
+            return False
+        build._require_go({**os.environ, "GOWORK": "off"})
+    except build.BuildError:
+        return True
+    return False

@@ -69,7 +69,7 @@ def test_a_sidecar_added_afterwards_leaves_podberths_work_as_it_is(space: Space)
 def test_a_sidecar_that_wants_gpus_itself_is_seen_on_the_second_call(space: Space) -> None:
     alone = space.dry_run(gpu_pod(1))
     assert preferred_products(alone) == []
-    with injecting(space, gpu_container("trainer", 4)):
+    with injecting(space, gpu_container("trainer", 3)):
         space.must_apply(gpu_pod(1))
         [pod] = space.wait_for_pods(1, "Running")
     assert H100 in preferred_products(pod)

@@ -60,7 +60,8 @@ TOLERABLE_TAINTS: Mapping[str, str | None] = {
     "sku": "gpu",  # AKS documentation's node pools
 }
 
-# Labels that identify or age a node, or say what is being done to it, instead of describing its kind. Two nodes that differ only here are of one class.
+# Labels that identify or age a node, or say what is being done to it, instead of describing its kind. Two nodes that
+# differ only here are of one class.
 IGNORED_LABELS: frozenset[str] = frozenset(
     {
         HOSTNAME_LABEL,

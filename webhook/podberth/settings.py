@@ -1,6 +1,7 @@
 """What an operator can set: one table of options, each a flag and an environment variable, and the frozen result.
 
-A flag beats its variable. Nothing here opens a file or a socket; whether a path holds what it should is said by its reader.
+A flag beats its variable. Nothing here opens a file or a socket; whether a path holds what it should is said by its
+reader.
 """
 
 from collections.abc import Callable, Mapping
@@ -99,8 +100,9 @@ def _path(text: str) -> Path:
 
 
 # 9443 is where controller-runtime's webhooks listen, 8080 where its metrics are: firewall rules for them often exist.
-# Drain: kube-proxy and the apiserver learn of a terminating endpoint within seconds (reference: openchoreo lost a quarter
-# of its calls without any wait). Reload: the kubelet renews mounted ConfigMaps once a minute, so 2 s add nothing to it.
+# Drain: kube-proxy and the apiserver learn of a terminating endpoint within seconds (reference: openchoreo lost a
+# quarter of its calls without any wait). Reload: the kubelet renews mounted ConfigMaps once a minute, so 2 s add
+# nothing to it.
 OPTIONS: tuple[Option, ...] = (
     Option("policies", "DIR", None, "directory of policy files, read recursively; reloaded when they change", _path),
     Option(

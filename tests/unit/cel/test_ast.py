@@ -14,51 +14,6 @@ def parse(source: str) -> ast.Node:
     return ast.decode(_CHECKER.check(source, _NAMES))
 
 
-def dotted(paths: frozenset[ast.Path]) -> set[str]:
-    return {".".join(path) for path in paths}
-
-
-@pytest.mark.parametrize(
-    ("source", "paths"),
-    [
-        ("1 + 2 == 3", set()),
-        ("object.spec.nodeName == ''", {"object.spec.nodeName"}),
-        ("object == oldObject", {"object", "oldObject"}),
-        ("has(object.spec.nodeName)", {"object.spec.nodeName"}),
-        ("object.metadata.labels.team == 'a'", {"object.metadata.labels.team"}),
-        ("'a' in object.metadata.labels", {"object.metadata.labels"}),
-        ("object.?spec.?nodeName.orValue('')", {"object.spec.nodeName"}),
-        ("object.metadata.labels[?'a'].hasValue()", {"object.metadata.labels.a"}),
-        ("object.spec.containers[0].name", {"object.spec.containers"}),
-        ("object.spec.containers[gpu.count].name", {"object.spec.containers", "gpu.count"}),
-        ("object.metadata.labels[gang.name]", {"object.metadata.labels", "gang.name"}),
-        ("object.spec.containers.all(c, c.name == gpu.kind)", {"object.spec.containers", "gpu.kind"}),
-        ("object.spec.containers.exists(c, c.env.all(e, has(e.value)))", {"object.spec.containers"}),
-        ("object.spec.containers.map(c, c.name)", {"object.spec.containers"}),
-        ("object.spec.containers.filter(c, has(c.image))[0].image", {"object.spec.containers"}),
-        ("[1].all(object, object > 0)", set()),  # a loop's own variable, whatever its name
-        ("object.spec.containers.all(gpu, gpu.name != '')", {"object.spec.containers"}),
-        ("[object.spec.hostname].exists(c, c == '')", {"object.spec.hostname"}),
-        ("{'a': object.spec.hostname, gang.name: 1}", {"object.spec.hostname", "gang.name"}),
-        ("(gpu.count > 1 ? object.spec : oldObject.spec).nodeName", {"gpu.count", "object.spec", "oldObject.spec"}),
-        ("dyn(object).spec.futureField", {"object.spec.futureField"}),
-        ("topology.nodes(gpu).withLinkDomain(gpu.perContainer).exist", {"topology", "gpu", "gpu.perContainer"}),
-        ("variables.x", {"variables.x"}),
-        ("variables.x.a.b + object.metadata.name", {"variables.x.a.b", "object.metadata.name"}),
-        ("optional.of(object.spec).optMap(s, s.hostname).orValue('')", {"object.spec"}),
-        ("object.spec.hostname.startsWith(object.metadata.name)", {"object.spec.hostname", "object.metadata.name"}),
-    ],
-)
-def test_reads_are_the_static_access_paths(source: str, paths: set[str]) -> None:
-    found = {path for path in ast.reads(parse(source)) if path[0] != "optional"}
-    assert dotted(frozenset(found)) == paths
-
-
-def test_a_key_with_dots_is_one_step_of_a_path() -> None:
-    source = "object.metadata.annotations['podberth.io/gpu-memory'] != ''"
-    assert ast.reads(parse(source)) == {("object", "metadata", "annotations", "podberth.io/gpu-memory")}
-
-
 def test_functions_are_named_operators_included() -> None:
     assert ast.functions(parse("topology.nodes(gpu).exist && !gang.known")) == {"nodes", "_&&_", "!_"}
 

@@ -1,4 +1,4 @@
-"""The checked expression as a tree: decoding, encoding, and what can be known of it without evaluating.
+"""The checked expression as a tree: decoding, encoding, walking, and what the checker said of each part.
 
 The engine serialises a compiled expression as ``google.protobuf.Any`` holding a ``cel.expr.CheckedExpr``. The messages
 are declared here as a table, in a pool of their own, so that no other package's copy of ``cel.expr`` can clash with
@@ -19,12 +19,9 @@ from .types import DYN, CelType
 Node: TypeAlias = Any
 """A ``cel.expr`` message: CheckedExpr, Expr or Type."""
 
-Path: TypeAlias = tuple[str, ...]
-
 __all__ = [
     "DecodeError",
     "Node",
-    "Path",
     "children",
     "copy_of",
     "decode",
@@ -34,7 +31,6 @@ __all__ = [
     "kind",
     "new_checked",
     "position",
-    "reads",
     "type_of",
     "walk",
 ]
@@ -115,9 +111,6 @@ _ONE_OF = frozenset({"Constant", "Type", "Expr"})
 # checked.proto: Type.PrimitiveType and Type.WellKnownType.
 _PRIMITIVES: Mapping[int, str] = {1: "bool", 2: "int", 3: "uint", 4: "double", 5: "string", 6: "bytes"}
 _WELL_KNOWN: Mapping[int, str] = {1: "dyn", 2: "google.protobuf.Timestamp", 3: "google.protobuf.Duration"}
-
-_INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
-"""Operators whose constant string argument is a field: a['x'], a[?'x'] and a.?x."""
 
 
 def _file() -> descriptor_pb2.FileDescriptorProto:
@@ -274,78 +267,3 @@ def position(checked: Node, node_id: int) -> tuple[int, int]:
 def functions(checked: Node) -> frozenset[str]:
     """Return the names of the functions and operators that are called."""
     return frozenset(node.call_expr.function for node in walk(checked.expr) if kind(node) == "call_expr")
-
-
-def reads(checked: Node) -> frozenset[Path]:
-    """Return what an expression reads, as paths of field names from a variable on: ("object", "spec", "nodeName").
-
-    A constant string key counts as a field, ``has()`` counts as reading, ``variables.x`` is ("variables", "x"). A path
-    ends where an index is a number or not constant, or where a value is made rather than read; a loop's variable stands
-    for the path of what is looped over. A path means everything below it. Names of types are among the variables.
-    """
-    found: set[Path] = set()
-    _Reader(found).visit(checked.expr, {})
-    return frozenset(found)
-
-
-class _Reader:
-    """Collects the paths of one tree. A scope maps a loop's variables to what they stand for; None is a made value."""
-
-    def __init__(self, found: set[Path]) -> None:
-        self._found = found
-
-    def visit(self, node: Node, scope: Mapping[str, Path | None]) -> None:
-        """Record what the expression reads."""
-        path = self._resolve(node, scope)[0]
-        if path:
-            self._found.add(path)
-
-    def _resolve(self, node: Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
-        """Return the path that an expression stands for, and whether a field may be added to it.
-
-        Whatever else is read on the way is recorded. None: the expression makes a value, all it reads is recorded.
-        """
-        match kind(node):
-            case "ident_expr":
-                name = node.ident_expr.name
-                # The checker resolves a declared name with dots (variables.x) to one identifier.
-                return (scope[name], False) if name in scope else (tuple(name.split(".")), True)
-            case "select_expr":
-                path, is_open = self._resolve(node.select_expr.operand, scope)
-                return ((*path, node.select_expr.field) if is_open and path else path), is_open
-            case "call_expr":
-                return self._call(node.call_expr, scope)
-            case "comprehension_expr":
-                self._loop(node.comprehension_expr, scope)
-            case _:
-                for child in children(node):
-                    self.visit(child, scope)
-        return None, False
-
-    def _call(self, call: Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
-        operands = [*([call.target] if call.HasField("target") else []), *call.args]
-        if call.function == "dyn":  # only says: do not check
-            return self._resolve(operands[0], scope)
-        if call.function not in _INDEX:
-            for operand in operands:
-                self.visit(operand, scope)
-            return None, False
-        path, is_open = self._resolve(operands[0], scope)
-        key = operands[1]
-        if kind(key) == "const_expr" and key.const_expr.WhichOneof("which") == "string_value":
-            return ((*path, key.const_expr.string_value) if is_open and path else path), is_open
-        self.visit(key, scope)
-        return path, False
-
-    def _loop(self, loop: Node, scope: Mapping[str, Path | None]) -> None:
-        range_path, _ = self._resolve(loop.iter_range, scope)
-        if range_path:
-            self._found.add(range_path)
-        self.visit(loop.accu_init, scope)
-        inner = {**scope, loop.accu_var: None}
-        self.visit(loop.result, inner)
-        inner[loop.iter_var] = range_path
-        if loop.iter_var2:
-            inner[loop.iter_var2] = range_path
-        self.visit(loop.loop_condition, inner)
-        self.visit(loop.loop_step, inner)

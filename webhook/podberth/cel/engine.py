@@ -64,8 +64,8 @@ class Expression:
         self.want = want
         self.type: CelType = lowered.type
         """The type of its value as checked; ``optional_type(T)`` where it may be absent."""
-        self.reads: frozenset[ast.Path] = lowered.reads
-        """What it reads: see ``cel.ast.reads``. What the functions that it calls read on their own counts too."""
+        self.reads = lowered.reads
+        """What it reads: see ``cel.reads``. What the functions that it calls read on their own counts too."""
         self.functions: frozenset[str] = lowered.functions
         """The functions and operators that it calls, by name."""
         self._is_optional = lowered.type.name == OPTIONAL

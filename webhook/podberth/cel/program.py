@@ -11,6 +11,8 @@ from . import ast
 from .ast import Node
 from .functions import CARRIED, FUNCTIONS
 from .problems import CelProblem
+from .reads import Path
+from .reads import reads as reads_of
 from .types import NODES, OPTIONAL, CelType
 from .typing import UNESCAPED, VARIABLES
 
@@ -30,7 +32,7 @@ class Lowered:
     variables: Mapping[str, "Lowered"]
     """The variables it may name that are expressions themselves; others are looked up at run time."""
     type: CelType
-    reads: frozenset[ast.Path]
+    reads: frozenset[Path]
     functions: frozenset[str]
     may_hold_optional: bool
     """Whether its value may have an optional somewhere inside."""
@@ -50,7 +52,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered]) -> tuple[Lowered, lis
     """
     kind, functions = ast.type_of(checked, checked.expr), ast.functions(checked)
     roots = (*VARIABLES, VARIABLES_PREFIX.rstrip("."))
-    reads = {tuple(UNESCAPED.get(name, name) for name in path) for path in ast.reads(checked) if path[0] in roots}
+    reads = {tuple(UNESCAPED.get(name, name) for name in path) for path in reads_of(checked) if path[0] in roots}
     problems: list[CelProblem] = []
     # Children first: a node that is replaced takes copies of them along.
     for node in reversed(list(ast.walk(checked.expr))):
@@ -175,7 +177,7 @@ def _lower_select(checked: Node, node: Node) -> None:
     node.call_expr.args.add().CopyFrom(asked)
 
 
-def _lower_call(checked: Node, node: Node, reads: set[ast.Path]) -> str:
+def _lower_call(checked: Node, node: Node, reads: set[Path]) -> str:
     """Turn a call of ours into the function that answers it; return why it cannot be, or nothing."""
     call = node.call_expr
     overloads = list(checked.reference_map[node.id].overload_id) if node.id in checked.reference_map else []

@@ -1,4 +1,7 @@
-"""The entry: finds the command, and turns what it raises into a message and an exit code. stdout is data, stderr is talk."""
+"""The entry: finds the command, and turns what it raises into a message and an exit code.
+
+stdout is data, stderr is talk.
+"""
 
 import argparse
 import sys

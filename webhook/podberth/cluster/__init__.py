@@ -1,1 +1,1 @@
-"""Where snapshots come from: files today, the cluster's API later. I/O and nothing else; what they mean is the core's."""
+"""Where snapshots come from: files today, the cluster's API later. I/O alone; what they mean is the core's."""

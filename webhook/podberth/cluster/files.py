@@ -100,8 +100,8 @@ class FileSource:
 def _files(directory: Path) -> list[Path]:
     """Return the documents below a directory in order of path.
 
-    Names with a leading dot are left out: the kubelet keeps a mounted ConfigMap's real files in ``..data``, and links the
-    visible names there (kubernetes pkg/volume/util/atomic_writer.go); reading both would find everything twice.
+    Names with a leading dot are left out: the kubelet keeps a mounted ConfigMap's real files in ``..data``, and links
+    the visible names there (kubernetes pkg/volume/util/atomic_writer.go); reading both would find everything twice.
     """
     return sorted(_walk(directory))
 
@@ -117,7 +117,7 @@ def _walk(directory: Path) -> Iterator[Path]:
 
 def _fingerprint(path: Path) -> object:
     """Return inode, size and time of every file: a swapped link or an edit in place changes one of them."""
-    found = []
+    found: list[tuple[str | int | None, ...]] = []
     for file in _files(path) if path.is_dir() else [path]:
         try:
             status = file.stat()

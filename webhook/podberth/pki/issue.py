@@ -1,7 +1,7 @@
 """Makes certificates: an authority, and the leaf that a webhook server shows.
 
-Keys are ECDSA on P-256: the apiserver's Go verifies and OpenSSL signs with it an order of magnitude faster than RSA-2048,
-and every TLS 1.2+ client knows it (RFC 8422, 5.1.1).
+Keys are ECDSA on P-256: the apiserver's Go verifies and OpenSSL signs with it an order of magnitude faster than
+RSA-2048, and every TLS 1.2+ client knows it (RFC 8422, 5.1.1).
 """
 
 import ipaddress

@@ -1,11 +1,12 @@
 """Leaves without losing a review.
 
-In order: readiness fails and every answer closes its connection, for as long as it takes the cluster to route elsewhere;
-then nothing new is accepted and idle connections are closed; then what is in flight finishes. The apiserver keeps using
-connections to a terminating pod until they are closed (kubernetes issue 127335).
+In order: readiness fails and every answer closes its connection, for as long as it takes the cluster to route
+elsewhere; then nothing new is accepted and idle connections are closed; then what is in flight finishes. The apiserver
+keeps using connections to a terminating pod until they are closed (kubernetes issue 127335).
 """
 
 import asyncio
+from contextlib import suppress
 
 from ..telemetry.log import Log
 from .listen import ReviewPort
@@ -34,9 +35,7 @@ class Leaving:
         await self._asked.wait()
         state.draining = True
         log.event("info", "draining", delay_seconds=self._delay_seconds, in_flight=state.in_flight)
-        try:
+        with suppress(TimeoutError):
             await asyncio.wait_for(self._hurried.wait(), self._delay_seconds)
-        except TimeoutError:
-            pass
         await port.stop()
         log.event("info", "drained")

@@ -1,9 +1,9 @@
 """Answers reviews. The hot path of podberth: nothing here that one review does not need.
 
-An answer is HTTP 200 with an AdmissionReview if and only if there is a decision. Everything else, a bug of ours included, is
-an HTTP error with a reason: the apiserver then goes by the webhook's failurePolicy, which is the operator's word on what
-happens to pods when podberth cannot tell. An answer that allows would fail open where Fail was asked for, and one that
-denies would block where Ignore was.
+An answer is HTTP 200 with an AdmissionReview if and only if there is a decision. Everything else, a bug of ours
+included, is an HTTP error with a reason: the apiserver then goes by the webhook's failurePolicy, which is the
+operator's word on what happens to pods when podberth cannot tell. An answer that allows would fail open where Fail was
+asked for, and one that denies would block where Ignore was.
 """
 
 import asyncio
@@ -48,8 +48,8 @@ class ReviewHandler:
         target = self._resolve(request.raw_path)
         review: AdmissionRequest | None = None
         try:
-            # The loop's time is when this turn of the loop began: requests of the same turn that were decided before this
-            # one count against its budget, without a clock or a timer for each.
+            # The loop's time is when this turn of the loop began: requests of the same turn that were decided before
+            # this one count against its budget, without a clock or a timer for each.
             deadline = asyncio.get_running_loop().time() + target.budget_seconds
             check_head(request, target)
             body = await self._bodies.read(request, deadline)

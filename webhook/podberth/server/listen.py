@@ -9,12 +9,14 @@ from aiohttp import web
 from ..errors import UsageError
 from ..settings import Address
 
-# The apiserver keeps an idle connection for 90 s (net/http IdleConnTimeout, apimachinery util/net/http.go). Whoever closes
-# first must be the client: one that writes while we close sees a reset. It also bounds how long headers may dribble in.
+# The apiserver keeps an idle connection for 90 s (net/http IdleConnTimeout, apimachinery util/net/http.go). Whoever
+# closes first must be the client: one that writes while we close sees a reset. It also bounds how long headers may
+# dribble in.
 KEEPALIVE_SECONDS = 120.0
 # The apiserver's own limit for a handshake (apimachinery util/net/http.go, TLSHandshakeTimeout).
 HANDSHAKE_SECONDS = 10.0
-# After an answer to a body that was not read: how long the rest is taken in, so that the client sees the answer and no reset.
+# After an answer to a body that was not read: how long the rest is taken in, so that the client sees the answer and no
+# reset.
 _LINGER_SECONDS = 2.0
 # Linux' own bound since 5.4 (net.core.somaxconn); aiohttp's 128 is a burst of as many apiserver connections.
 _BACKLOG = 4096

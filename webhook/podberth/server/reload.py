@@ -1,7 +1,7 @@
-"""Keeps what is read from files in step with the files. The last good one stays in force, and what is wrong is said loudly.
+"""Keeps what is read from files in step with them. The last good one stays in force, and what is wrong is said.
 
-One task looks at everything in turn. Reading and compiling happen in a thread: a large snapshot takes seconds, and reviews
-do not wait for it.
+One task looks at everything in turn. Reading and compiling happen in a thread: a large snapshot takes seconds, and
+reviews do not wait for it.
 """
 
 import asyncio
@@ -17,7 +17,6 @@ from ..telemetry.metrics import Metrics
 from .memory import settle
 from .state import ServingState
 from .tls import CertificateFiles, load_certificate
-
 
 _KEPT = "cannot be used; the last good one stays in force"
 

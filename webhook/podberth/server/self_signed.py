@@ -1,7 +1,7 @@
 """A certificate for clusters without cert-manager, for demos and tests: made at start, kept in a directory.
 
-The CA's key is thrown away once it has signed the one leaf: nobody can ever sign another with it, and a renewal changes the
-CA, so ca.crt has to be put into caBundle again.
+The CA's key is thrown away once it has signed the one leaf: nobody can ever sign another with it, and a renewal
+changes the CA, so ca.crt has to be put into caBundle again.
 """
 
 import os
@@ -18,8 +18,8 @@ from .tls import CertificateFiles
 
 # Two thirds of a year are longer than a replica lives between two releases; a restart renews.
 LIFE = timedelta(days=365)
-# For clocks of apiservers that are behind ours; what kubeadm and client-go's self-signed certificates allow as well is 5 min
-# or an hour. An hour also covers a machine that has taken local time for UTC's fraction.
+# For clocks of apiservers that are behind ours; what kubeadm and client-go's self-signed certificates allow as well is
+# 5 min or an hour. An hour also covers a machine that has taken local time for UTC's fraction.
 _BACKDATED = timedelta(hours=1)
 
 

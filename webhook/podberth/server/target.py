@@ -6,11 +6,12 @@ from urllib.parse import parse_qs
 
 from .state import Decider, Deciders
 
-# apiserver: timeoutSeconds is 10 where the configuration says nothing, and 30 at most (admissionregistration/v1 types.go)
+# apiserver: timeoutSeconds is 10 where the configuration says nothing, and 30 at most (admissionregistration/v1
+# types.go)
 DEFAULT_TIMEOUT_SECONDS = 10.0
 MAX_TIMEOUT_SECONDS = 30.0
-# The apiserver's clock runs from before it dials; a dial with a TLS handshake takes a few milliseconds within a cluster.
-# A tenth of the shortest legal timeout, 1 s, is 100 ms.
+# The apiserver's clock runs from before it dials; a dial with a TLS handshake takes a few milliseconds within a
+# cluster. A tenth of the shortest legal timeout, 1 s, is 100 ms.
 BUDGET_SHARE = 0.9
 
 # Go's time.Duration.String(), which is how client-go writes the parameter: "5s", "1m0s", "500ms".

@@ -18,7 +18,7 @@ class CertificateFiles:
 
     def revision(self) -> object:
         """Return what identifies the files as they are now."""
-        found = []
+        found: list[tuple[int | None, ...]] = []
         for path in (self.certificate, self.key):
             try:
                 status = path.stat()
@@ -44,8 +44,8 @@ def new_context() -> ssl.SSLContext:
 def load_certificate(context: ssl.SSLContext, files: CertificateFiles) -> Leaf:
     """Let new connections of ``context`` use the certificate of ``files``; open ones keep theirs.
 
-    The files are read once and checked before the context is touched: OpenSSL takes a certificate before it finds that the
-    key belongs to another, and every handshake after that would fail.
+    The files are read once and checked before the context is touched: OpenSSL takes a certificate before it finds that
+    the key belongs to another, and every handshake after that would fail.
 
     Raises:
         CertificateError: they cannot be read or do not fit; the context is as it was.

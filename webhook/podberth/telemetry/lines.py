@@ -18,7 +18,7 @@ _WRITE_BYTES = 32_768
 
 
 class LineWriter:
-    """A bounded queue of lines in front of a file descriptor. ``write`` is for one thread; it never blocks or raises."""
+    """A bounded queue of lines in front of a file descriptor. ``write`` is for one thread; it never blocks."""
 
     def __init__(self, descriptor: int, *, max_lines: int = MAX_LINES) -> None:
         """Start the thread. ``descriptor`` stays the caller's, who keeps it open until ``close`` has returned."""

@@ -1,7 +1,7 @@
 """Every metric of podberth, declared in one place. The only importer of ``prometheus_client``.
 
-Each ``Metrics`` has a registry of its own: importing this module declares nothing. Label values that are known beforehand
-exist from the start, so that a rate has a zero to rise from.
+Each ``Metrics`` has a registry of its own: importing this module declares nothing. Label values that are known
+beforehand exist from the start, so that a rate has a zero to rise from.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,8 +16,9 @@ from .. import __version__
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
-# A decision takes 0.1 to 1 ms (bench/): two or three buckets to the decade up to there and beyond, until the apiserver's
-# own buckets begin (5 ms to 25 s, apiserver pkg/admission/metrics), of which the longest legal timeout is 30 s.
+# A decision takes 0.1 to 1 ms (bench/): two or three buckets to the decade up to there and beyond, until the
+# apiserver's own buckets begin (5 ms to 25 s, apiserver pkg/admission/metrics), of which the longest legal timeout is
+# 30 s.
 DURATION_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0)
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "")

@@ -1,0 +1,87 @@
+"""What an expression reads, known without evaluating it."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from . import ast
+
+Path: TypeAlias = tuple[str, ...]
+"""Field names from a variable on: ("object", "spec", "nodeName")."""
+
+_INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
+"""Operators whose constant string argument is a field: a['x'], a[?'x'] and a.?x."""
+
+
+def reads(checked: ast.Node) -> frozenset[Path]:
+    """Return what an expression reads, as paths.
+
+    A constant string key counts as a field, ``has()`` counts as reading, ``variables.x`` is ("variables", "x"). A path
+    ends where an index is a number or not constant, or where a value is made rather than read; a loop's variable stands
+    for the path of what is looped over. A path means everything below it. Names of types are among the variables.
+    """
+    found: set[Path] = set()
+    _Reader(found).visit(checked.expr, {})
+    return frozenset(found)
+
+
+class _Reader:
+    """Collects the paths of one tree. A scope maps a loop's variables to what they stand for; None is a made value."""
+
+    def __init__(self, found: set[Path]) -> None:
+        self._found = found
+
+    def visit(self, node: ast.Node, scope: Mapping[str, Path | None]) -> None:
+        """Record what the expression reads."""
+        path = self._resolve(node, scope)[0]
+        if path:
+            self._found.add(path)
+
+    def _resolve(self, node: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+        """Return the path that an expression stands for, and whether a field may be added to it.
+
+        Whatever else is read on the way is recorded. None: the expression makes a value, all it reads is recorded.
+        """
+        match ast.kind(node):
+            case "ident_expr":
+                name = node.ident_expr.name
+                # The checker resolves a declared name with dots (variables.x) to one identifier.
+                return (scope[name], False) if name in scope else (tuple(name.split(".")), True)
+            case "select_expr":
+                path, is_open = self._resolve(node.select_expr.operand, scope)
+                return ((*path, node.select_expr.field) if is_open and path else path), is_open
+            case "call_expr":
+                return self._call(node.call_expr, scope)
+            case "comprehension_expr":
+                self._loop(node.comprehension_expr, scope)
+            case _:
+                for child in ast.children(node):
+                    self.visit(child, scope)
+        return None, False
+
+    def _call(self, call: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+        operands = [*([call.target] if call.HasField("target") else []), *call.args]
+        if call.function == "dyn":  # only says: do not check
+            return self._resolve(operands[0], scope)
+        if call.function not in _INDEX:
+            for operand in operands:
+                self.visit(operand, scope)
+            return None, False
+        path, is_open = self._resolve(operands[0], scope)
+        key = operands[1]
+        if ast.kind(key) == "const_expr" and key.const_expr.WhichOneof("which") == "string_value":
+            return ((*path, key.const_expr.string_value) if is_open and path else path), is_open
+        self.visit(key, scope)
+        return path, False
+
+    def _loop(self, loop: ast.Node, scope: Mapping[str, Path | None]) -> None:
+        range_path, _ = self._resolve(loop.iter_range, scope)
+        if range_path:
+            self._found.add(range_path)
+        self.visit(loop.accu_init, scope)
+        inner = {**scope, loop.accu_var: None}
+        self.visit(loop.result, inner)
+        inner[loop.iter_var] = range_path
+        if loop.iter_var2:
+            inner[loop.iter_var2] = range_path
+        self.visit(loop.loop_condition, inner)
+        self.visit(loop.loop_step, inner)
