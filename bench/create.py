@@ -27,7 +27,7 @@ from podberth.wellknown import JOB_COMPLETION_INDEX
 from . import ROOT, clusters, native
 from .decisions import POLICIES
 from .figures import RATIO_HEADER, Ratio, percentile, table
-from .reviews import distinct
+from .reviews import distinct, numbered
 from .servers import Servers
 
 JSON = dict[str, Any]
@@ -144,7 +144,8 @@ def _await_admission(control_plane: ControlPlane) -> None:
 def _pods(count: int) -> list[JSON]:
     """Return pods of Indexed Jobs as their controller sends them: what the built-in plugins add is taken off again."""
     # Three of ten reviews are of such pods.
-    pods = (orjson.loads(review)["request"]["object"] for review in distinct(count * 5))
+    reviews = (numbered(review, number) for number, review in enumerate(distinct(count * 5)))
+    pods = (orjson.loads(review)["request"]["object"] for review in reviews)
     found = [_submitted(pod) for pod in pods if JOB_COMPLETION_INDEX in pod["metadata"]["labels"]]
     return found[:count]
 

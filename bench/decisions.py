@@ -17,7 +17,7 @@ from podberth.policy.parse import parse_policies
 from podberth.topology.objects import collect
 
 from . import ROOT
-from .reviews import distinct
+from .reviews import distinct, numbered
 
 POLICIES = ROOT / "policies"
 
@@ -29,6 +29,7 @@ def snapshot(cluster: Iterable[dict[str, Any]], policies: Path = POLICIES) -> Sn
     return load_snapshot(parsed, collect(cluster, now=None), Environment(PodSchema.packaged()), Conventions())
 
 
-def requests(count: int) -> list[AdmissionRequest]:
-    """Decode the first of the distinct reviews."""
-    return [decode_review(orjson.loads(each)) for each in islice(distinct(), count)]
+def requests(count: int, *, serial: int = 0) -> list[AdmissionRequest]:
+    """Decode reviews; with another ``serial`` they are of other pods, which ask for the same."""
+    reviews = enumerate(islice(distinct(), count), serial)
+    return [decode_review(orjson.loads(numbered(each, number))) for number, each in reviews]

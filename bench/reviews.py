@@ -1,5 +1,8 @@
 """The load: AdmissionReviews of GPU pods as an API server sends them, all different, always the same ones.
 
+A review holds a marker wherever its pod's name goes; whoever sends it puts a number there, a new one each time. So going
+through them again is not sending them again: names, owners' uids and gangs differ, and with half the pods the container.
+
 Each is the CREATE of a pod as it reaches a mutating webhook: defaulted, with the built-in admission plugins' additions
 (service account volume, default tolerations, priority) and with managedFields, which on a real cluster are a third of
 the bytes. `python -m bench.reviews FILE` writes them, one a line.
@@ -19,7 +22,10 @@ from builders import review
 JSON = dict[str, Any]
 
 COUNT = 2000
-"""More than a cache of decisions would be expected to hold."""
+"""Templates."""
+
+SERIAL = b"@SERIAL@"
+"""The marker; a number of as many digits replaces it (go/load)."""
 
 BYTES = 8600
 """Size of one review: a training pod with two dozen environment variables, beside which the figures in README stand."""
@@ -45,18 +51,23 @@ _TIME = "2026-01-01T00:00:00Z"
 
 
 def distinct(count: int = COUNT, *, seed: int = 1) -> Iterator[bytes]:
-    """Yield reviews of ``count`` pods of as many templates: no two decisions have the same input."""
+    """Yield reviews of the pods of ``count`` workloads, with the marker."""
     chance = random.Random(seed)  # noqa: S311 - the same load in every run
-    for number in range(count):
-        yield _encoded(_pod(chance, number), chance)
+    for _ in range(count):
+        yield _encoded(_pod(chance), chance)
 
 
 def repeated(count: int = COUNT, *, seed: int = 1) -> Iterator[bytes]:
     """Yield reviews of one template's pods, alike in all but the request's uid: what scaling a Deployment up sends."""
     chance = random.Random(seed)  # noqa: S311 - likewise
-    document = _pod(chance, 0, owner="ReplicaSet")
+    document = _pod(chance, owner="ReplicaSet")
     for _ in range(count):
-        yield _encoded(document, chance)
+        yield numbered(_encoded(document, chance), 0)
+
+
+def numbered(review: bytes, serial: int) -> bytes:
+    """Return the review of one pod: the marker replaced."""
+    return review.replace(SERIAL, b"%0*d" % (len(SERIAL), serial))
 
 
 def write(path: Path, reviews: Iterator[bytes]) -> Path:
@@ -75,10 +86,10 @@ def _encoded(document: JSON, chance: random.Random) -> bytes:
     return orjson.dumps(review(document, namespace=namespace, uid=_uid(chance), userInfo=user))
 
 
-def _pod(chance: random.Random, number: int, *, owner: str | None = None) -> JSON:
+def _pod(chance: random.Random, *, owner: str | None = None) -> JSON:
     """Make a pod and fill its environment up until its review has the size."""
     owner = chance.choice(_OWNERS) if owner is None else owner
-    name = f"{chance.choice(_WORDS)}-{chance.choice(TEAMS)}-{number:04d}"
+    name = f"{chance.choice(_WORDS)}-{chance.choice(TEAMS)}-{SERIAL.decode()}"
     metadata = _metadata(name, owner, chance)
     gpus = chance.choice(_GPUS)
     if gpus == 1 and chance.random() < _SAYS_MEMORY:
@@ -107,7 +118,7 @@ def _variables() -> Iterator[str]:
 
 
 def _metadata(name: str, owner: str, chance: random.Random) -> JSON:
-    uid = _uid(chance)
+    uid = f"{_uid(chance)[:-12]}0000{SERIAL.decode()}"
     team = name.split("-")[1]
     labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "training", "team": team}
     annotations = {"prometheus.io/scrape": "true", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}

@@ -4,6 +4,7 @@ The two cores are the first and the second of those that this process may use. O
 so all of them share the one core.
 """
 
+import itertools
 import json
 import os
 import subprocess
@@ -30,6 +31,8 @@ CONNECTIONS = 25
 # A server that loads its policies and a snapshot of 10,000 nodes is up well within it.
 _START_SECONDS = 60.0
 _STOP_SECONDS = 10.0
+# A run sends fewer than this number; so no two runs send a review of the same number.
+_SERIALS = itertools.count(0, 1_000_000)
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -152,10 +155,10 @@ def pinned(core: int | None) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def load(server: Server, bodies: Path, *, seconds: float, requests: int = 0, connections: int = CONNECTIONS) -> Load:
-    """Send reviews for so long, or so many; raise SystemExit where an answer is not as it must be."""
+def load(server: Server, bodies: Path, *, seconds: float, connections: int = CONNECTIONS) -> Load:
+    """Send reviews for so long, none twice; raise SystemExit where an answer is not as it must be."""
     command = [str(programs()["load"]), "-address", f"127.0.0.1:{server.port}", "-path", server.path]
-    bounds = ["-connections", str(connections), "-seconds", str(seconds), "-requests", str(requests)]
+    bounds = ["-connections", str(connections), "-seconds", str(seconds), "-serial", str(next(_SERIALS))]
     before = server.cpu_seconds()
     with pinned(LOAD_CORE):
         # The generator ends by itself; its own bound of a run is 5 minutes.

@@ -1,7 +1,7 @@
 """What the size of a cluster costs: decisions, updates and memory of an index of 10,000 nodes.
 
 A decision is /mutate with the shipped policies, without a server. "first" asks an index that has answered nothing yet,
-as it is after each node's update; "again" asks one that remembers its answers. The clusters take turns, round by round.
+as it is after each node's update; "again" asks for other pods with the same needs. The clusters take turns, round by round.
 
     python -m bench.topology [--rounds 5] [--reviews 200]
 """
@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 
 from podberth.admission import decide
+from podberth.admission.recall import Recall
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
 from podberth.topology.codec import decode_topology
@@ -61,10 +62,9 @@ def main() -> None:
     options = parser.parse_args()
     held = {size: _index_mib(size) for size in CLUSTERS}
     snapshots = {size: decisions.snapshot(_parsed(size)) for size in CLUSTERS}
-    requests = decisions.requests(options.reviews)
     times = {size: Times(first=[], again=[]) for size in CLUSTERS}
     for _ in range(options.rounds):
-        _decide(snapshots, requests, times)
+        _decide(snapshots, options.reviews, times)
     updates = {size: _update_ms(snapshots[size].topology, size) for size in CLUSTERS}
     _print(times, updates, held)
 
@@ -89,17 +89,20 @@ def _index_mib(size: Size) -> float:
     return held / _MIB
 
 
-def _decide(snapshots: Mapping[Size, Snapshot], requests: list[AdmissionRequest], times: Mapping[Size, Times]) -> None:
-    """Decide on each review over each cluster, twice: with an index that has just been updated, and once more.
+def _decide(snapshots: Mapping[Size, Snapshot], count: int, times: Mapping[Size, Times]) -> None:
+    """Decide on reviews over each cluster, twice: with an index that has just been updated, and once more.
 
     The updates are done before: they walk through the whole table of nodes, and what they leave in the processor's
     caches is not the decision's cost.
     """
     for size, snapshot in snapshots.items():
         cordons = cycle(islice(_cordons(size), 2))
-        fresh = [replace(snapshot, topology=snapshot.topology.replace(next(cordons))) for _ in requests]
-        first = [_timed(request, each) for request, each in zip(requests, fresh, strict=True)]
-        again = [_timed(request, each) for request, each in zip(requests, fresh, strict=True)]
+        # A snapshot's other caches hold what follows from its index.
+        fresh = [
+            replace(snapshot, topology=snapshot.topology.replace(next(cordons)), recall=Recall()) for _ in range(count)
+        ]
+        first = [_timed(*each) for each in zip(decisions.requests(count), fresh, strict=True)]
+        again = [_timed(*each) for each in zip(decisions.requests(count, serial=count), fresh, strict=True)]
         times[size].first.append(median(first))
         times[size].again.append(median(again))
 

@@ -7,7 +7,8 @@ containers, no GPU. The first run builds the control plane.
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0:1] = [str(ROOT), str(ROOT / "tests")]
 
+from controlplane.api import ApiError  # noqa: E402
 from controlplane.build import BuildError, assets  # noqa: E402
+from controlplane.client import KubectlError  # noqa: E402
 from controlplane.cluster import ControlPlane  # noqa: E402
 from controlplane.process import ComponentError  # noqa: E402
 from demo import cluster_of_shapes as simulated  # noqa: E402
@@ -45,12 +48,12 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="podberth-demo-") as directory:
             _show(Path(directory), progress, terminal)
     except KeyboardInterrupt:
-        progress.say("stopped")
+        progress.say("interrupted; all stopped")
         return _INTERRUPTED
     except BuildError as error:
         sys.stderr.write(f"{error}\n")
         return _CONFIGURATION_FAULT
-    except ComponentError as error:
+    except (ApiError, ComponentError, KubectlError, TimeoutError) as error:
         sys.stderr.write(f"{error}\n")
         return _CLUSTER_FAULT
     progress.say("all stopped")
@@ -85,19 +88,26 @@ class Stage:
         return found
 
     def with_podberth(self, wanted: Sequence[Example]) -> Placements:
-        """Start podberth, register it, and apply the examples."""
+        """Apply the examples to the cluster with podberth in front of it."""
+        trial = self._trial(_WITH, ROOT)
+        self.terminal.heading("with podberth")
+        for example in wanted:
+            trial.apply(self.terminal, example.shown_path, example.documents, example.what)
+        return trial.placements()
+
+    @contextmanager
+    def podberth(self) -> Iterator[None]:
+        """Have podberth run, on a snapshot of the cluster, and registered."""
         self.progress.say("kubectl get nodes,configmaps -A -o yaml > cluster.yaml; starting podberth on it")
         snapshot = self.directory / "cluster.yaml"
         printed = self.control_plane.kubectl("get", "nodes,configmaps", "-A", "-o", "yaml").stdout
         snapshot.write_text(printed, encoding="utf-8")
-        with Podberth(self.directory / "podberth", snapshot) as podberth:
+        with closing(Podberth(self.directory / "podberth", snapshot)) as podberth:
+            podberth.start()
             self.progress.say(f"podberth answers at {podberth.endpoint.url}; applying its webhook configurations")
             Registration(self.control_plane).put(podberth.endpoint)
-            trial = self._trial(_WITH, ROOT)
-            self.terminal.heading("with podberth")
-            for example in wanted:
-                trial.apply(self.terminal, example.shown_path, example.documents, example.what)
-            return trial.placements()
+            yield
+            self.progress.say("stopping podberth")
 
     def _trial(self, namespace: str, directory: Path) -> Trial:
         self.control_plane.add_namespace(namespace)
@@ -119,10 +129,11 @@ def _show(directory: Path, progress: Progress, terminal: Terminal) -> None:
         wanted = sorted(examples.load(), key=lambda example: -example.replicas)
         stage = Stage(control_plane, directory, progress, terminal)
         without, by_hand = stage.without_podberth(wanted)
-        with_podberth = stage.with_podberth(wanted)
-        outcome.show(terminal, without, with_podberth)
-        outcome.show_gangs(terminal, {_WITHOUT: without, _BY_HAND: by_hand, _WITH: with_podberth})
-        outcome.show_end(terminal, without, with_podberth, progress.seconds)
+        with stage.podberth():
+            with_podberth = stage.with_podberth(wanted)
+            outcome.show(terminal, without, with_podberth)
+            outcome.show_gangs(terminal, {_WITHOUT: without, _BY_HAND: by_hand, _WITH: with_podberth})
+            outcome.show_end(terminal, without, with_podberth, progress.seconds)
         progress.say("stopping the control plane")
 
 

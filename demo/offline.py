@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 from contextlib import closing
+from http.client import HTTPException
 from pathlib import Path
 
 # The parts stand beside the script and in tests/, wherever it is started from.
@@ -35,9 +36,9 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="podberth-demo-") as directory:
             _show(Path(directory), progress, Terminal.of(sys.stdout))
     except KeyboardInterrupt:
-        progress.say("stopped")
+        progress.say("interrupted; all stopped")
         return _INTERRUPTED
-    except ComponentError as error:
+    except (ComponentError, HTTPException, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return _CLUSTER_FAULT
     return 0
@@ -49,16 +50,19 @@ def _show(directory: Path, progress: Progress, terminal: Terminal) -> None:
     snapshot.write_text(as_yaml({"apiVersion": "v1", "kind": "List", "items": documents}), encoding="utf-8")
     progress.say(f"simulated {simulated.node_count()} nodes; starting podberth on 127.0.0.1 with its own certificates")
     served = directory / "podberth"
-    with Podberth(served, snapshot) as podberth, closing(Webhook(podberth.endpoint.url, served / "ca.crt")) as webhook:
+    with closing(Podberth(served, snapshot)) as podberth:
+        podberth.start()
         progress.say(f"podberth answers at {podberth.endpoint.url}; sending the examples")
         walk.show_cluster(terminal)
-        tally = walk.Tally()
-        wanted, cluster = examples.load(), Cluster(documents)
-        for number, example in enumerate(wanted, 1):
-            terminal.heading(f"{number} of {len(wanted)}: {example.shown_path}")
-            walk.show_example(terminal, example, webhook, cluster, tally)
+        walk.show_method(terminal)
+        wanted, cluster, tally = examples.load(), Cluster(documents), walk.Tally()
+        with closing(Webhook(podberth.endpoint.url, served / "ca.crt")) as webhook:
+            for number, example in enumerate(wanted, 1):
+                terminal.heading(f"{number} of {len(wanted)}: {example.shown_path}")
+                walk.show_example(terminal, example, webhook, cluster, tally)
+        walk.show_end(terminal, tally, progress.seconds)
         progress.say("stopping podberth")
-    walk.show_end(terminal, tally, progress.seconds)
+    progress.say("stopped")
 
 
 if __name__ == "__main__":

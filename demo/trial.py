@@ -45,7 +45,7 @@ class Trial:
 
     def apply(self, terminal: Terminal, file: Path, documents: Sequence[Document], comment: str) -> None:
         """Apply a file as a person does, show what kubectl prints, and wait for its pods to settle."""
-        terminal.line(f"# {comment}", "dim")
+        terminal.line(f"\n# {comment}", "dim")
         terminal.line(f"$ kubectl apply -n {self.namespace} -f {file}", "bold")
         completed = subprocess.run(
             [self.control_plane.kubectl_path, "apply", "-n", self.namespace, "-f", file],

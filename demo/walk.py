@@ -51,6 +51,15 @@ def show_cluster(terminal: Terminal) -> None:
     terminal.table(rows, indent=_INDENT)
 
 
+def show_method(terminal: Terminal) -> None:
+    """Say how to read what follows."""
+    terminal.line()
+    terminal.paragraph(
+        "Every pod is sent to podberth as its controller and the API server would send it: to /mutate, and what"
+        " comes out to /validate. In a cluster, kubectl prints each line of why as a warning."
+    )
+
+
 def show_example(terminal: Terminal, example: Example, webhook: Webhook, cluster: Cluster, tally: Tally) -> None:
     """Send one example's objects and say what came of them."""
     terminal.paragraph(example.what, "bold")

@@ -1,8 +1,9 @@
 // Command load sends AdmissionReviews to a webhook on this machine over kept-alive TLS connections, checks every answer,
 // and prints what it saw as one JSON object.
 //
-// Each connection sends one review after another and waits for each answer, as the API server does. It speaks HTTP/1.1,
-// which the API server insists on for webhooks behind a Service. The requests are built before the clock starts, and the
+// Each connection sends one review after another and waits for each answer, as the API server does. Wherever a review holds
+// the marker, a number is put that no other review of the run has: no two are alike, however often the file is gone
+// through. It speaks HTTP/1.1, which the API server insists on for webhooks behind a Service. The requests are built before the clock starts, and the
 // HTTP is written out here instead of left to net/http: a generator on one core must be cheaper than any server it loads.
 package main
 
@@ -35,11 +36,14 @@ const (
 	// The longest that the API server lets a webhook take (timeoutSeconds).
 	answerTimeout = 30 * time.Second
 	maxLineBytes  = 8 << 20
+	// What is replaced by a number of as many digits (reviews.py).
+	marker = "@SERIAL@"
 )
 
-// exchange is a request ready to be written, and the uid that its answer has to repeat.
+// exchange is a request ready to be written but for its serial numbers, and the uid that its answer has to repeat.
 type exchange struct {
 	request []byte
+	serials []int // offsets of the markers
 	uid     string
 }
 
@@ -78,6 +82,7 @@ func main() {
 	path := flag.String("path", "/mutate", "URL `path`")
 	authority := flag.String("ca", "", "PEM `file` to verify the server with; empty verifies nothing")
 	bodies := flag.String("bodies", "", "`file` of reviews, one JSON document a line")
+	serial := flag.Int("serial", 0, "the first review's `number`, put where "+marker+" stands")
 	connections := flag.Int("connections", 25, "kept-alive connections; 25 is what the API server keeps to one webhook")
 	requests := flag.Int("requests", 0, "stop after so many requests; 0 goes by -seconds alone")
 	seconds := flag.Float64("seconds", 5, "stop after so long")
@@ -96,7 +101,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(run(links, exchanges, limit, duration)); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(run(links, exchanges, *serial, limit, duration)); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -120,7 +125,8 @@ func load(file, address, path string) ([]exchange, error) {
 		if err := json.Unmarshal(lines.Bytes(), &review); err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", file, len(exchanges)+1, err)
 		}
-		exchanges = append(exchanges, exchange{request(lines.Bytes(), address, path), review.Request.UID})
+		built := request(lines.Bytes(), address, path)
+		exchanges = append(exchanges, exchange{built, offsets(built), review.Request.UID})
 	}
 	if len(exchanges) == 0 {
 		return nil, fmt.Errorf("%s: got no reviews", file)
@@ -134,6 +140,28 @@ func request(body []byte, address, path string) []byte {
 		"Content-Length: %d\r\nAccept: application/json, */*\r\nContent-Type: application/json\r\n"+
 		"Accept-Encoding: gzip\r\n\r\n", path, address, len(body))
 	return append([]byte(head), body...)
+}
+
+func offsets(request []byte) []int {
+	var found []int
+	for start := 0; ; {
+		next := bytes.Index(request[start:], []byte(marker))
+		if next < 0 {
+			return found
+		}
+		found = append(found, start+next)
+		start += next + len(marker)
+	}
+}
+
+// numbered returns the request with its number, in the buffer.
+func (next exchange) numbered(buffer []byte, number int) []byte {
+	buffer = append(buffer[:0], next.request...)
+	digits := fmt.Appendf(nil, "%0*d", len(marker), number)
+	for _, offset := range next.serials {
+		copy(buffer[offset:], digits)
+	}
+	return buffer
 }
 
 // connect opens all connections, handshakes done, so that none is part of what is measured.
@@ -178,7 +206,7 @@ func clientConfig(server *net.TCPAddr, authority string) (*tls.Config, error) {
 }
 
 // run loads the server until the limit or the time is reached and sums up.
-func run(links []*tls.Conn, exchanges []exchange, limit int, duration time.Duration) report {
+func run(links []*tls.Conn, exchanges []exchange, serial, limit int, duration time.Duration) report {
 	var next atomic.Int64
 	reports := make([]report, len(links))
 	cpuBefore := cpuSeconds()
@@ -190,12 +218,15 @@ func run(links []*tls.Conn, exchanges []exchange, limit int, duration time.Durat
 			defer link.Close()
 			seen := &reports[place]
 			reader := bufio.NewReaderSize(link, 64<<10)
+			var buffer []byte
 			for time.Now().Before(deadline) {
 				turn := int(next.Add(1)) - 1
 				if turn >= limit {
 					return
 				}
-				if err := seen.exchange(link, reader, exchanges[turn%len(exchanges)]); err != nil {
+				next := exchanges[turn%len(exchanges)]
+				buffer = next.numbered(buffer, serial+turn)
+				if err := seen.exchange(link, reader, buffer, next.uid); err != nil {
 					seen.Errors++
 					seen.FirstError = err.Error()
 					return // the connection's state is unknown
@@ -212,12 +243,12 @@ func run(links []*tls.Conn, exchanges []exchange, limit int, duration time.Durat
 }
 
 // exchange sends one request and checks its answer.
-func (seen *report) exchange(link *tls.Conn, reader *bufio.Reader, next exchange) error {
+func (seen *report) exchange(link *tls.Conn, reader *bufio.Reader, request []byte, uid string) error {
 	started := time.Now()
 	if err := link.SetDeadline(started.Add(answerTimeout)); err != nil {
 		return err
 	}
-	if _, err := link.Write(next.request); err != nil {
+	if _, err := link.Write(request); err != nil {
 		return err
 	}
 	body, err := readAnswer(reader)
@@ -226,7 +257,7 @@ func (seen *report) exchange(link *tls.Conn, reader *bufio.Reader, next exchange
 	}
 	seen.latencies = append(seen.latencies, time.Since(started))
 	seen.Requests++
-	return seen.check(body, next.uid)
+	return seen.check(body, uid)
 }
 
 // readAnswer reads one HTTP response and returns its body. Anything but a plain 200 with a length is an error.

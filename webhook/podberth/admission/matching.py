@@ -1,9 +1,9 @@
 """Does a policy apply to this review, and with which params: everything between the static plan and the expressions."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ..cel.engine import Activation
 from ..errors import EvaluationError
@@ -14,11 +14,14 @@ from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, combine
 from ..policy.match import MatchRequest, match
 from ..wellknown import GANG_LABEL
+from .recall import Footprint
 from .review import AdmissionRequest
 from .snapshot import Phase, Plan, Snapshot
-from .state import PodState, changed, follow, observe
+from .state import PodState, changed, fingerprint, follow, observe
 
 _POD_TEMPLATE_HASH = "pod-template-hash"
+
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +55,10 @@ class Matcher:
         self._written: tuple[Path, ...] = ()
         self._activation: Activation | None = None
         self._answers: Sequence[bool | EvaluationError] = ()
-        if self.plan.batch is not None and any(map(self._in_scope, self.plan.policies)):
-            question = (("conditions", id(self.plan)), self.plan.batch_reads)
-            batch = self.plan.batch
-            self._answers = snapshot.recall.answer(question, self._state, lambda: batch.evaluate(self._activate(None)))
+        batch = self.plan.batch
+        if batch is not None and any(map(self._in_scope, self.plan.policies)):
+            question = ("conditions", id(self.plan))
+            self._answers = self._recall(question, self.plan.batch_reads, lambda: batch.evaluate(self._activate(None)))
 
     def __iter__(self) -> Iterator[Evaluation | Fault]:
         """Yield, for each policy that matches, an evaluation per params object; a fault where that cannot be said."""
@@ -93,9 +96,12 @@ class Matcher:
         Raises:
             EvaluationError: as ``Evaluation.mutations`` says.
         """
-        policy = evaluation.policy
-        read = self.plan.footprints[policy.name]
-        return self.snapshot.recall.answer(((policy.name, id(evaluation.params)), read), self.state, evaluation.mutations)
+        name = evaluation.policy.name
+        return self._recall((name, id(evaluation.params)), self.plan.footprints[name], evaluation.mutations)
+
+    def _recall(self, question: Hashable, read: Footprint | None, ask: Callable[[], _Answer]) -> _Answer:
+        seen = fingerprint(self.state, read)
+        return self.snapshot.recall.answer(None if seen is None else (question, seen), ask)
 
     def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Evaluation]:
         if not policy.matches_statically and not match(policy.source, self._match_request(), self.snapshot.namespaces):
@@ -121,7 +127,7 @@ class Matcher:
         bindings = {
             **self.state.bindings,
             "oldObject": self.request.old_object,
-            "request": self.request.raw,
+            "request": self.request.envelope,
             "params": params,
             "namespaceObject": self.snapshot.namespaces.get(self.request.namespace),
         }

@@ -5,30 +5,11 @@ answer is a pure function of what the expressions read, which the compiler knows
 the values at those paths, within one snapshot. A policy that reads the whole pod or the request is always asked.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
-
-import orjson
-
-from ..topology.index import Need
-from ..workload.gangs import Gang
-from ..workload.gpus import GpuFacts
+from typing import Any, TypeVar
 
 _Answer = TypeVar("_Answer")
-
-
-class Observed(Protocol):
-    """What is known of the pod at hand (``state.PodState``)."""
-
-    @property
-    def pod(self) -> Mapping[str, Any]: ...
-    @property
-    def gpu(self) -> GpuFacts: ...
-    @property
-    def gang(self) -> Gang: ...
-    @property
-    def need(self) -> Need: ...
 
 
 # A cluster's pods ask for a few hundred different things; beyond this somebody plays, and forgetting all is cheap.
@@ -66,16 +47,11 @@ class Recall:
         """Remember nothing yet."""
         self._answers: dict[Hashable, Any] = {}
 
-    def answer(self, what: tuple[Hashable, Footprint | None], state: Observed, ask: Callable[[], _Answer]) -> _Answer:
-        """Return what ``ask`` returned for an equal pod, or ask. An exception is not remembered.
+    def answer(self, key: Hashable | None, ask: Callable[[], _Answer]) -> _Answer:
+        """Return what ``ask`` returned for an equal key, or ask; None always asks. An exception is not remembered.
 
-        Args:
-            what: names the question (policy and params), with its footprint.
-            state: the pod.
-            ask: the question. Its answer must not be changed afterwards.
+        The answer must not be changed afterwards.
         """
-        question, read = what
-        key = None if read is None else _key(question, read, state)
         if key is None:
             return ask()
         found: _Answer | None = self._answers.get(key)
@@ -85,22 +61,3 @@ class Recall:
                 self._answers.clear()
             self._answers[key] = found
         return found
-
-
-def _key(question: Hashable, read: Footprint, state: Observed) -> Hashable:
-    values = b""
-    if read.paths:
-        try:
-            values = orjson.dumps([_look_up(state.pod, path) for path in read.paths])
-        except TypeError:  # a number beyond 64 bits, which no Pod of an apiserver has
-            return None
-    return question, state.gpu, state.need, state.gang if read.reads_gang else None, values
-
-
-def _look_up(value: Any, path: tuple[str, ...]) -> Any:
-    """Return the value at ``path`` in a list, [] where it is absent: null and absent are not the same to has()."""
-    for step in path:
-        if not isinstance(value, Mapping) or step not in value:
-            return []
-        value = value[step]
-    return [value]

@@ -15,13 +15,16 @@ API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _BAD_REQUEST = 400
+# CEL has object and oldObject as names of their own, and no uid: apiserver pkg/admission/plugin/cel/compile.go.
+_OUTSIDE_ENVELOPE = frozenset({"uid", "object", "oldObject"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionRequest:
     """``request`` of an AdmissionReview, decoded.
 
-    ``object`` and ``old_object`` are decoded JSON or None. ``raw`` is the request as received, for CEL's ``request``.
+    ``object`` and ``old_object`` are decoded JSON or None. ``envelope`` is the request as received without these two
+    and the uid: CEL's ``request``.
     ``name`` is empty on creation by generateName.
     """
 
@@ -37,7 +40,7 @@ class AdmissionRequest:
     object: dict[str, Any] | None
     old_object: dict[str, Any] | None
     dry_run: bool
-    raw: Mapping[str, Any]
+    envelope: Mapping[str, Any]
 
 
 def decode_review(document: object) -> AdmissionRequest:
@@ -73,7 +76,7 @@ def decode_review(document: object) -> AdmissionRequest:
         object=_optional_object(raw, "object"),
         old_object=_optional_object(raw, "oldObject"),
         dry_run=raw.get("dryRun") is True,
-        raw=raw,
+        envelope={key: value for key, value in raw.items() if key not in _OUTSIDE_ENVELOPE},
     )
 
 

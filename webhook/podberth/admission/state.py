@@ -1,8 +1,10 @@
 """What is known of the pod under review: its facts and CEL's bindings, kept in step with the draft."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import orjson
 
 from ..cel.functions import ReviewContext
 from ..kube.patch import Path
@@ -10,6 +12,7 @@ from ..topology.index import Need, NodeSelection
 from ..wellknown import GPU_MEMORY_ANNOTATION
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, gpu_facts
+from .recall import Footprint
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 
@@ -65,6 +68,28 @@ def changed(reads: Iterable[tuple[str, ...]], written: Sequence[Path]) -> bool:
     if not written:
         return False
     return any(_meets(written, (path[1:],) if path[0] == "object" else _PARTS.get(path[0], ())) for path in reads)
+
+
+def fingerprint(state: PodState, read: Footprint | None) -> Hashable | None:
+    """Return the values of everything in a footprint; None where there is no footprint, or no comparing."""
+    if read is None:
+        return None
+    values = b""
+    if read.paths:
+        try:
+            values = orjson.dumps([_look_up(state.pod, path) for path in read.paths])
+        except TypeError:  # a number beyond 64 bits, which no Pod of an apiserver has
+            return None
+    return state.gpu, state.need, state.gang if read.reads_gang else None, values
+
+
+def _look_up(value: Any, path: tuple[str, ...]) -> list[Any]:
+    """Return the value at ``path`` in a list, [] where it is absent: null and absent are not the same to has()."""
+    for step in path:
+        if not isinstance(value, dict) or step not in value:
+            return []
+        value = value[step]
+    return [value]
 
 
 def _gang(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Gang:

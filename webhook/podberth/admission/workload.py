@@ -62,15 +62,10 @@ def _concerns_pods(request: AdmissionRequest) -> bool:
 
 def _pod_request(request: AdmissionRequest, pod: dict[str, Any]) -> AdmissionRequest:
     """Return the review that the workload's controller would cause for ``pod``."""
-    raw = {
-        **request.raw,
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "operation": "CREATE",
-        "object": pod,
-        "oldObject": None,
-        "name": "",
-    }
+    kind, resource = (
+        {"group": "", "version": "v1", what: name} for what, name in (("kind", "Pod"), ("resource", "pods"))
+    )
+    envelope = {**request.envelope, "kind": kind, "resource": resource, "operation": "CREATE", "name": ""}
     return replace(
         request,
         group="",
@@ -82,7 +77,7 @@ def _pod_request(request: AdmissionRequest, pod: dict[str, Any]) -> AdmissionReq
         operation="CREATE",
         object=pod,
         old_object=None,
-        raw=raw,
+        envelope=envelope,
     )
 
 

@@ -62,7 +62,7 @@ class ReviewRecorder:
 
 def _identity(request: AdmissionRequest) -> dict[str, Any]:
     """Return which review it was. Whatever came from outside is cut: a uid may be as long as the body."""
-    user = request.raw.get("userInfo")
+    user = request.envelope.get("userInfo")
     name = user.get("username") if isinstance(user, dict) else None
     return {
         "uid": request.uid[:MAX_TEXT],
