@@ -21,10 +21,10 @@ _ZONE_LABEL = "topology.kubernetes.io/zone"
 # The GPU operator writes one such label for each of its DaemonSets; examples/gpu-daemonset.yaml selects by it.
 _OPERATOR = {"nvidia.com/gpu.deploy.dcgm-exporter": "true"}
 _PLACES = {
-    "rack-a": {_ZONE_LABEL: "us-east-1a", RACK_LABEL: "rack-a"},
-    "rack-b": {_ZONE_LABEL: "us-east-1b", RACK_LABEL: "rack-b"},
-    "rack-c": {_ZONE_LABEL: "us-east-1b", RACK_LABEL: "rack-c"},
-    "rack-d": {_ZONE_LABEL: "us-east-1a", RACK_LABEL: "rack-d"},
+    "rack a": {_ZONE_LABEL: "us-east-1a", RACK_LABEL: "rack-a"},
+    "rack b": {_ZONE_LABEL: "us-east-1b", RACK_LABEL: "rack-b"},
+    "rack c": {_ZONE_LABEL: "us-east-1b", RACK_LABEL: "rack-c"},
+    "rack d": {_ZONE_LABEL: "us-east-1a", RACK_LABEL: "rack-d"},
     "zone a": {_ZONE_LABEL: "us-east-1a"},
     "zone b": {_ZONE_LABEL: "us-east-1b"},
     "on-prem": {_ZONE_LABEL: "hall-1"},
@@ -38,7 +38,7 @@ class Pool:
     name: str
     shape: str = ""
     """A name of podberth's simulated machines; empty: a node without GPUs."""
-    racks: Mapping[str, int]
+    places: Mapping[str, int]
     """How many stand where, by a name of _PLACES."""
     provider: str = "eks"
     hardware: str
@@ -47,11 +47,11 @@ class Pool:
     @property
     def count(self) -> int:
         """How many nodes it has."""
-        return sum(self.racks.values())
+        return sum(self.places.values())
 
     def node_names(self) -> Iterator[tuple[str, str]]:
         """Yield the name of each node and where it stands."""
-        places = [place for place, count in self.racks.items() for _ in range(count)]
+        places = [place for place, count in self.places.items() for _ in range(count)]
         digits = len(str(len(places)))
         return ((f"{self.name}-{number:0{digits}}", place) for number, place in enumerate(places, 1))
 
@@ -60,27 +60,27 @@ POOLS = (
     Pool(
         name="gpu-h100",
         shape="hgx-h100-8",
-        racks={"rack-a": 8, "rack-b": 8},
-        hardware="8 H100, all on NVLink",
+        places={"rack a": 8, "rack b": 8},
+        hardware="8 H100, NVLink",
     ),
-    Pool(name="gpu-gb200", shape="gb200-tray", racks={"rack-c": 4}, hardware="4 GB200, all on NVLink"),
-    Pool(name="gpu-l40s", shape="l40s-8", racks={"rack-d": 2}, hardware="8 L40S, PCIe only"),
+    Pool(name="gpu-gb200", shape="gb200-tray", places={"rack c": 4}, hardware="4 GB200, NVLink"),
+    Pool(name="gpu-l40s", shape="l40s-8", places={"rack d": 2}, hardware="8 L40S, PCIe"),
     Pool(
         name="gpu-a100-pcie",
         shape="a100-pcie-4",
-        racks={"on-prem": 4},
+        places={"on-prem": 4},
         provider="bare",
-        hardware="4 A100, NVLink in pairs",
+        hardware="4 A100, NVLink pairs",
     ),
     Pool(
         name="gpu-a100-mig",
         shape="dgx-a100-8-mig-mixed",
-        racks={"zone a": 2},
+        places={"zone a": 2},
         hardware="2 A100, 6 cut by MIG",
     ),
-    Pool(name="gpu-l4", shape="l4-1", racks={"zone b": 4}, hardware="1 L4"),
-    Pool(name="gpu-t4-shared", shape="t4-shared", racks={"zone b": 3}, hardware="1 T4 as 4 time slices"),
-    Pool(name="cpu", racks={"zone a": 2, "zone b": 1}, hardware="no GPU"),
+    Pool(name="gpu-l4", shape="l4-1", places={"zone b": 4}, hardware="1 L4"),
+    Pool(name="gpu-t4-shared", shape="t4-shared", places={"zone b": 3}, hardware="1 T4, 4 time slices"),
+    Pool(name="cpu", places={"zone a": 2, "zone b": 1}, hardware="no GPU"),
 )
 
 
@@ -109,14 +109,15 @@ def taint_of(pool: Pool) -> str:
     manifest = next(node for node in nodes() if pool_of(node["metadata"]["name"]) is pool)
     taints = manifest.get("spec", {}).get("taints", ())
     keys = [taint["key"] + (f"={taint['value']}" if taint.get("value") else "") for taint in taints]
-    return ", ".join(key.removeprefix("kubernetes.io/") for key in keys)
+    return ", ".join(key.removeprefix("kubernetes.io/arch=") for key in keys)
 
 
 def summary(names: Iterable[str]) -> str:
     """Say in a phrase which nodes these are: "24 h100, 2 l40s"."""
     counts = Counter(pool_of(name).name.removeprefix("gpu-") for name in names)
     order = [pool.name.removeprefix("gpu-") for pool in POOLS]
-    return ", ".join(f"{counts[name]} {name}" for name in order if counts[name])
+    # With a no-break space, so that a number stays with what it counts.
+    return ", ".join(f"{counts[name]}\u00a0{name}" for name in order if counts[name])
 
 
 def rack_of(node_name: str) -> str:

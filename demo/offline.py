@@ -48,7 +48,7 @@ def _show(directory: Path, progress: Progress, terminal: Terminal) -> None:
     snapshot = directory / "cluster.yaml"
     documents = [*simulated.nodes(), *simulated.topology()]
     snapshot.write_text(as_yaml({"apiVersion": "v1", "kind": "List", "items": documents}), encoding="utf-8")
-    progress.say(f"simulated {simulated.node_count()} nodes; starting podberth on 127.0.0.1 with its own certificates")
+    progress.say(f"{simulated.node_count()} simulated nodes; starting podberth with certificates of its own")
     served = directory / "podberth"
     with closing(Podberth(served, snapshot)) as podberth:
         podberth.start()

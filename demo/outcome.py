@@ -44,18 +44,21 @@ def show_gangs(terminal: Terminal, trials: Mapping[str, Placements]) -> None:
 
 
 def show_end(terminal: Terminal, without: Placements, with_podberth: Placements, seconds: float) -> None:
-    """Sum up."""
-    asked = sum(map(len, without.values()))
+    """Sum up the pods that ask for GPUs."""
     before, now = (
-        sum(bool(placement.node) for each in placements.values() for placement in each)
+        [placement for each in placements.values() for placement in each if placement.wants_gpus]
         for placements in (without, with_podberth)
     )
-    denied = asked - sum(map(len, with_podberth.values()))
     terminal.heading("in all")
     terminal.paragraph(
-        f"{asked} pods: {before} run without podberth, {now} with it, and {denied} is denied at once with the reason;"
-        f" {seconds:.1f} s in all."
+        f"{len(before)} pods ask for GPUs. Without podberth {_running(before)} of them run and"
+        f" {len(before) - _running(before)} wait for ever; with podberth {_running(now)} run, and"
+        f" {len(before) - len(now)} is denied at once with the reason. {seconds:.1f} s in all."
     )
+
+
+def _running(placements: Sequence[Placement]) -> int:
+    return sum(bool(placement.node) for placement in placements)
 
 
 def _rows(name: str, without: Sequence[Placement], with_podberth: Sequence[Placement]) -> list[tuple[str, str, str]]:

@@ -13,6 +13,7 @@ from typing import TextIO
 _WIDEST, _NARROWEST = 100, 72
 # ECMA-48, select graphic rendition.
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_NO_BREAK = "\u00a0"
 _ESCAPE = re.compile(r"\x1b\[\d*m")
 
 
@@ -46,7 +47,10 @@ class Terminal:
         self._stream.flush()
 
     def paragraph(self, text: str, *styles: str, first: str = "", rest: str | None = None) -> None:
-        """Write text over as many lines as it needs, the first one behind ``first``, the others behind ``rest``."""
+        """Write text over as many lines as it needs, the first one behind ``first``, the others behind ``rest``.
+
+        A no-break space holds words together, and is written as a common one.
+        """
         hanging = " " * _columns(first) if rest is None else rest
         # Wrapped behind blanks of the same width, which then make room for what is painted.
         initial = " " * _columns(first)
@@ -55,7 +59,8 @@ class Terminal:
         )
         for number, part in enumerate(parts or [initial]):
             start, seen = (first, len(initial)) if number == 0 else (hanging, len(hanging))
-            self._stream.write(f"{start}{self.paint(part[seen:], *styles)}\n")
+            shown = part[seen:].replace(_NO_BREAK, " ")
+            self._stream.write(f"{start}{self.paint(shown, *styles)}\n")
         self._stream.flush()
 
     def heading(self, text: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.wellknown import JOB_COMPLETION_INDEX
+from podberth.workload.gpus import gpu_facts
 
 from .examples import replicas
 from .terminal import Terminal
@@ -31,6 +32,7 @@ class Placement:
     """Empty: it waits."""
     reason: str
     """Why it waits, in the scheduler's words; empty where it runs."""
+    wants_gpus: bool
 
 
 @dataclass(slots=True)
@@ -45,7 +47,8 @@ class Trial:
 
     def apply(self, terminal: Terminal, file: Path, documents: Sequence[Document], comment: str) -> None:
         """Apply a file as a person does, show what kubectl prints, and wait for its pods to settle."""
-        terminal.line(f"\n# {comment}", "dim")
+        terminal.line()
+        terminal.line(f"# {comment}", "dim")
         terminal.line(f"$ kubectl apply -n {self.namespace} -f {file}", "bold")
         completed = subprocess.run(
             [self.control_plane.kubectl_path, "apply", "-n", self.namespace, "-f", file],
@@ -67,7 +70,8 @@ class Trial:
         """Return what became of the pods, by name; pods that differ only by what is random in their names share one."""
         found: dict[str, list[Placement]] = {}
         for pod in sorted(self._pods(), key=self._order):
-            found.setdefault(_name(pod), []).append(Placement(pod["spec"].get("nodeName", ""), _waits(pod)))
+            node, wants_gpus = pod["spec"].get("nodeName", ""), bool(gpu_facts(pod).requests)
+            found.setdefault(_name(pod), []).append(Placement(node, _waits(pod), wants_gpus))
         return found
 
     def remove(self) -> None:

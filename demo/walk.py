@@ -46,8 +46,8 @@ def show_cluster(terminal: Terminal) -> None:
     terminal.heading(f"a simulated cluster: {simulated.node_count()} nodes")
     rows = [("pool", "nodes", "each with", "taint", "where")]
     for pool in simulated.POOLS:
-        where = ", ".join(f"{place} {count}" if len(pool.racks) > 1 else place for place, count in pool.racks.items())
-        rows.append((pool.name, str(pool.count), pool.hardware, simulated.taint_of(pool) or "-", where))
+        taint = simulated.taint_of(pool) or "-"
+        rows.append((pool.name, str(pool.count), pool.hardware, taint, _together(list(pool.places))))
     terminal.table(rows, indent=_INDENT)
 
 
@@ -56,7 +56,7 @@ def show_method(terminal: Terminal) -> None:
     terminal.line()
     terminal.paragraph(
         "Every pod is sent to podberth as its controller and the API server would send it: to /mutate, and what"
-        " comes out to /validate. In a cluster, kubectl prints each line of why as a warning."
+        ' comes out to /validate. In a cluster, kubectl prints each line of "why" as a warning.'
     )
 
 
@@ -82,6 +82,13 @@ def show_end(terminal: Terminal, tally: Tally, seconds: float) -> None:
         f" {seconds:.1f} s in all."
     )
     terminal.paragraph("Next: `make demo-cluster` shows the same on a real control plane, with kubectl.")
+
+
+def _together(places: Sequence[str]) -> str:
+    """Write "rack a" and "rack b" as "racks a, b"."""
+    if len(places) == 1:
+        return places[0]
+    return f"{places[0].split()[0]}s {', '.join(place.split()[-1] for place in places)}"
 
 
 def _show_pod(terminal: Terminal, template: PodTemplate, webhook: Webhook, cluster: Cluster, tally: Tally) -> None:

@@ -39,6 +39,8 @@ _TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSched
 _RECORD = json.dumps({"gpu-tolerations": {"tolerations": [_TOLERATION]}}, sort_keys=True, separators=(",", ":"))
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# What the apiserver appends to a generateName (apimachinery pkg/util/rand); an ordinal is none.
+_RANDOM = re.compile(r"[bcdfghjklmnpqrstvwxz2456789]{5}")
 # What else is made up at each run, and what stands in its place.
 _VOLATILE = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"), "2026-01-01T00:00:00Z"),
@@ -59,6 +61,8 @@ class Scenario:
 
 def _apply_without_toleration(control_plane: ControlPlane, namespace: str) -> None:
     """Apply again what lacks podberth's toleration; without podberth to restore it the apiserver refuses."""
+    # The scheduler, which finds no node, has written its condition by then.
+    control_plane.kubectl("wait", "pod/reapplied", "-n", namespace, "--for=condition=PodScheduled=false")
     _apply(control_plane, namespace, [_recorded([])], check=False)
 
 
@@ -140,17 +144,24 @@ def _kind_of(path: str, request: Document) -> tuple[str, ...]:
 
 def normalised(captured: list[Document]) -> list[Document]:
     """Return the reviews with a placeholder for all that differs from run to run; the same uid is the same again."""
+    for metadata in _metadata(captured):
+        # Two managers that wrote in the same second stand in the order of chance.
+        metadata.get("managedFields", []).sort(key=lambda entry: (entry["manager"], entry.get("subresource", "")))
     text = json.dumps(captured)
-    for each in captured:
-        metadata = each["review"]["request"]["object"]["metadata"]
+    for metadata in _metadata(captured):
         prefix, name = metadata.get("generateName"), metadata.get("name")
-        if prefix and name and name.startswith(prefix):
+        if prefix and name and _RANDOM.fullmatch(name.removeprefix(prefix)):
             text = text.replace(name, f"{prefix}00000")
     for pattern, placeholder in _VOLATILE:
         text = pattern.sub(placeholder, text)
     uids = {uid: f"00000000-0000-4000-8000-{number:012}" for number, uid in enumerate(dict.fromkeys(_UUID.findall(text)))}
     result: list[Document] = json.loads(_UUID.sub(lambda found: uids[found[0]], text))
     return result
+
+
+def _metadata(captured: list[Document]) -> list[Document]:
+    requests = [each["review"]["request"] for each in captured]
+    return [request[key]["metadata"] for request in requests for key in ("object", "oldObject") if request.get(key)]
 
 
 def _apply(control_plane: ControlPlane, namespace: str, manifests: list[Document], *, check: bool = True) -> None:

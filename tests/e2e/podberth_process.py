@@ -44,7 +44,8 @@ class Podberth:
             *(sys.executable, "-m", "podberth", "serve"),
             *("--policies", str(policies), "--topology", str(snapshot)),
             *("--listen", f"127.0.0.1:{self._port}", "--metrics-listen", f"127.0.0.1:{self._metrics_port}"),
-            *("--self-signed", str(directory)),
+            # Nobody routes to it but the apiserver, which asks again: there is nobody to wait for.
+            *("--self-signed", str(directory), "--drain-seconds", "0"),
         )
         environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
         self._launch = Launch("podberth", command, environ, directory / "podberth.log", self._ready)

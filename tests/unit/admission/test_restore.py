@@ -22,7 +22,7 @@ RENAMED = policy(
     " 'to': 'nvidia.com/mig-1g.10gb', 'quantity': 1}]",
     order=0,
 )
-OWN = {
+OWN: dict[str, Any] = {
     "tolerations": [{"key": "team", "operator": "Equal", "value": "a", "effect": "NoSchedule"}],
     "affinity": {
         "nodeAffinity": {

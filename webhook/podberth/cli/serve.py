@@ -56,8 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _serve(settings: Settings, log: Log) -> None:
     state = ServingState()
-    metrics = Metrics(DECIDERS, lines_dropped=lambda: log.dropped)
-    metrics.watch_in_flight(lambda: state.in_flight)
+    metrics = Metrics(DECIDERS, lines_dropped=lambda: log.dropped, in_flight=lambda: state.in_flight)
     context = new_context()
     source = FileSource(settings.policies, settings.topology)
     snapshot = WatchedSnapshot(source, state, metrics, log)

@@ -55,6 +55,8 @@ class ReviewHandler:
             body = await self._bodies.read(request, deadline)
             review = decode_review(parse(request, body))
             answer, outcome = self._decide(review, target, deadline)
+            self._recorder.decided(target.path, review, outcome, perf_counter() - started)
+            return Reply(200, answer, close=state.draining)
         except ReviewError as error:
             return self._refuse(request, target, started, error, review)
         except Exception as error:  # noqa: BLE001 - the one boundary where a bug of ours must become an answer
@@ -64,8 +66,6 @@ class ReviewHandler:
             return self._refuse(request, target, started, fault, review)
         finally:
             state.in_flight -= 1
-        self._recorder.decided(target.path, review, outcome, perf_counter() - started)
-        return Reply(200, answer, close=state.draining)
 
     def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> tuple[bytes, Outcome]:
         snapshot = self._state.snapshot

@@ -31,12 +31,12 @@ class Log:
         return self._writer.dropped
 
     def write(self, fields: dict[str, Any]) -> None:
-        """Write one line; ``time`` goes in front."""
-        self._writer.write(encode({"time": datetime.now(UTC), **fields}))
+        """Write one line of JSON; ``time`` and ``level`` are the author's to put in front."""
+        self._writer.write(encode(fields))
 
     def event(self, level: Level, message: str, **fields: Any) -> None:
         """Tell of something that happened to the process."""
-        self.write({"level": level, "msg": message, **fields})
+        self.write({"time": datetime.now(UTC), "level": level, "msg": message, **fields})
 
     def fault(self, message: str, error: BaseException, **fields: Any) -> None:
         """Tell of a bug, with its traceback."""

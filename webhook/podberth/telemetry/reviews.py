@@ -1,10 +1,11 @@
 """One observation and one log line for each review, made from what the core returned. On the hot path."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
-from .log import MAX_TEXT, Log
+from .log import MAX_TEXT, Level, Log
 from .metrics import Metrics
 
 
@@ -20,51 +21,46 @@ class ReviewRecorder:
         """Record a review that got an AdmissionReview for an answer."""
         metrics = self._metrics
         metrics.request(path, request.operation, outcome.verdict, seconds)
+        policies: dict[str, None] = {}  # a set in the order in which they decided
         for decision in outcome.decisions:
             metrics.decision(decision.policy, decision.action)
-        self._log.write(
-            {
-                "level": "info",
-                "msg": "review",
-                "path": path,
-                **_identity(request),
-                "verdict": outcome.verdict,
-                "code": 200,
-                "duration_ms": round(seconds * 1000, 3),
-                # dict, not set: in the order in which they decided
-                "policies": list(dict.fromkeys(decision.policy for decision in outcome.decisions)),
-                "patch_ops": len(outcome.patch),
-            }
-        )
+            policies[decision.policy] = None
+        line = _line("info", path, request)
+        line["verdict"] = outcome.verdict
+        line["code"] = 200
+        line["duration_ms"] = round(seconds * 1000, 3)
+        line["policies"] = [*policies]
+        line["patch_ops"] = len(outcome.patch)
+        self._log.write(line)
 
     def refused(
         self, path: str, status: int, message: str, seconds: float, request: AdmissionRequest | None = None
     ) -> None:
         """Record a request that got an HTTP error; ``request`` is None where none could be decoded."""
         self._metrics.request(path, request.operation if request else "", "error", seconds)
-        self._log.write(
-            {
-                "level": "warning",
-                "msg": "review",
-                "path": path,
-                **(_identity(request) if request else {}),
-                "verdict": "error",
-                "code": status,
-                "duration_ms": round(seconds * 1000, 3),
-                "error": message[:MAX_TEXT],
-            }
-        )
+        line = _line("warning", path, request)
+        line["verdict"] = "error"
+        line["code"] = status
+        line["duration_ms"] = round(seconds * 1000, 3)
+        line["error"] = message[:MAX_TEXT]
+        self._log.write(line)
 
     def broke(self, path: str, error: Exception, request: AdmissionRequest | None) -> None:
         """Log the traceback of a bug, beside the line that ``refused`` writes."""
-        self._log.fault("bug", error, path=path, **(_identity(request) if request else {}))
+        self._log.fault("bug", error, path=path, uid=request.uid[:MAX_TEXT] if request else "")
 
 
-def _identity(request: AdmissionRequest) -> dict[str, Any]:
-    """Return which review it was. Whatever came from outside is cut: a uid may be as long as the body."""
+def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str, Any]:
+    """Return the beginning of a review's line. Whatever came from outside is cut: a uid may be as long as the body."""
+    if request is None:
+        return {"time": datetime.now(UTC), "level": level, "msg": "review", "path": path}
     user = request.envelope.get("userInfo")
     name = user.get("username") if isinstance(user, dict) else None
     return {
+        "time": datetime.now(UTC),
+        "level": level,
+        "msg": "review",
+        "path": path,
         "uid": request.uid[:MAX_TEXT],
         "operation": request.operation,
         "kind": request.kind[:MAX_TEXT],

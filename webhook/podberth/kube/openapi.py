@@ -1,0 +1,53 @@
+"""An API server's OpenAPI document, cut down to what ``schema`` reads of it.
+
+Kept: what is reachable from Pod, Namespace and ConfigMap, and of it what types a field or says how its list is merged.
+Dropped: descriptions, defaults, enumerations, what is required.
+"""
+
+from typing import Any
+
+from .schema import CONFIG_MAP, NAMESPACE, POD
+
+_REFERENCE = "#/components/schemas/"
+_KEPT = ("type", "format", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type")
+
+
+def prune(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the definitions reachable from the roots, by their full names, for ``PodSchema.from_document``.
+
+    Args:
+        document: what ``kubectl get --raw /openapi/v3/api/v1`` prints.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    schemas = (document.get("components") or {}).get("schemas") or {}
+    kept: dict[str, Any] = {}
+    waiting = [POD, NAMESPACE, CONFIG_MAP]
+    while waiting:
+        name = waiting.pop()
+        if name not in schemas:
+            wanted = "what kubectl get --raw /openapi/v3/api/v1 prints"
+            raise ValueError(f"components.schemas: got no {name}, want {wanted}")
+        if name not in kept:
+            kept[name] = _pruned(schemas[name], waiting)
+    return kept
+
+
+def _pruned(schema: dict[str, Any], waiting: list[str]) -> dict[str, Any]:
+    """Copy what is kept of one schema; definitions that it names join the waiting ones."""
+    found: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
+    # A $ref with a default beside it is spelled allOf: [{$ref}], because a $ref may have no siblings in OpenAPI 3.0.
+    for part in (schema, *schema.get("allOf", ())):
+        if reference := part.get("$ref"):
+            name = reference.removeprefix(_REFERENCE)
+            found["$ref"] = name
+            waiting.append(name)
+    if "oneOf" in schema:  # Quantity (a string or a number) and IntOrString
+        found["oneOf"] = [{"type": choice["type"]} for choice in schema["oneOf"]]
+    for key in ("items", "additionalProperties"):
+        if key in schema:
+            found[key] = _pruned(schema[key], waiting)
+    if properties := schema.get("properties"):
+        found["properties"] = {name: _pruned(each, waiting) for name, each in properties.items()}
+    return found
