@@ -4,9 +4,7 @@ The API server, the controllers and the scheduler are Kubernetes' own; only the 
 containers, no GPU. The first run builds the control plane.
 """
 
-import signal
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -16,48 +14,24 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0:1] = [str(ROOT), str(ROOT / "tests")]
 
-from controlplane.api import ApiError  # noqa: E402
-from controlplane.build import BuildError, assets  # noqa: E402
-from controlplane.client import KubectlError  # noqa: E402
+from controlplane.build import assets  # noqa: E402
 from controlplane.cluster import ControlPlane  # noqa: E402
-from controlplane.process import ComponentError  # noqa: E402
 from demo import cluster_of_shapes as simulated  # noqa: E402
 from demo import examples, outcome, walk  # noqa: E402
 from demo.examples import Example, tolerating  # noqa: E402
 from demo.outcome import Placements  # noqa: E402
 from demo.pod_diff import as_yaml  # noqa: E402
+from demo.run import run  # noqa: E402
 from demo.terminal import Progress, Terminal  # noqa: E402
 from demo.trial import Trial  # noqa: E402
 from e2e.podberth_process import Podberth  # noqa: E402
 from e2e.registration import Registration  # noqa: E402
 from podberth.wellknown import NAMESPACE  # noqa: E402
 
-# The project's exit codes: 2 is configuration, 3 the cluster. And the shell's for a program that Ctrl-C ended.
-_CONFIGURATION_FAULT, _CLUSTER_FAULT, _INTERRUPTED = 2, 3, 130
-
 _WITHOUT, _BY_HAND, _WITH = "without-podberth", "toleration-by-hand", "with-podberth"
+# As many as the control plane's own messages show (controlplane.process).
+_TAIL_LINES = 25
 _GANG_EXAMPLE = "training-indexed-job.yaml"
-
-
-def main() -> int:
-    """Run the demonstration."""
-    # A plain kill stops what was started, as Ctrl-C does.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    progress, terminal = Progress(), Terminal.of(sys.stdout)
-    try:
-        with tempfile.TemporaryDirectory(prefix="podberth-demo-") as directory:
-            _show(Path(directory), progress, terminal)
-    except KeyboardInterrupt:
-        progress.say("interrupted; all stopped")
-        return _INTERRUPTED
-    except BuildError as error:
-        sys.stderr.write(f"{error}\n")
-        return _CONFIGURATION_FAULT
-    except (ApiError, ComponentError, KubectlError, TimeoutError) as error:
-        sys.stderr.write(f"{error}\n")
-        return _CLUSTER_FAULT
-    progress.say("all stopped")
-    return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +79,11 @@ class Stage:
         with closing(Podberth(self.directory / "podberth", snapshot)) as podberth:
             podberth.start()
             self.progress.say(f"podberth answers at {podberth.endpoint.url}; applying its webhook configurations")
-            Registration(self.control_plane).put(podberth.endpoint)
+            try:
+                Registration(self.control_plane).put(podberth.endpoint)
+            except TimeoutError as error:
+                log = (podberth.directory / "podberth.log").read_text(encoding="utf-8").splitlines()
+                raise TimeoutError("\n".join([f"{error}; podberth's log ends:", *log[-_TAIL_LINES:]])) from error
             yield
             self.progress.say("stopping podberth")
 
@@ -114,7 +92,8 @@ class Stage:
         return Trial(self.control_plane, namespace, directory)
 
 
-def _show(directory: Path, progress: Progress, terminal: Terminal) -> None:
+def show(directory: Path, progress: Progress, terminal: Terminal) -> None:
+    """Run the demonstration."""
     progress.say("looking for the control plane's executables (built on the first run, 3 to 7 minutes)")
     assets()
     progress.say("starting etcd, kube-apiserver, kube-controller-manager and kube-scheduler")
@@ -138,4 +117,4 @@ def _show(directory: Path, progress: Progress, terminal: Terminal) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(show))

@@ -3,48 +3,26 @@
 For each: what podberth changes, which policy and why, and where the pod could run before and where now.
 """
 
-import signal
 import sys
-import tempfile
 from contextlib import closing
-from http.client import HTTPException
 from pathlib import Path
 
 # The parts stand beside the script and in tests/, wherever it is started from.
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0:1] = [str(ROOT), str(ROOT / "tests")]
 
-from controlplane.process import ComponentError  # noqa: E402
 from demo import cluster_of_shapes as simulated  # noqa: E402
 from demo import examples, walk  # noqa: E402
 from demo.pod_diff import as_yaml  # noqa: E402
 from demo.reach import Cluster  # noqa: E402
 from demo.reviews import Webhook  # noqa: E402
+from demo.run import run  # noqa: E402
 from demo.terminal import Progress, Terminal  # noqa: E402
 from e2e.podberth_process import Podberth  # noqa: E402
 
-# The project's exit code for the cluster or the device, and the shell's for a program that Ctrl-C ended.
-_CLUSTER_FAULT, _INTERRUPTED = 3, 130
 
-
-def main() -> int:
+def show(directory: Path, progress: Progress, terminal: Terminal) -> None:
     """Run the demonstration."""
-    # A plain kill stops what was started, as Ctrl-C does.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    progress = Progress()
-    try:
-        with tempfile.TemporaryDirectory(prefix="podberth-demo-") as directory:
-            _show(Path(directory), progress, Terminal.of(sys.stdout))
-    except KeyboardInterrupt:
-        progress.say("interrupted; all stopped")
-        return _INTERRUPTED
-    except (ComponentError, HTTPException, OSError) as error:
-        sys.stderr.write(f"{error}\n")
-        return _CLUSTER_FAULT
-    return 0
-
-
-def _show(directory: Path, progress: Progress, terminal: Terminal) -> None:
     snapshot = directory / "cluster.yaml"
     documents = [*simulated.nodes(), *simulated.topology()]
     snapshot.write_text(as_yaml({"apiVersion": "v1", "kind": "List", "items": documents}), encoding="utf-8")
@@ -62,8 +40,7 @@ def _show(directory: Path, progress: Progress, terminal: Terminal) -> None:
                 walk.show_example(terminal, example, webhook, cluster, tally)
         walk.show_end(terminal, tally, progress.seconds)
         progress.say("stopping podberth")
-    progress.say("stopped")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(show))

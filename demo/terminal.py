@@ -1,5 +1,6 @@
 """Text for a terminal: width, colour, wrapping, aligned columns, and progress on stderr. No words of its own."""
 
+import io
 import os
 import re
 import shutil
@@ -29,6 +30,9 @@ class Terminal:
     @classmethod
     def of(cls, stream: TextIO) -> "Terminal":
         """Look at the stream and the environment: colour on a terminal only, and not under NO_COLOR (no-color.org)."""
+        if isinstance(stream, io.TextIOWrapper):
+            # Where the locale has no lines and dashes, better a "?" than none of it.
+            stream.reconfigure(errors="replace")
         on_terminal = stream.isatty()
         colour = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         columns = shutil.get_terminal_size((_WIDEST, 24)).columns if on_terminal else _WIDEST

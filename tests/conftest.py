@@ -7,7 +7,7 @@ that does not run, a skip included, fails the run.
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -45,11 +45,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Account for a test that leaves itself out while it runs."""
     report = yield
-    if report.skipped and not hasattr(report, "wasxfail"):
-        item.config.stash[_LEFT_OUT][f"{item.nodeid} says: {report.longrepr[2].removeprefix('Skipped: ')}"] += 1
+    if report.skipped and not hasattr(report, "wasxfail") and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        item.config.stash[_LEFT_OUT][f"{item.nodeid} says: {reason}"] += 1
     return report
 
 

@@ -1,7 +1,8 @@
 """`make test`: every test that this machine can run; arguments are pytest's.
 
-The control plane is built here, before pytest would swallow the progress of a build that takes minutes the first time.
-Where it cannot be, tests/conftest.py leaves out what needs it and says so in the last line, which with CI=true is a failure.
+The control plane is built here, before pytest would swallow the progress of a build that takes minutes the first
+time. Where it cannot be, tests/conftest.py leaves out what needs it and says so in the last line; with CI=true that is
+a failure.
 """
 
 import os

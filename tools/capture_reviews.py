@@ -2,10 +2,10 @@
 
     PYTHONPATH=tests .venv/bin/python tools/capture_reviews.py
 
-It starts the test control plane, registers the shipped webhook configurations with a recorder in podberth's place, applies
-the manifests below, each in a namespace of its own, and writes tests/captured/<name>.json: a list of {path, review}. What
-differs from run to run (uids, times, random names) is replaced, so that a second run writes the same bytes. It takes up to
-a minute, which is how long a CronJob may take to start its Job.
+It starts the test control plane, registers the shipped webhook configurations with a recorder in podberth's place,
+applies the manifests below, each in a namespace of its own, and writes tests/captured/<name>.json: a list of {path,
+review}. What differs from run to run (uids, times, random names) is replaced, so that a second run writes the same
+bytes. It takes up to a minute, which is how long a CronJob may take to start its Job.
 """
 
 import json
@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from builders import container, cron_job, gpu_container, gpu_pod, job, pod, stateful_set
+from controlplane.cluster import ControlPlane
+from controlplane.wait import wait_for
 from e2e.manifest import EXAMPLES, read
 from e2e.registration import pointed, shipped
 from e2e.webhook_server import serving
-
-from controlplane.cluster import ControlPlane
-from controlplane.wait import wait_for
 
 Document = dict[str, Any]
 
@@ -117,6 +116,7 @@ class Recorder:
     """What was asked of podberth so far, by namespace; it lets everything be as it is."""
 
     def __init__(self) -> None:
+        """Begin with nothing."""
         self._lock = threading.Lock()
         self._seen: dict[str, dict[tuple[str, ...], Document]] = {}
 
@@ -154,7 +154,9 @@ def normalised(captured: list[Document]) -> list[Document]:
             text = text.replace(name, f"{prefix}00000")
     for pattern, placeholder in _VOLATILE:
         text = pattern.sub(placeholder, text)
-    uids = {uid: f"00000000-0000-4000-8000-{number:012}" for number, uid in enumerate(dict.fromkeys(_UUID.findall(text)))}
+    uids = {
+        uid: f"00000000-0000-4000-8000-{number:012}" for number, uid in enumerate(dict.fromkeys(_UUID.findall(text)))
+    }
     result: list[Document] = json.loads(_UUID.sub(lambda found: uids[found[0]], text))
     return result
 
@@ -215,7 +217,9 @@ def _await_registration(control_plane: ControlPlane, recorder: Recorder) -> None
 
     def called() -> bool:
         for manifest in (gpu_pod(), job(gpu_pod())):
-            plural = "/api/v1/namespaces/probe/pods" if manifest["kind"] == "Pod" else "/apis/batch/v1/namespaces/probe/jobs"
+            plural = (
+                "/api/v1/namespaces/probe/pods" if manifest["kind"] == "Pod" else "/apis/batch/v1/namespaces/probe/jobs"
+            )
             body = {**manifest, "metadata": {**manifest["metadata"], "namespace": "probe"}}
             control_plane.api.request("POST", f"{plural}?dryRun=All", body)
         return {each["path"] for each in recorder.of("probe")} == {"/mutate", "/validate", "/validate-workload"}

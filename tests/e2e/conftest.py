@@ -43,9 +43,9 @@ def registration(control_plane: ControlPlane, podberth: Podberth) -> Iterator[Re
 
 
 @pytest.fixture
-def space(control_plane: ControlPlane, registration: Registration, request: pytest.FixtureRequest) -> Iterator[Space]:
+def space(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[Space]:
     """Yield a namespace of the test's own, guarded by podberth."""
-    assert registration
+    request.getfixturevalue("registration")
     slug = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())[:48].strip("-")
     space = Space(control_plane, f"{slug}-{next(_COUNTER)}")
     yield space

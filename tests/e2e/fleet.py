@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from podberth.topology.shapes import simulate
-from podberth.wellknown import NAMESPACE
-
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
+from podberth.topology.shapes import simulate
+from podberth.wellknown import NAMESPACE
 
 RACK = "backend.coreweave.cloud/leafgroup"
 ZONE = "topology.kubernetes.io/zone"

@@ -11,10 +11,9 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from builders import gpu_pod
-from podberth.kube.documents import load_documents
-
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
+from podberth.kube.documents import load_documents
 
 from .podberth_process import ROOT, Endpoint
 

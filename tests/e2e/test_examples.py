@@ -25,6 +25,10 @@ class Expected:
     gpus: int = 1
 
 
+_RIGHT_SIZED = (
+    "podberth mig-right-size: nvidia.com/mig-3g.20gb instead of nvidia.com/gpu: the smallest with at least 10240 MiB "
+    "of GPU memory"
+)
 # Eight GPUs fit on machines that share NVLink and on no others here: of that there is nothing to say.
 EXPECTED = {
     "cpu-pod": Expected(1, gpus=0),
@@ -39,8 +43,7 @@ EXPECTED = {
     "notebook-memory": Expected(
         1,
         (
-            "podberth mig-right-size: nvidia.com/mig-3g.20gb instead of nvidia.com/gpu: the smallest with at least "
-            "10240 MiB of GPU memory",
+            _RIGHT_SIZED,
             _TOLERATES,
         ),
         (GPU_TOLERATION,),

@@ -3,7 +3,6 @@
 from typing import Any
 
 from builders import gpu_pod, job
-
 from controlplane.wait import wait_for
 
 from .fleet import RACK, ZONE

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from builders import container, gpu_container, gpu_pod
-
 from controlplane.wait import wait_for
 
 from .fleet import H100

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from builders import container, deployment, gpu_pod, job, pod
 
+from builders import container, deployment, gpu_pod, job, pod
 from controlplane.kubelet import RUN_SECONDS_ANNOTATION
 from controlplane.wait import wait_for
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from builders import gpu_pod
 
 from .fleet import ZONE
@@ -31,13 +32,13 @@ MANIFESTS = {
 WAYS = {"client-side": (), "server-side": ("--server-side",)}
 
 
-@pytest.fixture(params=MANIFESTS.values(), ids=MANIFESTS.keys())
+@pytest.fixture(params=MANIFESTS.values(), ids=list(MANIFESTS))
 def manifest(request: pytest.FixtureRequest) -> Document:
     chosen: Document = request.param
     return chosen
 
 
-@pytest.fixture(params=WAYS.values(), ids=WAYS.keys())
+@pytest.fixture(params=WAYS.values(), ids=list(WAYS))
 def flags(request: pytest.FixtureRequest) -> tuple[str, ...]:
     chosen: tuple[str, ...] = request.param
     return chosen
@@ -50,9 +51,8 @@ def test_the_same_file_twice_changes_nothing(space: Space, manifest: Document, f
     again = space.must_apply(manifest, flags=flags)
     after = space.pod("again")
     assert again.warnings == ()
-    assert after["spec"] == {**before["spec"], "nodeName": after["spec"].get("nodeName", "")} or (
-        after["spec"] == before["spec"]
-    )
+    # The scheduler may bind it in between.
+    assert after["spec"] | {"nodeName": ""} == before["spec"] | {"nodeName": ""}
     assert record(after) == record(before)
 
 

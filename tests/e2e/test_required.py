@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from builders import gpu_pod
 
+from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 
@@ -95,7 +95,7 @@ def test_a_gang_waits_for_room_in_one_rack(space: Space) -> None:
     racks = [f"h100-{rack}-0" for rack in ("a1", "a2", "b1", "b2")]
     with cordoned(space.control_plane, *racks):
         said = space.must_apply(gang("tight", 4))
-        assert any(f"requires one domain of {fleet.RACK} for the 4 pods of gang job-" in line for line in said.ours)
+        assert any(f"requires one domain of {fleet.RACK} for the 4 pods of gang job-" in line for line in said.ours), said
         wait_for_unschedulable(space, 1)
         bound = [pod for pod in space.pods() if pod["spec"].get("nodeName")]
         assert len(bound) == 3

@@ -1,4 +1,4 @@
-"""A webhook in a thread, for what is not podberth: somebody else's mutation, or a recorder of what the apiserver sends."""
+"""A webhook in a thread, for what is not podberth: somebody else's mutation, or a recorder of what is sent."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Reviews that a real apiserver sent (tools/capture_reviews.py): pods as `present` foretells them, decisions that replay."""
+"""What a real apiserver sent (tools/capture_reviews.py): pods are as `present` foretells them, decisions replay."""
 
 import json
 import re
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review

@@ -17,7 +17,7 @@ from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
 from .types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, OPTIONAL, POD, STRING, CelType, Want, accepts
 from .typing import VARIABLES, descriptor_pool, messages
-from .values import misfit
+from .values import misfit, ordered
 
 __all__ = [
     "BOOL",
@@ -92,7 +92,7 @@ class Expression:
             found = found[0] if found else None
         if problem := misfit(found, self.want):
             raise EvaluationError(problem)
-        return found
+        return ordered(found) if self.want in (Want.MAP, Want.LIST_OF_MAPS) else found
 
 
 class Batch:

@@ -42,6 +42,17 @@ def misfit(plain: Any, want: Want) -> str:
     return _no_json(plain) if want in (Want.MAP, Want.LIST_OF_MAPS) else ""
 
 
+def ordered(plain: Any) -> Any:
+    """Return JSON with the keys of every map in order.
+
+    CEL's maps have none, so equal expressions over equal pods would come out in different bytes. As deep as what
+    expressions can nest, for ``misfit`` has seen it.
+    """
+    if isinstance(plain, dict):
+        return {key: ordered(plain[key]) for key in sorted(plain)}
+    return [ordered(each) for each in plain] if isinstance(plain, list) else plain
+
+
 def _no_json(plain: Any) -> str:
     """Say what in a value JSON cannot hold; iterative, because a pod may be nested as deeply as its parser allows."""
     waiting: list[Any] = [plain]

@@ -75,6 +75,7 @@ async def _serve(settings: Settings, log: Log) -> None:
         await snapshot.load()
         port = ReviewPort(ReviewHandler(DECIDERS, state, ReviewRecorder(metrics, log)), context)
         listening_at = await port.start(settings.listen)
+        state.listening = True
         log.event("info", "serving", listen=list(listening_at), metrics=list(probes_at), paths=list(DECIDERS))
         watching = asyncio.create_task(watch([certificate, snapshot], settings.reload_seconds))
         stack.callback(watching.cancel)

@@ -95,8 +95,9 @@ def _terms(value: object, where: str) -> list[dict[str, Any]]:
         leaf.fields(term, place, ("matchExpressions", "matchFields"))
         if terms.is_empty(term):
             raise EvaluationError(f"{place}: got no expression, which selects no node; want matchExpressions")
-        for index, item in enumerate(leaf.maps(term.get("matchExpressions") or [], f"{place}.matchExpressions")):
-            _check_expression(item, f"{place}.matchExpressions[{index}]")
+        for field in ("matchExpressions", "matchFields"):
+            for index, item in enumerate(leaf.maps(term.get(field) or [], f"{place}.{field}")):
+                _check_expression(item, f"{place}.{field}[{index}]")
     return checked
 
 

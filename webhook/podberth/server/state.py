@@ -19,6 +19,7 @@ class ServingState:
 
     snapshot: Snapshot | None = None
     certificate: bool = False
+    listening: bool = False
     draining: bool = False
     in_flight: int = 0
 
@@ -29,6 +30,8 @@ class ServingState:
             reasons.append("policies and topology are not loaded")
         if not self.certificate:
             reasons.append("the certificate is not loaded")
+        if not self.listening:
+            reasons.append("the port is not open")
         if self.draining:
             reasons.append("draining")
         return reasons

@@ -1,0 +1,233 @@
+"""A review port of the tests' own, over real TLS on loopback, with a decider of theirs; and clients to call it."""
+
+import asyncio
+import json
+import os
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import uvloop
+
+from builders import gpu_pod, review
+from podberth.admission import response
+from podberth.admission.outcome import Decision, Outcome
+from podberth.admission.review import AdmissionRequest
+from podberth.admission.snapshot import Snapshot
+from podberth.server.body import BodyReader
+from podberth.server.handler import ReviewHandler
+from podberth.server.listen import ReviewPort
+from podberth.server.self_signed import ensure
+from podberth.server.state import Decider, ServingState
+from podberth.server.tls import CertificateFiles, load_certificate, new_context
+from podberth.settings import Address
+from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.log import Log
+from podberth.telemetry.metrics import Metrics
+from podberth.telemetry.reviews import ReviewRecorder
+
+PATHS = ("/mutate", "/validate", "/validate-workload")
+NAMES = ("localhost", "127.0.0.1")
+_PATIENCE_SECONDS = 20.0
+Result = TypeVar("Result")
+
+
+def run(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run an async test on the loop that the server runs on, and never for ever."""
+
+    async def bounded() -> None:
+        async with asyncio.timeout(2 * _PATIENCE_SECONDS):
+            await body()
+
+    uvloop.run(bounded())
+
+
+async def until(what: str, ask: Callable[[], Awaitable[Result | None]]) -> Result:
+    """Ask again and again until the answer is something; the one place where tests wait."""
+    deadline = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
+    while asyncio.get_running_loop().time() < deadline:
+        answer = await ask()
+        if answer:
+            return answer
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"waited {_PATIENCE_SECONDS} s in vain: {what}")
+
+
+def admit(request: AdmissionRequest, _: Snapshot) -> Outcome:
+    """Decide nothing, as fast as can be; one policy is named."""
+    return Outcome(
+        response=response.allowed(request.uid),
+        verdict="allowed",
+        decisions=(Decision("nothing", "skip", ""),),
+        patch=[],
+    )
+
+
+def body(uid: str = "u-1", **fields: Any) -> bytes:
+    """Return a review's bytes."""
+    return json.dumps(review(gpu_pod(name="train"), uid=uid, **fields)).encode()
+
+
+def post(content: bytes, path: str = "/mutate", headers: Mapping[str, str] | None = None) -> bytes:
+    """Return the bytes of a request; a header given as "" is left out."""
+    lines = {
+        "Host": "localhost",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(content)),
+        **(headers or {}),
+    }
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value)
+    return f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + content
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    """By lower-case name."""
+    content: bytes
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON of it."""
+        return cast("dict[str, Any]", json.loads(self.content))
+
+    @property
+    def uid(self) -> str:
+        """The uid that an AdmissionReview answers."""
+        return str(self.document["response"]["uid"])
+
+    @property
+    def closes(self) -> bool:
+        """Whether the server said that it would close."""
+        return self.headers.get("connection") == "close"
+
+
+class Connection:
+    """One TLS connection, by hand: what is sent, and when, is the test's."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    async def send(self, data: bytes) -> None:
+        """Send bytes."""
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def answer(self) -> Answer:
+        """Read one answer."""
+        head = (await self.reader.readuntil(b"\r\n\r\n")).decode("ascii").split("\r\n")
+        pairs = (line.partition(":") for line in head[1:] if line)
+        headers = {name.lower(): value.strip() for name, _, value in pairs}
+        content = await self.reader.readexactly(int(headers.get("content-length", "0")))
+        return Answer(int(head[0].split(" ")[1]), headers, content)
+
+    async def ask(self, data: bytes) -> Answer:
+        """Send a request and read its answer."""
+        await self.send(data)
+        return await self.answer()
+
+    @property
+    def certificate(self) -> bytes:
+        """The certificate that the server showed, DER."""
+        tls = self.writer.get_extra_info("ssl_object")
+        return cast("bytes", tls.getpeercert(binary_form=True))
+
+    async def close(self) -> None:
+        """Close."""
+        self.writer.close()
+        try:
+            await self.writer.wait_closed()
+        except (ConnectionError, ssl.SSLError):
+            return
+
+
+class CapturedLines(LineWriter):
+    """A log that keeps its lines."""
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        self.lines: list[dict[str, Any]] = []
+
+    def write(self, line: bytes) -> None:
+        self.lines.append(json.loads(line))
+
+    def close(self, timeout_seconds: float = 0.0) -> None:
+        """Nothing is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A running review port."""
+
+    address: Address
+    state: ServingState
+    metrics: Metrics
+    log: CapturedLines
+    context: ssl.SSLContext
+    files: CertificateFiles
+    authority: Path
+    port: ReviewPort
+
+    def client_context(self, *, verify: bool = True) -> ssl.SSLContext:
+        """Return a client's context that trusts the server's CA."""
+        context = ssl.create_default_context(cafile=str(self.authority) if verify else None)
+        if not verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+    @asynccontextmanager
+    async def connect(self, *, verify: bool = True) -> AsyncIterator[Connection]:
+        """Open a connection."""
+        reader, writer = await asyncio.open_connection(
+            self.address.host, self.address.port, ssl=self.client_context(verify=verify), server_hostname="localhost"
+        )
+        connection = Connection(reader, writer)
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
+    async def ask(self, data: bytes) -> Answer:
+        """Ask on a connection of its own."""
+        async with self.connect() as connection:
+            return await connection.ask(data)
+
+    def reviews(self) -> list[dict[str, Any]]:
+        """Return the log's lines of reviews."""
+        return [line for line in self.log.lines if line["msg"] == "review"]
+
+
+@asynccontextmanager
+async def serving(
+    directory: Path, decider: Decider = admit, *, bodies: BodyReader | None = None, paths: Iterable[str] = PATHS
+) -> AsyncIterator[Serving]:
+    """Run a review port; its certificate lies in ``directory``."""
+    files, _ = ensure(directory, NAMES, datetime.now(UTC))
+    context = new_context()
+    load_certificate(context, files)
+    # The deciders of these tests never look into it.
+    snapshot = cast("Snapshot", object())
+    state = ServingState(snapshot=snapshot, certificate=True, listening=True)
+    lines = CapturedLines()
+    metrics = Metrics(paths, lines_dropped=lambda: lines.dropped, in_flight=lambda: state.in_flight)
+    handler = ReviewHandler(dict.fromkeys(paths, decider), state, ReviewRecorder(metrics, Log(lines)), bodies)
+    port = ReviewPort(handler, context)
+    address = await port.start(Address("127.0.0.1", 0))
+    try:
+        yield Serving(address, state, metrics, lines, context, files, directory / "ca.crt", port)
+    finally:
+        await port.stop()
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a `podberth` of the tests' own."""
+    return {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[2] / "webhook")}

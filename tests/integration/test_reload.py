@@ -1,0 +1,209 @@
+"""What changes under a running server: certificates, policies, topology. What is broken never replaces what works."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from builders import gpu_pod, review
+from integration.serving import CapturedLines, Serving, body, post, run, serving, until
+from podberth.admission import decide
+from podberth.cluster.files import FileSource
+from podberth.errors import PodberthError
+from podberth.pki.issue import Validity, issue_leaf, new_authority
+from podberth.server.reload import Watched, WatchedCertificate, WatchedSnapshot, watch
+from podberth.server.self_signed import LIFE, ensure
+from podberth.telemetry.log import Log
+from podberth.topology.shapes import simulate
+
+_POLICY = """
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata:
+  name: mark
+spec:
+  matchConditions:
+  - name: all
+    expression: gpu.count > 0
+  mutations:
+  - labels:
+      mark: "'{mark}'"
+"""
+
+
+@asynccontextmanager
+async def _watching(*watched: Watched) -> AsyncIterator[None]:
+    task = asyncio.create_task(watch(watched, 0.01))
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+def _snapshot(server: Serving, policies: Path, topology: Path | None = None) -> WatchedSnapshot:
+    server.state.snapshot = None
+    return WatchedSnapshot(FileSource(policies, topology), server.state, server.metrics, Log(server.log))
+
+
+async def _mark(server: Serving) -> str:
+    """Return the label that the policy in force writes."""
+    document = json.dumps(review(gpu_pod())).encode()
+    answer = await server.ask(post(document))
+    lines = [line for line in server.reviews() if line["uid"] == answer.uid]
+    assert lines[-1]["code"] == answer.status == 200
+    return json.dumps(_patch(answer.document))
+
+
+def _patch(document: dict[str, Any]) -> Any:
+    import base64
+
+    return json.loads(base64.b64decode(document["response"].get("patch", "W10=")))
+
+
+def _events(log: CapturedLines, level: str) -> list[dict[str, Any]]:
+    return [line for line in log.lines if line["msg"] != "review" and line["level"] == level]
+
+
+def test_certificate_is_exchanged_without_closing_a_connection(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with serving(tmp_path) as server, server.connect(verify=False) as before:
+            watched = WatchedCertificate(server.files, server.context, server.state, server.metrics, Log(server.log))
+            await watched.load()
+            async with _watching(watched):
+                for file in tmp_path.iterdir():
+                    file.unlink()
+                ensure(tmp_path, ("localhost",), datetime.now(UTC))
+
+                async def exchanged() -> bool:
+                    async with server.connect(verify=False) as after:
+                        return after.certificate != before.certificate
+
+                await until("new connections see the new certificate", exchanged)
+                assert (await before.ask(post(body("still here")))).uid == "still here"
+            async with server.connect() as verified:  # by the new CA
+                assert (await verified.ask(post(body("new")))).uid == "new"
+
+    run(test)
+
+
+def test_certificate_without_its_key_does_not_replace_the_good_pair(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with serving(tmp_path) as server:
+            watched = WatchedCertificate(server.files, server.context, server.state, server.metrics, Log(server.log))
+            await watched.load()
+            good = server.files.certificate.read_bytes(), server.files.key.read_bytes()
+            now = datetime.now(UTC)
+            validity = Validity(now - timedelta(hours=1), now + LIFE)
+            other = issue_leaf(new_authority("another", validity), ("localhost",), validity)
+            async with _watching(watched):
+                server.files.certificate.write_bytes(other.certificate)
+
+                async def told() -> list[dict[str, Any]]:
+                    return _events(server.log, "error")
+
+                [error] = await until("the mismatch is told", told)
+                assert error["problems"] == [
+                    f"{server.files.key}: got the key of another certificate; put certificate and key of one pair"
+                ]
+                assert (await server.ask(post(body("good")))).uid == "good"
+                server.files.key.write_bytes(good[1])
+                server.files.certificate.write_bytes(good[0])
+
+                async def loaded_again() -> bool:
+                    return _count(server, 'reload_total{result="ok",what="certificate"}') == 2
+
+                await until("the mended pair is loaded", loaded_again)
+            assert len(_events(server.log, "error")) == 1
+            assert _count(server, 'reload_total{result="error",what="certificate"}') == 1
+
+    run(test)
+
+
+def test_changed_policy_decides_the_next_review_and_a_broken_one_does_not(tmp_path: Path) -> None:
+    async def test() -> None:
+        policies = tmp_path / "policies"
+        policies.mkdir()
+        file = policies / "policy.yaml"
+        file.write_text(_POLICY.format(mark="first"))
+        async with serving(tmp_path / "tls", decide.mutate) as server:
+            watched = _snapshot(server, policies)
+            await watched.load()
+            assert "first" in await _mark(server)
+            async with _watching(watched):
+                file.write_text(_POLICY.format(mark="second"))
+
+                async def second() -> bool:
+                    return "second" in await _mark(server)
+
+                await until("the second policy decides", second)
+                file.write_text(_POLICY.replace("gpu.count", "gpu.cuont").format(mark="third"))
+
+                async def told() -> list[dict[str, Any]]:
+                    return _events(server.log, "error")
+
+                [error] = await until("the mistake is told", told)
+                assert error["msg"] == "policies: cannot be used; the last good one stays in force"
+                assert [problem.split(" ")[0] for problem in error["problems"]] == [f"{file}:9:17"]
+                assert "second" in await _mark(server)
+                assert _count(server, 'reload_total{result="error",what="policies"}') == 1
+                file.write_text(_POLICY.format(mark="fourth"))
+
+                async def fourth() -> bool:
+                    return "fourth" in await _mark(server)
+
+                await until("the mended policy decides", fourth)
+
+    run(test)
+
+
+def test_topology_grows_with_its_file_and_survives_its_loss(tmp_path: Path) -> None:
+    async def test() -> None:
+        (tmp_path / "policies").mkdir()
+        topology = tmp_path / "nodes.json"
+        nodes = [simulate("l4-1", f"node-{number}")[0] for number in range(3)]
+        topology.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes[:1]}))
+        async with serving(tmp_path / "tls") as server:
+            watched = _snapshot(server, tmp_path / "policies", topology)
+            await watched.load()
+            assert _count(server, "topology_nodes") == 1
+            async with _watching(watched):
+                topology.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
+
+                async def three() -> bool:
+                    return _count(server, "topology_nodes") == 3
+
+                await until("three nodes are known", three)
+                topology.unlink()
+
+                async def told() -> list[dict[str, Any]]:
+                    return _events(server.log, "error")
+
+                [error] = await until("the loss is told", told)
+                assert error["msg"] == "topology: cannot be used; the last good one stays in force"
+            assert _count(server, "topology_nodes") == 3
+            assert server.state.snapshot is not None
+
+    run(test)
+
+
+def test_first_load_raises_what_is_wrong(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with serving(tmp_path / "tls") as server:
+            watched = _snapshot(server, tmp_path / "nowhere")
+            try:
+                await watched.load()
+            except PodberthError as error:
+                assert "nowhere: got no directory" in str(error)
+            else:
+                raise AssertionError("nothing was raised")
+            assert server.state.unready() == ["policies and topology are not loaded"]
+
+    run(test)
+
+
+def _count(server: Serving, sample: str) -> float:
+    [line] = [each for each in server.metrics.exposition().decode().splitlines() if each.startswith(f"podberth_{sample} ")]
+    return float(line.rpartition(" ")[2])
