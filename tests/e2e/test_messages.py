@@ -9,8 +9,8 @@ from .space import Space
 
 _DENIAL = (
     'admission webhook "pods.validate.podberth.io" denied the request: podberth mig-right-size: container infer: '
-    "resources.limits[nvidia.com/mig-4g.5gb]: no GPU has MIG profile 4g.5gb; want one that exists, such as "
-    "nvidia.com/mig-"
+    "resources.limits[nvidia.com/mig-4g.5gb]: no GPU has MIG profile 4g.5gb; nearest on offer here: "
+    "nvidia.com/mig-2g.10gb"
 )
 
 

@@ -95,7 +95,8 @@ def test_a_gang_waits_for_room_in_one_rack(space: Space) -> None:
     racks = [f"h100-{rack}-0" for rack in ("a1", "a2", "b1", "b2")]
     with cordoned(space.control_plane, *racks):
         said = space.must_apply(gang("tight", 4))
-        assert any(f"requires one domain of {fleet.RACK} for the 4 pods of gang job-" in line for line in said.ours), said
+        wanted = f"podberth gang-topology: requires one domain of {fleet.RACK} for the 4 pods of the gang"
+        assert wanted in said.ours
         wait_for_unschedulable(space, 1)
         bound = [pod for pod in space.pods() if pod["spec"].get("nodeName")]
         assert len(bound) == 3

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from builders import cron_job, stateful_set
 from controlplane.wait import wait_for
 
 from .manifest import as_deployment, as_job, example, placement, record
@@ -53,3 +54,11 @@ def test_a_change_of_scale_is_not_news_and_one_of_the_template_is(space: Space) 
     assert space.must_apply(labelled).warnings == ()
     manifest["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/mig-4g.5gb": 1}}
     assert any("would be denied" in line for line in space.must_apply(manifest).ours)
+
+
+def test_every_kind_of_workload_warns_as_its_pod_would(space: Space) -> None:
+    bare = example("notebook-memory")
+    warned = space.kubectl("create", "--dry-run=server", manifest=[bare]).ours
+    assert warned
+    for workload in (stateful_set(bare), cron_job(bare)):
+        assert space.must_apply(workload).ours == warned, workload["kind"]

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import jsonpatch
-from builders import gpu_container, gpu_pod, job_pod, owned, pod, review
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from snapshots import cluster, environment, policy, snapshot
 
+from builders import gpu_container, gpu_pod, job_pod, owned, pod, review
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
@@ -19,6 +18,7 @@ from podberth.conventions import Conventions
 from podberth.kube.patch import apply
 from podberth.policy.parse import parse_policies
 from podberth.topology.objects import collect
+from snapshots import cluster, environment, policy, snapshot
 
 POLICIES = Path(__file__).parents[2] / "policies"
 NODES = cluster(hgx_h100_8=2, a100_pcie_4=1, dgx_a100_8_mig_mixed=1, l4_1=2, t4_shared=1, gb200_tray=2)

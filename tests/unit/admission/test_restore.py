@@ -90,6 +90,15 @@ def test_affinity_that_the_user_means_to_change_is_left_to_the_apiserver(known: 
     assert updated(new, live, known)["spec"]["affinity"] == new["spec"]["affinity"]
 
 
+def test_names_that_no_policy_has_are_not_repeated(known: Snapshot) -> None:
+    claim = '{"invented":{"tolerations":[{"key":"own","operator":"Exists"}]}}'
+    old = gpu_pod(8, annotations={APPLIED_ANNOTATION: claim}, tolerations=[{"key": "own", "operator": "Exists"}])
+    outcome = decide.mutate(decode_review(review(gpu_pod(8), "UPDATE", old=old)), known)
+
+    assert outcome.verdict == "mutated"
+    assert outcome.decisions == ()
+
+
 def test_a_record_in_the_request_is_not_believed(known: Snapshot) -> None:
     old = gpu_pod(8)
     new = gpu_pod(8, annotations={APPLIED_ANNOTATION: '{"x":{"tolerations":[{"key":"evil","operator":"Exists"}]}}'})

@@ -62,6 +62,18 @@ def test_an_error_denies_under_fail_and_passes_under_ignore_with_a_word() -> Non
     assert "no such key" in ignored.warnings[0]
 
 
+def test_an_error_of_an_audit_annotation_denies_under_fail_whatever_the_actions() -> None:
+    annotation = "  auditAnnotations:\n  - {key: k, valueExpression: \"object.metadata.labels['no']\"}"
+
+    assert judge("  - {expression: 'true'}", "Warn", more=annotation).verdict == "denied"
+
+
+def test_an_unreadable_gang_size_is_told() -> None:
+    document = gpu_pod(labels={"podberth.io/gang": "g"}, annotations={"podberth.io/gang-size": "many"})
+
+    assert "podberth.io/gang-size" in judge("  - {expression: 'true'}", "Warn", document=document).warnings[0]
+
+
 def test_an_error_of_a_warn_policy_never_blocks() -> None:
     assert judge(ERROR, "Warn").verdict == "allowed"
 

@@ -3,7 +3,7 @@
 What podberth leaves to the system that schedules a pod's group (DESIGN.md, rules 2 and 3).
 """
 
-from ..policy.compile import CompiledMutation
+from ..policy.compile import SNAPSHOT_READS, CompiledMutation, CompiledPolicy
 
 # These hash, copy or account pod specs before podberth's next answer (Kueue's role-hash; Volcano's minResources and
 # YuniKorn's placeholders are sized from the first pod): whatever may differ between two snapshots would split the
@@ -12,7 +12,7 @@ _ACCOUNTED = frozenset({"kueue", "volcano", "yunikorn"})
 _PLACEMENT = frozenset({"nodeAffinity", "topology"})
 
 
-def refusal(mutation: CompiledMutation, system: str) -> str | None:
+def refusal(policy: CompiledPolicy, mutation: CompiledMutation, system: str) -> str | None:
     """Return why a mutation does not apply to a pod that ``system`` schedules: None if it does, "" if silently not."""
     if system == "plain":
         return None
@@ -22,6 +22,7 @@ def refusal(mutation: CompiledMutation, system: str) -> str | None:
         return ""
     if system in _ACCOUNTED and mutation.concern == "resources":
         return f"{system} has accounted this pod's resources already: write the wanted resource in the workload"
-    if system in _ACCOUNTED and mutation.reads_snapshot:
+    depends = mutation.reads_snapshot or any(path[0] in SNAPSHOT_READS for path in policy.conditions_read)
+    if system in _ACCOUNTED and depends:
         return ""
     return None

@@ -1,6 +1,5 @@
 """Does a policy apply to this review, and with which params: everything between the static plan and the expressions."""
 
-import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,13 +12,11 @@ from ..kube.selector import label_selector_matches
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, combine
 from ..policy.match import MatchRequest, match
-from ..wellknown import GANG_LABEL
 from .recall import Footprint
 from .review import AdmissionRequest
+from .rollout import rolled_out, rollout_key
 from .snapshot import Phase, Plan, Snapshot
 from .state import PodState, changed, fingerprint, follow, observe
-
-_POD_TEMPLATE_HASH = "pod-template-hash"
 
 _Answer = TypeVar("_Answer")
 
@@ -107,7 +104,7 @@ class Matcher:
         if not policy.matches_statically and not match(policy.source, self._match_request(), self.snapshot.namespaces):
             return
         rollout = policy.source.spec.rollout
-        if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self._pod, self.request.namespace)):
+        if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self.state, self.request.namespace)):
             return
         span = self.plan.slices[index]
         answers = None if span is None or changed(policy.conditions_read, self._written) else self._answers[span]
@@ -176,27 +173,3 @@ class Matcher:
             wanted = reference.name or "that the selector selects"
             raise EvaluationError(f"params: no ConfigMap {wanted} in namespace {namespace}")
         return found
-
-
-def rollout_key(pod: Mapping[str, Any], namespace: str) -> str:
-    """Return what a percent rollout hashes: the gang, else the top owner, never a uid or a pod-template-hash.
-
-    So all members of a gang, and every revision of a Deployment, are in or out together.
-    """
-    labels = pods.labels(pod)
-    if gang := labels.get(GANG_LABEL):
-        return f"gang/{namespace}/{gang}"
-    owner = pods.controller(pod)
-    if owner is None:
-        metadata = pods.metadata(pod)
-        return f"pod/{namespace}/{metadata.get('name') or metadata.get('generateName') or ''}"
-    suffix = f"-{labels.get(_POD_TEMPLATE_HASH)}"
-    if owner.kind == "ReplicaSet" and owner.name.endswith(suffix):
-        return f"Deployment/{namespace}/{owner.name.removesuffix(suffix)}"
-    return f"{owner.kind}/{namespace}/{owner.name}"
-
-
-def rolled_out(percent: int, policy: str, key: str) -> bool:
-    """Say whether ``key`` is among the first ``percent`` of a hundred; stable, and independent between policies."""
-    digest = hashlib.sha256(f"{policy}\n{key}".encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big") % 100 < percent

@@ -28,10 +28,10 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     Raises:
         ReviewError: the review's object is no pod.
     """
-    if (request.group, request.resource, request.sub_resource) != ("", "pods", ""):
+    if (request.group, request.version, request.resource, request.sub_resource) != ("", "v1", "pods", ""):
         return _untouched(request)
     if request.operation == "UPDATE":
-        return _restore(request)
+        return _restore(request, snapshot)
     if request.operation != "CREATE":
         return _untouched(request)
     draft = Draft(checked_pod(request))
@@ -54,11 +54,14 @@ def _untouched(request: AdmissionRequest) -> Outcome:
     return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
 
 
-def _restore(request: AdmissionRequest) -> Outcome:
+def _restore(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     if request.old_object is None or shape_problems(request.old_object):
         raise ReviewError(400, "request.oldObject: got no Pod, want the Pod before the update")
     draft = Draft(checked_pod(request))
-    decisions = tuple(Decision(policy, "restore", text) for policy, text in restore(draft, request.old_object))
+    # The record is the pod's: a name that no policy has is not repeated into metrics and logs.
+    names = {policy.name for policy in snapshot.policies}
+    restored = restore(draft, request.old_object)
+    decisions = tuple(Decision(policy, "restore", text) for policy, text in restored if policy in names)
     patch = draft.patch()
     return Outcome(
         response=response.patched(request.uid, patch),
@@ -124,10 +127,9 @@ class _Run:
             if text
         ]
         if changes:
-            written = tuple(draft.touched - self.draft.touched) or tuple(draft.touched)
             self.draft = draft
             self.record = record.add(self.record, policy.name, changes)
-            self.matcher.wrote(draft.document, written)
+            self.matcher.wrote(draft.document, tuple(draft.touched))
         return None
 
     def _changes(self, evaluation: Evaluation, draft: Draft) -> Iterable[tuple[Change | Skipped, str]]:
@@ -135,7 +137,7 @@ class _Run:
         system = self.matcher.state.gang.system
         for asked in self.matcher.mutations(evaluation):
             concern = cast("Concern", asked.mutation.concern)
-            refused = refusal(asked.mutation, system)
+            refused = refusal(evaluation.policy, asked.mutation, system)
             if refused is not None:
                 yield Skipped(concern, refused), refused
                 continue

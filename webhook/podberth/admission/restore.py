@@ -35,12 +35,14 @@ def restore(draft: Draft, old: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _tolerations(draft: Draft, before: Draft, records: Sequence[list[dict[str, Any]]]) -> bool:
     old, new = before.get(tolerations.PATH) or [], draft.get(tolerations.PATH) or []
-    missing = [item for wrote in records for item in wrote if item not in new]
+    present = set(map(record.key_of, new))
+    missing = {key for wrote in records for item in wrote if (key := record.key_of(item)) not in present}
     if not missing:
         return False
     # In the old order, so that a request which lacks nothing else ends up changing no toleration at all.
-    kept = [item for item in old if item in new or item in missing]
-    draft.set(tolerations.PATH, kept + [item for item in new if item not in old])
+    wanted, before_it = present | missing, set(map(record.key_of, old))
+    kept = [item for item in old if record.key_of(item) in wanted]
+    draft.set(tolerations.PATH, kept + [item for item in new if record.key_of(item) not in before_it])
     return True
 
 

@@ -9,6 +9,7 @@ import orjson
 from ..cel.functions import ReviewContext
 from ..kube.patch import Path
 from ..topology.index import Need, NodeSelection
+from ..topology.need import is_small
 from ..wellknown import GPU_MEMORY_ANNOTATION
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, gpu_facts
@@ -47,6 +48,11 @@ class PodState:
     review: ReviewContext
 
 
+# What a fingerprint may hold, so that what is remembered stays a few KiB a pod: anybody can send one of a megabyte.
+_MOST_REQUESTS = 64
+_LONGEST_VALUES = 4096
+
+
 def observe(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> PodState:
     """Return the state of a pod that has just arrived."""
     return _state(pod, gpu_facts(pod), _gang(pod, request, snapshot), snapshot)
@@ -72,13 +78,15 @@ def changed(reads: Iterable[tuple[str, ...]], written: Sequence[Path]) -> bool:
 
 def fingerprint(state: PodState, read: Footprint | None) -> Hashable | None:
     """Return the values of everything in a footprint; None where there is no footprint, or no comparing."""
-    if read is None:
+    if read is None or not is_small(state.need) or len(state.gpu.requests) > _MOST_REQUESTS:
         return None
     values = b""
     if read.paths:
         try:
             values = orjson.dumps([_look_up(state.pod, path) for path in read.paths])
         except TypeError:  # a number beyond 64 bits, which no Pod of an apiserver has
+            return None
+        if len(values) > _LONGEST_VALUES:
             return None
     return state.gpu, state.need, state.gang if read.reads_gang else None, values
 

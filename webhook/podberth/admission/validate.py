@@ -25,7 +25,8 @@ def validate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     Raises:
         ReviewError: the review's object is no pod.
     """
-    judged = (request.group, request.resource) == ("", "pods") and request.sub_resource in _SUB_RESOURCES
+    of_pods = (request.group, request.version, request.resource) == ("", "v1", "pods")
+    judged = of_pods and request.sub_resource in _SUB_RESOURCES
     if not judged or request.operation not in ("CREATE", "UPDATE"):
         return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
     pod = checked_pod(request)
@@ -33,7 +34,8 @@ def validate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     audit: dict[str, str] = {}
     reasons: list[str] = []
     matcher = Matcher("validate", request, snapshot, pod)
-    decisions += [Decision("", "warn", problem) for problem in matcher.state.gpu.problems]
+    problems = (*matcher.state.gpu.problems, *matcher.state.gang.problems)
+    decisions += [Decision("", "warn", problem) for problem in problems]
     for item in matcher:
         for decision, reason in _judge(item, audit):
             decisions.append(decision)
@@ -78,7 +80,9 @@ def _judge(item: Evaluation | Fault, audit: dict[str, str]) -> Iterable[tuple[De
     try:
         audit.update({f"{name}.{key}": value for key, value in item.audit_annotations().items()})
     except EvaluationError as error:
-        yield from _enforce(name, Failure(f"auditAnnotations: {error}", "Invalid", error=True), Fault(item.policy, ""))
+        # Upstream denies, whatever the actions: plugin/policy/validating/dispatcher.go, AuditAnnotationActionError.
+        action: Action = "deny" if Fault(item.policy, "").fatal else "error"
+        yield Decision(name, action, f"auditAnnotations: {error}"), "Invalid"
 
 
 def _enforce(name: str, failure: Failure, fault: Fault) -> Iterable[tuple[Decision, str]]:
@@ -86,5 +90,6 @@ def _enforce(name: str, failure: Failure, fault: Fault) -> Iterable[tuple[Decisi
     if failure.error and not fault.fatal:
         yield Decision(name, "error", failure.message), failure.reason
         return
-    for action in fault.policy.source.spec.validation_actions:
+    # A policy of audit annotations alone has no actions; its errors deny.
+    for action in fault.policy.source.spec.validation_actions or ("Deny",):
         yield Decision(name, _ACTIONS[action], failure.message), failure.reason

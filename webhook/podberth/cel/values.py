@@ -24,6 +24,9 @@ _NAMES: Mapping[type, str] = {
     type(None): "null",
 }
 
+# No field of the Pod API lies deeper than some 15 levels; what is written into one needs no more than these.
+_MAX_DEPTH = 100
+
 
 def misfit(plain: Any, want: Want) -> str:
     """Say why a value is not what was wanted; empty if it is.
@@ -45,8 +48,8 @@ def misfit(plain: Any, want: Want) -> str:
 def ordered(plain: Any) -> Any:
     """Return JSON with the keys of every map in order.
 
-    CEL's maps have none, so equal expressions over equal pods would come out in different bytes. As deep as what
-    expressions can nest, for ``misfit`` has seen it.
+    CEL's maps have none, so equal expressions over equal pods would come out in different bytes. Ask ``misfit`` first:
+    it bounds the depth.
     """
     if isinstance(plain, dict):
         return {key: ordered(plain[key]) for key in sorted(plain)}
@@ -54,17 +57,19 @@ def ordered(plain: Any) -> Any:
 
 
 def _no_json(plain: Any) -> str:
-    """Say what in a value JSON cannot hold; iterative, because a pod may be nested as deeply as its parser allows."""
-    waiting: list[Any] = [plain]
+    """Say what in a value does not belong in a manifest; iterative, because the parser lets a pod be nested deeply."""
+    waiting: list[tuple[Any, int]] = [(plain, 0)]
     while waiting:
-        each = waiting.pop()
+        each, depth = waiting.pop()
+        if depth > _MAX_DEPTH:
+            return f"got a value nested more than {_MAX_DEPTH} levels deep, want less"
         if isinstance(each, dict):
             for key in each:
                 if not isinstance(key, str):
                     return f"got a map with the key {key!r}, want string keys"
-            waiting.extend(each.values())
+            waiting += [(value, depth + 1) for value in each.values()]
         elif isinstance(each, list):
-            waiting.extend(each)
+            waiting += [(value, depth + 1) for value in each]
         elif isinstance(each, float) and not math.isfinite(each):
             return f"got the number {each}, want a finite one"
         elif not isinstance(each, str | int | float | None):

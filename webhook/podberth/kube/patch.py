@@ -26,18 +26,19 @@ class Draft:
     ``set``, ``append`` and ``remove``. A value handed in belongs to the draft afterwards.
     """
 
-    __slots__ = ("_owned", "_touched", "document", "original")
+    __slots__ = ("_before", "_owned", "_touched", "document", "original")
 
     def __init__(self, original: dict[str, Any]) -> None:
         """Start from ``original`` with nothing changed."""
         self.original = original
         self.document = original
         self._owned: frozenset[Path] = frozenset()
+        self._before: frozenset[Path] = frozenset()
         self._touched: frozenset[Path] = frozenset()
 
     @property
     def touched(self) -> frozenset[Path]:
-        """The paths written so far."""
+        """The paths written since the start, or since the fork."""
         return self._touched
 
     def get(self, path: Path) -> Any:
@@ -48,6 +49,7 @@ class Draft:
     def set(self, path: Path, value: object) -> None:
         """Put ``value`` at ``path``; absent or null parents become objects."""
         self._own(path[:-1])[path[-1]] = value
+        self._disown(path)
         self._touched |= {path}
 
     def append(self, path: Path, value: object) -> None:
@@ -60,13 +62,14 @@ class Draft:
         if _look_up(self.document, path) is _ABSENT:
             return
         del self._own(path[:-1])[path[-1]]
+        self._disown(path)
         self._touched |= {path}
 
     def fork(self) -> "Draft":
         """Return a draft that continues from here and leaves this one as it is."""
         branch = Draft(self.original)
         branch.document = self.document
-        branch._touched = self._touched
+        branch._before = self._before | self._touched
         return branch  # nothing is owned: the first write copies again
 
     def patch(self) -> Patch:
@@ -76,11 +79,15 @@ class Draft:
             UnprovedError: the operations do not do so (a bug).
         """
         operations: Patch = []
-        for path in _outermost(_existing_parents(self.original, self._touched)):
+        for path in _outermost(_existing_parents(self.original, self._before | self._touched)):
             operations += _difference(path, _look_up(self.original, path), _look_up(self.document, path))
         if apply(self.original, operations) != self.document:
             raise UnprovedError(f"patch {operations!r} does not lead to the mutated document")
         return operations
+
+    def _disown(self, path: Path) -> None:
+        """Forget the copies at and below ``path``: what lay there before is gone."""
+        self._owned = frozenset(owned for owned in self._owned if owned[: len(path)] != path)
 
     def _own(self, path: Path) -> Any:
         """Return the container at ``path`` as a copy of our own, copying or making its parents on the way."""

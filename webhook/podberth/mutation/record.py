@@ -13,18 +13,22 @@ import orjson
 from ..errors import EvaluationError
 from ..kube.patch import Draft
 from ..wellknown import APPLIED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
-from . import affinity, gang, tolerations
+from . import affinity, gang, resources, tolerations
 from .change import Change
 
 Record: TypeAlias = dict[str, dict[str, Any]]
 PATH = ("metadata", "annotations", APPLIED_ANNOTATION)
 
+# A record of the shipped policies is some hundred bytes. A larger one is not ours, and reading it costs a pod's time.
+_LONGEST_RECORD = 16 * 1024
+_NAMES = ("container", "from", "to")
+
 
 def read(pod: Mapping[str, Any]) -> Record:
-    """Return the pod's record; {} where it has none or one that is no record."""
+    """Return the well-formed claims of the pod's record; {} where it has none, or more than podberth would write."""
     annotations = (pod.get("metadata") or {}).get("annotations") or {}
     text = annotations.get(APPLIED_ANNOTATION)
-    if not text:
+    if not text or len(text) > _LONGEST_RECORD:
         return {}
     try:
         decoded = orjson.loads(text)
@@ -32,7 +36,12 @@ def read(pod: Mapping[str, Any]) -> Record:
         return {}
     if not isinstance(decoded, dict):
         return {}
-    return {policy: wrote for policy, wrote in decoded.items() if isinstance(wrote, dict)}
+    claims = {
+        policy: {concern: wrote for concern, wrote in concerns.items() if _is_claim(concern, wrote)}
+        for policy, concerns in decoded.items()
+        if isinstance(concerns, dict)
+    }
+    return {policy: concerns for policy, concerns in claims.items() if concerns}
 
 
 def held(draft: Draft, record: Record) -> Record:
@@ -71,29 +80,63 @@ def _joined(before: Any, wrote: Any) -> Any:
     return wrote
 
 
+def _is_claim(concern: str, wrote: Any) -> bool:
+    """Say whether a claim has the form that the concern's builder writes; anybody can write the annotation."""
+    match concern:
+        case "tolerations":
+            return _is_list_of_maps(wrote)
+        case "resources":
+            return _is_list_of_maps(wrote) and all(
+                isinstance(item.get("quantity"), int) and all(isinstance(item.get(key), str) for key in _NAMES)
+                for item in wrote
+            )
+        case "nodeAffinity":
+            sides = (
+                [wrote[side] for side in ("required", "preferred") if side in wrote] if isinstance(wrote, dict) else []
+            )
+            return bool(sides) and all(map(_is_list_of_maps, sides)) and isinstance(wrote.get("weight", 1), int)
+        case "labels" | "annotations" | "gang" | "topology":
+            return isinstance(wrote, dict) and bool(wrote) and all(isinstance(value, str) for value in wrote.values())
+        case _:
+            return False
+
+
+def _is_list_of_maps(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+
+
 def _holds(draft: Draft, concern: str, wrote: Any) -> bool:
-    """Say whether the pod holds all that a record claims of one concern; a claim of no known form is not held."""
-    if concern == "tolerations":
-        return _within(wrote, draft.get(tolerations.PATH))
-    if concern == "resources":
-        return isinstance(wrote, list) and bool(wrote) and all(_holds_resource(draft, item) for item in wrote)
-    if not isinstance(wrote, dict) or not wrote:
-        return False
-    if concern in ("labels", "annotations"):
-        present = draft.get(("metadata", concern)) or {}
-        return all(present.get(key) == value for key, value in wrote.items())
-    if concern == "nodeAffinity":
-        return _holds_affinity(draft, wrote)
-    return concern in _GANG_CLAIMS and _GANG_CLAIMS[concern](draft, wrote)
+    """Say whether the pod holds all that a claim says."""
+    match concern:
+        case "tolerations":
+            return within(wrote, draft.get(tolerations.PATH) or ())
+        case "resources":
+            return all(_holds_resource(draft, item) for item in wrote)
+        case "nodeAffinity":
+            return _holds_affinity(draft, wrote)
+        case "gang":
+            return _holds_membership(draft, wrote)
+        case "topology":
+            return _holds_colocation(draft, wrote)
+        case _:
+            present = draft.get(("metadata", concern)) or {}
+            return all(present.get(key) == value for key, value in wrote.items())
 
 
-def _within(claimed: Any, present: Any) -> bool:
-    return isinstance(claimed, list) and all(item in (present or ()) for item in claimed)
+def within(claimed: Iterable[dict[str, Any]], present: Iterable[dict[str, Any]]) -> bool:
+    """Say whether every item of one list is in the other, in time that grows with their sum."""
+    there = set(map(key_of, present))
+    return all(key_of(item) in there for item in claimed)
+
+
+def key_of(item: Any) -> bytes:
+    """Return what is equal for equal JSON, for sets and keys."""
+    return orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
 
 
 def _holds_affinity(draft: Draft, wrote: dict[str, Any]) -> bool:
-    preferences = [item.get("preference") for item in draft.get(affinity.PREFERRED) or ()]
-    if not _within(wrote.get("preferred", []), preferences):
+    preferences = [item.get("preference") or {} for item in draft.get(affinity.PREFERRED) or ()]
+    if not within(wrote.get("preferred", []), preferences):
         return False
     try:
         return "required" not in wrote or affinity.require(draft.fork(), wrote["required"]) is None
@@ -101,31 +144,22 @@ def _holds_affinity(draft: Draft, wrote: dict[str, Any]) -> bool:
         return False
 
 
-def _holds_resource(draft: Draft, item: Any) -> bool:
-    if not isinstance(item, dict):
-        return False
-    for kind in ("containers", "initContainers"):
-        for container in draft.get(("spec", kind)) or ():
-            if container.get("name") == item.get("container"):
-                return item.get("to") in ((container.get("resources") or {}).get("limits") or {})
-    return False
+def _holds_resource(draft: Draft, item: dict[str, Any]) -> bool:
+    path = resources.container_path(draft, item["container"])
+    return path is not None and item["to"] in (draft.get((*path, "resources", "limits")) or {})
 
 
 def _holds_membership(draft: Draft, wrote: dict[str, Any]) -> bool:
     present = {
-        "label": (draft.get(("metadata", "labels")) or {}).get(GANG_LABEL),
-        "size": (draft.get(("metadata", "annotations")) or {}).get(GANG_SIZE_ANNOTATION),
-        "schedulingGroup": (draft.get(gang.SCHEDULING_GROUP) or {}).get("podGroupName"),
+        "label": draft.get(("metadata", "labels", GANG_LABEL)),
+        "size": draft.get(("metadata", "annotations", GANG_SIZE_ANNOTATION)),
+        "schedulingGroup": draft.get((*gang.SCHEDULING_GROUP, "podGroupName")),
     }
-    return all(value is not None and present.get(key) == value for key, value in wrote.items())
+    return all(present.get(key) == value for key, value in wrote.items())
 
 
 def _holds_colocation(draft: Draft, wrote: dict[str, Any]) -> bool:
-    terms = [
-        *(draft.get(gang.REQUIRED) or ()),
-        *((i.get("podAffinityTerm") or {}) for i in draft.get(gang.PREFERRED) or ()),
-    ]
-    return any(term.get("topologyKey") == wrote.get("level") for term in terms)
-
-
-_GANG_CLAIMS = {"gang": _holds_membership, "topology": _holds_colocation}
+    preferred = [item.get("podAffinityTerm") or {} for item in draft.get(gang.PREFERRED) or ()]
+    return any(
+        term.get("topologyKey") == wrote.get("level") for term in [*(draft.get(gang.REQUIRED) or ()), *preferred]
+    )

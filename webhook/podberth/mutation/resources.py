@@ -26,7 +26,7 @@ def rewrite(draft: Draft, value: object) -> Change | None:
         leaf.fields(item, where, _KEYS)
         container, old, new = (leaf.text(item.get(key), f"{where}.{key}") for key in ("container", "from", "to"))
         quantity = str(leaf.number(item.get("quantity"), f"{where}.quantity"))
-        path = _container(draft, container)
+        path = container_path(draft, container)
         if path is not None and old != new and _rewrite_one(draft, (*path, "resources"), old, (new, quantity)):
             done.append({"container": container, "from": old, "to": new, "quantity": int(quantity)})
     return Change("resources", done, lambda: ", ".join(map(_phrase, done))) if done else None
@@ -44,7 +44,8 @@ def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str
     return bool(sides)
 
 
-def _container(draft: Draft, name: str) -> Path | None:
+def container_path(draft: Draft, name: str) -> Path | None:
+    """Return where the container or init container of that name stands; None where there is none."""
     for kind in _LISTS:
         for index, container in enumerate(draft.get(("spec", kind)) or ()):
             if container.get("name") == name:

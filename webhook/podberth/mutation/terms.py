@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 Term: TypeAlias = Mapping[str, Any]
 """NodeSelectorTerm: ``{"matchExpressions": [...], "matchFields": [...]}``, both optional."""
 
+# The scheduler reads Gt and Lt as 64-bit integers (apimachinery pkg/labels, strconv.ParseInt).
+_MOST_DIGITS = 18
 _POSITIVE = ("In", "Exists", "Gt", "Lt")
 """Operators that a node without the label never satisfies."""
 
@@ -97,4 +99,5 @@ def _value_satisfies(value: str, operator: str | None, wanted: Sequence[str]) ->
 
 
 def _is_integer(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS

@@ -199,7 +199,7 @@ class Validation(_Model):
 
 
 class AuditAnnotation(_Model):
-    """A value for the audit log, published as ``<policy>/<key>``; null leaves it out."""
+    """A value for the audit log, published as ``<webhook>/<policy>.<key>``; null leaves it out."""
 
     key: QualifiedName
     value_expression: Expression

@@ -53,6 +53,13 @@ def _limits(spec: Spec) -> Iterator[Refusal]:
             yield path, f"got {size} bytes, want at most {MAX_AUDIT_EXPRESSION_BYTES}"
 
 
+def _audit_keys(spec: Spec) -> Iterator[Refusal]:
+    for index, item in enumerate(spec.audit_annotations):
+        if "/" in item.key:
+            path = (*_SPEC, "auditAnnotations", index, "key")
+            yield path, f"got {item.key!r}, want a name without '/'; the webhook's name is put in front"
+
+
 def _names(spec: Spec) -> Iterator[Refusal]:
     yield from _unique("matchConditions", "name", [item.name for item in spec.match_conditions])
     yield from _unique("variables", "name", [item.name for item in spec.variables])
@@ -181,6 +188,7 @@ def _selector(selector: LabelSelector, path: Path) -> Iterator[Refusal]:
 _CHECKS: tuple[Callable[[Spec], Iterator[Refusal]], ...] = (
     _purpose,
     _limits,
+    _audit_keys,
     _names,
     _params,
     _validations,

@@ -1,6 +1,7 @@
 """Reads request bodies: no larger than they may be, no longer than the caller waits, and never all of them at once."""
 
 import asyncio
+from time import perf_counter
 
 from aiohttp import hdrs, web
 
@@ -26,7 +27,7 @@ class BodyReader:
         self._partial = 0
 
     async def read(self, request: web.BaseRequest, deadline: float) -> bytes:
-        """Return the body; ``deadline`` is the event loop's time.
+        """Return the body; ``deadline`` is a time of ``perf_counter``.
 
         Raises:
             ReviewError: it is too large, too slow, broken off, or there is no room for it now.
@@ -45,7 +46,7 @@ class BodyReader:
                 raise self._too_large(f"{len(body)} bytes")
             return body
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout(deadline - perf_counter()):
                 return await self._read_parts(request)
         except TimeoutError as error:
             raise ReviewError(408, "body: incomplete when the review's time was over") from error

@@ -9,8 +9,11 @@ import asyncio
 from contextlib import suppress
 
 from ..telemetry.log import Log
-from .listen import ReviewPort
+from .listen import FINISH_SECONDS, ReviewPort
 from .state import ServingState
+
+# How often it is looked whether the last review has been answered: nobody notices a twentieth of a second at the end.
+_LOOK_SECONDS = 0.05
 
 
 class Leaving:
@@ -37,5 +40,10 @@ class Leaving:
         log.event("info", "draining", delay_seconds=self._delay_seconds, in_flight=state.in_flight)
         with suppress(TimeoutError):
             await asyncio.wait_for(self._hurried.wait(), self._delay_seconds)
+        port.refuse()
+        # Not left to aiohttp, which would take in no more of a body that is still on its way.
+        patience = asyncio.get_running_loop().time() + FINISH_SECONDS
+        while state.in_flight and asyncio.get_running_loop().time() < patience:  # noqa: ASYNC110 - an event would cost each review
+            await asyncio.sleep(_LOOK_SECONDS)
         await port.stop()
         log.event("info", "drained")

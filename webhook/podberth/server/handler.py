@@ -6,7 +6,6 @@ operator's word on what happens to pods when podberth cannot tell. An answer tha
 asked for, and one that denies would block where Ignore was.
 """
 
-import asyncio
 from functools import lru_cache, partial
 from time import perf_counter
 
@@ -18,6 +17,7 @@ from ..admission.review import AdmissionRequest, decode_review
 from ..errors import ReviewError
 from ..telemetry.metrics import OTHER_PATH
 from ..telemetry.reviews import ReviewRecorder
+from .arrival import arrived
 from .body import BodyReader
 from .reply import Reply, error_body
 from .state import Deciders, ServingState
@@ -42,15 +42,13 @@ class ReviewHandler:
 
     async def __call__(self, request: web.BaseRequest) -> Reply:
         """Answer one request, whatever it holds."""
-        started = perf_counter()
+        started = arrived(request)
         state = self._state
         state.in_flight += 1
         target = self._resolve(request.raw_path)
         review: AdmissionRequest | None = None
         try:
-            # The loop's time is when this turn of the loop began: requests of the same turn that were decided before
-            # this one count against its budget, without a clock or a timer for each.
-            deadline = asyncio.get_running_loop().time() + target.budget_seconds
+            deadline = started + target.budget_seconds
             check_head(request, target)
             body = await self._bodies.read(request, deadline)
             review = decode_review(parse(request, body))
@@ -71,7 +69,6 @@ class ReviewHandler:
         snapshot = self._state.snapshot
         if snapshot is None or target.decider is None:
             raise ReviewError(503, "policies and topology are not loaded")
-        # perf_counter and the loop's time are both CLOCK_MONOTONIC (asyncio base_events, libuv uv_hrtime).
         if perf_counter() > deadline:
             # Nobody reads a late answer, and the time that it costs makes the next one late.
             raise ReviewError(504, f"overloaded: no turn within {target.budget_seconds:.3g} s")

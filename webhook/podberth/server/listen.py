@@ -8,6 +8,7 @@ from aiohttp import web
 
 from ..errors import UsageError
 from ..settings import Address
+from .arrival import factory
 
 # The apiserver keeps an idle connection for 90 s (net/http IdleConnTimeout, apimachinery util/net/http.go). Whoever
 # closes first must be the client: one that writes while we close sees a reset. It also bounds how long headers may
@@ -35,6 +36,7 @@ class ReviewPort:
         # web.Server and not web.Application: no routes, middlewares and signals, which are 6 of 67 us a review.
         self._web = web.Server(
             handler,
+            request_factory=factory(),
             access_log=None,
             keepalive_timeout=KEEPALIVE_SECONDS,
             lingering_time=_LINGER_SECONDS,
@@ -63,10 +65,15 @@ class ReviewPort:
         host, port = self._sockets.sockets[0].getsockname()[:2]
         return Address(host, port)
 
-    async def stop(self) -> None:
-        """Accept nothing more, close idle connections, and let requests that are in flight finish."""
+    def refuse(self) -> None:
+        """Accept no more connections; the ones that are open go on."""
         if self._sockets is not None:
             self._sockets.close()
+            self._sockets = None
+
+    async def stop(self) -> None:
+        """Close every connection, those with an answer under way when it is written."""
+        self.refuse()
         self._web.pre_shutdown()
         await self._web.shutdown(FINISH_SECONDS)
 

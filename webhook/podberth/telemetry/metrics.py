@@ -38,9 +38,7 @@ Family: TypeAlias = CounterMetricFamily | HistogramMetricFamily
 class Metrics:
     """The metrics of one process. Belongs to the event loop's thread."""
 
-    def __init__(
-        self, paths: Iterable[str], *, lines_dropped: Callable[[], int], in_flight: Callable[[], int]
-    ) -> None:
+    def __init__(self, paths: Iterable[str], *, lines_dropped: Callable[[], int], in_flight: Callable[[], int]) -> None:
         """Declare all; ``paths`` are those that answer reviews. The callables are asked at every scrape."""
         self.registry = registry = CollectorRegistry()
         registry.register(_Asked(self._asked))
@@ -113,8 +111,8 @@ class Metrics:
         decisions = CounterMetricFamily(
             "podberth_policy_decisions_total", "What policies decided.", labels=["policy", "verdict"]
         )
-        for key, count in self._decisions.items():
-            decisions.add_metric(key, count)
+        for decision, count in self._decisions.items():
+            decisions.add_metric(decision, count)
         yield decisions
         dropped = "Log lines lost because nobody read them fast enough."
         yield CounterMetricFamily("podberth_log_lines_dropped_total", dropped, value=self._lines_dropped())

@@ -15,7 +15,7 @@ from ..conventions import Conventions
 from ..devices.resources import recognise
 from .capability import Capability, capability_of
 from .model import Node, Taint
-from .need import Need, NodeSelection
+from .need import Need, NodeSelection, is_small
 from .nodes import NodeClass, NodeSet, OwnLabels, Part, select
 
 __all__ = ["Need", "NodeSelection", "NodeSet", "TopologyIndex"]
@@ -137,7 +137,8 @@ class TopologyIndex:
             found = select(self._whole_classes, need, self._conventions)
             if len(self._answers) >= _REMEMBERED:
                 self._answers.clear()
-            self._answers[need] = found
+            if is_small(need):
+                self._answers[need] = found
         return found
 
 

@@ -12,6 +12,10 @@ NODE_NAME_FIELD = "metadata.name"
 
 Frozen: TypeAlias = tuple[Any, ...]
 
+# Pods ask for one or two resources, and choose nodes in a few hundred characters.
+_MOST_REQUESTS = 16
+_LONGEST_SELECTION = 4096
+
 
 class NodeSelection:
     """A pod's own choice of nodes: nodeSelector and required node affinity, which the scheduler applies together.
@@ -20,7 +24,7 @@ class NodeSelection:
     once.
     """
 
-    __slots__ = ("_affinity", "_hash", "_key", "_labels", "keys", "names", "reads_name")
+    __slots__ = ("_affinity", "_hash", "_key", "_labels", "keys", "length", "names", "reads_name")
 
     def __init__(self, labels: Mapping[str, str], affinity: tuple[Mapping[str, Any], ...] | None) -> None:
         """Choose by exact ``labels`` and, unless None, by any of the terms of ``affinity``."""
@@ -29,6 +33,8 @@ class NodeSelection:
         frozen = None if affinity is None else tuple(_freeze_term(term) for term in affinity)
         self._key = (self._labels, frozen)
         self._hash = hash(self._key)
+        self.length: int = len(repr(self._key))
+        """How much text it is, roughly; what remembers answers by it leaves the largest out."""
         self.keys: frozenset[str] = frozenset(labels) | {key for term in frozen or () for key, _, _ in term[0]}
         """The label keys it reads."""
         self.reads_name: bool = any(term[1] for term in frozen or ())
@@ -82,6 +88,13 @@ class Need:
     """GPU memory that one unit must have; 0: no matter."""
     selector: NodeSelection | None = field(default=None)
     """The pod's own choice of nodes; None: any."""
+
+
+def is_small(need: Need) -> bool:
+    """Tell whether a need is worth remembering an answer by: anybody can write one of a megabyte."""
+    if len(need.requests) > _MOST_REQUESTS:
+        return False
+    return need.selector is None or need.selector.length <= _LONGEST_SELECTION
 
 
 def fits(capability: Capability, need: Need) -> bool:

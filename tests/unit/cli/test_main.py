@@ -1,0 +1,51 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from podberth import __version__
+from podberth.cli.main import COMMANDS, main
+
+_ROOT = Path(__file__).parents[3]
+
+
+def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version"]) == 0
+    assert capsys.readouterr().out == f"{__version__}\n"
+    assert main(["--version"]) == 0
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"{command.name} " in text for command in COMMANDS)
+
+
+@pytest.mark.parametrize("argv", [[], ["nonsense"], ["--nonsense"], ["serve", "--nonsense"], ["version", "more"]])
+def test_mistakes_end_with_2_and_talk_on_stderr(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, "usage: podberth" in captured.err) == ("", True)
+
+
+def test_what_a_command_refuses_is_said_line_by_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("PODBERTH_")]:
+        monkeypatch.delenv(name)
+    assert main(["serve", "--listen", "nowhere"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("podberth: --") for line in lines)
+
+
+def test_help_imports_no_command() -> None:
+    script = (
+        "import sys; from podberth.cli.main import main; main(['--help']);"
+        "print([name for name in ('aiohttp', 'uvloop', 'cel_expr_python', 'cryptography') if name in sys.modules])"
+    )
+    environ = {"PYTHONPATH": str(_ROOT / "webhook"), "PATH": os.environ["PATH"]}
+    done = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")

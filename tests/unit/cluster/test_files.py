@@ -1,0 +1,119 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from podberth.cluster.files import FileSource, read_objects, read_policy_texts
+from podberth.errors import PolicyError, TopologyError
+from podberth.topology.shapes import simulate
+
+_POLICY = """
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: NAME}
+spec: {mutations: [{labels: {a: "'b'"}}]}
+"""
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def _node(name: str) -> str:
+    return json.dumps(simulate("l4-1", name)[0])
+
+
+def test_policy_files_are_found_everywhere_in_one_order(tmp_path: Path) -> None:
+    wanted = ["a/b/deep.json", "a/policy.yaml", "b.yml"]
+    for name in (*wanted, "a/tests.yaml", "README.md", ".hidden.yaml", ".git/policy.yaml"):
+        _write(tmp_path / name, name)
+    texts, problems = read_policy_texts(tmp_path)
+    assert [(Path(file).relative_to(tmp_path).as_posix(), text) for file, text in texts] == [(n, n) for n in wanted]
+    assert problems == []
+
+
+def test_mounted_config_map_is_read_once(tmp_path: Path) -> None:
+    _write(tmp_path / "..2026_01_01" / "policy.yaml", "text")
+    (tmp_path / "..data").symlink_to("..2026_01_01")
+    (tmp_path / "policy.yaml").symlink_to("..data/policy.yaml")
+    assert read_policy_texts(tmp_path)[0] == [(str(tmp_path / "policy.yaml"), "text")]
+
+
+def test_exchanged_config_map_is_another_revision(tmp_path: Path) -> None:
+    for version in ("1", "2"):
+        _write(tmp_path / f"..{version}" / "policy.yaml", "same size")
+    (tmp_path / "..data").symlink_to("..1")
+    (tmp_path / "policy.yaml").symlink_to("..data/policy.yaml")
+    source = FileSource(tmp_path, None)
+    before = source.revision()
+    assert source.revision() == before
+    (tmp_path / "new").symlink_to("..2")
+    os.replace(tmp_path / "new", tmp_path / "..data")  # noqa: PTH105 - as the kubelet does
+    assert source.revision() != before
+
+
+def test_revision_tells_which_part_has_changed(tmp_path: Path) -> None:
+    policies, nodes = tmp_path / "policies", _write(tmp_path / "nodes.json", _node("a"))
+    _write(policies / "a.yaml", _POLICY)
+    source = FileSource(policies, nodes)
+    before = source.revision()
+    _write(nodes, _node("another"))
+    after = source.revision()
+    assert (before["policies"] == after["policies"], before["topology"] == after["topology"]) == (True, False)
+
+
+def test_file_that_cannot_be_read_is_a_problem_beside_the_others(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_bytes(b"\xff\xfe")
+    (tmp_path / "gone.yaml").symlink_to("nowhere")
+    _write(tmp_path / "good.yaml", "good")
+    texts, problems = read_policy_texts(tmp_path)
+    assert [text for _, text in texts] == ["good"]
+    assert [Path(problem.file).name for problem in problems] == ["bad.yaml", "gone.yaml"]
+    with pytest.raises(PolicyError, match=r"bad\.yaml: cannot be read"):
+        FileSource(tmp_path, None).load()
+
+
+def test_no_directory_is_a_problem(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="nowhere: got no directory"):
+        FileSource(tmp_path / "nowhere", None).load()
+
+
+def test_snapshot_is_a_file_or_a_directory(tmp_path: Path) -> None:
+    one = _write(tmp_path / "one" / "a.json", _node("a"))
+    _write(tmp_path / "one" / "b.yaml", _node("b"))
+    assert [node.name for node in read_objects(one).nodes] == ["a"]
+    assert [node.name for node in read_objects(tmp_path / "one").nodes] == ["a", "b"]
+
+
+@pytest.mark.parametrize("text", ["a: [", "{", "a: 1\na: 2\n"])
+def test_snapshot_that_is_no_yaml_is_refused_with_its_place(tmp_path: Path, text: str) -> None:
+    file = _write(tmp_path / "nodes.yaml", text)
+    with pytest.raises(TopologyError, match=f"^{file}:"):
+        read_objects(file)
+
+
+def test_missing_snapshot_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TopologyError, match="nowhere: got nothing"):
+        read_objects(tmp_path / "nowhere")
+
+
+def test_source_loads_policies_and_nodes(tmp_path: Path) -> None:
+    _write(tmp_path / "policies" / "a.yaml", _POLICY.replace("NAME", "a"))
+    _write(tmp_path / "nodes.json", _node("a"))
+    loaded = FileSource(tmp_path / "policies", tmp_path / "nodes.json").load()
+    assert [policy.name for policy in loaded.snapshot.policies] == ["a"]
+    assert loaded.snapshot.topology.node_count == 1
+
+
+def test_without_a_snapshot_nothing_is_known(tmp_path: Path) -> None:
+    assert not FileSource(tmp_path, None).load().snapshot.topology.known
+
+
+def test_objects_that_cannot_be_used_are_warnings(tmp_path: Path) -> None:
+    _write(tmp_path / "objects.json", '{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}')
+    (tmp_path / "policies").mkdir()
+    [warning] = FileSource(tmp_path / "policies", tmp_path / "objects.json").load().warnings
+    assert "Secret" in warning

@@ -1,0 +1,17 @@
+from typing import Any
+
+from podberth.server.state import ServingState
+
+
+def test_every_reason_not_to_be_ready_is_told() -> None:
+    assert ServingState(draining=True).unready() == [
+        "policies and topology are not loaded",
+        "the certificate is not loaded",
+        "the port is not open",
+        "draining",
+    ]
+
+
+def test_ready_is_all_of_it() -> None:
+    snapshot: Any = object()
+    assert ServingState(snapshot=snapshot, certificate=True, listening=True).unready() == []

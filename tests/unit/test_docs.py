@@ -1,0 +1,437 @@
+"""The pages say what the code says: names, types, defaults, examples and links."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import pytest
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from builders import JSON, gpu_pod, job_pod, pod, review
+from podberth import conventions, wellknown
+from podberth.admission import decide, messages
+from podberth.admission.outcome import Action
+from podberth.admission.response import CODES
+from podberth.admission.review import AdmissionRequest, decode_review
+from podberth.cel.functions import FUNCTIONS
+from podberth.cel.typing import DECLARED, VARIABLES
+from podberth.cli.exitcodes import ExitCode
+from podberth.cli.serve import DECIDERS
+from podberth.kube.documents import load_documents
+from podberth.kube.patch import apply
+from podberth.kube.shape import shape_problems
+from podberth.mutation.affinity import MAX_TERMS
+from podberth.policy.compile import compile_policies
+from podberth.policy.model import CONCERNS, GPUPolicy, LabelSelector, MatchConstraints
+from podberth.policy.parse import parse_policies
+from podberth.policy.refusals import MAX_AUDIT_ANNOTATIONS, MAX_MATCH_CONDITIONS
+from podberth.server.reply import _HEADS
+from podberth.settings import OPTIONS
+from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.log import Log
+from podberth.telemetry.metrics import Metrics
+from podberth.telemetry.reviews import ReviewRecorder
+from podberth.topology.shapes import SHAPES, simulate
+from podberth.workload.gpus import Kind
+from podberth.workload.systems import PLAIN, SYSTEMS
+from snapshots import cluster, environment, snapshot
+
+ROOT = Path(__file__).parents[2]
+
+
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+README, POLICY, OPERATING = page("README.md"), page("docs/policy.md"), page("docs/operating.md")
+PAGES = ("README.md", "docs/policy.md", "docs/operating.md", "docs/adr/README.md", "examples/README.md")
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """Return the cells of every table row by the first code span of its first cell, or else by the cell."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if line.startswith("| ") and line.endswith("|"):
+            cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+            code = re.match(r"`([^`]+)`", cells[0])
+            found.setdefault(code[1] if code else cells[0], cells)
+    return found
+
+
+def blocks(text: str) -> list[str]:
+    return re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def spans(text: str) -> set[str]:
+    return set(re.findall(r"`([^`\n]+)`", text))
+
+
+POLICY_ROWS, OPERATING_ROWS = rows(POLICY), rows(OPERATING)
+
+
+# ---- examples -------------------------------------------------------------------------------------------------------
+
+
+def whole(block: str) -> str:
+    """Return the block, one that holds fields of a spec as the policy that it is a part of."""
+    if block.startswith("apiVersion:"):
+        return block
+    indented = "".join(f"  {line}" for line in block.splitlines(keepends=True))
+    return f"apiVersion: podberth.io/v1alpha1\nkind: GPUPolicy\nmetadata: {{name: page}}\nspec:\n{indented}"
+
+
+def problems_of(text: str) -> list[str]:
+    documents, unreadable = load_documents(text, "page")
+    if [each.document["kind"] for each in documents] == ["Pod"]:
+        return [*map(str, unreadable), *shape_problems(documents[0].document)]
+    parsed = parse_policies([("page", text)])
+    _, problems = compile_policies(parsed.policies, environment())
+    return [str(problem) for problem in (*parsed.problems, *problems)]
+
+
+@pytest.mark.parametrize("block", [*blocks(README), *blocks(POLICY)], ids=lambda block: str(block)[:30])
+def test_every_example_loads(block: str) -> None:
+    assert problems_of(whole(block)) == []
+
+
+def test_an_example_that_does_not_load_would_be_seen() -> None:
+    assert problems_of(whole("mutations:\n- labels: {a: gpu.nothing}\n"))
+    assert problems_of("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: 1}\n")
+
+
+GANG = {"podberth.io/gang": "llama"}
+WRITES_ON: Mapping[str, JSON] = {
+    "tolerations": gpu_pod(),
+    "nodeAffinity": gpu_pod(2),
+    "resources": gpu_pod(annotations={"podberth.io/gpu-memory": "10Gi"}),
+    "gang": job_pod(),
+    "topology": gpu_pod(8, labels=GANG, annotations={"podberth.io/gang-size": "2"}),
+    "labels": gpu_pod(2),
+    "annotations": gpu_pod(2),
+}
+
+
+@pytest.mark.parametrize("concern", CONCERNS)
+def test_each_mutation_has_an_example_that_writes(concern: str) -> None:
+    section = POLICY.partition("\n## Mutations\n")[2].partition("\n## ")[0]
+    found = [block for block in blocks(section) if re.search(rf"^(- |  ){concern}:", block, re.MULTILINE)]
+    assert found
+    nodes = cluster(hgx_h100_8=2, dgx_a100_8_mig_mixed=1, l4_4=1)
+    for node in nodes:
+        node["metadata"]["labels"]["topology.kubernetes.io/zone"] = "a"
+    created = WRITES_ON[concern]
+    outcome = decide.mutate(decode_review(review(created)), snapshot(whole(found[0]), objects=nodes))
+    written = apply(created, outcome.patch)["metadata"]["annotations"][wellknown.APPLIED_ANNOTATION]
+    assert concern in json.loads(written)["page"]
+
+
+# ---- the policy object ----------------------------------------------------------------------------------------------
+
+
+def models_in(annotation: Any) -> Iterator[tuple[type[BaseModel], str]]:
+    """Yield the models in an annotation, with ``[]`` where they are elements."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation, ""
+    for part in get_args(annotation):
+        for model, suffix in models_in(part):
+            yield model, suffix or ("[]" if get_origin(annotation) is tuple else "")
+
+
+def fields_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[type[BaseModel], str, FieldInfo, str]]:
+    """Yield model, field, what pydantic knows of it, and its path as the page writes it."""
+    for name, field in model.model_fields.items():
+        alias = field.alias or name
+        path = f"{prefix}{alias}"
+        yield model, alias, field, path
+        for inner, suffix in models_in(field.annotation):
+            yield from fields_of(inner, "" if path == "spec" else f"{path}{suffix}.")
+
+
+def shown_default(field: FieldInfo) -> str:
+    default = field.get_default(call_default_factory=True)
+    if field.is_required():
+        return "required"
+    if default is None:
+        return "none"
+    if isinstance(default, MatchConstraints) or default == MatchConstraints().resource_rules:
+        return "pods on `CREATE`"
+    if isinstance(default, LabelSelector) or default == {}:
+        return "`{}`"
+    return {(): "`[]`", "": '`""`'}.get(default, f"`{default}`")
+
+
+def test_every_field_of_the_policy_has_a_row_with_its_default() -> None:
+    places: dict[tuple[type[BaseModel], str], list[tuple[str, FieldInfo]]] = {}
+    for model, alias, field, path in fields_of(GPUPolicy):
+        places.setdefault((model, alias), []).append((path, field))
+    code = spans(POLICY)
+    for (model, alias), found in places.items():
+        documented = [(path, field) for path, field in found if path in POLICY_ROWS]
+        if found[0][1].annotation is Any and not documented:  # accepted and not read
+            assert found[0][0] in code
+            continue
+        assert documented, f"{model.__name__}.{alias}: no row for {' or '.join(path for path, _ in found)}"
+        for path, field in documented:
+            assert POLICY_ROWS[path][2] == shown_default(field), path
+
+
+def test_no_row_is_about_a_field_that_is_not_there() -> None:
+    known = {path for _, _, _, path in fields_of(GPUPolicy)}
+    tables = POLICY.partition("\n## Fields\n")[2].partition("\n## CEL: variables\n")[0]
+    assert {path for path, cells in rows(tables).items() if len(cells) == 4 and cells[2] != "---"} - known == {"field"}
+
+
+@pytest.mark.parametrize(
+    "limit", [MAX_MATCH_CONDITIONS, MAX_AUDIT_ANNOTATIONS, MAX_TERMS, messages.MAX_LINE, messages.MAX_TOTAL]
+)
+def test_limits_are_named(limit: int) -> None:
+    assert re.search(rf"\b{limit:,}\b", POLICY)
+
+
+def test_group_systems_are_named_where_they_decide_and_where_they_are_a_value() -> None:
+    by_system = POLICY.partition("| placed by | nodeAffinity")[2].partition("\n\n")[0]
+    for name in [PLAIN, *(system.name for system in SYSTEMS)]:
+        assert f"`{name}`" in by_system
+        assert f"`{name}`" in POLICY_ROWS["gang.system"][2]
+
+
+# ---- CEL ------------------------------------------------------------------------------------------------------------
+
+OURS = "podberth."
+
+
+def cel_paths() -> dict[str, list[tuple[str, str]]]:
+    """Return, for each type of ours, where it is met (``gpu.requests[].``; a result by its own name) with fields."""
+    places: dict[str, list[str]] = {}
+    waiting = [(kind, f"{name}.") for name, kind in VARIABLES.items() if kind.startswith(OURS)]
+    while waiting:
+        kind, prefix = waiting.pop(0)
+        places.setdefault(kind, []).append(prefix)
+        for field, spelled in DECLARED[kind].items():
+            inner = spelled.removeprefix("list(").removesuffix(")")
+            if inner in DECLARED:
+                waiting.append((inner, f"{prefix}{field}{'[]' if inner != spelled else ''}."))
+    return {
+        f"{kind}.{field}": [
+            (f"{prefix}{field}", spelled) for prefix in places.get(kind, [f"{kind.removeprefix(OURS)}."])
+        ]
+        for kind, fields in DECLARED.items()
+        for field, spelled in fields.items()
+    }
+
+
+def shown_type(spelled: str) -> str:
+    if spelled in DECLARED:
+        return "object"
+    if spelled.startswith(f"list({OURS}"):
+        return "list"
+    if spelled.startswith("map("):
+        return "map"
+    return {"dyn": "any", "list(map(string, dyn))": "list of maps"}.get(spelled, spelled)
+
+
+@pytest.mark.parametrize("field", cel_paths())
+def test_every_field_that_cel_sees_has_a_row_with_its_type(field: str) -> None:
+    documented = [(path, spelled) for path, spelled in cel_paths()[field] if path in POLICY_ROWS]
+    assert documented
+    for path, spelled in documented:
+        assert POLICY_ROWS[path][1] == shown_type(spelled)
+
+
+def test_every_name_that_cel_sees_has_a_row() -> None:
+    section = POLICY.partition("\n## CEL: variables\n")[2].partition("\n### ")[0]
+    assert rows(section).keys() - {"name", "---"} == {*VARIABLES, "variables"}
+
+
+def test_every_function_has_a_row_with_its_result() -> None:
+    names = {kind: name for name, kind in VARIABLES.items()}
+
+    def shown(kind: str) -> str:
+        return names.get(kind, kind.removeprefix(OURS))
+
+    section = POLICY.partition("\n## CEL: functions\n")[2].partition("\n\n| field of")[0]
+    documented = {name: cells[1] for name, cells in rows(section).items()}
+    assert {name: result for name, result in documented.items() if name not in ("function", "---")} == {
+        f"{shown(each.receiver)}.{each.name}({', '.join(map(shown, each.parameters))})": shown(each.result)
+        for each in FUNCTIONS
+    }
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_every_kind_of_request_is_named(kind: str) -> None:
+    assert f"`{kind}`" in POLICY_ROWS["gpu.kind"][2]
+
+
+def test_every_label_and_annotation_of_ours_is_named() -> None:
+    own = [value for value in vars(wellknown).values() if isinstance(value, str) and value.startswith("podberth.io/")]
+    own += [key for key in conventions.LABEL_RANKS if key.startswith("podberth.io/")]
+    assert len(own) > 4
+    named = spans(POLICY)
+    for key in own:
+        assert key in named
+
+
+# ---- operating ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: str(option.name))
+def test_every_flag_has_a_row_with_its_variable_and_default(option: Any) -> None:
+    cells = OPERATING_ROWS[f"{option.flag} {option.metavar}"]
+    assert cells[1] == f"`{option.variable}`"
+    assert cells[2].split(";")[0] == ("none" if option.default is None else f"`{option.default}`")
+
+
+def test_every_path_is_named() -> None:
+    assert {f"POST {path}" for path in DECIDERS} | {"GET /livez", "GET /readyz", "GET /metrics"} <= spans(OPERATING)
+
+
+def new_metrics() -> Metrics:
+    return Metrics(DECIDERS, lines_dropped=lambda: 0, in_flight=lambda: 0)
+
+
+def test_every_metric_has_a_row_with_its_labels() -> None:
+    metrics = new_metrics()
+    metrics.decision("policy", "warn")
+    labels: dict[str, set[str]] = {}
+    name = ""
+    for line in metrics.exposition().decode().splitlines():
+        if line.startswith("# TYPE "):
+            name = line.split()[2]
+            labels[name] = set()
+        elif not line.startswith("#"):
+            labels[name].update(re.findall(r'(\w+)="', line))
+    documented = {name: cells for name, cells in OPERATING_ROWS.items() if name.startswith("podberth_")}
+    real = {name: found - {"le"} for name, found in labels.items() if not name.endswith("_created")}
+    assert {name: spans(cells[1]) for name, cells in documented.items()} == real
+
+
+@pytest.mark.parametrize("action", get_args(Action))
+def test_every_verdict_of_a_policy_is_named(action: str) -> None:
+    assert f"`{action}`" in OPERATING_ROWS["podberth_policy_decisions_total"][2]
+
+
+class Lines(LineWriter):
+    """Keeps the lines."""
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        self.kept: list[JSON] = []
+
+    def write(self, line: bytes) -> None:
+        self.kept.append(json.loads(line))
+
+
+def test_every_field_of_a_reviews_log_line_is_named() -> None:
+    lines = Lines()
+    recorder = ReviewRecorder(new_metrics(), Log(lines))
+    request: AdmissionRequest = decode_review(review(pod()))
+    recorder.decided("/mutate", request, decide.mutate(request, snapshot()), 0.001)
+    recorder.refused("/mutate", 503, "no", 0.001, request)
+    table = OPERATING.partition("\nOf every review:\n")[2].partition("\n\nNothing else")[0]
+    named = {field for line in table.splitlines() for field in spans(line.partition(" | ")[0])}
+    assert named == {field for line in lines.kept for field in line}
+
+
+def test_every_status_is_named() -> None:
+    assert {str(int(status)) for status in _HEADS} == {key for key in OPERATING_ROWS if re.fullmatch(r"\d{3}", key)}
+    for reason, code in CODES.items():
+        assert f"{code} `{reason}`" in " ".join(OPERATING.split())
+        assert f"`{reason}`" in POLICY_ROWS["validations[].reason"][1]
+        assert str(code) in POLICY_ROWS["validations[].reason"][3]
+
+
+@pytest.mark.parametrize("code", ExitCode, ids=lambda code: str(code.name))
+def test_every_exit_code_has_a_row(code: ExitCode) -> None:
+    assert str(int(code)) in OPERATING_ROWS
+
+
+def webhooks() -> list[JSON]:
+    files = sorted((ROOT / "manifests" / "base").glob("*-webhook.yaml"))
+    documents = [each.document for file in files for each in load_documents(file.read_text(), file.name)[0]]
+    return [webhook for document in documents for webhook in document["webhooks"]]
+
+
+def asked_on(rules: Sequence[JSON]) -> str:
+    return "; ".join(f"{', '.join(rule['operations'])} of {', '.join(rule['resources'])}" for rule in rules)
+
+
+def test_the_table_of_webhook_entries_is_the_manifests() -> None:
+    assert {name: cells[1:] for name, cells in OPERATING_ROWS.items() if name.endswith(".podberth.io")} == {
+        webhook["name"]: [
+            f"`{webhook['clientConfig']['service']['path']}`",
+            asked_on(webhook["rules"]),
+            webhook["failurePolicy"],
+            f"{webhook['timeoutSeconds']} s",
+        ]
+        for webhook in webhooks()
+    }
+
+
+def test_conditions_and_excluded_namespaces_are_those_of_the_manifests() -> None:
+    section = OPERATING.partition("\n## The webhook configurations\n")[2].partition("\n## ")[0]
+    conditions = section.partition("\n| condition |")[2].partition("\n\n")[0]
+    assert rows(conditions).keys() - {"---"} == {
+        each["name"] for webhook in webhooks() for each in webhook["matchConditions"]
+    }
+    left_out = section.partition("\nNamespaces that are left out: ")[2].partition(". ")[0]
+    for webhook in webhooks():
+        [excluded] = webhook["namespaceSelector"]["matchExpressions"]
+        assert spans(left_out) == set(excluded["values"])
+
+
+def test_every_field_of_a_topology_document_is_named() -> None:
+    def keys(value: Any) -> Iterator[str]:
+        for key, inner in value.items() if isinstance(value, dict) else ():
+            yield key
+            yield from keys(inner)
+        for inner in value if isinstance(value, list) else ():
+            yield from keys(inner)
+
+    section = spans(OPERATING.partition("\n### Topology documents\n")[2])
+    for shape in SHAPES:
+        _, config_map = simulate(shape, "node")
+        assert set(keys(json.loads(config_map["data"]["topology.json"]))) <= section
+
+
+# ---- links ----------------------------------------------------------------------------------------------------------
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of headings as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_relative_links_lead_somewhere(name: str) -> None:
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", page(name)) if "://" not in link]
+    assert links
+    for link in links:
+        path, _, anchor = link.partition("#")
+        target = (ROOT / name).parent / path if path else ROOT / name
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), link
+
+
+def test_every_heading_is_in_the_pages_contents() -> None:
+    for text in (POLICY, OPERATING):
+        listed = re.findall(r"^- \[(.+)\]\(#", text, re.MULTILINE)
+        assert listed == re.findall(r"^## (.+)$", text, re.MULTILINE)
+
+
+def test_the_readmes_policies_are_those_in_the_folder() -> None:
+    folders = {path.name for path in (ROOT / "policies").iterdir() if path.is_dir()}
+    assert set(re.findall(r"^\| \[([\w-]+)\]\(policies/\1/policy\.yaml\)", README, re.MULTILINE)) == folders
+
+
+def test_every_decision_is_in_the_index_under_its_title() -> None:
+    index = page("docs/adr/README.md")
+    listed = re.findall(r"^\| \[(\d+)\]\((.+)\) \| (.+) \|$", index, re.MULTILINE)
+    written = []
+    for path in sorted((ROOT / "docs" / "adr").glob("[0-9]*.md")):
+        number, _, title = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ").partition(". ")
+        written.append((number, path.name, title))
+    assert listed == written

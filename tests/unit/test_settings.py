@@ -1,0 +1,70 @@
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from podberth.errors import UsageError
+from podberth.settings import OPTIONS, Address, Settings, read_settings
+
+_LEAST = {"policies": "p", "self_signed": "tls"}
+
+
+def test_options_are_the_settings() -> None:
+    assert {option.field for option in OPTIONS} == {each.name for each in fields(Settings)}
+
+
+def test_defaults_are_enough_with_policies_and_a_certificate() -> None:
+    settings = read_settings(_LEAST, {})
+    assert settings.policies == Path("p")
+    assert settings.topology is None
+    assert settings.listen == Address("", 9443)
+    assert settings.tls_names[0] == "podberth.podberth-system.svc"
+
+
+def test_flag_beats_variable_beats_default() -> None:
+    environ = {"PODBERTH_METRICS_LISTEN": ":1", "PODBERTH_LISTEN": ":2", "PODBERTH_DRAIN_SECONDS": "0.5"}
+    settings = read_settings({**_LEAST, "listen": "127.0.0.1:3"}, environ)
+    assert (settings.metrics_listen, settings.listen) == (Address("", 1), Address("127.0.0.1", 3))
+    assert (settings.drain_seconds, settings.reload_seconds) == (0.5, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [("127.0.0.1:80", ("127.0.0.1", 80)), ("[::1]:0", ("::1", 0)), ("::1:443", ("::1", 443)), (":65535", ("", 65535))],
+)
+def test_address_is_host_and_port(text: str, address: tuple[str, int]) -> None:
+    assert read_settings({**_LEAST, "listen": text}, {}).listen == Address(*address)
+
+
+@pytest.mark.parametrize("text", ["", "9443", "a:b", "a:", "a:-1", "a:65536", "a:٣"])
+def test_address_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=f"^--listen: got {re.escape(repr(text))}, want HOST:PORT"):
+        read_settings({**_LEAST, "listen": text}, {})
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "nan", "inf", "3601"])
+def test_seconds_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"PODBERTH_RELOAD_SECONDS: got .* want a number of seconds from 0 to 3600"):
+        read_settings(_LEAST, {"PODBERTH_RELOAD_SECONDS": text})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "--policies: got nothing"),
+        ({"policies": "p"}, "--tls-cert and --tls-key: got not both"),
+        ({"policies": "p", "tls_cert": "c"}, "--tls-cert and --tls-key: got not both"),
+        ({**_LEAST, "tls_cert": "c", "tls_key": "k"}, "--self-signed: got it beside"),
+        ({**_LEAST, "tls_names": " , "}, "--tls-names: got ' , ', want DNS names"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(given: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_settings(given, {})
+
+
+def test_everything_wrong_is_said_at_once() -> None:
+    with pytest.raises(UsageError) as caught:
+        read_settings({"listen": "x", "metrics_listen": "y"}, {"PODBERTH_DRAIN_SECONDS": "z"})
+    assert len(str(caught.value).splitlines()) == 5
