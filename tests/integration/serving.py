@@ -81,7 +81,7 @@ def post(content: bytes, path: str = "/mutate", headers: Mapping[str, str] | Non
         **(headers or {}),
     }
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value)
-    return f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + content
+    return f"POST {path} HTTP/1.1\r\n{head}\r\n".encode("utf-8", "surrogateescape") + content
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,7 @@ _REFUSED: list[tuple[str, bytes, int, str]] = [
     ("no media type", post(body(), headers={"Content-Type": ""}), 415, "want application/json"),
     ("compressed", post(b"\x1f\x8b\x08", headers={"Content-Encoding": "gzip"}), 415, "gzip"),
     ("another path", post(body(), "/mutate/"), 404, "'/mutate/'"),
+    ("a media type of no characters", post(body(), headers={"Content-Type": "\udcff"}), 415, "got '"),
     ("an absolute target", post(body(), "http://localhost/mutate"), 404, ""),
 ]
 

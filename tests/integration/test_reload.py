@@ -38,8 +38,8 @@ spec:
 
 
 @asynccontextmanager
-async def _watching(*watched: Watched) -> AsyncIterator[None]:
-    task = asyncio.create_task(watch(watched, 0.01))
+async def _watching(server: Serving, *watched: Watched) -> AsyncIterator[None]:
+    task = asyncio.create_task(watch(watched, 0.01, server.metrics, Log(server.log)))
     try:
         yield
     finally:
@@ -72,8 +72,8 @@ def test_certificate_is_exchanged_without_closing_a_connection(tmp_path: Path) -
     async def test() -> None:
         async with serving(tmp_path) as server, server.connect(verify=False) as before:
             watched = WatchedCertificate(server.files, server.context, server.state, server.metrics, Log(server.log))
-            await watched.load()
-            async with _watching(watched):
+            await watched.refresh()
+            async with _watching(server, watched):
                 ensure(tmp_path, ("localhost",), datetime.now(UTC))  # for other names, so anew
 
                 async def exchanged() -> bool:
@@ -92,12 +92,12 @@ def test_certificate_without_its_key_does_not_replace_the_good_pair(tmp_path: Pa
     async def test() -> None:
         async with serving(tmp_path) as server:
             watched = WatchedCertificate(server.files, server.context, server.state, server.metrics, Log(server.log))
-            await watched.load()
+            await watched.refresh()
             good = server.files.certificate.read_bytes(), server.files.key.read_bytes()
             now = datetime.now(UTC)
             validity = Validity(now - timedelta(hours=1), now + LIFE)
             other = issue_leaf(new_authority("another", validity), ("localhost",), validity)
-            async with _watching(watched):
+            async with _watching(server, watched):
                 server.files.certificate.write_bytes(other.certificate)
 
                 async def told() -> list[dict[str, Any]]:
@@ -129,9 +129,9 @@ def test_changed_policy_decides_the_next_review_and_a_broken_one_does_not(tmp_pa
         file.write_text(_POLICY.format(mark="first"))
         async with serving(tmp_path / "tls", decide.mutate) as server:
             watched = _snapshot(server, policies)
-            await watched.load()
+            await watched.refresh()
             assert "first" in await _mark(server)
-            async with _watching(watched):
+            async with _watching(server, watched):
                 file.write_text(_POLICY.format(mark="second"))
 
                 async def second() -> bool:
@@ -166,9 +166,9 @@ def test_topology_grows_with_its_file_and_survives_its_loss(tmp_path: Path) -> N
         topology.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes[:1]}))
         async with serving(tmp_path / "tls") as server:
             watched = _snapshot(server, tmp_path / "policies", topology)
-            await watched.load()
+            await watched.refresh()
             assert _count(server, "topology_nodes") == 1
-            async with _watching(watched):
+            async with _watching(server, watched):
                 topology.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
 
                 async def three() -> bool:
@@ -188,12 +188,39 @@ def test_topology_grows_with_its_file_and_survives_its_loss(tmp_path: Path) -> N
     run(test)
 
 
+class _Broken:
+    what = "policies"
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    async def refresh(self) -> None:
+        self.looks += 1
+        raise KeyError("a bug")
+
+
+def test_bug_in_a_reload_ends_neither_the_watch_nor_the_service(tmp_path: Path) -> None:
+    async def test() -> None:
+        broken = _Broken()
+
+        async def again() -> bool:
+            return broken.looks > 1
+
+        async with serving(tmp_path) as server, _watching(server, broken):
+            await until("it is looked at again", again)
+            assert (await server.ask(post(body("good")))).uid == "good"
+            assert "KeyError" in _events(server.log, "error")[0]["traceback"]
+            assert _count(server, 'reload_total{result="error",what="policies"}') >= 1
+
+    run(test)
+
+
 def test_first_load_raises_what_is_wrong(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path / "tls") as server:
             watched = _snapshot(server, tmp_path / "nowhere")
             with pytest.raises(PolicyError, match="nowhere: got no directory"):
-                await watched.load()
+                await watched.refresh()
             assert server.state.unready() == ["policies and topology are not loaded"]
 
     run(test)

@@ -1,4 +1,4 @@
-"""What holds of every decision, whatever the pod: the rules of DESIGN.md as properties, with the shipped policies."""
+"""What holds of every decision, whatever the pod: docs/rules.md as properties, with the shipped policies."""
 
 import copy
 from functools import cache
@@ -29,7 +29,9 @@ RESOURCES = ["nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "nvidia.com/mig-4g.5gb",
 @cache
 def shipped(number_of_nodes: int = len(NODES)) -> Snapshot:
     texts = [
-        (str(file), file.read_text()) for name in ("policy", "params") for file in sorted(POLICIES.glob(f"*/{name}.yaml"))
+        (str(file), file.read_text())
+        for name in ("policy", "params")
+        for file in sorted(POLICIES.glob(f"*/{name}.yaml"))
     ]
     objects = collect(NODES[:number_of_nodes], now=None)
     return load_snapshot(parse_policies(texts), objects, environment(), Conventions())
@@ -130,7 +132,9 @@ def test_members_of_one_role_come_out_equal_whatever_the_index(one: int, other: 
         document["spec"] = gpu_pod(8)["spec"]
         return mutate(document, shipped(), name=f"train-{index}").patch
 
-    spec = [[operation for operation in member(index) if operation["path"].startswith("/spec")] for index in (one, other)]
+    spec = [
+        [operation for operation in member(index) if operation["path"].startswith("/spec")] for index in (one, other)
+    ]
     assert spec[0] == spec[1]
 
 

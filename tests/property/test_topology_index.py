@@ -12,6 +12,7 @@ from podberth.conventions import Conventions
 from podberth.kube.selector import node_selector_matches
 from podberth.topology.index import Need, NodeSelection, NodeSet, TopologyIndex
 from podberth.topology.model import Gpu, Links, MigOffer, Node, NodeTopology, Taint, Transient
+from podberth.topology.need import own_tolerations
 
 HOST = "kubernetes.io/hostname"
 LEVELS = ("zone", "rack", "serial", HOST)
@@ -19,6 +20,16 @@ CONVENTIONS = Conventions(levels=LEVELS, ignored_labels=frozenset({HOST, "serial
 MIG = "nvidia.com/mig-1g.5gb"
 RESOURCES = (GPU, "nvidia.com/gpu.shared", MIG, "amd.com/gpu")
 TRANSIENT: tuple[Transient, ...] = ("stale", "MIG reconfiguring", "cordoned")
+
+
+# The first two mark accelerators, so any GPU pod will tolerate them; the others keep pods off.
+TAINTS = (
+    Taint(GPU, "", "NoSchedule"),
+    Taint("sku", "gpu", "NoSchedule"),
+    Taint("sku", "other", "NoSchedule"),
+    Taint("team", "a", "NoExecute"),
+    Taint("soft", "", "PreferNoSchedule"),
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ def truths(number: int) -> st.SearchStrategy[Truth]:
         gpus=st.sampled_from((1, 2, 4, 8)),
         island=st.sampled_from((1, 2, 4, 8)),
         memory=st.sampled_from((16384, 40960)),
-        taints=st.sets(st.sampled_from((Taint(GPU, "", "NoSchedule"), Taint("sku", "gpu", "NoSchedule"))), max_size=2),
+        taints=st.sets(st.sampled_from(TAINTS), max_size=2),
         transient=st.sampled_from(("", "", "", *TRANSIENT)),
     )
 
@@ -185,11 +196,17 @@ class Question:
 
     @property
     def need(self) -> Need:
-        return Need(
-            self.requests, max((n for _, n in self.requests), default=0), self.memory_mib, NodeSelection.of(self.spec)
-        )
+        largest = max((n for _, n in self.requests), default=0)
+        tolerations = own_tolerations(self.spec, CONVENTIONS)
+        return Need(self.requests, largest, self.memory_mib, NodeSelection.of(self.spec), tolerations)
+
+    def reaches(self, node: Node) -> bool:
+        tolerated_keys = {item["key"] for item in self.spec.get("tolerations", ())}
+        return all(taint in TAINTS[:2] or taint.key in {*tolerated_keys, "soft"} for taint in node.taints)
 
     def chooses(self, node: Node) -> bool:
+        if not self.reaches(node):
+            return False
         if any(node.labels.get(key) != value for key, value in self.spec.get("nodeSelector", {}).items()):
             return False
         if "affinity" not in self.spec:
@@ -220,7 +237,11 @@ QUESTIONS = st.builds(
     Question,
     requests=REQUESTS,
     memory_mib=st.sampled_from((0, 0, 0, 4864, 4865, 20480, 40961)),
-    spec=st.one_of(st.just({}), SPECS),
+    spec=st.builds(
+        lambda spec, keys: {**spec, "tolerations": [{"key": key, "operator": "Exists"} for key in keys]},
+        st.one_of(st.just({}), SPECS),
+        st.sets(st.sampled_from(("team", "sku"))),
+    ),
     domain=st.sampled_from((0, 0, 1, 2, 3, 4, 8)),
 )
 
@@ -274,7 +295,7 @@ def test_the_narrowest_level_is_the_first_with_a_domain_that_holds_the_gang(
     cluster: tuple[Truth, ...], question: Question, members: int
 ) -> None:
     found = question.ask(TopologyIndex.build((truth.node for truth in cluster), CONVENTIONS))
-    expected = ""
+    expected = safe = ""
     for level in LEVELS:
         room: dict[str, int] = {}
         for truth in cluster:
@@ -284,9 +305,13 @@ def test_the_narrowest_level_is_the_first_with_a_domain_that_holds_the_gang(
                 continue
             pods = min((truth.amounts[resource] // amount for resource, amount in question.requests), default=0)
             room[domain] = room.get(domain, 0) + pods
-        if max(room.values(), default=0) >= (members or 2):
+        holding = [pods for pods in room.values() if pods]
+        if max(holding, default=0) >= (members or 2):
             expected = level
+        if min(holding, default=0) >= (members or 2):
+            safe = level
     assert found.narrowest_level(members) == expected
+    assert found.narrowest_safe_level(members) == safe
 
 
 @thorough
@@ -306,7 +331,7 @@ def test_replacing_and_removing_give_the_index_that_would_be_built(
     built = TopologyIndex.build(nodes.values(), CONVENTIONS)
     assert (index.node_count, index.class_count, index.known) == (built.node_count, built.class_count, built.known)
     assert index.offered == built.offered == {r for node in nodes.values() for r in node.durable}
-    assert index.mig_offers == built.mig_offers
+    assert index.nodes(Need()).mig_offers == built.nodes(Need()).mig_offers
     question = data.draw(QUESTIONS)
     one, other = question.ask(index), question.ask(built)
     assert one.names() == other.names()

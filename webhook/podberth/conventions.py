@@ -108,23 +108,6 @@ LABEL_RANKS: tuple[str, ...] = (
     "topology.kubernetes.io/zone",
 )
 
-# Carried by the template node of an autoscaled group at zero: set by the cloud or declared on the node pool, never by a
-# DaemonSet that labels a node after it has come up (as GPU feature discovery does).
-PROVISIONED_LABELS: frozenset[str] = frozenset(
-    {
-        "cloud.google.com/gke-accelerator",
-        "cloud.google.com/gke-accelerator-count",
-        "cloud.google.com/gke-gpu-partition-size",
-        "cloud.google.com/gke-gpu-sharing-strategy",
-        "k8s.amazonaws.com/accelerator",
-        "karpenter.k8s.aws/instance-gpu-name",
-        "karpenter.azure.com/sku-gpu-name",
-        "node.kubernetes.io/instance-type",
-        "topology.kubernetes.io/zone",
-        "topology.kubernetes.io/region",
-    }
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conventions:
@@ -138,5 +121,3 @@ class Conventions:
     """Label keys that never enter an equivalence class or a generated term."""
     label_ranks: tuple[str, ...] = LABEL_RANKS
     """Label keys by how much they say of the hardware, most first; a key that is not listed ranks last."""
-    provisioned_labels: frozenset[str] = PROVISIONED_LABELS
-    """Label keys that an autoscaler's template node carries."""

@@ -100,7 +100,7 @@ def _path(text: str) -> Path:
 
 
 # 9443 is where controller-runtime's webhooks listen, 8080 where its metrics are: firewall rules for them often exist.
-# Drain: kube-proxy and the apiserver learn of a terminating endpoint within seconds (reference: openchoreo lost a
+# Drain: kube-proxy and the apiserver learn of a terminating endpoint within seconds (openchoreo PR 3743 lost a
 # quarter of its calls without any wait). Reload: the kubelet renews mounted ConfigMaps once a minute, so 2 s add
 # nothing to it.
 OPTIONS: tuple[Option, ...] = (

@@ -18,6 +18,9 @@ GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
 """How many pods the gang has, where nothing on the pod says so."""
 
 # ---- written by podberth --------------------------------------------------------------------------------------------
+COLOCATED_LABEL = "podberth.io/colocated"
+"""Marks the members of a gang that are drawn to one domain; the value is the gang's name."""
+
 APPLIED_ANNOTATION = "podberth.io/applied"
 """The record: which policies wrote what, as JSON (mutation/record.py)."""
 

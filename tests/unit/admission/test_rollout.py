@@ -32,6 +32,10 @@ def test_replicas_of_a_job_share_one_key_that_holds_no_uid() -> None:
     assert key(job_pod(0, uid="u1")) == key(job_pod(1, uid="u2")) == "Job/default/train"
 
 
+def test_the_runs_of_a_cron_job_share_one_key() -> None:
+    assert key(job_pod(0, job="nightly-29384750")) == key(job_pod(0, job="nightly-29384760")) == "Job/default/nightly"
+
+
 def test_the_label_that_podberth_writes_changes_no_key() -> None:
     assert key(job_pod(0, uid="u1", labels={GANG_LABEL: "job-u1"})) == key(job_pod(0, uid="u1"))
 

@@ -177,6 +177,7 @@ def test_reads_name_what_functions_read_on_their_own(environment: Environment) -
         ("gpu",),
         ("object", "spec", "nodeSelector"),
         ("object", "spec", "affinity"),
+        ("object", "spec", "tolerations"),
     }
     assert expression.functions == {"nodes"}
 

@@ -37,6 +37,7 @@ def test_equal_questions_of_one_review_get_the_same_number(review: ReviewContext
         ("topology.nodes(gpu).withLinkDomain(4) == topology.nodes(gpu)", False),
         ("topology.nodes(gpu).narrowestLevel(2)", "kubernetes.io/hostname"),
         ("topology.nodes(gpu).narrowestLevel(1000)", ""),
+        ("topology.nodes(gpu).narrowestSafeLevel(1000)", ""),
         ("topology.nodes(gpu).narrowestLevel(-3)", "kubernetes.io/hostname"),
         ("topology.nodes(gpu).withLinkDomain(9).separable", True),
         ("topology.nodes(gpu).missingLabel", ""),

@@ -185,14 +185,14 @@ def test_what_is_offered_includes_transient_nodes_but_mig_offers_do_not() -> Non
     index = TopologyIndex.build(nodes)
     assert index.offers("nvidia.com/mig-1g.5gb")
     assert not index.offers("nvidia.com/mig-7g.40gb")
-    assert dict(index.mig_offers) == {
+    assert dict(index.nodes(Need()).mig_offers) == {
         "nvidia.com/mig-1g.5gb": 4864,
         "nvidia.com/mig-2g.10gb": 9856,
         "nvidia.com/mig-3g.20gb": 19968,
     }
     passing = TopologyIndex.build(replace(node, transient="MIG reconfiguring") for node in nodes)
     assert passing.offered == index.offered
-    assert passing.mig_offers == {}
+    assert passing.nodes(Need()).mig_offers == {}
 
 
 def test_replacing_a_node_by_its_like_is_no_change_and_keeps_the_answers() -> None:

@@ -1,9 +1,9 @@
 """Group first, affinity second.
 
-What podberth leaves to the system that schedules a pod's group (DESIGN.md, rules 2 and 3).
+What podberth leaves to the system that schedules a pod's group (docs/rules.md, rules 2 and 3).
 """
 
-from ..policy.compile import SNAPSHOT_READS, CompiledMutation, CompiledPolicy
+from ..policy.compile import CompiledMutation, CompiledPolicy, depends_on_snapshot
 
 # These hash, copy or account pod specs before podberth's next answer (Kueue's role-hash; Volcano's minResources and
 # YuniKorn's placeholders are sized from the first pod): whatever may differ between two snapshots would split the
@@ -19,10 +19,11 @@ def refusal(policy: CompiledPolicy, mutation: CompiledMutation, system: str) -> 
     if mutation.concern in _PLACEMENT:
         return f"{system} places this pod's group: ask it for topology instead of affinity"
     if mutation.concern == "gang":
-        return ""
+        # A pod whose label names a native PodGroup is in its hands already, and still has to join it.
+        return None if system == "native" else ""
     if system in _ACCOUNTED and mutation.concern == "resources":
         return f"{system} has accounted this pod's resources already: write the wanted resource in the workload"
-    depends = mutation.reads_snapshot or any(path[0] in SNAPSHOT_READS for path in policy.conditions_read)
+    depends = mutation.reads_snapshot or any(map(depends_on_snapshot, policy.conditions_read))
     if system in _ACCOUNTED and depends:
         return ""
     return None

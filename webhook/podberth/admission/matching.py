@@ -110,12 +110,13 @@ class Matcher:
         answers = None if span is None or changed(policy.conditions_read, self._written) else self._answers[span]
         if answers is not None and not combine(policy, answers):
             return
-        if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
-            raise EvaluationError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
         for params in self._params(policy):
             evaluation = Evaluation(policy, params, self._activate)
-            if answers is not None or evaluation.conditions():
-                yield evaluation
+            if answers is None and not evaluation.conditions():
+                continue
+            if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
+                raise EvaluationError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
+            yield evaluation
 
     def _activate(self, params: Mapping[str, Any] | None) -> Activation:
         """Return the activation of the pod as it is; the one without params is shared by all policies."""

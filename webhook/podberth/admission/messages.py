@@ -1,4 +1,4 @@
-"""The lines a user reads: one line each, bounded, the most important first (DESIGN.md, rule 14).
+"""The lines a user reads: one line each, bounded, the most important first (docs/rules.md, rule 14).
 
 The apiserver's budget: 4,096 runes of warnings for one request, all webhooks together; beyond it each is cut to 256
 (apiserver pkg/endpoints/filters/warning.go). podberth takes half and cuts itself.
@@ -11,10 +11,7 @@ MAX_TOTAL = 2048
 
 
 def line(policy: str, text: str) -> str:
-    """Return ``podberth <policy>.
-
-    <text>`` as one line of at most MAX_LINE characters; no policy: ``podberth: <text>``.
-    """
+    """Return "podberth <policy>: <text>" as one line of at most MAX_LINE characters; "podberth: <text>" without policy."""
     author = f"podberth {policy}" if policy else "podberth"
     flat = " ".join(f"{author}: {text}".split())
     return flat if len(flat) <= MAX_LINE else flat[: MAX_LINE - 1] + "…"

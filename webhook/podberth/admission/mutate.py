@@ -21,6 +21,10 @@ from .restore import restore
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 
+# What a policy wrote of these on an earlier pass stands: by now other policies have narrowed the choice of nodes, so
+# the same question has another answer, and a reinvocation must change nothing.
+_ONCE = frozenset({"nodeAffinity", "topology"})
+
 
 def mutate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     """Decide on one review.
@@ -79,7 +83,8 @@ class _Run:
         self.snapshot = snapshot
         self.draft = draft
         self.matcher = Matcher("mutate", request, snapshot, draft.document)
-        self.record = record.held(draft, record.read(draft.document))
+        self.before = record.held(draft, record.read(draft.document))
+        self.record = self.before
         self.decisions: list[Decision] = []
 
     def outcome(self) -> Outcome:
@@ -92,8 +97,9 @@ class _Run:
                     return self._denied(fault)
         record.write(self.draft, self.record)
         patch = self.draft.patch()
+        told = [item for item in self.decisions if item.action != "mutate" or patch]
         warnings = messages.within_budget(
-            messages.line(item.policy, item.message) for item in self.decisions if item.action != "mutate" or patch
+            messages.line(item.policy, item.message) for item in sorted(told, key=lambda item: item.action != "error")
         )
         return Outcome(
             response=response.patched(self.request.uid, patch, warnings),
@@ -141,6 +147,8 @@ class _Run:
             if refused is not None:
                 yield Skipped(concern, refused), refused
                 continue
+            if concern in _ONCE and concern in self.before.get(evaluation.policy.name, {}):
+                continue
             proposal = Proposal(concern=concern, leaves=asked.leaves, reason=asked.reason)
             change = pipeline.apply(draft, proposal, pipeline.Membership(groups))
             if isinstance(change, Change):
@@ -156,7 +164,7 @@ class _Run:
         if change.concern != "nodeAffinity" or not self.snapshot.topology.known:
             return ""
         nodes = self.snapshot.topology.nodes(self.matcher.state.need)
-        preferred = change.wrote.get("preferred")
+        preferred = [item["preference"] for item in change.wrote.get("preferred", ())]
         if preferred:
             return f": prefers {nodes.count_selected(preferred)} of {nodes.count} nodes"
         return f": {nodes.count_selected(change.wrote['required'])} nodes fit (was {nodes.count})"

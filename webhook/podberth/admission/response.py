@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from ..errors import ReviewError
 from ..kube.patch import Patch
 from .review import API_VERSION, KIND
 
@@ -28,7 +29,11 @@ def patched(
     """Admit with ``patch``; an empty one is no patch."""
     if not patch:
         return allowed(uid, warnings, audit)
-    body = {"allowed": True, "patchType": "JSONPatch", "patch": base64.b64encode(orjson.dumps(patch)).decode("ascii")}
+    try:
+        encoded = base64.b64encode(orjson.dumps(patch)).decode("ascii")
+    except TypeError as error:  # orjson reads more deeply nested JSON than it writes; no API server sends such a Pod
+        raise ReviewError(400, f"request.object: cannot be patched: {error}") from error
+    body = {"allowed": True, "patchType": "JSONPatch", "patch": encoded}
     return _review(uid, body, warnings, audit)
 
 

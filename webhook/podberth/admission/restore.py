@@ -55,8 +55,10 @@ def _node_affinity(draft: Draft, before: Draft, records: Sequence[dict[str, Any]
         for wrote in records:
             if "required" in wrote:
                 affinity.require(trial, wrote["required"])
-            if "preferred" in wrote:
-                affinity.prefer(trial, wrote["preferred"], wrote.get("weight", 1))
+            present = set(map(record.key_of, trial.get(affinity.PREFERRED) or ()))
+            for item in wrote.get("preferred", ()):
+                if record.key_of(item) not in present:
+                    trial.append(affinity.PREFERRED, item)
     except EvaluationError:
         return False
     if _canonical(trial.get(_NODE_AFFINITY)) != _canonical(old):

@@ -1,12 +1,15 @@
 """Which pods a policy that rolls out by percent applies to: never a part of a gang, and the same ones tomorrow."""
 
 import hashlib
+import re
 
 from ..kube import pod as pods
 from ..workload.operators import OPERATOR_ROWS
 from .state import PodState
 
 _POD_TEMPLATE_HASH = "pod-template-hash"
+# A CronJob's Jobs are called after the minute of their start (kubernetes pkg/controller/cronjob, getJobName).
+_CRON_MINUTES = re.compile(r"-\d{8}$")
 
 
 def rollout_key(state: PodState, namespace: str) -> str:
@@ -26,6 +29,8 @@ def rollout_key(state: PodState, namespace: str) -> str:
     if owner is None:
         metadata = pods.metadata(state.pod)
         return f"pod/{namespace}/{metadata.get('name') or metadata.get('generateName') or ''}"
+    if owner.kind == "Job":
+        return f"Job/{namespace}/{_CRON_MINUTES.sub('', owner.name)}"
     suffix = f"-{labels.get(_POD_TEMPLATE_HASH)}"
     if owner.kind == "ReplicaSet" and owner.name.endswith(suffix):
         return f"Deployment/{namespace}/{owner.name.removesuffix(suffix)}"

@@ -9,7 +9,7 @@ import orjson
 from ..cel.functions import ReviewContext
 from ..kube.patch import Path
 from ..topology.index import Need, NodeSelection
-from ..topology.need import is_small
+from ..topology.need import is_small, own_tolerations
 from ..wellknown import GPU_MEMORY_ANNOTATION
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, gpu_facts
@@ -31,8 +31,18 @@ _GANG_PARTS: tuple[Path, ...] = (
     ("spec", "schedulingGroup"),
     ("spec", "schedulerName"),
 )
-_TOPOLOGY_PARTS: tuple[Path, ...] = (*_GPU_PARTS, ("spec", "nodeSelector"), ("spec", "affinity"))
-_PARTS: Mapping[str, tuple[Path, ...]] = {"gpu": _GPU_PARTS, "gang": _GANG_PARTS, "topology": _TOPOLOGY_PARTS}
+_TOPOLOGY_PARTS: tuple[Path, ...] = (
+    *_GPU_PARTS,
+    ("spec", "nodeSelector"),
+    ("spec", "affinity"),
+    ("spec", "tolerations"),
+)
+_PARTS: Mapping[str, tuple[Path, ...]] = {
+    "gpu": _GPU_PARTS,
+    "gang": _GANG_PARTS,
+    "topology": _TOPOLOGY_PARTS,
+    "mig": _TOPOLOGY_PARTS,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +102,14 @@ def fingerprint(state: PodState, read: Footprint | None) -> Hashable | None:
 
 
 def _look_up(value: Any, path: tuple[str, ...]) -> list[Any]:
-    """Return the value at ``path`` in a list, [] where it is absent: null and absent are not the same to has()."""
-    for step in path:
-        if not isinstance(value, dict) or step not in value:
-            return []
+    """Return how far ``path`` goes and what stands there: null, absent and absent parent are three things to CEL."""
+    for depth, step in enumerate(path):
+        if not isinstance(value, dict):
+            return [depth, value]
+        if step not in value:
+            return [depth]
         value = value[step]
-    return [value]
+    return [len(path), value]
 
 
 def _gang(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Gang:
@@ -105,7 +117,9 @@ def _gang(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) ->
 
 
 def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -> PodState:
-    need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, NodeSelection.of(pod.get("spec") or {}))
+    spec = pod.get("spec") or {}
+    tolerations = own_tolerations(spec, snapshot.conventions)
+    need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, NodeSelection.of(spec), tolerations)
     bindings = {"object": pod, "gpu": gpu.as_cel(), "gang": gang.as_cel()}
     review = ReviewContext(snapshot.topology, need, snapshot.class_resources)
     return PodState(pod=pod, gpu=gpu, gang=gang, need=need, bindings=bindings, review=review)

@@ -6,7 +6,8 @@ validationActions, and so do errors under failurePolicy Fail (so a Warn policy n
 
 from collections.abc import Iterable, Mapping
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, ReviewError
+from ..kube.shape import shape_problems
 from ..policy.evaluate import Evaluation, Failure
 from . import messages, response
 from .matching import Fault, Matcher
@@ -30,6 +31,8 @@ def validate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     if not judged or request.operation not in ("CREATE", "UPDATE"):
         return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
     pod = checked_pod(request)
+    if request.old_object is not None and (wrong := shape_problems(request.old_object)):
+        raise ReviewError(400, "; ".join(f"oldObject: {problem}" for problem in wrong[:5]))
     decisions: list[Decision] = []
     audit: dict[str, str] = {}
     reasons: list[str] = []
@@ -78,7 +81,10 @@ def _judge(item: Evaluation | Fault, audit: dict[str, str]) -> Iterable[tuple[De
         if "Audit" in item.policy.source.spec.validation_actions:
             audit.setdefault(f"{name}.validation_failure", failure.message)
     try:
-        audit.update({f"{name}.{key}": value for key, value in item.audit_annotations().items()})
+        for key, value in item.audit_annotations().items():
+            # One policy may be asked with several params objects: upstream joins their values, each once.
+            values = dict.fromkeys([*audit.get(f"{name}.{key}", "").split(", "), value])
+            audit[f"{name}.{key}"] = ", ".join(filter(None, values))
     except EvaluationError as error:
         # Upstream denies, whatever the actions: plugin/policy/validating/dispatcher.go, AuditAnnotationActionError.
         action: Action = "deny" if Fault(item.policy, "").fatal else "error"

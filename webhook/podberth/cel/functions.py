@@ -10,7 +10,7 @@ they are asked for.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -69,7 +69,7 @@ CARRIED = frozenset({"int", "string", NODES.name})
 """Operand types whose value reaches Python. The others (topology, mig, gpu) say what is asked; the review knows."""
 
 # ``topology.nodes`` answers for the pod at hand, so its own choice of nodes counts beside what ``gpu`` says.
-_CHOICE = (("object", "spec", "nodeSelector"), ("object", "spec", "affinity"))
+_CHOICE = (("object", "spec", "nodeSelector"), ("object", "spec", "affinity"), ("object", "spec", "tolerations"))
 
 _PROFILES = frozenset(profile for table in TABLES for profile in table.rows)
 
@@ -86,12 +86,21 @@ def _narrowest_level(review: ReviewContext, nodes: int, members: int) -> str:
     return review.nodes(nodes).narrowest_level(max(members, 0))
 
 
+def _narrowest_safe_level(review: ReviewContext, nodes: int, members: int) -> str:
+    return review.nodes(nodes).narrowest_safe_level(max(members, 0))
+
+
+def _mig_offers(review: ReviewContext) -> Mapping[str, int]:
+    """Return the MIG resources of the nodes that the pod chooses and can reach, whatever it asks for."""
+    return review.index.nodes(replace(review.need, requests=(), per_container=0, memory_mib=0)).mig_offers
+
+
 def _smallest(review: ReviewContext, memory_mib: int) -> dict[str, Any]:
-    found = mig.smallest(memory_mib, review.index.mig_offers)
+    offers = _mig_offers(review)
+    found = mig.smallest(memory_mib, offers)
     if found is None:
         return {"exist": False, "resource": "", "profile": "", "memoryMiB": 0}
-    memory = review.index.mig_offers[found]
-    return {"exist": True, "resource": found, "profile": mig.parse(found).name, "memoryMiB": memory}
+    return {"exist": True, "resource": found, "profile": mig.parse(found).name, "memoryMiB": offers[found]}
 
 
 def _known(_: ReviewContext, name: str) -> bool:
@@ -108,7 +117,7 @@ def _offered(review: ReviewContext, name: str) -> bool:
 
 def _nearest(review: ReviewContext, name: str) -> str:
     """Prefer what the cluster has; answer in the spelling (resource or profile) that was asked in."""
-    found = mig.nearest(name, sorted(review.index.mig_offers)) or mig.nearest(name, sorted(_PROFILES))
+    found = mig.nearest(name, sorted(_mig_offers(review))) or mig.nearest(name, sorted(_PROFILES))
     if found is None:
         return ""
     profile = mig.parse(found)
@@ -142,12 +151,21 @@ FUNCTIONS: tuple[Function, ...] = (
         call=_narrowest_level,
     ),
     Function(
+        id="nodes_narrowest_safe_level",
+        name="narrowestSafeLevel",
+        receiver=NODES.name,
+        parameters=("int",),
+        result="string",
+        call=_narrowest_safe_level,
+    ),
+    Function(
         id="mig_smallest",
         name="smallest",
         receiver="podberth.Mig",
         parameters=("int",),
         result="podberth.MigProfile",
         call=_smallest,
+        reads=_CHOICE,
     ),
     Function(id="mig_known", name="known", receiver="podberth.Mig", parameters=("string",), result="bool", call=_known),
     Function(
@@ -160,6 +178,7 @@ FUNCTIONS: tuple[Function, ...] = (
         parameters=("string",),
         result="string",
         call=_nearest,
+        reads=_CHOICE,
     ),
 )
 

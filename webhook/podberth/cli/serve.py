@@ -71,13 +71,13 @@ async def _serve(settings: Settings, log: Log) -> None:
         # First the probes: a large snapshot takes longer to load than the kubelet waits for /livez.
         runner, probes_at = await start_probes(make_probes(state, metrics), settings.metrics_listen)
         stack.push_async_callback(runner.cleanup)
-        await certificate.load()
-        await snapshot.load()
+        await certificate.refresh()
+        await snapshot.refresh()
         port = ReviewPort(ReviewHandler(DECIDERS, state, ReviewRecorder(metrics, log)), context)
         listening_at = await port.start(settings.listen)
         state.listening = True
         log.event("info", "serving", listen=list(listening_at), metrics=list(probes_at), paths=list(DECIDERS))
-        watching = asyncio.create_task(watch([certificate, snapshot], settings.reload_seconds))
+        watching = asyncio.create_task(watch([certificate, snapshot], settings.reload_seconds, metrics, log))
         stack.callback(watching.cancel)
         await leaving.leave(state, port, log)
 

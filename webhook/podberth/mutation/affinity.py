@@ -13,9 +13,10 @@ PREFERRED = (*_NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 # core/v1 NodeSelectorRequirement
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 # The scheduler evaluates every term against every node, and a term of ours joins every term of the user's. Four user
-# terms against eight of ours is more than any manifest read for this project has (real-manifests fact 2: one, rarely
-# three).
+# terms against eight of ours is more than any public manifest has that was read for this project: one, rarely three.
 MAX_TERMS = 32
+# Comparing every term of ours with every one of the user's takes microseconds a pair; somebody could send a megabyte.
+MAX_PAIRS = 4096
 
 
 def require(draft: Draft, value: object) -> Change | Skipped | None:
@@ -36,6 +37,8 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     absent = not draft.get(REQUIRED)
     if absent and any(terms.term_implies({}, other, given) for other in ours):
         return None
+    if len(users) * len(ours) > MAX_PAIRS:
+        return Skipped("nodeAffinity", f"{len(users)} node affinity terms are too many to join {len(ours)} to")
     joined = ours if absent else terms.product(users, ours, given)
     if joined == users:
         return None
@@ -63,11 +66,10 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | None:
         return None
     present = [item.get("preference") for item in draft.get(PREFERRED) or ()]
     added = [term for term in ours if term not in present]
-    for term in added:
-        draft.append(PREFERRED, {"weight": weight, "preference": term})
-    if not added:
-        return None
-    return Change("nodeAffinity", {"preferred": added, "weight": weight}, lambda: "prefers " + phrase(added))
+    wrote = [{"weight": weight, "preference": term} for term in added]
+    for item in wrote:
+        draft.append(PREFERRED, item)
+    return Change("nodeAffinity", {"preferred": wrote}, lambda: "prefers " + phrase(added)) if added else None
 
 
 def phrase(ours: list[dict[str, Any]]) -> str:

@@ -1,9 +1,9 @@
 """Gangs: membership in the words of whoever schedules the pod; for plain pods, affinity to the gang's own members."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from ..kube.patch import Draft
-from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from ..wellknown import COLOCATED_LABEL, GANG_LABEL, GANG_SIZE_ANNOTATION
 from . import leaf
 from .change import Change, Skipped
 
@@ -11,6 +11,13 @@ SCHEDULING_GROUP = ("spec", "schedulingGroup")
 _POD_AFFINITY = ("spec", "affinity", "podAffinity")
 REQUIRED = (*_POD_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution")
 PREFERRED = (*_POD_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
+APART = ("spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+# Their controllers' webhooks write pod affinity on a domain of their own, some after us.
+EXCLUSIVE_TOPOLOGY = (
+    "alpha.jobset.sigs.k8s.io/exclusive-topology",  # kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go
+    "leaderworkerset.sigs.k8s.io/exclusive-topology",  # kubernetes-sigs/lws api/leaderworkerset/v1
+    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
+)
 # The largest weight there is: keeping a gang together outranks every other preference of ours.
 WEIGHT = 100
 
@@ -47,12 +54,13 @@ def join(draft: Draft, name: object, size: object, *, pod_group_exists: bool) ->
 def colocate(draft: Draft, level: object, mode: Literal["required", "preferred"]) -> Change | Skipped | None:
     """Attract the members of a plain gang to one domain of ``level``, a node label key; an empty level does nothing.
 
-    The term selects the gang's own label, so the pod matches its own term: that is what lets the scheduler place the
-    first member of a required term at all (kube-scheduler, InterPodAffinity: a pod that matches its own affinity in
-    an otherwise unmatched cluster passes).
+    The term selects a label of its own that is written with it, so only members that are attracted attract: a launcher
+    on some CPU node carries the gang's label too. The pod matches its own term, which is what lets the scheduler place
+    the first member of a required term at all (kube-scheduler, InterPodAffinity: a pod that matches its own affinity
+    where nobody else does, passes).
 
     Returns:
-        The change; Skipped where the pod has pod affinity of its own, which says already what belongs together.
+        The change; Skipped where the pod says itself what belongs together or apart.
 
     Raises:
         EvaluationError: ``level`` is no string.
@@ -60,22 +68,30 @@ def colocate(draft: Draft, level: object, mode: Literal["required", "preferred"]
     if level in ("", None) or draft.get(SCHEDULING_GROUP):
         return None
     key = leaf.text(level, "topology.level")
-    name = (draft.get(("metadata", "labels")) or {}).get(GANG_LABEL)
-    if not name:
+    labels = draft.get(("metadata", "labels")) or {}
+    name = labels.get(GANG_LABEL)
+    if not name or COLOCATED_LABEL in labels:
         return None
-    term = {"labelSelector": {"matchLabels": {GANG_LABEL: name}}, "topologyKey": key}
-    required, preferred = draft.get(REQUIRED) or [], draft.get(PREFERRED) or []
-    if any(_same_gang(item, name) for item in [*required, *(item.get("podAffinityTerm") or {} for item in preferred)]):
-        return None
-    if required or preferred:
-        return Skipped("topology", "the pod has pod affinity of its own")
+    reason = _own_placement(draft, key, mode)
+    if reason:
+        return Skipped("topology", reason)
+    draft.set(("metadata", "labels", COLOCATED_LABEL), name)
+    term = {"labelSelector": {"matchLabels": {COLOCATED_LABEL: name}}, "topologyKey": key}
     if mode == "required":
         draft.append(REQUIRED, term)
     else:
         draft.append(PREFERRED, {"weight": WEIGHT, "podAffinityTerm": term})
-    return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {name} {mode} in one domain of {key}")
+    return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}")
 
 
-def _same_gang(term: dict[str, Any], name: str) -> bool:
-    labels = (term.get("labelSelector") or {}).get("matchLabels") or {}
-    return bool(labels.get(GANG_LABEL) == name)
+def _own_placement(draft: Draft, key: str, mode: str) -> str:
+    """Say what of the pod's own placement ours would get in the way of; empty: nothing."""
+    annotations = draft.get(("metadata", "annotations")) or {}
+    if exclusive := next((name for name in EXCLUSIVE_TOPOLOGY if name in annotations), ""):
+        return f"{exclusive} places this pod already"
+    if draft.get(REQUIRED) or draft.get(PREFERRED):
+        return "the pod has pod affinity of its own"
+    apart = {term.get("topologyKey") for term in draft.get(APART) or ()}
+    if apart and (mode == "required" or key in apart):
+        return "the pod has pod anti-affinity of its own"
+    return ""

@@ -1,8 +1,8 @@
 """The record: an annotation on the pod that says which policy wrote what.
 
-``{"<policy>": {"<concern>": <Change.wrote>}}`` as compact JSON with sorted keys, so that equal members of a gang
-carry equal records. A record can come in with a pod (a reinvocation, a copied pod, a forger): it is believed only as
-far as the pod really holds what it says.
+``{"<policy>": {"<concern>": <Change.wrote>}}`` as compact JSON, policies in the order in which they wrote. A record can
+come in with a pod (a reinvocation, a copied pod, a forger): it is believed only as far as the pod really holds what it
+says.
 """
 
 from collections.abc import Iterable, Mapping
@@ -66,7 +66,7 @@ def write(draft: Draft, record: Record) -> None:
     if record == read(draft.document):
         return
     if record:
-        draft.set(PATH, orjson.dumps(record, option=orjson.OPT_SORT_KEYS).decode())
+        draft.set(PATH, orjson.dumps(record).decode())
     else:
         draft.remove(PATH)
 
@@ -130,13 +130,15 @@ def within(claimed: Iterable[dict[str, Any]], present: Iterable[dict[str, Any]])
 
 
 def key_of(item: Any) -> bytes:
-    """Return what is equal for equal JSON, for sets and keys."""
-    return orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
+    """Return what is equal for equal JSON, for sets and keys; what no API server sends is equal to nothing."""
+    try:
+        return orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # nested more deeply than orjson writes, or a number beyond 64 bits
+        return str(id(item)).encode()
 
 
 def _holds_affinity(draft: Draft, wrote: dict[str, Any]) -> bool:
-    preferences = [item.get("preference") or {} for item in draft.get(affinity.PREFERRED) or ()]
-    if not within(wrote.get("preferred", []), preferences):
+    if not within(wrote.get("preferred", []), draft.get(affinity.PREFERRED) or ()):
         return False
     try:
         return "required" not in wrote or affinity.require(draft.fork(), wrote["required"]) is None

@@ -4,6 +4,7 @@ from typing import Any
 
 from ..errors import EvaluationError
 from ..kube.patch import Draft
+from ..kube.selector import covers
 from . import leaf
 from .change import Change
 
@@ -33,27 +34,6 @@ def add(draft: Draft, value: object) -> Change | None:
     for toleration in added:
         draft.append(PATH, toleration)
     return Change("tolerations", added, lambda: "tolerates " + ", ".join(map(_phrase, added))) if added else None
-
-
-def covers(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Say whether every taint that ``other`` tolerates is tolerated by ``one`` too, for at least as long.
-
-    The scheduler's rules: an empty effect is every effect, an empty key with Exists every key, no operator is Equal.
-    https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
-    """
-    exists = one.get("operator") == "Exists"
-    if one.get("effect") and one.get("effect") != other.get("effect"):
-        return False
-    seconds = one.get("tolerationSeconds")
-    if seconds is not None and other.get("effect") in (None, "", "NoExecute"):
-        other_seconds = other.get("tolerationSeconds")
-        if other_seconds is None or other_seconds > seconds:
-            return False
-    if not one.get("key"):
-        return exists
-    if one["key"] != other.get("key") or one.get("operator") not in (None, "", *_OPERATORS):
-        return False
-    return exists or (other.get("operator") != "Exists" and (one.get("value") or "") == (other.get("value") or ""))
 
 
 def _toleration(item: dict[str, Any], where: str) -> dict[str, Any]:

@@ -20,8 +20,15 @@ Path: TypeAlias = tuple[str | int, ...]
 _CONDITION_NAMES = frozenset({"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig"})
 _ALL_NAMES = _CONDITION_NAMES | {"namespaceObject", "variables"}
 
-SNAPSHOT_READS = frozenset({"topology", "mig"})
-"""Names whose value depends on the cluster of the moment, not on the pod."""
+_SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
+
+
+def depends_on_snapshot(path: tuple[str, ...]) -> bool:
+    """Say whether what stands at a static access path depends on the cluster of the moment, not on the pod alone.
+
+    A gang's size may come from its owner, which a snapshot may or may not have.
+    """
+    return path[0] in _SNAPSHOT_NAMES or path in {("gang",), ("gang", "size")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Bound:
     @property
     def reads_snapshot(self) -> bool:
         """Say whether the value can change while the pod stays the same."""
-        return any(path[0] in SNAPSHOT_READS for path in self.reads)
+        return any(map(depends_on_snapshot, self.reads))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

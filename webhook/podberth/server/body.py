@@ -10,7 +10,7 @@ from ..errors import ReviewError
 # What the peers take (controller-runtime PR 2598): the apiserver accepts objects of 3 MiB, and an UPDATE carries two.
 MAX_BODY_BYTES = 7 * 1024 * 1024
 # Bodies that arrive in parts, of all connections together: nine of the largest. Without a bound, a hundred connections
-# that anybody on the pod network may open would hold 700 MiB (reference: CVE-2026-44247, an admission server out of
+# that anybody on the pod network may open would hold 700 MiB (CVE-2026-44247 was an admission server out of
 # memory).
 MAX_PARTIAL_BYTES = 64 * 1024 * 1024
 

@@ -21,8 +21,10 @@ HANDSHAKE_SECONDS = 10.0
 _LINGER_SECONDS = 2.0
 # Linux' own bound since 5.4 (net.core.somaxconn); aiohttp's 128 is a burst of as many apiserver connections.
 _BACKLOG = 4096
-# Longer than any review may take (timeoutSeconds is 30 at most).
+# How long reviews in flight may take to finish: timeoutSeconds is 30 at most.
 FINISH_SECONDS = 30.0
+# How long answers may then take to be written; they are in the kernel's buffer at once, unless nobody reads.
+_WRITE_SECONDS = 2.0
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -75,7 +77,7 @@ class ReviewPort:
         """Close every connection, those with an answer under way when it is written."""
         self.refuse()
         self._web.pre_shutdown()
-        await self._web.shutdown(FINISH_SECONDS)
+        await self._web.shutdown(_WRITE_SECONDS)
 
 
 async def start_probes(probes: web.Application, address: Address) -> tuple[web.AppRunner, Address]:

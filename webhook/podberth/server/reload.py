@@ -6,11 +6,11 @@ reviews do not wait for it.
 
 import asyncio
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from ..cluster.source import Loaded, SnapshotSource
-from ..errors import PodberthError, PolicyError
+from ..errors import CertificateError, PodberthError, PolicyError, TopologyError
 from ..pki.certificate import Leaf
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
@@ -18,19 +18,35 @@ from .memory import settle
 from .state import ServingState
 from .tls import CertificateFiles, load_certificate
 
-_KEPT = "cannot be used; the last good one stays in force"
+# Whose fault it is says what could not be loaded.
+_WHAT: tuple[tuple[type[PodberthError], str], ...] = (
+    (PolicyError, "policies"),
+    (TopologyError, "topology"),
+    (CertificateError, "certificate"),
+)
 
 
 class Watched(Protocol):
     """Something that is read from outside and may change."""
 
+    @property
+    def what(self) -> str:
+        """Its name, where nothing says more exactly what is wrong."""
+        ...
+
     async def refresh(self) -> None:
-        """Look, and take what is new. Raises nothing that is anybody's fault but podberth's."""
+        """Look, and load if there was a change since the last look, whether that one succeeded or not.
+
+        Raises:
+            PodberthError: what is there cannot be used; what was in force still is.
+        """
         ...
 
 
 class WatchedSnapshot:
     """Policies and topology."""
+
+    what = "policies"
 
     def __init__(self, source: SnapshotSource, state: ServingState, metrics: Metrics, log: Log) -> None:
         """Nothing is loaded yet."""
@@ -38,37 +54,16 @@ class WatchedSnapshot:
         self._state = state
         self._metrics = metrics
         self._log = log
-        self._seen: Mapping[str, object] = {}
-
-    async def load(self) -> None:
-        """Load whatever is there.
-
-        Raises:
-            PodberthError: it cannot be used.
-        """
-        self._seen = await asyncio.to_thread(self._source.revision)
-        self._publish(await asyncio.to_thread(self._source.load), list(self._seen))
+        self._seen: dict[str, object] = {}
 
     async def refresh(self) -> None:
-        """Load if the source has changed since the last look, whether that one succeeded or not."""
-        revision = await asyncio.to_thread(self._source.revision)
+        """Load policies and topology if either has changed."""
+        revision = dict(await asyncio.to_thread(self._source.revision))
         changed = [what for what in revision if revision[what] != self._seen.get(what)]
-        if not changed:
-            return
-        # Taken before the load: what changes during it is loaded again.
-        self._seen = revision
-        try:
-            loaded = await asyncio.to_thread(self._source.load)
-        except PodberthError as error:
-            what = "policies" if isinstance(error, PolicyError) else "topology"
-            self._metrics.reloaded(what, ok=False)
-            self._log.event("error", f"{what}: {_KEPT}", problems=str(error).splitlines())
-        except Exception as error:  # noqa: BLE001 - a bug that new policies meet must not end the watch or the service
-            self._log.fault(f"loading policies and topology: a bug; {_KEPT}", error)
-            for what in changed:
-                self._metrics.reloaded(what, ok=False)
-        else:
-            self._publish(loaded, changed)
+        if changed:
+            # Taken before the load: what changes during it is loaded again.
+            self._seen = revision
+            self._publish(await asyncio.to_thread(self._source.load), changed)
 
     def _publish(self, loaded: Loaded, changed: Sequence[str]) -> None:
         snapshot = loaded.snapshot
@@ -87,6 +82,8 @@ class WatchedSnapshot:
 class WatchedCertificate:
     """The serving certificate."""
 
+    what = "certificate"
+
     def __init__(
         self, files: CertificateFiles, context: ssl.SSLContext, state: ServingState, metrics: Metrics, log: Log
     ) -> None:
@@ -98,24 +95,13 @@ class WatchedCertificate:
         self._log = log
         self._seen: object = None
 
-    async def load(self) -> None:
-        """Load whatever is there.
-
-        Raises:
-            CertificateError: it cannot be used.
-        """
-        self._seen = await asyncio.to_thread(self._files.revision)
-        self._publish(load_certificate(self._context, self._files))
-
     async def refresh(self) -> None:
-        """Load if a file has changed since the last look, whether that one succeeded or not."""
-        if await asyncio.to_thread(self._files.revision) == self._seen:
-            return
-        try:
-            await self.load()
-        except PodberthError as error:
-            self._metrics.reloaded("certificate", ok=False)
-            self._log.event("error", f"certificate: {_KEPT}", problems=str(error).splitlines())
+        """Load certificate and key if either has changed."""
+        revision = await asyncio.to_thread(self._files.revision)
+        if revision != self._seen:
+            self._seen = revision
+            # Not in a thread: handshakes use the context.
+            self._publish(load_certificate(self._context, self._files))
 
     def _publish(self, leaf: Leaf) -> None:
         self._state.certificate = True
@@ -130,9 +116,18 @@ class WatchedCertificate:
         )
 
 
-async def watch(watched: Sequence[Watched], interval_seconds: float) -> None:
+async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Metrics, log: Log) -> None:
     """Refresh everything, in turn, for ever; cancel it to end it."""
     while True:
         await asyncio.sleep(interval_seconds)
         for each in watched:
-            await each.refresh()
+            try:
+                await each.refresh()
+            except PodberthError as error:
+                what = next((what for kind, what in _WHAT if isinstance(error, kind)), each.what)
+                metrics.reloaded(what, ok=False)
+                kept = "cannot be used; the last good one stays in force"
+                log.event("error", f"{what}: {kept}", problems=str(error).splitlines())
+            except Exception as error:  # noqa: BLE001 - a bug that a new file meets must not end the watch
+                metrics.reloaded(each.what, ok=False)
+                log.fault(f"{each.what}: a bug in podberth; the last good one stays in force", error)

@@ -58,8 +58,9 @@ def load_certificate(context: ssl.SSLContext, files: CertificateFiles) -> Leaf:
     for target in (new_context(), context):
         try:
             _load(target, pem)
-        except ssl.SSLError as error:
-            raise CertificateError(f"{files.certificate}: refused by OpenSSL: {error.reason or error}") from error
+        except OSError as error:  # ssl.SSLError is one; no descriptor for the memory file is another
+            reason = error.reason if isinstance(error, ssl.SSLError) else error.strerror
+            raise CertificateError(f"{files.certificate}: cannot be loaded: {reason or error}") from error
     return leaf
 
 

@@ -8,11 +8,9 @@ not kept: per node there is its name, its class and its ignored labels.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import TypeAlias
 
 from ..conventions import Conventions
-from ..devices.resources import recognise
 from .capability import Capability, capability_of
 from .model import Node, Taint
 from .need import Need, NodeSelection, is_small
@@ -107,28 +105,13 @@ class TopologyIndex:
         return frozenset(name for one in self._classes.values() for name, _ in one.capability.amounts)
 
     def offers(self, resource: str) -> bool:
-        """Tell whether any node has the resource. DRA may serve it all the same (DESIGN.md, rule 13)."""
+        """Tell whether any node has the resource. DRA may serve it all the same (docs/rules.md, rule 13)."""
         return resource in self.offered
 
     @cached_property
     def _whole_classes(self) -> tuple[Part, ...]:
         """Every class with all its nodes: what most answers are made of."""
         return tuple(Part(one) for one in self._classes.values())
-
-    @cached_property
-    def mig_offers(self) -> Mapping[str, int]:
-        """MIG resources on durable nodes, with the MiB an instance has at least; 0 where unknown.
-
-        Transient nodes are left out: what one offers after a reconfiguration is not what it offers now.
-        """
-        offers: dict[str, int] = {}
-        for one in self._classes.values():
-            memory = one.capability.memory_of
-            for name in one.capability.amount_of if not one.transient else ():
-                accelerator = recognise(name)
-                if accelerator is not None and accelerator.kind == "mig":
-                    offers[name] = min(offers.get(name, memory.get(name, 0)), memory.get(name, 0))
-        return MappingProxyType(offers)
 
     def nodes(self, need: Need) -> NodeSet:
         """Return the nodes that could run a pod with this need. Remembered."""

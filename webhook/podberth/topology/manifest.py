@@ -7,28 +7,9 @@ from ..devices.resources import recognise
 from ..errors import TopologyError
 from ..kube.quantity import parse_count
 from .fields import bad, take_flag, take_list, take_object, take_strings, take_text
-from .model import Node, NodeTopology, Taint, Transient
+from .model import PASSING_TAINTS, Node, NodeTopology, Taint, Transient
 
 _MOST_TAINTS = 256
-_MOST_CONDITIONS = 256
-
-# https://kubernetes.io/docs/reference/labels-annotations-taints/: put by the node controller and the cloud controller,
-# and taken away again. Then the cluster autoscaler's (cluster-autoscaler/utils/taints) and Karpenter's
-# (karpenter.sh/docs).
-_PASSING_TAINTS: Mapping[str, Transient] = {
-    "node.kubernetes.io/not-ready": "not ready",
-    "node.kubernetes.io/unreachable": "not ready",
-    "node.kubernetes.io/network-unavailable": "not ready",
-    "node.kubernetes.io/memory-pressure": "not ready",
-    "node.kubernetes.io/disk-pressure": "not ready",
-    "node.kubernetes.io/pid-pressure": "not ready",
-    "node.cloudprovider.kubernetes.io/uninitialized": "not ready",
-    "node.kubernetes.io/unschedulable": "cordoned",
-    "node.cloudprovider.kubernetes.io/shutdown": "leaving",
-    "node.kubernetes.io/out-of-service": "leaving",
-    "ToBeDeletedByClusterAutoscaler": "leaving",
-    "karpenter.sh/disrupted": "leaving",
-}
 
 # MIG manager: https://github.com/NVIDIA/mig-parted deployments; NVSentinel: https://docs.nvidia.com/nvsentinel
 _MIG_STATE = "nvidia.com/mig.config.state"
@@ -82,7 +63,7 @@ def decode_node(manifest: Mapping[str, Any], topology: NodeTopology | None = Non
     lifecycle: list[Transient] = [
         "leaving" if metadata.get("deletionTimestamp") else "",
         "cordoned" if take_flag(spec, "unschedulable", f"{where}: spec") else "",
-        *(_PASSING_TAINTS.get(taint.key, "") for taint in taints),
+        *(PASSING_TAINTS.get(taint.key, "") for taint in taints),
         _condition(status, f"{where}: status"),
         _label_state(labels),
         _device_state(allocatable, capacity, topology),

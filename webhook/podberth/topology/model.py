@@ -109,6 +109,26 @@ Transient: TypeAlias = Literal[
 """Why what a node offers now says nothing about tomorrow; empty: durable. Few words, because they split classes."""
 
 
+# https://kubernetes.io/docs/reference/labels-annotations-taints/: put by the node controller and the cloud controller,
+# and taken away again. Then the cluster autoscaler's (cluster-autoscaler/utils/taints) and Karpenter's
+# (karpenter.sh/docs).
+PASSING_TAINTS: Mapping[str, Transient] = {
+    "node.kubernetes.io/not-ready": "not ready",
+    "node.kubernetes.io/unreachable": "not ready",
+    "node.kubernetes.io/network-unavailable": "not ready",
+    "node.kubernetes.io/memory-pressure": "not ready",
+    "node.kubernetes.io/disk-pressure": "not ready",
+    "node.kubernetes.io/pid-pressure": "not ready",
+    "node.cloudprovider.kubernetes.io/uninitialized": "not ready",
+    "node.kubernetes.io/unschedulable": "cordoned",
+    "node.cloudprovider.kubernetes.io/shutdown": "leaving",
+    "node.kubernetes.io/out-of-service": "leaving",
+    "ToBeDeletedByClusterAutoscaler": "leaving",
+    "karpenter.sh/disrupted": "leaving",
+}
+"""Taints that tell of a node's state and not of its kind, with the state."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """A Node together with its topology document, if it has one."""

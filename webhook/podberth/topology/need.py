@@ -1,11 +1,13 @@
 """What a pod asks of a node: the question put to the index. Hashable, because answers are remembered by it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ..kube.selector import node_selector_matches
+from ..conventions import Conventions
+from ..kube.selector import node_selector_matches, tolerated
 from .capability import Capability
+from .model import PASSING_TAINTS, Taint
 
 NODE_NAME_FIELD = "metadata.name"
 """The one field that matchFields may name (kubernetes pkg/apis/core/validation, nodeFieldSelectorValidators)."""
@@ -88,11 +90,47 @@ class Need:
     """GPU memory that one unit must have; 0: no matter."""
     selector: NodeSelection | None = field(default=None)
     """The pod's own choice of nodes; None: any."""
+    tolerations: Frozen = ()
+    """The pod's own tolerations, as ``own_tolerations`` returns them."""
+
+
+def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Frozen:
+    """Return the pod's tolerations that decide which nodes it can reach, hashable: (key, operator, value, effect).
+
+    Left out are those that say no more than any GPU pod will tolerate, and those of taints that come and go with a
+    node's state: they decide nothing, and equal questions should look equal.
+    """
+    tolerable = conventions.tolerable_taints
+    kept: set[tuple[str, str, str, str]] = set()
+    for item in pod_spec.get("tolerations") or ():
+        key, value, effect = (item.get(name) or "" for name in ("key", "value", "effect"))
+        said_anyway = effect == "NoSchedule" and key in tolerable and tolerable[key] in (None, value)
+        if key not in PASSING_TAINTS and not said_anyway:
+            kept.add((key, item.get("operator") or "Equal", value, effect))
+    return tuple(sorted(kept))
+
+
+def reaches(need: Need, taints: Iterable[Taint], conventions: Conventions) -> bool:
+    """Tell whether no taint keeps the pod off, once it tolerates what marks nodes with accelerators."""
+    tolerations = [
+        {"key": key, "operator": operator, "value": value, "effect": effect}
+        for key, operator, value, effect in need.tolerations
+    ]
+    return all(
+        tolerated(tolerations, taint.as_dict()) for taint in taints if _keeps_off(taint, conventions.tolerable_taints)
+    )
+
+
+def _keeps_off(taint: Taint, tolerable: Mapping[str, str | None]) -> bool:
+    if taint.effect == "PreferNoSchedule" or taint.key in PASSING_TAINTS:
+        return False
+    marks_accelerators = taint.effect == "NoSchedule" and tolerable.get(taint.key, "") in (None, taint.value)
+    return not (taint.key in tolerable and marks_accelerators)
 
 
 def is_small(need: Need) -> bool:
     """Tell whether a need is worth remembering an answer by: anybody can write one of a megabyte."""
-    if len(need.requests) > _MOST_REQUESTS:
+    if len(need.requests) > _MOST_REQUESTS or len(repr(need.tolerations)) > _LONGEST_SELECTION:
         return False
     return need.selector is None or need.selector.length <= _LONGEST_SELECTION
 

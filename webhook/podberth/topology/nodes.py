@@ -7,14 +7,16 @@ set does not refer to its index, so an index that is replaced goes away at once 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ..conventions import Conventions
+from ..devices.resources import recognise
 from ..wellknown import HOSTNAME_LABEL
 from .capability import Capability
 from .cover import Cover, cover
 from .model import Taint
-from .need import Need, NodeSelection, fits, link_domain, pods_per_node
+from .need import Need, NodeSelection, fits, link_domain, pods_per_node, reaches
 
 OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
 """A node's ignored labels."""
@@ -125,7 +127,7 @@ class NodeSet:
         """Return a toleration for each of these taints that marks nodes as having accelerators, and no other.
 
         Exact keys of the conventions, NoSchedule only: what keeps pods away for another reason (health, spot, a team)
-        is not to be tolerated by a guess (DESIGN.md, rule 4).
+        is not to be tolerated by a guess (docs/rules.md, rule 4).
         """
         tolerable = self._conventions.tolerable_taints
         found: dict[str, dict[str, str]] = {}
@@ -162,10 +164,29 @@ class NodeSet:
         A pod that asks for no accelerator fits anywhere, so no level is narrowest.
         """
         wanted = members or 2
-        for level in reversed(self._conventions.levels):
-            if self._largest_domain(level) >= wanted:
-                return level
-        return ""
+        return next((level for level, sizes in self._domain_sizes if max(sizes) >= wanted), "")
+
+    def narrowest_safe_level(self, members: int) -> str:
+        """Return the narrowest level on which every domain with a fitting node holds ``members``; empty: none does.
+
+        Who requires one domain must ask for this: the first member goes where the scheduler likes, and the others can
+        only follow it.
+        """
+        wanted = members or 2
+        return next((level for level, sizes in self._domain_sizes if min(sizes) >= wanted), "")
+
+    @cached_property
+    def mig_offers(self) -> Mapping[str, int]:
+        """MIG resources on the durable ones of these nodes, with the MiB an instance has at least; 0 where unknown."""
+        offers: dict[str, int] = {}
+        for part in self._parts:
+            capability = part.node_class.capability
+            memory = dict(capability.memory)
+            for name, _ in capability.amounts if not part.node_class.transient else ():
+                accelerator = recognise(name)
+                if accelerator is not None and accelerator.kind == "mig":
+                    offers[name] = min(offers.get(name, memory.get(name, 0)), memory.get(name, 0))
+        return MappingProxyType(offers)
 
     def names(self) -> tuple[str, ...]:
         """Name the nodes, sorted, transient ones included. For people and tests; costs the number of nodes."""
@@ -176,20 +197,26 @@ class NodeSet:
         durable = (part for part in self._parts if not part.node_class.transient)
         return tuple(sorted(name for part in durable for name, _ in part.nodes()))
 
-    def _largest_domain(self, level: str) -> int:
-        """Count the pods that a level's largest domain holds; a node is a domain of its own, labelled or not."""
+    @cached_property
+    def _domain_sizes(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """The levels that have domains, narrowest first, each with the pods that its domains hold."""
+        levels = ((level, self._sizes(level)) for level in reversed(self._conventions.levels))
+        return tuple((level, sizes) for level, sizes in levels if sizes)
+
+    def _sizes(self, level: str) -> tuple[int, ...]:
+        """Count the pods that each domain of a level holds; a node is a domain of its own, labelled or not."""
         sizes: dict[str, int] = {}
-        largest = 0
+        alone: set[int] = set()
         for part in self._parts:
             each = pods_per_node(part.node_class.capability, self._need)
             if part.node_class.transient or not each:
                 continue
             if level == HOSTNAME_LABEL:
-                largest = max(largest, each)
+                alone.add(each)
                 continue
             for domain, nodes in _domains(part, level, self._conventions):
                 sizes[domain] = sizes.get(domain, 0) + each * nodes
-        return max(sizes.values(), default=largest)
+        return tuple(alone or sizes.values())
 
     @cached_property
     def _cover(self) -> Cover:
@@ -212,7 +239,7 @@ def select(classes: tuple[Part, ...], need: Need, conventions: Conventions) -> N
     others: list[Part] = []
     for whole in classes:
         chosen = whole if need.selector is None else _chosen(whole, need.selector, by_node=by_node)
-        if chosen is not None:
+        if chosen is not None and reaches(need, whole.node_class.taints, conventions):
             (parts if fits(whole.node_class.capability, need) else others).append(chosen)
     return NodeSet(conventions, need, tuple(parts), tuple(others))
 

@@ -12,7 +12,7 @@ from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from .sources import member_of
 from .subject import LARGEST_SIZE, Member, Subject, at, number
-from .systems import PLAIN, system_of
+from .systems import NATIVE, PLAIN, system_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +70,8 @@ def gang_of(
     elif member is not None and not said and (declared or member.size) == 1:
         member = None
     system = system_of(subject.spec, subject.labels, subject.annotations, _owner_labels(subject))
+    if system == PLAIN and said and said in pod_groups:
+        system = NATIVE
     if member is None:
         return Gang(system=system, problems=tuple(problems))
     return Gang(

@@ -216,7 +216,8 @@ def _claims(pod: Mapping[str, Any]) -> tuple[GpuClaim, ...]:
         for container in containers(pod)
         for use in (container.body.get("resources") or {}).get("claims") or ()
     }
-    return tuple(GpuClaim(claim["name"], "", 0) for claim in declared if claim.get("name") in used and claim["name"])
+    names = (claim.get("name") for claim in declared)
+    return tuple(GpuClaim(name, "", 0) for name in names if name and name in used)
 
 
 def _class_claims(totals: dict[str, int]) -> tuple[GpuClaim, ...]:

@@ -148,7 +148,7 @@ def _name_index(container: dict[str, Any]) -> None:
 
 KINDS: Final[tuple[WorkloadKind, ...]] = (
     WorkloadKind(
-        # The old versions are no longer served, but still shipped (real-manifests, last paragraph).
+        # The old versions are no longer served, but still shipped (in public samples).
         api_versions=frozenset({"apps/v1", "apps/v1beta2", "apps/v1beta1", "extensions/v1beta1"}),
         kind="Deployment",
         template_path=("spec", "template"),

@@ -1,7 +1,7 @@
 """Group systems: who places a pod's group as a whole, recognised by what the pod itself carries.
 
 One row for a system, the most decisive first. Recognising one too many costs the pod a preference of ours; one too few
-puts affinity into a group that its own system has to place (DESIGN.md, rule 2). So a row has every key that speaks for
+puts affinity into a group that its own system has to place (docs/rules.md, rule 2). So a row has every key that speaks for
 its system. What podberth does for a system's pods is decided elsewhere.
 """
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 PLAIN: Final = "plain"
+NATIVE: Final = "native"
 """No group system: whatever the scheduler is called, it places pod by pod."""
 
 
@@ -45,7 +46,7 @@ _KUEUE_PLACEMENT: Final = _under(
 
 SYSTEMS: Final[tuple[System, ...]] = (
     System(
-        name="native",
+        name=NATIVE,
         # workloadRef is 1.35's field, schedulingGroup that of 1.36 and later
         source="kubernetes/api core/v1/types.go PodSpec.SchedulingGroup; KEP-4671",
         fields=frozenset({"schedulingGroup", "workloadRef"}),
