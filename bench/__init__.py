@@ -6,7 +6,8 @@ and the control plane of the tests, which is why ``tests/`` is put on the path h
     serve       reviews per second per core against a typed Go webhook that does nothing, and what the policies cost
     topology    decisions, updates and memory of an index of 10,000 nodes
     create      pod create on a real API server against native admission policies
-    profile     where the time of one review goes
+    cel_engine  what the CEL engine itself costs (docs/adr/0002-cel-engine.md)
+    hotpath     where the time of one review goes
 """
 
 import sys

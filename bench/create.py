@@ -1,8 +1,9 @@
 """Pod create on a real API server: with podberth against native admission policies that do the same.
 
-One pod at a time over one kept-alive connection, in turn into four namespaces: one without admission, one under a
-mutating and a validating policy of the API server's own, one under podberth's webhooks as shipped, one under the same
-webhooks with nothing behind them but aiohttp. Only the API server and etcd run beside; every pod is deleted again.
+One pod at a time over one kept-alive connection, in turn into five namespaces: one without admission, one under a
+mutating and a validating policy of the API server's own, one under the same that are never reinvoked, one under
+podberth's webhooks as shipped, one under the same webhooks with nothing behind them but aiohttp. Only the API server
+and etcd run beside; every pod is deleted again.
 
     python -m bench.create [--rounds 5] [--pods 100]
 """
@@ -33,7 +34,13 @@ from .servers import Servers
 JSON = dict[str, Any]
 
 _LABEL = "podberth.test/bench"
-_NOTHING, _NATIVE, _PODBERTH, _BARE = MODES = ("nothing", "native policies", "podberth", "aiohttp, nothing")
+_NOTHING, _NATIVE, _ONCE, _PODBERTH, _BARE = MODES = (
+    "nothing",
+    "native policies",
+    "native, never reinvoked",
+    "podberth",
+    "aiohttp, nothing",
+)
 _SETTLE_SECONDS = 30.0
 # A webhook's denial without a code of its own is 400 or 403, a policy's is 422.
 _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -78,7 +85,8 @@ def _set_up(control_plane: ControlPlane, servers: Servers, folder: Path) -> None
     configurations = _shipped()
     # The API server learns of them in this order: once podberth's are in force, aiohttp's are.
     control_plane.apply(
-        *native.policies(_selector(_NATIVE)),
+        *native.policies("bench", _selector(_NATIVE), "IfNeeded"),
+        *native.policies("bench-once", _selector(_ONCE), "Never"),
         *_renamed(
             native.webhooks(
                 configurations,
@@ -132,7 +140,7 @@ def _await_admission(control_plane: ControlPlane) -> None:
     def in_force() -> bool:
         return all(
             _tolerates(_post(control_plane, mode, pod)[1]) and _post(control_plane, mode, wrong)[0] in _REFUSED
-            for mode in (_NATIVE, _PODBERTH)
+            for mode in (_NATIVE, _ONCE, _PODBERTH)
         )
 
     wait_for(in_force, timeout_seconds=_SETTLE_SECONDS, what="policies and webhooks to be in force")
@@ -218,6 +226,8 @@ def _ratios(times: Times) -> list[Ratio]:
     return [
         Ratio(name="podberth / native, p50", each=pairs(50, _PODBERTH, _NATIVE), most=_P50),
         Ratio(name="podberth / native, p99", each=pairs(99, _PODBERTH, _NATIVE), most=_P99),
+        Ratio(name="podberth / native once, p50", each=pairs(50, _PODBERTH, _ONCE)),
+        Ratio(name="podberth / native once, p99", each=pairs(99, _PODBERTH, _ONCE)),
         Ratio(name="podberth / aiohttp, p50", each=pairs(50, _PODBERTH, _BARE)),
         Ratio(name="podberth / nothing, p50", each=pairs(50, _PODBERTH, _NOTHING)),
     ]

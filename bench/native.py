@@ -21,13 +21,14 @@ _MATCH_CONDITIONS = [
     }
 ]
 
+# Written so that a second pass changes nothing, as podberth's policies are: reinvoked, a policy sees its own work.
 _PATCH = f"""
-[
+(object.spec.tolerations.exists(t, has(t.key) && t.key == "{_GPU}") ? [] : [
   JSONPatch{{op: "add", path: "/spec/tolerations/-", value: Object.spec.tolerations{{
-    key: "{_GPU}", operator: "Exists", effect: "NoSchedule"}}}},
+    key: "{_GPU}", operator: "Exists", effect: "NoSchedule"}}}}])
++ ("podberth.io/gang" in object.metadata.labels ? [] : [
   JSONPatch{{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("podberth.io/gang"),
-    value: "job-" + object.metadata.labels["batch.kubernetes.io/controller-uid"]}}
-]
+    value: "job-" + object.metadata.labels["batch.kubernetes.io/controller-uid"]}}])
 """
 
 _VALIDATIONS = [
@@ -46,17 +47,24 @@ _VALIDATIONS = [
 ]
 
 
-def policies(namespaces: JSON) -> list[JSON]:
-    """Return the objects; ``namespaces`` is the namespaceSelector."""
+def policies(name: str, namespaces: JSON, reinvocation: str) -> list[JSON]:
+    """Return the objects; ``namespaces`` is the namespaceSelector, ``reinvocation`` the reinvocationPolicy.
+
+    IfNeeded is what podberth's webhook has: whatever a later plugin adds is seen too. The API server then asks a policy
+    that has changed the pod a second time (1.36.3); Never is cheaper and promises less.
+    """
     rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
     constraints = {"resourceRules": [rule], "namespaceSelector": namespaces}
     common: JSON = {"matchConstraints": constraints, "matchConditions": _MATCH_CONDITIONS, "failurePolicy": "Fail"}
     mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": _PATCH}}]
+    specs: dict[str, JSON] = {
+        "MutatingAdmissionPolicy": {**common, "mutations": mutations, "reinvocationPolicy": reinvocation},
+        "MutatingAdmissionPolicyBinding": {"policyName": name},
+        "ValidatingAdmissionPolicy": {**common, "validations": _VALIDATIONS},
+        "ValidatingAdmissionPolicyBinding": {"policyName": name, "validationActions": ["Deny"]},
+    }
     return [
-        _object("MutatingAdmissionPolicy", {**common, "mutations": mutations, "reinvocationPolicy": "Never"}),
-        _object("MutatingAdmissionPolicyBinding", {"policyName": "bench"}),
-        _object("ValidatingAdmissionPolicy", {**common, "validations": _VALIDATIONS}),
-        _object("ValidatingAdmissionPolicyBinding", {"policyName": "bench", "validationActions": ["Deny"]}),
+        {"apiVersion": _GROUP, "kind": kind, "metadata": {"name": name}, "spec": spec} for kind, spec in specs.items()
     ]
 
 
@@ -79,7 +87,3 @@ def webhooks(configurations: list[JSON], url: str, authority: str, namespaces: J
 
 def _client(hook: JSON, url: str, authority: str) -> JSON:
     return {"url": url + hook["clientConfig"]["service"]["path"], "caBundle": authority}
-
-
-def _object(kind: str, spec: JSON) -> JSON:
-    return {"apiVersion": _GROUP, "kind": kind, "metadata": {"name": "bench"}, "spec": spec}

@@ -1,7 +1,8 @@
 """The load: AdmissionReviews of GPU pods as an API server sends them, all different, always the same ones.
 
-A review holds a marker wherever its pod's name goes; whoever sends it puts a number there, a new one each time. So going
-through them again is not sending them again: names, owners' uids and gangs differ, and with half the pods the container.
+A review holds a marker wherever its pod's name goes; whoever sends it puts a number there, a new one each time. So
+going through them again is not sending them again: names, owners' uids and gangs differ, and of half the pods the
+container too.
 
 Each is the CREATE of a pod as it reaches a mutating webhook: defaulted, with the built-in admission plugins' additions
 (service account volume, default tolerations, priority) and with managedFields, which on a real cluster are a third of

@@ -1,7 +1,8 @@
 """What the size of a cluster costs: decisions, updates and memory of an index of 10,000 nodes.
 
 A decision is /mutate with the shipped policies, without a server. "first" asks an index that has answered nothing yet,
-as it is after each node's update; "again" asks for other pods with the same needs. The clusters take turns, round by round.
+as it is after each node's update; "again" asks for other pods with the same needs. The clusters take turns, round by
+round.
 
     python -m bench.topology [--rounds 5] [--reviews 200]
 """

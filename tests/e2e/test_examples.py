@@ -34,7 +34,7 @@ EXPECTED = {
     "launcher-and-workers": Expected(5, (_TOLERATES, _PREFERS_ZONE), (GPU_TOLERATION,), gpus=4),
     "llm-deployment": Expected(
         2,
-        (_TOLERATES, "podberth multi-gpu-nvlink: 4 GPUs in one NVLink domain: prefers 18 of 22 nodes"),
+        (_TOLERATES, "podberth multi-gpu-nvlink: 4 GPUs in one NVLink domain: prefers 16 of 20 nodes"),
         (GPU_TOLERATION,),
         gpus=2,
     ),
@@ -89,7 +89,7 @@ def test_a_served_model_lands_where_four_gpus_share_nvlink(space: Space) -> None
     space.must_apply(file=EXAMPLES / "llm-deployment.yaml")
     for pod in space.wait_for_pods(2, "Running"):
         products = preferred_products(pod)
-        assert set(products) == {"NVIDIA-GB200", fleet.H100}
+        assert set(products) == {fleet.H100}  # the trays keep their arm64 taint
         assert space.label_of_node(pod, fleet.PRODUCT) in products
 
 

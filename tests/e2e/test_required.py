@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import gpu_pod
+from builders import gpu_pod, pod
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 
@@ -79,7 +79,7 @@ def wait_for_unschedulable(space: Space, count: int) -> None:
 def test_several_gpus_wait_for_nvlink(space: Space) -> None:
     with cordoned(space.control_plane, "-l", _LINKED):
         said = space.must_apply(gpu_pod(4))
-        assert "podberth multi-gpu-nvlink: 4 GPUs in one NVLink domain: 18 nodes fit (was 22)" in said.ours
+        assert "podberth multi-gpu-nvlink: 4 GPUs in one NVLink domain: 16 nodes fit (was 20)" in said.ours
         wait_for_unschedulable(space, 1)
         # One GPU has nobody to talk to, and runs on what is free.
         space.must_apply(gpu_pod(1, name="single"))
@@ -131,3 +131,14 @@ def test_a_member_of_a_required_gang_survives_the_same_file(space: Space) -> Non
     assert space.must_apply(manifest).warnings == ()
     assert placement(space.pod("again")) == before
     assert isinstance(before["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"], list)
+
+
+@pytest.mark.usefixtures("strict")
+def test_a_launcher_on_another_node_keeps_no_required_gang_waiting(space: Space) -> None:
+    label, size = {"podberth.io/gang": "mixed"}, {"podberth.io/gang-size": "4"}
+    space.must_apply(pod(name="launcher", labels=label, annotations=size))
+    space.wait_for_pods(1, "Running")
+    space.must_apply(*(gpu_pod(8, name=f"worker-{n}", labels=label, annotations=size) for n in range(4)))
+    members = space.wait_for_pods(5, "Running")
+    workers = [member for member in members if member["metadata"]["name"] != "launcher"]
+    assert len(domains(space, workers, fleet.RACK)) == 1

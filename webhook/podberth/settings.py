@@ -55,6 +55,7 @@ class Settings:
 
     policies: Path
     topology: Path | None
+    pod_schema: Path | None
     listen: Address
     metrics_listen: Address
     tls_cert: Path | None
@@ -110,6 +111,13 @@ OPTIONS: tuple[Option, ...] = (
         "SNAPSHOT",
         None,
         "file or directory of what `kubectl get nodes,configmaps,... -o yaml` prints; without it no node is known",
+        _path,
+    ),
+    Option(
+        "pod-schema",
+        "FILE",
+        None,
+        "what `kubectl get --raw /openapi/v3/api/v1` prints: policies may use that cluster's Pod fields",
         _path,
     ),
     Option("listen", "HOST:PORT", ":9443", "where reviews are answered, over TLS", _address),

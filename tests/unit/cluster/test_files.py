@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from podberth.cluster.files import FileSource, read_objects, read_policy_texts
-from podberth.errors import PolicyError, TopologyError
+from podberth.cluster.files import FileSource, read_objects, read_pod_schema, read_policy_texts
+from podberth.errors import PolicyError, TopologyError, UsageError
+from podberth.kube.schema import CONFIG_MAP, NAMESPACE, POD
 from podberth.topology.shapes import simulate
 
 _POLICY = """
@@ -96,7 +97,7 @@ def test_snapshot_that_is_no_yaml_is_refused_with_its_place(tmp_path: Path, text
 
 
 def test_missing_snapshot_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TopologyError, match="nowhere: got nothing"):
+    with pytest.raises(TopologyError, match="nowhere: cannot be read"):
         read_objects(tmp_path / "nowhere")
 
 
@@ -117,3 +118,35 @@ def test_objects_that_cannot_be_used_are_warnings(tmp_path: Path) -> None:
     (tmp_path / "policies").mkdir()
     [warning] = FileSource(tmp_path / "policies", tmp_path / "objects.json").load().warnings
     assert "Secret" in warning
+
+
+@pytest.mark.parametrize("text", ["", "\n---\n", "# nothing yet\n"])
+def test_a_snapshot_without_any_object_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(TopologyError, match="got no object"):
+        read_objects(_write(tmp_path / "nodes.yaml", text))
+
+
+def test_a_field_of_a_newer_cluster_is_known_from_its_own_schema(tmp_path: Path) -> None:
+    policy = _POLICY.replace("NAME", "berth").replace("{a: \"'b'\"}", "{a: object.spec.berth}")
+    _write(tmp_path / "policies" / "policy.yaml", policy)
+    schemas = {name: {"type": "object", "properties": {}} for name in (POD, NAMESPACE, CONFIG_MAP)}
+    metadata = {"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
+    schemas[NAMESPACE]["properties"] = {"metadata": metadata}
+    spec = {"type": "object", "properties": {"berth": {"type": "string"}}}
+    schemas[POD]["properties"] = {"metadata": metadata, "spec": {"$ref": "#/components/schemas/x.v1.PodSpec"}}
+    schemas |= {
+        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {"type": "object", "properties": {}},
+        "x.v1.PodSpec": spec,
+    }
+    openapi = _write(tmp_path / "openapi.json", json.dumps({"components": {"schemas": schemas}}))
+
+    with pytest.raises(PolicyError, match="berth"):
+        FileSource(tmp_path / "policies", None).load()
+    newer = FileSource(tmp_path / "policies", None, pod_schema=read_pod_schema(openapi))
+    assert len(newer.load().snapshot.policies) == 1
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"components": 1}'])
+def test_a_schema_file_that_is_something_else_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError, match=r"--pod-schema: .*openapi.json: got .*, want what kubectl"):
+        read_pod_schema(_write(tmp_path / "openapi.json", text))

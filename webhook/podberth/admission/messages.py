@@ -11,7 +11,7 @@ MAX_TOTAL = 2048
 
 
 def line(policy: str, text: str) -> str:
-    """Return "podberth <policy>: <text>" as one line of at most MAX_LINE characters; "podberth: <text>" without policy."""
+    """Return "podberth <policy>: <text>" as one line of at most MAX_LINE characters; the policy may be empty."""
     author = f"podberth {policy}" if policy else "podberth"
     flat = " ".join(f"{author}: {text}".split())
     return flat if len(flat) <= MAX_LINE else flat[: MAX_LINE - 1] + "…"

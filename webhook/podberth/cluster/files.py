@@ -1,14 +1,17 @@
 """Reads policies and a cluster snapshot from files, for the server, the checks and the tests alike."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+import orjson
 
 from ..admission.snapshot import load_snapshot
 from ..cel.engine import Environment
 from ..conventions import Conventions
-from ..errors import PolicyError, Problem, TopologyError
+from ..errors import PolicyError, Problem, TopologyError, UsageError
 from ..kube.documents import load_documents
+from ..kube.openapi import prune
 from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..topology.objects import ClusterObjects, collect
@@ -23,18 +26,11 @@ _MAX_PROBLEMS = 20
 
 def read_policy_texts(directory: Path) -> tuple[list[tuple[str, str]], list[Problem]]:
     """Return (file, text) of every policy file below ``directory``, in order of path, and which cannot be read."""
-    texts: list[tuple[str, str]] = []
-    problems: list[Problem] = []
-    if not directory.is_dir():
+    files, problems = _listing(directory)
+    if files == [directory]:
         return [], [Problem(str(directory), 0, 0, "", "got no directory, want the directory of the policies")]
-    for path in _files(directory):
-        if path.name in TESTS:
-            continue
-        try:
-            texts.append((str(path), path.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError) as error:
-            problems.append(Problem(str(path), 0, 0, "", f"cannot be read: {error}"))
-    return texts, problems
+    texts, unreadable = _texts(file for file in files if file.name not in TESTS)
+    return texts, [*problems, *unreadable]
 
 
 def read_objects(path: Path) -> ClusterObjects:
@@ -43,34 +39,58 @@ def read_objects(path: Path) -> ClusterObjects:
     Nothing is stale in it: what files hold is as old as they are.
 
     Raises:
-        TopologyError: a file cannot be read, or is no YAML or JSON.
+        TopologyError: a file cannot be read, is no YAML or JSON, or there is no object at all. The last is what a file
+            looks like while the command that writes it has only just begun.
     """
+    files, problems = _listing(path)
+    texts, unreadable = _texts(files)
+    problems += unreadable
     documents = []
-    problems: list[Problem] = []
-    if not path.exists():
-        raise TopologyError(f"{path}: got nothing, want a file or directory of Kubernetes objects")
-    for file in _files(path) if path.is_dir() else [path]:
-        try:
-            text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            problems.append(Problem(str(file), 0, 0, "", f"cannot be read: {error}"))
-            continue
-        positioned, wrong = load_documents(text, str(file))
+    for file, text in texts:
+        positioned, wrong = load_documents(text, file)
         problems += wrong
         documents += [each.document for each in positioned]
+    if not documents and not problems:
+        problems.append(
+            Problem(str(path), 0, 0, "", "got no object, want what kubectl get nodes,configmaps -o yaml prints")
+        )
     if problems:
         raise TopologyError("\n".join(map(str, sorted(problems)[:_MAX_PROBLEMS])))
     return collect(documents, now=None)
 
 
+def read_pod_schema(path: Path | None) -> PodSchema:
+    """Return the packaged schema, or that of a cluster, from what ``kubectl get --raw /openapi/v3/api/v1`` prints.
+
+    Raises:
+        UsageError: the file is something else.
+    """
+    if path is None:
+        return PodSchema.packaged()
+    try:
+        return PodSchema.from_document(prune(orjson.loads(path.read_bytes())))
+    except OSError as error:
+        raise UsageError(f"--pod-schema: {path}: cannot be read: {error.strerror}") from error
+    except (ValueError, AttributeError, TypeError, KeyError) as error:
+        wanted = "what kubectl get --raw /openapi/v3/api/v1 prints"
+        raise UsageError(f"--pod-schema: {path}: got {str(error)[:120]}, want {wanted}") from error
+
+
 class FileSource:
     """A ``SnapshotSource`` of a policies directory and, where there is one, a cluster snapshot."""
 
-    def __init__(self, policies: Path, topology: Path | None, conventions: Conventions | None = None) -> None:
-        """Remember where; nothing is read yet."""
+    def __init__(
+        self,
+        policies: Path,
+        topology: Path | None,
+        conventions: Conventions | None = None,
+        pod_schema: PodSchema | None = None,
+    ) -> None:
+        """Remember where; nothing is read yet. Policies are checked against ``pod_schema``; None: the packaged one."""
         self._policies = policies
         self._topology = topology
         self._conventions = conventions or Conventions()
+        self._pod_schema = pod_schema or PodSchema.packaged()
         self._objects: tuple[object, ClusterObjects] = (None, ClusterObjects())
 
     def revision(self) -> Mapping[str, object]:
@@ -85,7 +105,7 @@ class FileSource:
             raise PolicyError(tuple(unreadable))
         parsed = parse_policies(texts)
         objects = self._cluster()
-        environment = Environment(PodSchema.packaged())
+        environment = Environment(self._pod_schema)
         return Loaded(load_snapshot(parsed, objects, environment, self._conventions), objects.problems)
 
     def _cluster(self) -> ClusterObjects:
@@ -97,28 +117,46 @@ class FileSource:
         return self._objects[1]
 
 
-def _files(directory: Path) -> list[Path]:
-    """Return the documents below a directory in order of path.
+def _texts(files: Iterable[Path]) -> tuple[list[tuple[str, str]], list[Problem]]:
+    texts: list[tuple[str, str]] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            texts.append((str(file), file.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError) as error:
+            problems.append(Problem(str(file), 0, 0, "", f"cannot be read: {error}"))
+    return texts, problems
+
+
+def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
+    """Return the documents below a directory in order of path, and the folders that cannot be read; of a file, itself.
 
     Names with a leading dot are left out: the kubelet keeps a mounted ConfigMap's real files in ``..data``, and links
     the visible names there (kubernetes pkg/volume/util/atomic_writer.go); reading both would find everything twice.
     """
-    return sorted(_walk(directory))
+    problems: list[Problem] = []
 
+    def unreadable(error: OSError) -> None:
+        problems.append(Problem(str(error.filename), 0, 0, "", f"cannot be read: {error.strerror}"))
 
-def _walk(directory: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(directory):
+    try:
+        if not path.is_dir():
+            return [path], problems
+    except OSError as error:
+        unreadable(error)
+        return [], problems
+    found: list[Path] = []
+    for folder, folders, names in os.walk(path, onerror=unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            path = Path(folder, name)
-            if not name.startswith(".") and path.suffix in SUFFIXES:
-                yield path
+        found += [Path(folder, name) for name in names if not name.startswith(".") and Path(name).suffix in SUFFIXES]
+    return sorted(found), problems
 
 
 def _fingerprint(path: Path) -> object:
     """Return inode, size and time of every file: a swapped link or an edit in place changes one of them."""
-    found: list[tuple[str | int | None, ...]] = []
-    for file in _files(path) if path.is_dir() else [path]:
+    files, problems = _listing(path)
+    found: list[tuple[str | int | None, ...]] = [(str(problem),) for problem in problems]
+    for file in files:
         try:
             status = file.stat()
         except OSError as error:

@@ -1,16 +1,16 @@
 """Group systems: who places a pod's group as a whole, recognised by what the pod itself carries.
 
 One row for a system, the most decisive first. Recognising one too many costs the pod a preference of ours; one too few
-puts affinity into a group that its own system has to place (docs/rules.md, rule 2). So a row has every key that speaks for
-its system. What podberth does for a system's pods is decided elsewhere.
+puts affinity into a group that its own system has to place (docs/rules.md, rule 2). So a row has every key that speaks
+for its system. What podberth does for a system's pods is decided elsewhere.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-PLAIN: Final = "plain"
 NATIVE: Final = "native"
+PLAIN: Final = "plain"
 """No group system: whatever the scheduler is called, it places pod by pod."""
 
 
