@@ -1,4 +1,6 @@
 import copy
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -303,3 +305,12 @@ def test_a_binding_that_is_no_cel_value_is_an_error_not_a_crash(
 @pytest.mark.parametrize("names", [frozenset({"object"}), frozenset({"object", "variables"}), None])
 def test_names_that_are_allowed_compile(environment: Environment, names: frozenset[str] | None) -> None:
     assert environment.compile("has(object.spec)", want=Want.BOOL, names=names).want is Want.BOOL
+
+
+def test_an_environment_that_nobody_uses_is_freed() -> None:
+    environment = Environment(PodSchema.packaged())
+    environment.compile("topology.nodes(gpu).exist", want=Want.BOOL)
+    gone = weakref.ref(environment._runner)
+    del environment
+    gc.collect()
+    assert gone() is None

@@ -1,12 +1,12 @@
 import json
 import os
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from podberth.cluster.files import FileSource, read_objects, read_pod_schema, read_policy_texts
 from podberth.errors import PolicyError, TopologyError, UsageError
-from podberth.kube.schema import CONFIG_MAP, NAMESPACE, POD
 from podberth.topology.shapes import simulate
 
 _POLICY = """
@@ -129,15 +129,9 @@ def test_a_snapshot_without_any_object_is_refused(tmp_path: Path, text: str) -> 
 def test_a_field_of_a_newer_cluster_is_known_from_its_own_schema(tmp_path: Path) -> None:
     policy = _POLICY.replace("NAME", "berth").replace("{a: \"'b'\"}", "{a: object.spec.berth}")
     _write(tmp_path / "policies" / "policy.yaml", policy)
-    schemas = {name: {"type": "object", "properties": {}} for name in (POD, NAMESPACE, CONFIG_MAP)}
-    metadata = {"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
-    schemas[NAMESPACE]["properties"] = {"metadata": metadata}
-    spec = {"type": "object", "properties": {"berth": {"type": "string"}}}
-    schemas[POD]["properties"] = {"metadata": metadata, "spec": {"$ref": "#/components/schemas/x.v1.PodSpec"}}
-    schemas |= {
-        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {"type": "object", "properties": {}},
-        "x.v1.PodSpec": spec,
-    }
+    packaged = resources.files("podberth.kube").joinpath("data", "pod-1.36.json").read_text()
+    schemas = json.loads(packaged.replace('"$ref":"', '"$ref":"#/components/schemas/'))
+    schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["berth"] = {"type": "string"}
     openapi = _write(tmp_path / "openapi.json", json.dumps({"components": {"schemas": schemas}}))
 
     with pytest.raises(PolicyError, match="berth"):

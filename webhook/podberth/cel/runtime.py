@@ -35,13 +35,42 @@ class Activation:
     review: ReviewContext
 
 
+class _Slot:
+    """Where the functions find the review under evaluation, and leave an exception that is a bug.
+
+    Apart from the Runner, because the engine holds the functions: a cycle through it is one that Python cannot see, and
+    every reload would leave a Runner behind.
+    """
+
+    __slots__ = ("fault", "review")
+
+    def __init__(self) -> None:
+        self.review: ReviewContext | None = None
+        self.fault: BaseException | None = None
+
+    def bind(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function as the engine calls it.
+
+        The engine makes an error value of an exception, and an error value may be absorbed (``false && error``). Ours
+        are bugs: they are kept, and raised when the evaluation is over.
+        """
+
+        def bound(*operands: Any) -> Any:
+            try:
+                return call(self.review, *operands)
+            except BaseException as fault:
+                self.fault = fault
+                raise
+
+        return bound
+
+
 class Runner:
     """The environment in which programs run, on plain JSON, with the functions bound to the review at hand."""
 
     def __init__(self, pool: DescriptorPool, names: Iterable[str]) -> None:
         """Bind the functions; ``names`` are what an activation binds."""
-        self._review: ReviewContext | None = None
-        self._fault: BaseException | None = None
+        self._slot = _Slot()
         self._names: Mapping[str, Any] = dict.fromkeys(names)
         self._engine = cel.NewEnv(
             pool,
@@ -67,42 +96,26 @@ class Runner:
         Raises:
             EvaluationError: the engine gave up: budget exhausted, a value that CEL does not have.
         """
-        self._review = activation.review
+        self._slot.review = activation.review
         try:
             value = loaded.eval(activation.engine)
         except RuntimeError as error:
             self._raise_fault()
             raise EvaluationError(failure(str(error))) from error
-        if self._fault is not None:
+        if self._slot.fault is not None:
             self._raise_fault()
         return value
 
     def _raise_fault(self) -> None:
-        fault, self._fault = self._fault, None
+        fault, self._slot.fault = self._slot.fault, None
         if fault is not None:
             raise fault
-
-    def _bind(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function as the engine calls it.
-
-        The engine makes an error value of an exception, and an error value may be absorbed (``false && error``). Ours
-        are bugs: they are kept, and raised when the evaluation is over.
-        """
-
-        def bound(*operands: Any) -> Any:
-            try:
-                return call(self._review, *operands)
-            except BaseException as fault:
-                self._fault = fault
-                raise
-
-        return bound
 
     def _function(self, row: Function) -> Any:
         parameters = [_RUN_TIME[each] for each in row.operands if each in CARRIED]
         # An overload that takes an object would have to say MAP: DYN matches no map here.
         result = _RUN_TIME.get(row.result, cel.Type.MAP)
-        overload = cel.Overload(row.id, return_type=result, parameters=parameters, impl=self._bind(row.call))
+        overload = cel.Overload(row.id, return_type=result, parameters=parameters, impl=self._slot.bind(row.call))
         return cel.FunctionDecl(row.id, [overload])
 
     def _nodes_field(self, name: str) -> Any:
@@ -112,7 +125,9 @@ class Runner:
             return answer(review.nodes(handle))
 
         function = program.field_function(name)
-        overload = cel.Overload(function, return_type=cel.Type.DYN, parameters=[cel.Type.INT], impl=self._bind(call))
+        overload = cel.Overload(
+            function, return_type=cel.Type.DYN, parameters=[cel.Type.INT], impl=self._slot.bind(call)
+        )
         return cel.FunctionDecl(function, [overload])
 
 
