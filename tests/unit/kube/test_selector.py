@@ -157,6 +157,10 @@ def test_one_toleration_of_several_is_enough() -> None:
         ({"key": "a", "operator": "Exists", "effect": "NoSchedule"}, {"key": "a", "operator": "Exists"}, False),
         ({"operator": "Exists", "tolerationSeconds": 60}, {"operator": "Exists"}, False),
         ({"operator": "Exists", "tolerationSeconds": 60}, {"operator": "Exists", "tolerationSeconds": 30}, True),
+        # the seconds count for NoExecute alone
+        ({"operator": "Exists", "tolerationSeconds": 60}, {"key": "a", "effect": "NoSchedule"}, True),
+        ({"key": "a", "operator": "Gt", "value": "5"}, {"key": "a", "operator": "Equal", "value": "5"}, False),
+        ({"key": "a", "value": ""}, {"key": "a"}, True),
     ],
 )
 def test_tolerations_are_compared_by_what_they_tolerate(wider: JSON, narrower: JSON, *, answer: bool) -> None:

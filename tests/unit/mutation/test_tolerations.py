@@ -56,22 +56,6 @@ def test_a_narrower_or_other_toleration_is_no_cover(present: dict[str, Any]) -> 
     assert draft.get(tolerations.PATH) == [present, GPU]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ({"key": "a", "operator": "Equal", "value": "1"}, {"key": "a", "value": "1"}, True),
-        ({"key": "a", "value": ""}, {"key": "a"}, True),
-        ({"key": "a", "value": "1"}, {"key": "a", "operator": "Exists"}, False),
-        ({"key": "a", "operator": "Exists", "tolerationSeconds": 5}, {"key": "a", "effect": "NoExecute"}, False),
-        ({"key": "a", "operator": "Exists", "tolerationSeconds": 5}, {"key": "a", "effect": "NoSchedule"}, True),
-        ({"key": "a", "operator": "Exists", "tolerationSeconds": 5}, {"key": "a", "tolerationSeconds": 4}, True),
-        ({"key": "a", "operator": "Gt", "value": "5"}, {"key": "a", "operator": "Equal", "value": "5"}, False),
-    ],
-)
-def test_covers_is_the_schedulers_rule(one: dict[str, Any], other: dict[str, Any], expected: bool) -> None:
-    assert tolerations.covers(one, other) is expected
-
-
 def test_the_same_toleration_twice_is_added_once() -> None:
     draft = pod()
     tolerations.add(draft, [GPU, dict(GPU)])
