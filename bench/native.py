@@ -31,6 +31,12 @@ _PATCH = f"""
     value: "job-" + object.metadata.labels["batch.kubernetes.io/controller-uid"]}}])
 """
 
+STATIC_PATCH: list[JSON] = [
+    {"op": "add", "path": "/spec/tolerations/-", "value": {"key": _GPU, "operator": "Exists", "effect": "NoSchedule"}},
+    {"op": "add", "path": "/metadata/labels/podberth.io~1gang", "value": "job-of-nobody"},
+]
+"""The same for every pod: what a webhook that decides nothing can answer."""
+
 _VALIDATIONS = [
     {
         "expression": (

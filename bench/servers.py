@@ -105,11 +105,13 @@ class Servers:
         command = [str(programs()["typed"]), "-listen", f"127.0.0.1:{port}", "-decode", decode, *files]
         return self.start(f"go-{decode}", command, port)
 
-    def bare_aiohttp(self, *, core: int | None = SERVER_CORE) -> Server:
-        """Start aiohttp with a handler that decides nothing."""
+    def bare_aiohttp(self, *patch: str, core: int | None = SERVER_CORE) -> Server:
+        """Start aiohttp with a handler that decides nothing; ``patch`` is a JSON Patch to give each pod."""
         port = self.port()
         files = [str(self._credentials.serving_cert), str(self._credentials.serving_key)]
-        return self.start("aiohttp", [sys.executable, "-m", "bench.bare_aiohttp", str(port), *files], port, core=core)
+        return self.start(
+            "aiohttp", [sys.executable, "-m", "bench.bare_aiohttp", str(port), *files, *patch], port, core=core
+        )
 
     def podberth(self, name: str, *, policies: Path, topology: Path, core: int | None = SERVER_CORE) -> Server:
         """Start podberth with these policies and this snapshot."""

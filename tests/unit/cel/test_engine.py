@@ -176,7 +176,6 @@ def test_reads_name_what_functions_read_on_their_own(environment: Environment) -
     expression = environment.compile("topology.nodes(gpu).exist", want=Want.BOOL)
     assert expression.reads == {
         ("topology",),
-        ("gpu",),
         ("object", "spec", "nodeSelector"),
         ("object", "spec", "affinity"),
         ("object", "spec", "tolerations"),

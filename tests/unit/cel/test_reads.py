@@ -43,7 +43,7 @@ def dotted(paths: frozenset[Path]) -> set[str]:
         ("{'a': object.spec.hostname, gang.name: 1}", {"object.spec.hostname", "gang.name"}),
         ("(gpu.count > 1 ? object.spec : oldObject.spec).nodeName", {"gpu.count", "object.spec", "oldObject.spec"}),
         ("dyn(object).spec.futureField", {"object.spec.futureField"}),
-        ("topology.nodes(gpu).withLinkDomain(gpu.perContainer).exist", {"topology", "gpu", "gpu.perContainer"}),
+        ("topology.nodes(gpu).withLinkDomain(gpu.perContainer).exist", {"topology", "gpu.perContainer"}),
         ("variables.x", {"variables.x"}),
         ("variables.x.a.b + object.metadata.name", {"variables.x.a.b", "object.metadata.name"}),
         ("optional.of(object.spec).optMap(s, s.hostname).orValue('')", {"object.spec"}),

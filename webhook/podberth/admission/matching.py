@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from ..cel.engine import Activation
@@ -83,18 +84,22 @@ class Matcher:
         return self._state
 
     def _in_scope(self, policy: CompiledPolicy) -> bool:
-        """Scope GPU is pods with accelerators and members of gangs, but none that speaks another system's dialect."""
-        gpu = self.state.gpu
-        return policy.source.spec.scope == "All" or ((gpu.kind != "none" or self.state.gang.known) and not gpu.dialect)
+        return policy.source.spec.scope == "All" or self.state.concerned
 
     def mutations(self, evaluation: Evaluation) -> list[Asked]:
-        """Return what the policy wants of the pod as it now is: remembered, or asked.
+        """Return what the policy wants of the pod as it now is, entry by entry: remembered, or asked.
 
         Raises:
-            EvaluationError: as ``Evaluation.mutations`` says.
+            EvaluationError: as ``Evaluation.ask`` says; then none of the policy's mutations applies.
         """
-        name = evaluation.policy.name
-        return self._recall((name, id(evaluation.params)), self.plan.footprints[name], evaluation.mutations)
+        name, params = evaluation.policy.name, id(evaluation.params)
+        asked = (
+            self._recall((name, index, params), read, partial(evaluation.ask, mutation))
+            for index, (mutation, read) in enumerate(
+                zip(evaluation.policy.mutations, self.plan.footprints[name], strict=True)
+            )
+        )
+        return [entry for entry in asked if entry is not None]
 
     def _recall(self, question: Hashable, read: Footprint | None, ask: Callable[[], _Answer]) -> _Answer:
         seen = fingerprint(self.state, read)
@@ -123,7 +128,9 @@ class Matcher:
         if params is None and self._activation is not None:
             return self._activation
         bindings = {
-            **self.state.bindings,
+            "object": self._pod,
+            "gpu": self.state.gpu.as_cel(),
+            "gang": self.state.gang.as_cel(),
             "oldObject": self.request.old_object,
             "request": self.request.envelope,
             "params": params,

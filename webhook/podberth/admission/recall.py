@@ -10,32 +10,50 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 _Answer = TypeVar("_Answer")
+_NOTHING: Any = object()
 
 
 # A cluster's pods ask for a few hundred different things; beyond this somebody plays, and forgetting all is cheap.
 _REMEMBERED = 4096
 
-_DERIVED = frozenset({"gpu", "gang", "topology", "mig", "params", "variables"})
+_POD, _GPU, _GANG = "object", "gpu", "gang"
+_OF_THE_NEED = frozenset({"topology", "mig"})
+# Params belong to the question; what variables read is among the paths.
+_ELSEWHERE = frozenset({"params", "variables"})
 _SHORTEST_PATH = 3
 """("object", "spec", <field>): what is shorter is most of the pod."""
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What expressions read: which derived variables, and which paths of the pod."""
+    """What expressions read, by field."""
 
-    reads_gang: bool
+    gpu: tuple[str, ...]
+    gang: tuple[str, ...]
+    """Fields of these two, as CEL names them."""
+    need: bool
+    """Whether nodes are asked for."""
     paths: tuple[tuple[str, ...], ...]
     """Paths below the pod."""
 
 
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
     """Return the footprint of static access paths; None where it is too large to be worth comparing."""
-    names = {path[0] for path in reads}
-    paths = tuple(sorted(path[1:] for path in reads if path[0] == "object"))
-    if not names <= _DERIVED | {"object"} or any(len(path) + 1 < _SHORTEST_PATH for path in paths):
-        return None
-    return Footprint("gang" in names, paths)
+    gpu: set[str] = set()
+    gang: set[str] = set()
+    paths: set[tuple[str, ...]] = set()
+    need = False
+    for path in reads:
+        name = path[0]
+        if name in (_GPU, _GANG) and len(path) > 1:
+            (gpu if name == _GPU else gang).add(path[1])
+        elif name == _POD and len(path) >= _SHORTEST_PATH:
+            paths.add(path[1:])
+        elif name in _OF_THE_NEED:
+            need = True
+        elif name not in _ELSEWHERE:
+            return None
+    return Footprint(tuple(sorted(gpu)), tuple(sorted(gang)), need, tuple(sorted(paths)))
 
 
 class Recall:
@@ -54,8 +72,8 @@ class Recall:
         """
         if key is None:
             return ask()
-        found: _Answer | None = self._answers.get(key)
-        if found is None:
+        found: _Answer = self._answers.get(key, _NOTHING)
+        if found is _NOTHING:
             found = ask()
             if len(self._answers) >= _REMEMBERED:
                 self._answers.clear()

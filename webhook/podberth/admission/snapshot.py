@@ -5,7 +5,7 @@ what follows from the snapshot itself.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from ..cel.engine import Batch, Environment, Expression
@@ -37,8 +37,8 @@ class Plan:
     batch: Batch | None
     batch_reads: Footprint | None
     slices: tuple[slice | None, ...]
-    footprints: Mapping[str, Footprint | None]
-    """What each policy's mutations read, by its name."""
+    footprints: Mapping[str, tuple[Footprint | None, ...]]
+    """What each mutation reads, by the policy's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +60,17 @@ class Snapshot:
     conventions: Conventions
     class_resources: frozenset[str]
     """Extended resources that DeviceClasses serve."""
-    plans: dict[tuple[str, ...], Plan] = field(default_factory=dict, repr=False, compare=False)
+    plans: dict[tuple[str, ...], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Plans made so far; at most one for each phase, operation and resource that reviews name."""
-    recall: Recall = field(default_factory=Recall, repr=False, compare=False)
+    recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """Answers given so far."""
+
+    def with_owner(self, uid: str, owner: Mapping[str, Any]) -> "Snapshot":
+        """Return the snapshot with one more owner of a gang. Plans and answers are shared: they go by the gang's facts."""
+        known = replace(self, owners={**self.owners, uid: owner})
+        for shared in ("plans", "recall"):
+            object.__setattr__(known, shared, getattr(self, shared))
+        return known
 
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
         """Return the plan for a review; made once."""
@@ -96,7 +103,9 @@ class Snapshot:
             batch=self.environment.batch(expressions) if expressions else None,
             batch_reads=footprint(frozenset().union(*asked_together)),
             slices=tuple(slices),
-            footprints={policy.name: footprint(policy.mutations_read) for policy in policies},
+            footprints={
+                policy.name: tuple(footprint(mutation.reads) for mutation in policy.mutations) for policy in policies
+            },
         )
 
 

@@ -1,7 +1,8 @@
 """What is known of the pod under review: its facts and CEL's bindings, kept in step with the draft."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -37,6 +38,8 @@ _TOPOLOGY_PARTS: tuple[Path, ...] = (
     ("spec", "affinity"),
     ("spec", "tolerations"),
 )
+_ALL_PARTS: tuple[Path, ...] = (*_TOPOLOGY_PARTS, *_GANG_PARTS)
+_TOLERATIONS: Path = ("spec", "tolerations")
 _PARTS: Mapping[str, tuple[Path, ...]] = {
     "gpu": _GPU_PARTS,
     "gang": _GANG_PARTS,
@@ -53,14 +56,31 @@ class PodState:
     gpu: GpuFacts
     gang: Gang
     need: Need
-    bindings: Mapping[str, Any]
-    """CEL's variables that are the pod's: object, gpu and gang."""
+    concerned: bool
+    """Whether policies of scope GPU apply: the pod asks for accelerators or belongs to a gang, in no system's dialect."""
+    comparable: bool
+    """Whether facts and need are small enough to be compared with another pod's."""
     review: ReviewContext
 
 
 # What a fingerprint may hold, so that what is remembered stays a few KiB a pod: anybody can send one of a megabyte.
 _MOST_REQUESTS = 64
 _LONGEST_VALUES = 4096
+
+
+# The fields of CEL's gpu and gang, as the facts have them; what is no scalar is compared as it is.
+_GPU_FIELDS: Mapping[str, Callable[[GpuFacts], Hashable]] = {
+    "count": attrgetter("count"),
+    "perContainer": attrgetter("per_container"),
+    "kind": attrgetter("kind"),
+    "vendor": attrgetter("vendor"),
+    "memoryMiB": attrgetter("memory_mib"),
+    "requests": attrgetter("requests"),
+    "claims": attrgetter("claims"),
+}
+_GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
+    field: attrgetter(field) for field in ("known", "name", "size", "index", "source", "system")
+}
 
 
 def observe(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> PodState:
@@ -72,8 +92,12 @@ def follow(
     state: PodState, pod: dict[str, Any], written: Sequence[Path], known: tuple[AdmissionRequest, Snapshot]
 ) -> PodState:
     """Return the state of ``pod``, which differs from the one observed at the paths ``written``."""
-    if not any(_meets(written, parts) for parts in _PARTS.values()):
-        return replace(state, pod=pod, bindings={**state.bindings, "object": pod})
+    if not _meets(written, _ALL_PARTS):
+        return replace(state, pod=pod)
+    if all(path[:2] == _TOLERATIONS for path in written):
+        tolerations = own_tolerations(pod["spec"], known[1].conventions)
+        if tolerations == state.need.tolerations:
+            return replace(state, pod=pod)
     gpu = gpu_facts(pod) if _meets(written, _GPU_PARTS) else state.gpu
     gang = _gang(pod, *known) if _meets(written, _GANG_PARTS) else state.gang
     return _state(pod, gpu, gang, known[1])
@@ -88,17 +112,18 @@ def changed(reads: Iterable[tuple[str, ...]], written: Sequence[Path]) -> bool:
 
 def fingerprint(state: PodState, read: Footprint | None) -> Hashable | None:
     """Return the values of everything in a footprint; None where there is no footprint, or no comparing."""
-    if read is None or not is_small(state.need) or len(state.gpu.requests) > _MOST_REQUESTS:
+    if read is None or (read.need and not state.comparable):
         return None
-    values = b""
-    if read.paths:
-        try:
-            values = orjson.dumps([_look_up(state.pod, path) for path in read.paths])
-        except TypeError:  # a number beyond 64 bits, which no Pod of an apiserver has
-            return None
-        if len(values) > _LONGEST_VALUES:
-            return None
-    return state.gpu, state.need, state.gang if read.reads_gang else None, values
+    gpu = tuple([_GPU_FIELDS[field](state.gpu) for field in read.gpu])
+    gang = tuple([_GANG_FIELDS[field](state.gang) for field in read.gang])
+    need = state.need if read.need else None
+    if not read.paths:
+        return gpu, gang, need
+    try:
+        values = orjson.dumps([_look_up(state.pod, path) for path in read.paths])
+    except TypeError:  # a number beyond 64 bits, which no Pod of an apiserver has
+        return None
+    return (gpu, gang, need, values) if len(values) <= _LONGEST_VALUES else None
 
 
 def _look_up(value: Any, path: tuple[str, ...]) -> list[Any]:
@@ -120,11 +145,23 @@ def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -
     spec = pod.get("spec") or {}
     tolerations = own_tolerations(spec, snapshot.conventions)
     need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, NodeSelection.of(spec), tolerations)
-    bindings = {"object": pod, "gpu": gpu.as_cel(), "gang": gang.as_cel()}
     review = ReviewContext(snapshot.topology, need, snapshot.class_resources)
-    return PodState(pod=pod, gpu=gpu, gang=gang, need=need, bindings=bindings, review=review)
+    comparable = is_small(need) and len(gpu.requests) <= _MOST_REQUESTS
+    return PodState(
+        pod=pod,
+        gpu=gpu,
+        gang=gang,
+        need=need,
+        concerned=(gpu.kind != "none" or gang.known) and not gpu.dialect,
+        comparable=comparable,
+        review=review,
+    )
 
 
 def _meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
     """Say whether one of ``written`` lies on, above or below one of ``parts``."""
-    return any(path[: len(part)] == part[: len(path)] for path in written for part in parts)
+    for path in written:
+        for part in parts:
+            if path[: len(part)] == part[: len(path)]:
+                return True
+    return False

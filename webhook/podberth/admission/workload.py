@@ -32,7 +32,7 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     problems = template_problems(presented.pod)
     if problems:
         raise ReviewError(400, "; ".join(f"template: {problem}" for problem in problems[:5]))
-    known = replace(snapshot, owners={**snapshot.owners, presented.owner_uid: workload})
+    known = snapshot.with_owner(presented.owner_uid, workload)
     pod_request = _pod_request(request, presented.pod)
     mutated = mutate(pod_request, known)
     decisions = list(mutated.decisions)

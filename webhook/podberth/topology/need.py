@@ -103,11 +103,13 @@ def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Fr
     tolerable = conventions.tolerable_taints
     kept: set[tuple[str, str, str, str]] = set()
     for item in pod_spec.get("tolerations") or ():
-        key, value, effect = (item.get(name) or "" for name in ("key", "value", "effect"))
-        said_anyway = effect == "NoSchedule" and key in tolerable and tolerable[key] in (None, value)
-        if key not in PASSING_TAINTS and not said_anyway:
+        key = item.get("key") or ""
+        if key in PASSING_TAINTS:
+            continue
+        value, effect = item.get("value") or "", item.get("effect") or ""
+        if effect != "NoSchedule" or key not in tolerable or tolerable[key] not in (None, value):
             kept.add((key, item.get("operator") or "Equal", value, effect))
-    return tuple(sorted(kept))
+    return tuple(sorted(kept)) if kept else ()
 
 
 def reaches(need: Need, taints: Iterable[Taint], conventions: Conventions) -> bool:

@@ -10,6 +10,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+import orjson
+
 from ..conventions import Conventions
 from ..devices.resources import recognise
 from ..wellknown import HOSTNAME_LABEL
@@ -73,7 +75,7 @@ class NodeSet:
         self._parts = parts
         self._others = others
         self._narrowed: dict[int, NodeSet] = {}
-        self._selected: dict[tuple[int, ...], tuple[tuple[Mapping[str, Any], ...], int]] = {}
+        self._selected: dict[bytes, int] = {}
         self.count: int = sum(part.count for part in parts if not part.node_class.transient)
         """How many nodes could durably run the pod."""
         self.transient_count: int = sum(part.count for part in parts if part.node_class.transient)
@@ -140,22 +142,17 @@ class NodeSet:
         return tuple(found.values())
 
     def count_selected(self, terms: Sequence[Mapping[str, Any]]) -> int:
-        """Return how many of the durable nodes nodeSelectorTerms (ORed) select by label.
-
-        Remembered by the identity of the terms, which must not change afterwards: comparing them costs more than most
-        answers.
-        """
-        key = tuple(map(id, terms))
+        """Return how many of the durable nodes nodeSelectorTerms (ORed) select by label. Remembered by the terms."""
+        key = orjson.dumps(terms, option=orjson.OPT_SORT_KEYS)
         found = self._selected.get(key)
         if found is None:
             if len(self._selected) >= _REMEMBERED:
                 self._selected.clear()
             selection = NodeSelection({}, tuple(terms))
             durable = (part for part in self._parts if not part.node_class.transient)
-            count = sum(part.count for part in durable if selection.matches(part.node_class.labels, ""))
-            # The terms are kept, so that no other gets their identity.
-            found = self._selected[key] = (tuple(terms), count)
-        return found[1]
+            found = sum(part.count for part in durable if selection.matches(part.node_class.labels, ""))
+            self._selected[key] = found
+        return found
 
     def narrowest_level(self, members: int) -> str:
         """Return the label key of the narrowest level with a domain that holds ``members`` such pods; empty: none does.
