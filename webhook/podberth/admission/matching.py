@@ -11,13 +11,13 @@ from ..kube import pod as pods
 from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
 from ..policy.compile import CompiledPolicy
-from ..policy.evaluate import Asked, Evaluation, combine
+from ..policy.evaluate import Asked, Evaluation, Failure, combine
 from ..policy.match import MatchRequest, match
 from .recall import Footprint
 from .review import AdmissionRequest
 from .rollout import rolled_out, rollout_key
 from .snapshot import Phase, Plan, Snapshot
-from .state import PodState, changed, fingerprint, follow, observe
+from .state import PodState, fingerprint, follow, meets, observe, parts_of
 
 _Answer = TypeVar("_Answer")
 
@@ -101,6 +101,12 @@ class Matcher:
         )
         return [entry for entry in asked if entry is not None]
 
+    def failures(self, evaluation: Evaluation) -> list[Failure]:
+        """Return the policy's validations that do not hold: remembered, or asked."""
+        name = evaluation.policy.name
+        question = ("validations", name, id(evaluation.params))
+        return self._recall(question, self.plan.footprints[name][0], evaluation.failures)
+
     def _recall(self, question: Hashable, read: Footprint | None, ask: Callable[[], _Answer]) -> _Answer:
         seen = fingerprint(self.state, read)
         return self.snapshot.recall.answer(None if seen is None else (question, seen), ask)
@@ -112,7 +118,8 @@ class Matcher:
         if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self.state, self.request.namespace)):
             return
         span = self.plan.slices[index]
-        answers = None if span is None or changed(policy.conditions_read, self._written) else self._answers[span]
+        outdated = self._written and meets(self._written, parts_of(policy.conditions_read))
+        answers = None if span is None or outdated else self._answers[span]
         if answers is not None and not combine(policy, answers):
             return
         for params in self._params(policy):

@@ -38,7 +38,7 @@ class Plan:
     batch_reads: Footprint | None
     slices: tuple[slice | None, ...]
     footprints: Mapping[str, tuple[Footprint | None, ...]]
-    """What each mutation reads, by the policy's name."""
+    """What each question of a policy reads, by its name: its mutations, or all its validations as one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Snapshot:
     """Answers given so far."""
 
     def with_owner(self, uid: str, owner: Mapping[str, Any]) -> "Snapshot":
-        """Return the snapshot with one more owner of a gang. Plans and answers are shared: they go by the gang's facts."""
+        """Return the snapshot with one more owner of a gang; plans and answers, which go by the gang, are shared."""
         known = replace(self, owners={**self.owners, uid: owner})
         for shared in ("plans", "recall"):
             object.__setattr__(known, shared, getattr(self, shared))
@@ -103,10 +103,15 @@ class Snapshot:
             batch=self.environment.batch(expressions) if expressions else None,
             batch_reads=footprint(frozenset().union(*asked_together)),
             slices=tuple(slices),
-            footprints={
-                policy.name: tuple(footprint(mutation.reads) for mutation in policy.mutations) for policy in policies
-            },
+            footprints={policy.name: tuple(map(footprint, _questions(phase, policy))) for policy in policies},
         )
+
+
+def _questions(phase: str, policy: CompiledPolicy) -> list[frozenset[tuple[str, ...]]]:
+    """Return what each question that is put to a policy reads."""
+    if phase == "mutate":
+        return [mutation.reads for mutation in policy.mutations]
+    return [frozenset().union(*(validation.reads for validation in policy.validations))]
 
 
 def load_snapshot(

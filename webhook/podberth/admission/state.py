@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -57,7 +58,7 @@ class PodState:
     gang: Gang
     need: Need
     concerned: bool
-    """Whether policies of scope GPU apply: the pod asks for accelerators or belongs to a gang, in no system's dialect."""
+    """Whether policies of scope GPU apply: the pod has accelerators or a gang, and speaks no system's dialect."""
     comparable: bool
     """Whether facts and need are small enough to be compared with another pod's."""
     review: ReviewContext
@@ -92,22 +93,24 @@ def follow(
     state: PodState, pod: dict[str, Any], written: Sequence[Path], known: tuple[AdmissionRequest, Snapshot]
 ) -> PodState:
     """Return the state of ``pod``, which differs from the one observed at the paths ``written``."""
-    if not _meets(written, _ALL_PARTS):
+    if not meets(written, _ALL_PARTS):
         return replace(state, pod=pod)
     if all(path[:2] == _TOLERATIONS for path in written):
         tolerations = own_tolerations(pod["spec"], known[1].conventions)
         if tolerations == state.need.tolerations:
             return replace(state, pod=pod)
-    gpu = gpu_facts(pod) if _meets(written, _GPU_PARTS) else state.gpu
-    gang = _gang(pod, *known) if _meets(written, _GANG_PARTS) else state.gang
+    gpu = gpu_facts(pod) if meets(written, _GPU_PARTS) else state.gpu
+    gang = _gang(pod, *known) if meets(written, _GANG_PARTS) else state.gang
     return _state(pod, gpu, gang, known[1])
 
 
-def changed(reads: Iterable[tuple[str, ...]], written: Sequence[Path]) -> bool:
-    """Say whether an expression that reads ``reads`` can have another value after ``written``."""
-    if not written:
-        return False
-    return any(_meets(written, (path[1:],) if path[0] == "object" else _PARTS.get(path[0], ())) for path in reads)
+@cache
+def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
+    """Return the parts of a pod that expressions which read ``reads`` are made from."""
+    parts: set[Path] = set()
+    for name, *rest in reads:
+        parts.update([tuple(rest)] if name == "object" else _PARTS.get(name, ()))
+    return tuple(parts)
 
 
 def fingerprint(state: PodState, read: Footprint | None) -> Hashable | None:
@@ -158,7 +161,7 @@ def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -
     )
 
 
-def _meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
+def meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
     """Say whether one of ``written`` lies on, above or below one of ``parts``."""
     for path in written:
         for part in parts:

@@ -40,7 +40,7 @@ def validate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     problems = (*matcher.state.gpu.problems, *matcher.state.gang.problems)
     decisions += [Decision("", "warn", problem) for problem in problems]
     for item in matcher:
-        for decision, reason in _judge(item, audit):
+        for decision, reason in _judge(matcher, item, audit):
             decisions.append(decision)
             reasons += [reason] if decision.action == "deny" else []
     return _answer(request, decisions, reasons, audit)
@@ -70,13 +70,13 @@ def _answer(
     )
 
 
-def _judge(item: Evaluation | Fault, audit: dict[str, str]) -> Iterable[tuple[Decision, str]]:
+def _judge(matcher: Matcher, item: Evaluation | Fault, audit: dict[str, str]) -> Iterable[tuple[Decision, str]]:
     """Yield what one policy decides, with the reason of a denial; adds to ``audit``."""
     if isinstance(item, Fault):
         yield from _enforce(item.policy.name, Failure(item.message, "Invalid", error=True), item)
         return
     name = item.policy.name
-    for failure in item.failures():
+    for failure in matcher.failures(item):
         yield from _enforce(name, failure, Fault(item.policy, failure.message))
         if "Audit" in item.policy.source.spec.validation_actions:
             audit.setdefault(f"{name}.validation_failure", failure.message)

@@ -82,6 +82,11 @@ class CompiledValidation:
     message_expression: Bound | None
     reason: str
 
+    @property
+    def reads(self) -> frozenset[tuple[str, ...]]:
+        """Everything the entry reads."""
+        return self.expression.reads | (self.message_expression.reads if self.message_expression else frozenset())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledPolicy:
