@@ -17,7 +17,7 @@ from .recall import Footprint
 from .review import AdmissionRequest
 from .rollout import rolled_out, rollout_key
 from .snapshot import Phase, Plan, Snapshot
-from .state import PodState, fingerprint, follow, meets, observe, parts_of
+from .state import PodState, fact_of, fingerprint, follow, meets, observe, parts_of
 
 _Answer = TypeVar("_Answer")
 
@@ -99,7 +99,14 @@ class Matcher:
                 zip(evaluation.policy.mutations, self.plan.footprints[name], strict=True)
             )
         )
-        return [entry for entry in asked if entry is not None]
+        return [self._with_facts(entry) for entry in asked if entry is not None]
+
+    def _with_facts(self, asked: Asked) -> Asked:
+        facts = asked.mutation.facts
+        if not facts:
+            return asked
+        values = {leaf: fact_of(self.state, *field) for leaf, field in facts.items()}
+        return Asked(mutation=asked.mutation, leaves={**asked.leaves, **values}, reason=asked.reason)
 
     def failures(self, evaluation: Evaluation) -> list[Failure]:
         """Return the policy's validations that do not hold: remembered, or asked."""

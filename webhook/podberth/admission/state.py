@@ -93,12 +93,11 @@ def follow(
     state: PodState, pod: dict[str, Any], written: Sequence[Path], known: tuple[AdmissionRequest, Snapshot]
 ) -> PodState:
     """Return the state of ``pod``, which differs from the one observed at the paths ``written``."""
-    if not meets(written, _ALL_PARTS):
+    if not meets(written, _ALL_PARTS) or (
+        all(path[:2] == _TOLERATIONS for path in written)
+        and own_tolerations(pod["spec"], known[1].conventions) == state.need.tolerations
+    ):
         return replace(state, pod=pod)
-    if all(path[:2] == _TOLERATIONS for path in written):
-        tolerations = own_tolerations(pod["spec"], known[1].conventions)
-        if tolerations == state.need.tolerations:
-            return replace(state, pod=pod)
     gpu = gpu_facts(pod) if meets(written, _GPU_PARTS) else state.gpu
     gang = _gang(pod, *known) if meets(written, _GANG_PARTS) else state.gang
     return _state(pod, gpu, gang, known[1])
@@ -111,6 +110,11 @@ def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
     for name, *rest in reads:
         parts.update([tuple(rest)] if name == "object" else _PARTS.get(name, ()))
     return tuple(parts)
+
+
+def fact_of(state: PodState, variable: str, field: str) -> Any:
+    """Return a field of ``gpu`` or ``gang`` by CEL's name for it."""
+    return _GPU_FIELDS[field](state.gpu) if variable == "gpu" else _GANG_FIELDS[field](state.gang)
 
 
 def fingerprint(state: PodState, read: Footprint | None) -> Hashable | None:

@@ -3,6 +3,7 @@
 All problems of all policies are reported together, each at its place in the file. Nothing is evaluated here.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ Path: TypeAlias = tuple[str | int, ...]
 _CONDITION_NAMES = frozenset({"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig"})
 _ALL_NAMES = _CONDITION_NAMES | {"namespaceObject", "variables"}
 
+_FACT = re.compile(r"(gpu)\.(count|perContainer|kind|vendor|memoryMiB)|(gang)\.(name|size|index|source|system)")
 _SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
 
 
@@ -55,6 +57,8 @@ class CompiledMutation:
     when: Bound | None
     reason: Bound | None
     leaves: Mapping[str, Bound]
+    facts: Mapping[str, tuple[str, str]]
+    """Leaves that are no more than a scalar of ``gpu`` or ``gang``: nobody has to evaluate ``gang.name``."""
     literals: Mapping[str, Any]
 
     @property
@@ -70,7 +74,7 @@ class CompiledMutation:
     @cached_property
     def reads_snapshot(self) -> bool:
         """Say whether what it writes depends on the cluster of the moment."""
-        return any(bound.reads_snapshot for bound in self.bounds)
+        return any(bound.reads_snapshot for bound in self.bounds) or any(map(depends_on_snapshot, self.facts.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,11 +195,16 @@ class _Compiler:
     def _mutation(self, index: int, item: Mutation) -> CompiledMutation:
         path: Path = ("mutations", index)
         sources, literals = leaves_of(item)
-        leaves = {
-            leaf.name: bound
-            for leaf in sources
-            if (bound := self._bound((*path, *leaf.path), leaf.source, leaf.want)) is not None
-        }
+        leaves: dict[str, Bound] = {}
+        facts: dict[str, tuple[str, str]] = {}
+        for leaf in sources:
+            bound = self._bound((*path, *leaf.path), leaf.source, leaf.want)
+            fact = _FACT.fullmatch(leaf.source.strip())
+            if bound is not None and fact is not None:
+                variable, field = filter(None, fact.groups())
+                facts[leaf.name] = (variable, field)
+            elif bound is not None:
+                leaves[leaf.name] = bound
         when = self._optional((*path, "when"), item.when, Want.BOOL)
         reason = self._optional((*path, "reason"), item.reason, Want.STRING)
         return CompiledMutation(
@@ -204,6 +213,7 @@ class _Compiler:
             when=when,
             reason=reason,
             leaves=leaves,
+            facts=facts,
             literals=literals,
         )
 
