@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 from ..cel.engine import Activation
@@ -87,19 +86,14 @@ class Matcher:
         return policy.source.spec.scope == "All" or self.state.concerned
 
     def mutations(self, evaluation: Evaluation) -> list[Asked]:
-        """Return what the policy wants of the pod as it now is, entry by entry: remembered, or asked.
+        """Return what the policy wants of the pod as it now is: remembered, or asked.
 
         Raises:
-            EvaluationError: as ``Evaluation.ask`` says; then none of the policy's mutations applies.
+            EvaluationError: as ``Evaluation.mutations`` says; then none of the policy's mutations applies.
         """
-        name, params = evaluation.policy.name, id(evaluation.params)
-        asked = (
-            self._recall((name, index, params), read, partial(evaluation.ask, mutation))
-            for index, (mutation, read) in enumerate(
-                zip(evaluation.policy.mutations, self.plan.footprints[name], strict=True)
-            )
-        )
-        return [self._with_facts(entry) for entry in asked if entry is not None]
+        name = evaluation.policy.name
+        asked = self._recall((name, id(evaluation.params)), self.plan.footprints[name], evaluation.mutations)
+        return [self._with_facts(entry) for entry in asked]
 
     def _with_facts(self, asked: Asked) -> Asked:
         facts = asked.mutation.facts
@@ -112,7 +106,7 @@ class Matcher:
         """Return the policy's validations that do not hold: remembered, or asked."""
         name = evaluation.policy.name
         question = ("validations", name, id(evaluation.params))
-        return self._recall(question, self.plan.footprints[name][0], evaluation.failures)
+        return self._recall(question, self.plan.footprints[name], evaluation.failures)
 
     def _recall(self, question: Hashable, read: Footprint | None, ask: Callable[[], _Answer]) -> _Answer:
         seen = fingerprint(self.state, read)

@@ -37,8 +37,8 @@ class Plan:
     batch: Batch | None
     batch_reads: Footprint | None
     slices: tuple[slice | None, ...]
-    footprints: Mapping[str, tuple[Footprint | None, ...]]
-    """What each question of a policy reads, by its name: its mutations, or all its validations as one."""
+    footprints: Mapping[str, Footprint | None]
+    """What each policy's mutations (or validations) read, by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,15 +103,13 @@ class Snapshot:
             batch=self.environment.batch(expressions) if expressions else None,
             batch_reads=footprint(frozenset().union(*asked_together)),
             slices=tuple(slices),
-            footprints={policy.name: tuple(map(footprint, _questions(phase, policy))) for policy in policies},
+            footprints={policy.name: footprint(_reads(phase, policy)) for policy in policies},
         )
 
 
-def _questions(phase: str, policy: CompiledPolicy) -> list[frozenset[tuple[str, ...]]]:
-    """Return what each question that is put to a policy reads."""
-    if phase == "mutate":
-        return [mutation.reads for mutation in policy.mutations]
-    return [frozenset().union(*(validation.reads for validation in policy.validations))]
+def _reads(phase: str, policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
+    entries = policy.mutations if phase == "mutate" else policy.validations
+    return frozenset().union(*(entry.reads for entry in entries))
 
 
 def load_snapshot(

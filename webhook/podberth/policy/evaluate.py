@@ -72,12 +72,16 @@ class Evaluation:
                 answers.append(error)
         return combine(self.policy, answers)
 
-    def ask(self, mutation: CompiledMutation) -> Asked | None:
-        """Return the mutation with its leaves evaluated; None where it does not apply.
+    def mutations(self) -> list[Asked]:
+        """Return the mutations that apply, in the policy's order, without the leaves that are facts.
 
         Raises:
-            EvaluationError: its ``when``, a leaf or the reason has no value.
+            EvaluationError: a ``when``, a leaf or a reason has no value; then none of the policy's mutations applies.
         """
+        asked = (self._ask(mutation) for mutation in self.policy.mutations)
+        return [entry for entry in asked if entry is not None]
+
+    def _ask(self, mutation: CompiledMutation) -> Asked | None:
         try:
             if mutation.when is not None and not self.value(mutation.when):
                 return None
@@ -130,7 +134,7 @@ def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -
     Raises:
         EvaluationError: no condition is false and one has no value.
     """
-    if any(answer is False for answer in answers):
+    if False in answers:  # an error is equal to nothing but itself
         return False
     for (name, _), answer in zip(policy.conditions, answers, strict=True):
         if isinstance(answer, EvaluationError):
