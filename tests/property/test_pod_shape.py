@@ -10,7 +10,7 @@ from builders import container, deployment, gpu_container, job, job_pod, pod, si
 from podberth.kube import pod as read
 from podberth.kube.pod import shape_problems
 from podberth.kube.selector import label_selector_matches, node_selector_matches, tolerated
-from podberth.workload.gangs import gang_of, is_member
+from podberth.workload.gangs import gang_of
 from podberth.workload.gpus import gpu_facts
 from podberth.workload.present import present
 
@@ -129,7 +129,6 @@ def read_all(document: JSON) -> None:
     gpu_facts(document).as_cel()
     uid = owner.uid if owner else ""
     gang_of(document, "default", {uid: document}, frozenset({"ring"})).as_cel()
-    is_member(document)
     terms = (((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED) or {}).get(
         "nodeSelectorTerms"
     ) or ()

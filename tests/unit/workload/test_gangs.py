@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from builders import deployment, gpu_pod, job, job_pod, owned, pod, stateful_set, workload
-from podberth.workload.gangs import Gang, gang_of, is_member
+from podberth.workload.gangs import Gang, gang_of
 from podberth.workload.present import present
 from podberth.workload.sources import ROWS
 
@@ -116,7 +116,6 @@ def test_an_older_controllers_annotation_is_enough() -> None:
 def test_what_is_no_indexed_job_makes_no_gang(workload_of: Any) -> None:
     presented = present(workload_of(), namespace="default")
     assert not gang(presented.pod).known
-    assert not is_member(presented.pod)
 
 
 # ---- operators -----------------------------------------------------------------------------------------------------
@@ -360,22 +359,6 @@ def test_a_long_name_is_cut_to_a_label_value_and_stays_its_own() -> None:
 
 def job_set_named(name: str) -> JSON:
     return pod(labels={"jobset.sigs.k8s.io/jobset-name": name})
-
-
-@pytest.mark.parametrize(
-    ("document", "member"),
-    [
-        (gpu_pod(8), False),
-        (job_pod(), True),
-        (pod(labels={"podberth.io/gang": "ring"}), True),
-        (pod(labels={"podberth.io/gang": ""}), False),
-        (ray_pod("head"), True),
-        (leader(), True),
-        (pod(schedulingGroup={"podGroupName": "g"}), True),
-    ],
-)
-def test_membership_is_known_from_the_pod_alone(document: JSON, *, member: bool) -> None:
-    assert is_member(document) is member
 
 
 def test_every_row_names_its_source_and_a_key() -> None:

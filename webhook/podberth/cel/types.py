@@ -26,10 +26,7 @@ class CelType:
 
 BOOL = CelType("bool")
 INT = CelType("int")
-UINT = CelType("uint")
-DOUBLE = CelType("double")
 STRING = CelType("string")
-BYTES = CelType("bytes")
 NULL = CelType("null_type")
 DYN = CelType("dyn")
 LIST = CelType("list", (DYN,))

@@ -132,7 +132,7 @@ def compile_policies(
         problems += compiler.problems
         if not compiler.problems:
             compiled.append(policy)
-    return tuple(sorted(compiled, key=lambda policy: (policy.source.spec.order, policy.name))), tuple(sorted(problems))
+    return tuple(sorted(compiled, key=lambda policy: policy.source.sort_key)), tuple(sorted(problems))
 
 
 class _Compiler:

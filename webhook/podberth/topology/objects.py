@@ -38,9 +38,6 @@ OWNER_GROUPS: frozenset[str] = frozenset(
     }
 )
 
-# PodGroup is an object of its own since 1.36: v1alpha2, then v1alpha3 and v1beta1 in 1.37 (kubernetes/api scheduling).
-_SCHEDULING_GROUP = "scheduling.k8s.io"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterObjects:
@@ -98,6 +95,7 @@ class _Heap:
             case "coordination.k8s.io", "Lease":
                 if place[0] == self.namespace:
                     self._add_once(self.leases, name, document)
+            # An object of its own since 1.36: v1alpha2, then v1alpha3 and v1beta1 in 1.37 (kubernetes/api scheduling).
             case "scheduling.k8s.io", "PodGroup":
                 self.pod_groups.add(place)
             case "resource.k8s.io", "DeviceClass":

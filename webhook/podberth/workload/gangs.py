@@ -85,11 +85,6 @@ def gang_of(
     )
 
 
-def is_member(pod: Mapping[str, Any]) -> bool:
-    """Tell whether the pod alone says that it belongs to a gang, with no owner at hand that could say otherwise."""
-    return bool(labels(pod).get(GANG_LABEL)) or member_of(_subject(pod, "", {})) is not None
-
-
 def _subject(pod: Mapping[str, Any], namespace: str, owners: Mapping[str, Mapping[str, Any]]) -> Subject:
     return Subject(
         namespace=namespace,
