@@ -1,6 +1,6 @@
 import pytest
 
-from podberth.cel.types import BOOL, BYTES, DYN, INT, LIST, MAP, NODES, NULL, POD, STRING, CelType, Want, accepts
+from podberth.cel.types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, POD, STRING, CelType, Want, accepts
 
 
 def list_of(element: CelType) -> CelType:
@@ -29,7 +29,7 @@ def optional(inner: CelType) -> CelType:
         (Want.LIST_OF_MAPS, list_of(CelType("k8s.Toleration"))),
         (Want.LIST_OF_MAPS, optional(list_of(MAP))),
         (Want.ANY, NODES),
-        (Want.ANY, BYTES),
+        (Want.ANY, CelType("bytes")),
     ],
 )
 def test_a_type_that_can_be_what_is_wanted_passes(want: Want, found: CelType) -> None:
@@ -43,7 +43,7 @@ def test_a_type_that_can_be_what_is_wanted_passes(want: Want, found: CelType) ->
         (Want.BOOL, NULL),
         (Want.BOOL, optional(BOOL)),
         (Want.STRING, INT),
-        (Want.STRING, BYTES),
+        (Want.STRING, CelType("bytes")),
         (Want.INT, CelType("uint")),
         (Want.MAP, CelType("map", (INT, STRING))),
         (Want.MAP, NODES),
