@@ -56,6 +56,35 @@ def test_a_condition_is_asked_again_when_an_earlier_policy_wrote_what_it_reads()
     assert apply(document, mutate(document, snapshot(first, second)).patch)["metadata"]["labels"]["two"] == "y"
 
 
+def test_an_expression_behind_dyn_is_an_error_of_the_policy_and_not_of_podberth() -> None:
+    known = snapshot(label("a", "string(dyn(gpu).nope)"))
+
+    assert "no such key" in mutate(gpu_pod(), known).response["response"]["status"]["message"]
+
+
+def test_a_dialect_that_a_policy_writes_takes_the_pod_out_of_the_scope_of_later_ones() -> None:
+    speaks = policy("one", "  mutations:\n  - annotations: {gpu-fraction: \"'0.5'\"}", order=1)
+    document = gpu_pod(schedulerName="kai-scheduler")
+
+    assert len(mutate(document, snapshot(speaks, label("two", "'x'", order=2))).decisions) == 1
+
+
+def test_conditions_are_asked_for_each_params_object() -> None:
+    done = (
+        "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"
+        "  paramRef: {selector: {matchLabels: {p: q}}, namespace: team, parameterNotFoundAction: Deny}\n"
+        '  matchConditions:\n  - {name: once, expression: "!has(object.metadata.labels.done)"}'
+    )
+    text = policy("a", f'  mutations:\n  - labels: {{done: "params.metadata.name"}}\n{done}')
+    maps = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": n, "namespace": "team", "labels": {"p": "q"}}}
+        for n in ("one", "two")
+    ]
+    outcome = mutate(gpu_pod(labels={"app": "a"}), snapshot(text, objects=maps))
+
+    assert [decision.message for decision in outcome.decisions] == ["label done=one"]
+
+
 def test_all_mutations_of_a_policy_apply_or_none() -> None:
     broken = policy(
         "broken",

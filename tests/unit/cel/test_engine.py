@@ -1,5 +1,6 @@
 import copy
 import gc
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -304,6 +305,14 @@ def test_a_binding_that_is_no_cel_value_is_an_error_not_a_crash(
 @pytest.mark.parametrize("names", [frozenset({"object"}), frozenset({"object", "variables"}), None])
 def test_names_that_are_allowed_compile(environment: Environment, names: frozenset[str] | None) -> None:
     assert environment.compile("has(object.spec)", want=Want.BOOL, names=names).want is Want.BOOL
+
+
+def test_nulls_that_are_converted_do_not_wear_none_out(evaluate: Evaluate) -> None:
+    before = sys.getrefcount(None)
+    for _ in range(1000):
+        evaluate("[null, {'a': null}]", want=Want.ANY)
+    assert sys.getrefcount(None) >= min(before, 1 << 31) - 10_000
+    assert sys.getrefcount(None) > 1 << 31
 
 
 def test_an_environment_that_nobody_uses_is_freed() -> None:

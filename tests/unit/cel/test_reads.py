@@ -44,6 +44,7 @@ def dotted(paths: frozenset[Path]) -> set[str]:
         ("(gpu.count > 1 ? object.spec : oldObject.spec).nodeName", {"gpu.count", "object.spec", "oldObject.spec"}),
         ("dyn(object).spec.futureField", {"object.spec.futureField"}),
         ("topology.nodes(gpu).withLinkDomain(gpu.perContainer).exist", {"topology", "gpu.perContainer"}),
+        ("[1].map(gpu, string(.gpu.count))[0]", {"gpu.count"}),
         ("variables.x", {"variables.x"}),
         ("variables.x.a.b + object.metadata.name", {"variables.x.a.b", "object.metadata.name"}),
         ("optional.of(object.spec).optMap(s, s.hostname).orValue('')", {"object.spec"}),

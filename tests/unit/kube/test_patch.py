@@ -78,6 +78,16 @@ def test_a_fork_leaves_its_origin_as_it_was() -> None:
     assert len(fork.patch()) == 2
 
 
+def test_what_a_draft_writes_after_a_fork_does_not_show_in_it() -> None:
+    draft = Draft(POD)
+    draft.set(("metadata", "labels", "y"), "2")
+    fork = draft.fork()
+    draft.set(("metadata", "labels", "z"), "3")
+
+    assert fork.document["metadata"]["labels"] == {"x": "1", "y": "2"}
+    assert len(fork.patch()) == 1
+
+
 def test_an_edit_that_is_undone_leaves_no_operation() -> None:
     draft = Draft(POD)
     draft.set(("metadata", "labels", "y"), "2")

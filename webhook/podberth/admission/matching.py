@@ -118,18 +118,24 @@ class Matcher:
         rollout = policy.source.spec.rollout
         if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self.state, self.request.namespace)):
             return
-        span = self.plan.slices[index]
-        outdated = self._written and meets(self._written, parts_of(policy.conditions_read))
-        answers = None if span is None or outdated else self._answers[span]
+        answers = self._answers_of(index, policy)
         if answers is not None and not combine(policy, answers):
             return
         for params in self._params(policy):
+            # Once more: with an earlier params object the policy itself may have changed what its conditions read.
+            answers = self._answers_of(index, policy)
             evaluation = Evaluation(policy, params, self._activate)
             if answers is None and not evaluation.conditions():
                 continue
             if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
                 raise EvaluationError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
             yield evaluation
+
+    def _answers_of(self, index: int, policy: CompiledPolicy) -> Sequence[bool | EvaluationError] | None:
+        """Return what the policy's conditions answered together with all others; None where that does not hold."""
+        span = self.plan.slices[index]
+        outdated = self._written and meets(self._written, parts_of(policy.conditions_read))
+        return None if span is None or outdated else self._answers[span]
 
     def _activate(self, params: Mapping[str, Any] | None) -> Activation:
         """Return the activation of the pod as it is; the one without params is shared by all policies."""

@@ -16,6 +16,9 @@ _NOTHING: Any = object()
 # A cluster's pods ask for a few hundred different things; beyond this somebody plays, and forgetting all is cheap.
 _REMEMBERED = 4096
 
+GPU_FIELDS = frozenset({"count", "perContainer", "kind", "vendor", "memoryMiB", "requests", "claims"})
+GANG_FIELDS = frozenset({"known", "name", "size", "index", "source", "system"})
+"""The fields that CEL's ``gpu`` and ``gang`` have (cel.typing)."""
 _POD, _GPU, _GANG = "object", "gpu", "gang"
 _OF_THE_NEED = frozenset({"topology", "mig"})
 # Params belong to the question; what variables read is among the paths.
@@ -45,8 +48,10 @@ def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
     need = False
     for path in reads:
         name = path[0]
-        if name in (_GPU, _GANG) and len(path) > 1:
-            (gpu if name == _GPU else gang).add(path[1])
+        if name == _GPU and len(path) > 1 and path[1] in GPU_FIELDS:
+            gpu.add(path[1])
+        elif name == _GANG and len(path) > 1 and path[1] in GANG_FIELDS:
+            gang.add(path[1])
         elif name == _POD and len(path) >= _SHORTEST_PATH:
             paths.add(path[1:])
         elif name in _OF_THE_NEED:

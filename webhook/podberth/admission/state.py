@@ -12,7 +12,6 @@ from ..cel.functions import ReviewContext
 from ..kube.patch import Path
 from ..topology.index import Need, NodeSelection
 from ..topology.need import is_small, own_tolerations
-from ..wellknown import GPU_MEMORY_ANNOTATION
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, gpu_facts
 from .recall import Footprint
@@ -25,7 +24,7 @@ _GPU_PARTS: tuple[Path, ...] = (
     ("spec", "initContainers"),
     ("spec", "resourceClaims"),
     ("spec", "schedulerName"),
-    ("metadata", "annotations", GPU_MEMORY_ANNOTATION),
+    ("metadata", "annotations"),  # the memory need, and what other systems' dialects are spoken in
 )
 _GANG_PARTS: tuple[Path, ...] = (
     ("metadata", "labels"),
@@ -67,6 +66,7 @@ class PodState:
 # What a fingerprint may hold, so that what is remembered stays a few KiB a pod: anybody can send one of a megabyte.
 _MOST_REQUESTS = 64
 _LONGEST_VALUES = 4096
+_LONGEST_NAME = 253
 
 
 # The fields of CEL's gpu and gang, as the facts have them; what is no scalar is compared as it is.
@@ -119,7 +119,7 @@ def fact_of(state: PodState, variable: str, field: str) -> Any:
 
 def fingerprint(state: PodState, read: Footprint | None) -> Hashable | None:
     """Return the values of everything in a footprint; None where there is no footprint, or no comparing."""
-    if read is None or (read.need and not state.comparable):
+    if read is None or not state.comparable:
         return None
     gpu = tuple([_GPU_FIELDS[field](state.gpu) for field in read.gpu])
     gang = tuple([_GANG_FIELDS[field](state.gang) for field in read.gang])
@@ -153,7 +153,7 @@ def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -
     tolerations = own_tolerations(spec, snapshot.conventions)
     need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, NodeSelection.of(spec), tolerations)
     review = ReviewContext(snapshot.topology, need, snapshot.class_resources)
-    comparable = is_small(need) and len(gpu.requests) <= _MOST_REQUESTS
+    comparable = is_small(need) and _is_small(gpu) and len(gang.name) <= _LONGEST_NAME
     return PodState(
         pod=pod,
         gpu=gpu,
@@ -163,6 +163,13 @@ def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -
         comparable=comparable,
         review=review,
     )
+
+
+def _is_small(gpu: GpuFacts) -> bool:
+    if len(gpu.requests) > _MOST_REQUESTS or len(gpu.claims) > _MOST_REQUESTS:
+        return False
+    names = [request.container for request in gpu.requests] + [claim.name for claim in gpu.claims]
+    return max(map(len, names), default=0) <= _LONGEST_NAME
 
 
 def meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:

@@ -211,4 +211,6 @@ def _answer(expression: Expression, activation: Activation) -> bool | Evaluation
     try:
         return bool(expression.evaluate(activation))
     except EvaluationError as error:
-        return error
+        text = str(error)
+    # A new one: the traceback of the one raised holds the activation, and with it the pod, for as long as it is kept.
+    return EvaluationError(text)

@@ -45,6 +45,8 @@ class _Reader:
         match ast.kind(node):
             case "ident_expr":
                 name = node.ident_expr.name
+                if name.startswith("."):  # absolute: never a loop's variable
+                    return tuple(name[1:].split(".")), True
                 # The checker resolves a declared name with dots (variables.x) to one identifier.
                 return (scope[name], False) if name in scope else (tuple(name.split(".")), True)
             case "select_expr":

@@ -70,6 +70,7 @@ class Draft:
         branch = Draft(self.original)
         branch.document = self.document
         branch._before = self._before | self._touched
+        self._owned = set()  # what was copied is shared now
         return branch  # nothing is owned: the first write copies again
 
     def patch(self) -> Patch:
