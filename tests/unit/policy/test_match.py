@@ -70,7 +70,7 @@ def test_resources_and_subresources_follow_upstreams_wildcards(
     rule = {**PODS, "resources": resources}
     asked = request(resource=resource, sub_resource=sub_resource)
     assert match(policy(resourceRules=[rule]), asked, {}) is expected
-    assert applies_statically(policy(resourceRules=[rule]), "CREATE", "", "v1", resource, sub_resource) is expected
+    assert applies_statically(policy(resourceRules=[rule]), ("CREATE", "", "v1", resource, sub_resource)) is expected
 
 
 @pytest.mark.parametrize(
@@ -101,17 +101,17 @@ def test_resource_names_must_hold_the_name() -> None:
     assert match(policy(resourceRules=[rule]), request(name="b"), {})
     assert not match(policy(resourceRules=[rule]), request(name="c"), {})
     assert not match(policy(resourceRules=[rule]), request(name=""), {})
-    assert applies_statically(policy(resourceRules=[rule]), "CREATE", "", "v1", "pods", "")
+    assert applies_statically(policy(resourceRules=[rule]), ("CREATE", "", "v1", "pods", ""))
 
 
 def test_an_exclusion_beats_an_inclusion() -> None:
     excluded = policy(resourceRules=[PODS], excludeResourceRules=[{**PODS, "resourceNames": ["a"]}])
     assert not match(excluded, request(name="a"), {})
     assert match(excluded, request(name="b"), {})
-    assert applies_statically(excluded, "CREATE", "", "v1", "pods", "")
+    assert applies_statically(excluded, ("CREATE", "", "v1", "pods", ""))
     entirely = policy(resourceRules=[PODS], excludeResourceRules=[PODS])
     assert not match(entirely, request(), {})
-    assert not applies_statically(entirely, "CREATE", "", "v1", "pods", "")
+    assert not applies_statically(entirely, ("CREATE", "", "v1", "pods", ""))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ..cel.engine import Batch, Environment, Expression
 from ..conventions import Conventions
 from ..errors import PolicyError
 from ..policy.compile import CompiledPolicy, compile_policies
-from ..policy.match import applies_statically
+from ..policy.match import Route, applies_statically
 from ..policy.parse import ParsedPolicies
 from ..topology.index import TopologyIndex
 from ..topology.objects import ClusterObjects
@@ -60,7 +60,7 @@ class Snapshot:
     conventions: Conventions
     class_resources: frozenset[str]
     """Extended resources that DeviceClasses serve."""
-    plans: dict[tuple[str, ...], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
+    plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Plans made so far; at most one for each phase, operation and resource that reviews name."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """Answers given so far."""
@@ -74,19 +74,18 @@ class Snapshot:
 
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
         """Return the plan for a review; made once."""
-        key = (phase, request.operation, request.group, request.version, request.resource, request.sub_resource)
-        plan = self.plans.get(key)
+        route = (request.operation, request.group, request.version, request.resource, request.sub_resource)
+        plan = self.plans.get((phase, route))
         if plan is None:
-            plan = self.plans[key] = self._make_plan(key)
+            plan = self.plans[phase, route] = self._make_plan(phase, route)
         return plan
 
-    def _make_plan(self, key: tuple[str, ...]) -> Plan:
-        phase, *request = key
+    def _make_plan(self, phase: Phase, route: Route) -> Plan:
         policies = tuple(
             policy
             for policy in self.policies
             if (policy.mutations if phase == "mutate" else policy.validations or policy.audit_annotations)
-            and applies_statically(policy.source, *request)
+            and applies_statically(policy.source, route)
         )
         slices: list[slice | None] = []
         expressions: list[Expression] = []

@@ -7,11 +7,14 @@ Expressions, scope and params are not looked at here.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..errors import EvaluationError
 from ..kube.selector import label_selector_matches
 from .model import GPUPolicy, LabelSelector, Rule
+
+Route: TypeAlias = tuple[str, str, str, str, str]
+"""Operation, group, version, resource and subresource: all of a request that rules without names and scope look at."""
 
 
 class NamespaceUnknownError(EvaluationError):
@@ -33,13 +36,9 @@ class MatchRequest:
     old_object: Mapping[str, Any] | None
 
 
-# Six parameters: the policy, and the five names that a plan is keyed by, which callers have as one tuple.
-def applies_statically(
-    policy: GPUPolicy, operation: str, group: str, version: str, resource: str, sub_resource: str
-) -> bool:
+def applies_statically(policy: GPUPolicy, route: Route) -> bool:
     """Tell whether some request of this operation and resource can match the policy, whatever it holds."""
     constraints = policy.spec.match_constraints
-    route = (operation, group, version, resource, sub_resource)
     for rule in constraints.exclude_resource_rules:
         if not rule.resource_names and rule.scope == "*" and _covers(rule, route):
             return False
@@ -74,7 +73,7 @@ def match(policy: GPUPolicy, request: MatchRequest, namespaces: Mapping[str, Map
     return _namespace_matches(constraints.namespace_selector, request, namespaces)
 
 
-def _covers(rule: Rule, route: tuple[str, str, str, str, str]) -> bool:
+def _covers(rule: Rule, route: Route) -> bool:
     operation, group, version, resource, sub_resource = route
     return (
         _among(rule.operations, operation)
