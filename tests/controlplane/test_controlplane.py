@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from builders import pod_group
+
 from .api import ApiError
 from .build import BINARY_NAME, COMPONENTS, assets
 from .client import EXISTING_VARIABLE, KubectlError, external
@@ -31,18 +33,6 @@ def pod(name: str, gpus: int = 8, *, annotations: Mapping[str, str] | None = Non
     container = {"name": "main", "image": "registry.invalid/none", "resources": {"limits": limits}}
     metadata = {"name": name, "annotations": dict(annotations or {})}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container], **spec}}
-
-
-def pod_group(name: str, min_count: int, rack_label: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1alpha2",
-        "kind": "PodGroup",
-        "metadata": {"name": name},
-        "spec": {
-            "schedulingPolicy": {"gang": {"minCount": min_count}},
-            "schedulingConstraints": {"topology": [{"key": rack_label}]},
-        },
-    }
 
 
 class Space:

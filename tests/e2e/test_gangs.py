@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from builders import gpu_pod, job
+from builders import gpu_pod, job, pod_group
 from controlplane.wait import wait_for
 
 from .fleet import RACK, ZONE
@@ -60,21 +60,9 @@ def test_two_members_of_a_gang_are_equal(space: Space) -> None:
     assert record(one) == record(other)
 
 
-def pod_group(name: str, min_count: int) -> Document:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1alpha2",
-        "kind": "PodGroup",
-        "metadata": {"name": name},
-        "spec": {
-            "schedulingPolicy": {"gang": {"minCount": min_count}},
-            "schedulingConstraints": {"topology": [{"key": RACK}]},
-        },
-    }
-
-
 def native_gang(name: str, members: int) -> list[Document]:
     pods = [gpu_pod(8, name=f"{name}-{rank}", schedulingGroup={"podGroupName": name}) for rank in range(members)]
-    return [pod_group(name, members), *pods]
+    return [pod_group(name, members, RACK), *pods]
 
 
 def test_a_native_gang_is_placed_whole_and_left_to_its_group(space: Space) -> None:
