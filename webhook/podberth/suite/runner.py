@@ -1,6 +1,6 @@
 """Runs a suite: each case through /mutate, once more through /mutate, and through /validate, as the API server would.
 
-Pure: documents in, results out. A case never raises for what its pod or its cluster is; what is wrong is a Violation.
+Pure: documents in, results out. A case never raises for what its pod or its cluster is; what is wrong is a Problem.
 Reading files and printing results is the CLI's.
 """
 
@@ -14,7 +14,7 @@ from ..admission.review import API_VERSION, KIND, AdmissionRequest, decode_revie
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
 from ..conventions import Conventions
-from ..errors import ReviewError, TopologyError
+from ..errors import Problem, ReviewError, TopologyError
 from ..kube.patch import apply
 from ..kube.positions import Path
 from ..policy.parse import ParsedPolicies
@@ -24,21 +24,6 @@ from ..topology.shapes import simulate
 from ..wellknown import NAMESPACE
 from .model import Case, Document, Nodes, Suite
 from .partial import differences
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Violation:
-    """An expectation that was not met, at its place in the suite's file."""
-
-    file: str
-    line: int
-    column: int
-    where: str
-    message: str
-
-    def __str__(self) -> str:
-        """Render as editors parse it."""
-        return f"{self.file}:{self.line}:{self.column} {self.where}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +37,7 @@ class CaseResult:
     denial: str = ""
     pod: Document | None = None
     """The pod as it left /mutate."""
-    violations: tuple[Violation, ...] = ()
+    violations: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +48,7 @@ class SuiteResult:
     cases: tuple[CaseResult, ...]
 
     @property
-    def violations(self) -> tuple[Violation, ...]:
+    def violations(self) -> tuple[Problem, ...]:
         """All expectations that were not met; none is a pass."""
         return tuple(violation for case in self.cases for violation in case.violations)
 
@@ -118,8 +103,8 @@ class _Runner:
             return CaseResult(name=case.name, verdict="", violations=(self._violation(place, str(error)),))
         return replace(result, violations=tuple(self._violation((*path, *at), message) for at, message in findings))
 
-    def _violation(self, path: Path, message: str) -> Violation:
-        return Violation(self.suite.file, *self.suite.positions.at(path), render_path(path), message)
+    def _violation(self, path: Path, message: str) -> Problem:
+        return Problem(self.suite.file, *self.suite.positions.at(path), render_path(path), message)
 
     def _snapshot(self, path: Path, case: Case, namespace: str) -> Snapshot:
         """Return the case's cluster, with the policies compiled for it."""
