@@ -15,6 +15,14 @@ def parse(source: str) -> ast.Node:
     return ast.decode(_CHECKER.check(source, _NAMES))
 
 
+CONTAINERS, INIT = "object.spec.containers", "object.spec.initContainers"
+
+
+def each(*fields: str) -> set[str]:
+    """Return paths of each container's fields, with the one that says how many there are."""
+    return {f"{CONTAINERS}.*.{field}" for field in ("", *fields)}
+
+
 def dotted(paths: frozenset[Path]) -> set[str]:
     return {".".join(path) for path in paths}
 
@@ -33,12 +41,17 @@ def dotted(paths: frozenset[Path]) -> set[str]:
         ("object.spec.containers[0].name", {"object.spec.containers"}),
         ("object.spec.containers[gpu.count].name", {"object.spec.containers", "gpu.count"}),
         ("object.metadata.labels[gang.name]", {"object.metadata.labels", "gang.name"}),
-        ("object.spec.containers.all(c, c.name == gpu.kind)", {"object.spec.containers", "gpu.kind"}),
-        ("object.spec.containers.exists(c, c.env.all(e, has(e.value)))", {"object.spec.containers"}),
-        ("object.spec.containers.map(c, c.name)", {"object.spec.containers"}),
-        ("object.spec.containers.filter(c, has(c.image))[0].image", {"object.spec.containers"}),
+        ("object.spec.containers.all(c, c.name == gpu.kind)", {*each("name"), "gpu.kind"}),
+        ("object.spec.containers.exists(c, c.env.all(e, has(e.value)))", each("env.*.", "env.*.value")),
+        ("object.spec.containers.exists(c, c in object.spec.initContainers)", {f"{CONTAINERS}.*", *each(), INIT}),
+        ("object.spec.containers.exists(c, true)", each()),
+        ("object.spec.containers.exists(c, c.resources.limits.all(n, n != ''))", each("resources.limits")),
+        ("object.metadata.labels.all(key, key != '')", {"object.metadata.labels"}),
+        ("dyn(object.spec.containers).all(c, c.name != '')", {"object.spec.containers"}),
+        ("object.spec.containers.map(c, c.name)", each("name")),
+        ("object.spec.containers.filter(c, has(c.image))[0].image", {f"{CONTAINERS}.*", *each("image")}),
         ("[1].all(object, object > 0)", set()),  # a loop's own variable, whatever its name
-        ("object.spec.containers.all(gpu, gpu.name != '')", {"object.spec.containers"}),
+        ("object.spec.containers.all(gpu, gpu.name != '')", each("name")),
         ("[object.spec.hostname].exists(c, c == '')", {"object.spec.hostname"}),
         ("{'a': object.spec.hostname, gang.name: 1}", {"object.spec.hostname", "gang.name"}),
         ("(gpu.count > 1 ? object.spec : oldObject.spec).nodeName", {"gpu.count", "object.spec", "oldObject.spec"}),

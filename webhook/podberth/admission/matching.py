@@ -12,13 +12,15 @@ from ..kube.selector import label_selector_matches
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, combine
 from ..policy.match import MatchRequest, match
-from .recall import Footprint
+from .recall import Footprint, footprint
 from .review import AdmissionRequest
 from .rollout import rolled_out, rollout_key
 from .snapshot import Phase, Plan, Snapshot
 from .state import PodState, fact_of, fingerprint, follow, meets, observe, parts_of
 
 _Answer = TypeVar("_Answer")
+GANG_NAME = ("gang", "name")
+"""The access path of a gang's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,27 @@ class Matcher:
     asked again only if what they read was written.
     """
 
-    def __init__(self, phase: Phase, request: AdmissionRequest, snapshot: Snapshot, pod: dict[str, Any]) -> None:
-        """Observe ``pod`` and ask all conditions."""
+    def __init__(
+        self,
+        phase: Phase,
+        request: AdmissionRequest,
+        snapshot: Snapshot,
+        pod: dict[str, Any],
+        *,
+        stand_in: str | None = None,
+    ) -> None:
+        """Observe ``pod`` and ask all conditions. ``stand_in`` is written instead of the gang's name (``replay``)."""
         self.request = request
         self.snapshot = snapshot
+        self.pod_groups = snapshot.pod_groups.get(request.namespace, frozenset())
+        """Names of the native PodGroups in the pod's namespace."""
+        self.observed_again: set[str] = set()
+        """Which of ``gpu`` and ``gang`` were made anew because of what was written."""
+        self.asked: set[str] = set()
+        """Which policies were asked what they want, by name."""
+        self.asked_again: list[Footprint | None] = []
+        """What the conditions read that were asked anew because of what was written."""
+        self._stand_in = stand_in
         self.plan: Plan = snapshot.plan(phase, request)
         self._state: PodState = observe(pod, request, snapshot)
         self._unseen: tuple[Path, ...] = ()
@@ -67,6 +86,24 @@ class Matcher:
             except EvaluationError as error:
                 yield Fault(policy, str(error))
 
+    @property
+    def answers(self) -> tuple[bool | EvaluationError, ...]:
+        """What the conditions asked together said of the pod as it came, in the order of the plan; () if not asked."""
+        return tuple(self._answers)
+
+    def matching(self) -> list[CompiledPolicy] | None:
+        """Return the policies that match the pod as it came; None where ``answers`` alone cannot tell."""
+        found: list[CompiledPolicy] = []
+        for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):
+            if span is None or not policy.matches_statically or policy.source.spec.rollout:
+                return None
+            answers = self._answers[span] if self._in_scope(policy) else [False]
+            if any(isinstance(answer, EvaluationError) for answer in answers):
+                return None
+            if False not in answers:
+                found.append(policy)
+        return found
+
     def wrote(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> None:
         """Take note that the pod is now ``pod``, which differs at ``paths``."""
         self._pod = pod
@@ -78,8 +115,13 @@ class Matcher:
     def state(self) -> PodState:
         """The pod as it is now; observed again only when somebody asks."""
         if self._unseen:
-            self._state = follow(self._state, self._pod, self._unseen, (self.request, self.snapshot))
+            before = self._state
+            self._state = follow(before, self._pod, self._unseen, (self.request, self.snapshot))
             self._unseen = ()
+            if self._state.gpu is not before.gpu:
+                self.observed_again.add("gpu")
+            if self._state.gang is not before.gang:
+                self.observed_again.add("gang")
         return self._state
 
     def _in_scope(self, policy: CompiledPolicy) -> bool:
@@ -92,6 +134,7 @@ class Matcher:
             EvaluationError: as ``Evaluation.mutations`` says; then none of the policy's mutations applies.
         """
         name = evaluation.policy.name
+        self.asked.add(name)
         asked = self._recall((name, id(evaluation.params)), self.plan.footprints[name], evaluation.mutations)
         return [self._with_facts(entry) for entry in asked]
 
@@ -100,6 +143,8 @@ class Matcher:
         if not facts:
             return asked
         values = {leaf: fact_of(self.state, *field) for leaf, field in facts.items()}
+        if self._stand_in is not None:
+            values |= {leaf: self._stand_in for leaf, field in facts.items() if field == GANG_NAME}
         return Asked(mutation=asked.mutation, leaves={**asked.leaves, **values}, reason=asked.reason)
 
     def failures(self, evaluation: Evaluation) -> list[Failure]:
@@ -125,8 +170,10 @@ class Matcher:
             # Once more: with an earlier params object the policy itself may have changed what its conditions read.
             answers = self._answers_of(index, policy)
             evaluation = Evaluation(policy, params, self._activate)
-            if answers is None and not evaluation.conditions():
-                continue
+            if answers is None:
+                self.asked_again.append(footprint(policy.conditions_read))
+                if not evaluation.conditions():
+                    continue
             if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
                 raise EvaluationError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
             yield evaluation

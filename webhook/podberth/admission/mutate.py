@@ -5,7 +5,7 @@ is ``validate``'s.
 """
 
 from collections.abc import Iterable
-from typing import cast
+from typing import Any, cast
 
 from ..errors import EvaluationError, ReviewError
 from ..kube.patch import Draft
@@ -17,6 +17,7 @@ from . import messages, response
 from .gate import refusal
 from .matching import Fault, Matcher
 from .outcome import Decision, Outcome
+from .replay import Basis, Course, basis_of, course_of
 from .restore import restore
 from .review import AdmissionRequest
 from .snapshot import Snapshot
@@ -38,8 +39,24 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
         return _restore(request, snapshot)
     if request.operation != "CREATE":
         return _untouched(request)
-    draft = Draft(checked_pod(request))
-    return _Run(request, snapshot, draft).outcome()
+    pod = checked_pod(request)
+    matcher = Matcher("mutate", request, snapshot, pod)
+    basis = basis_of(matcher)
+    if basis is not None:
+        course = snapshot.recall.answer(basis.key, lambda: _course(request, snapshot, pod, basis))
+        if course is not None:
+            return course.again(request, pod, matcher.state.gang.name)
+    return _Run(matcher, pod).outcome()
+
+
+def afresh(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
+    """Decide on the creation of a pod as ``mutate`` does, without what was decided before.
+
+    Raises:
+        ReviewError: the review's object is no pod.
+    """
+    pod = checked_pod(request)
+    return _Run(Matcher("mutate", request, snapshot, pod), pod).outcome()
 
 
 def checked_pod(request: AdmissionRequest) -> dict[str, object]:
@@ -52,6 +69,12 @@ def checked_pod(request: AdmissionRequest) -> dict[str, object]:
     if problems or request.object is None:
         raise ReviewError(400, "; ".join(problems[:5]))
     return request.object
+
+
+def _course(request: AdmissionRequest, snapshot: Snapshot, pod: dict[str, Any], basis: Basis) -> Course | None:
+    """Decide on a pod so that the decision can be kept for others; None where it cannot."""
+    run = _Run(Matcher("mutate", request, snapshot, pod, stand_in=basis.stand_in), pod)
+    return course_of(run.outcome(), run.matcher, run.draft, basis)
 
 
 def _untouched(request: AdmissionRequest) -> Outcome:
@@ -78,12 +101,12 @@ def _restore(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
 class _Run:
     """One creation: the policies in order over one draft."""
 
-    def __init__(self, request: AdmissionRequest, snapshot: Snapshot, draft: Draft) -> None:
-        self.request = request
-        self.snapshot = snapshot
-        self.draft = draft
-        self.matcher = Matcher("mutate", request, snapshot, draft.document)
-        self.before = record.held(draft, record.read(draft.document))
+    def __init__(self, matcher: Matcher, pod: dict[str, Any]) -> None:
+        self.request = matcher.request
+        self.snapshot = matcher.snapshot
+        self.draft = Draft(pod)
+        self.matcher = matcher
+        self.before = record.held(self.draft, record.read(pod))
         self.record = self.before
         self.decisions: list[Decision] = []
 
@@ -139,7 +162,6 @@ class _Run:
         return None
 
     def _changes(self, evaluation: Evaluation, draft: Draft) -> Iterable[tuple[Change | Skipped, str]]:
-        groups = self.snapshot.pod_groups.get(self.request.namespace, frozenset())
         system = self.matcher.state.gang.system
         for asked in self.matcher.mutations(evaluation):
             concern = cast("Concern", asked.mutation.concern)
@@ -150,7 +172,7 @@ class _Run:
             if concern in _ONCE and concern in self.before.get(evaluation.policy.name, {}):
                 continue
             proposal = Proposal(concern=concern, leaves=asked.leaves, reason=asked.reason)
-            change = pipeline.apply(draft, proposal, pipeline.Membership(groups))
+            change = pipeline.apply(draft, proposal, pipeline.Membership(self.matcher.pod_groups))
             if isinstance(change, Change):
                 yield change, (asked.reason or change.describe()) + self._effect(change)
             elif change is not None:

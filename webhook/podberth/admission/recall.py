@@ -38,6 +38,8 @@ class Footprint:
     """Whether nodes are asked for."""
     paths: tuple[tuple[str, ...], ...]
     """Paths below the pod."""
+    containers: bool = False
+    """Whether names and resources of all containers are read: all that ``gpu`` is made from, and changed by."""
 
 
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
@@ -69,6 +71,10 @@ class Recall:
     def __init__(self) -> None:
         """Remember nothing yet."""
         self._answers: dict[Hashable, Any] = {}
+
+    def __len__(self) -> int:
+        """Return how many answers are remembered."""
+        return len(self._answers)
 
     def answer(self, key: Hashable | None, ask: Callable[[], _Answer]) -> _Answer:
         """Return what ``ask`` returned for an equal key, or ask; None always asks. An exception is not remembered.

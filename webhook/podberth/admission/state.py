@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from ..cel.functions import ReviewContext
+from ..cel.reads import ELEMENT
 from ..kube.patch import Path
 from ..topology.index import Need, NodeSelection
 from ..topology.need import is_small, own_tolerations
@@ -108,7 +109,8 @@ def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
     """Return the parts of a pod that expressions which read ``reads`` are made from."""
     parts: set[Path] = set()
     for name, *rest in reads:
-        parts.update([tuple(rest)] if name == "object" else _PARTS.get(name, ()))
+        above = rest[: rest.index(ELEMENT)] if ELEMENT in rest else rest  # no element is known from another
+        parts.update([tuple(above)] if name == "object" else _PARTS.get(name, ()))
     return tuple(parts)
 
 
@@ -127,15 +129,27 @@ def fingerprint(state: PodState, read: Footprint | None) -> Hashable | None:
     if not read.paths:
         return gpu, gang, need
     try:
-        values = orjson.dumps([_look_up(state.pod, path) for path in read.paths])
+        found = [_look_up(state.pod, path) for path in read.paths]
+        values = orjson.dumps([found, _resources(state.pod)] if read.containers else found)
     except TypeError:  # a number beyond 64 bits, which no Pod of an apiserver has
         return None
     return (gpu, gang, need, values) if len(values) <= _LONGEST_VALUES else None
 
 
+def _resources(pod: dict[str, Any]) -> list[Any]:
+    """Return what ``gpu_facts`` reads of the containers."""
+    return [
+        [[container.get(field) for field in ("name", "restartPolicy", "resources")] for container in pod["spec"][kind]]
+        for kind in ("containers", "initContainers")
+        if pod["spec"].get(kind)
+    ]
+
+
 def _look_up(value: Any, path: tuple[str, ...]) -> list[Any]:
     """Return how far ``path`` goes and what stands there: null, absent and absent parent are three things to CEL."""
     for depth, step in enumerate(path):
+        if step == ELEMENT and isinstance(value, list):
+            return [depth, [_look_up(element, path[depth + 1 :]) for element in value]]
         if not isinstance(value, dict):
             return [depth, value]
         if step not in value:

@@ -6,7 +6,9 @@ from typing import TypeAlias
 from . import ast
 
 Path: TypeAlias = tuple[str, ...]
-"""Field names from a variable on: ("object", "spec", "nodeName")."""
+"""Field names from a variable on: ("object", "spec", "nodeName"); ELEMENT for each element of a list."""
+
+ELEMENT = "*"
 
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 """Operators whose constant string argument is a field: a['x'], a[?'x'] and a.?x."""
@@ -17,18 +19,20 @@ def reads(checked: ast.Node) -> frozenset[Path]:
 
     ``topology.nodes(gpu)`` reads ``topology`` alone: its argument only says what is asked, the review knows the answer.
     A constant string key counts as a field, ``has()`` counts as reading, ``variables.x`` is ("variables", "x"). A path
-    ends where an index is a number or not constant, or where a value is made rather than read; a loop's variable stands
-    for the path of what is looped over. A path means everything below it. Names of types are among the variables.
+    ends where an index is a number or not constant, or where a value is made rather than read. The variable of a loop
+    over a list stands for its elements, that of a loop over anything else for what is looped over. A path means
+    everything below it. Names of types are among the variables.
     """
     found: set[Path] = set()
-    _Reader(found).visit(checked.expr, {})
+    _Reader(checked, found).visit(checked.expr, {})
     return frozenset(found)
 
 
 class _Reader:
     """Collects the paths of one tree. A scope maps a loop's variables to what they stand for; None is a made value."""
 
-    def __init__(self, found: set[Path]) -> None:
+    def __init__(self, checked: ast.Node, found: set[Path]) -> None:
+        self._checked = checked
         self._found = found
 
     def visit(self, node: ast.Node, scope: Mapping[str, Path | None]) -> None:
@@ -48,7 +52,10 @@ class _Reader:
                 if name.startswith("."):  # absolute: never a loop's variable
                     return tuple(name[1:].split(".")), True
                 # The checker resolves a declared name with dots (variables.x) to one identifier.
-                return (scope[name], False) if name in scope else (tuple(name.split(".")), True)
+                if name not in scope:
+                    return tuple(name.split(".")), True
+                path = scope[name]
+                return path, path is not None and path[-1] == ELEMENT
             case "select_expr":
                 path, is_open = self._resolve(node.select_expr.operand, scope)
                 return ((*path, node.select_expr.field) if is_open and path else path), is_open
@@ -78,8 +85,13 @@ class _Reader:
         return path, False
 
     def _loop(self, loop: ast.Node, scope: Mapping[str, Path | None]) -> None:
-        range_path, _ = self._resolve(loop.iter_range, scope)
-        if range_path:
+        range_path, is_open = self._resolve(loop.iter_range, scope)
+        per_element = is_open and not loop.iter_var2 and ast.type_of(self._checked, loop.iter_range).name == "list"
+        if range_path and per_element:
+            range_path = (*range_path, ELEMENT)
+            # An element's field that none has still tells how many elements there are.
+            self._found.add((*range_path, ""))
+        elif range_path:
             self._found.add(range_path)
         self.visit(loop.accu_init, scope)
         inner = {**scope, loop.accu_var: None}

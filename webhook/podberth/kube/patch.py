@@ -6,6 +6,7 @@ here knows what a pod is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ..errors import UnprovedError
@@ -26,7 +27,7 @@ class Draft:
     ``set``, ``append`` and ``remove``. A value handed in belongs to the draft afterwards.
     """
 
-    __slots__ = ("_before", "_owned", "_touched", "document", "original")
+    __slots__ = ("_before", "_owned", "_read", "_touched", "document", "original")
 
     def __init__(self, original: dict[str, Any]) -> None:
         """Start from ``original`` with nothing changed."""
@@ -35,14 +36,21 @@ class Draft:
         self._owned: set[Path] = set()
         self._before: frozenset[Path] = frozenset()
         self._touched: set[Path] = set()
+        self._read: set[Path] = set()
 
     @property
     def touched(self) -> frozenset[Path]:
         """The paths written since the start, or since the fork."""
         return frozenset(self._touched)
 
+    @property
+    def visited(self) -> frozenset[Path]:
+        """The paths read with ``get`` or written, by this draft, those it was forked from and their other forks."""
+        return frozenset(self._read | self._before | self._touched)
+
     def get(self, path: Path) -> Any:
         """Return the value at ``path``, or None where it or a parent is absent."""
+        self._read.add(path)
         value = _look_up(self.document, path)
         return None if value is _ABSENT else value
 
@@ -70,6 +78,7 @@ class Draft:
         branch = Draft(self.original)
         branch.document = self.document
         branch._before = self._before | self._touched
+        branch._read = self._read
         self._owned = set()  # what was copied is shared now
         return branch  # nothing is owned: the first write copies again
 
@@ -174,6 +183,7 @@ def pointer(path: Iterable[str | int]) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
+@lru_cache(1024)  # policies write to the same few places of every pod
 def _parse_pointer(text: str) -> tuple[str, ...]:
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:])
 

@@ -10,6 +10,8 @@ from .change import Change, Skipped
 _NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
 REQUIRED = (*_NODE_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 PREFERRED = (*_NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
+VISITS = (("spec", "affinity"), ("spec", "nodeSelector"))
+"""What the builders read and write, whatever a policy says."""
 # core/v1 NodeSelectorRequirement
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 # The scheduler evaluates every term against every node, and a term of ours joins every term of the user's. Four user

@@ -8,6 +8,9 @@ from . import leaf
 from .change import Change, Skipped
 
 SCHEDULING_GROUP = ("spec", "schedulingGroup")
+_LABEL = ("metadata", "labels", GANG_LABEL)
+_SIZE = ("metadata", "annotations", GANG_SIZE_ANNOTATION)
+_COLOCATED = ("metadata", "labels", COLOCATED_LABEL)
 _POD_AFFINITY = ("spec", "affinity", "podAffinity")
 REQUIRED = (*_POD_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution")
 PREFERRED = (*_POD_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
@@ -18,6 +21,9 @@ EXCLUSIVE_TOPOLOGY = (
     "leaderworkerset.sigs.k8s.io/exclusive-topology",  # kubernetes-sigs/lws api/leaderworkerset/v1
     "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
 )
+_EXCLUSIVE = tuple(("metadata", "annotations", name) for name in EXCLUSIVE_TOPOLOGY)
+VISITS = (SCHEDULING_GROUP, _LABEL, _SIZE, _COLOCATED, *_EXCLUSIVE, ("spec", "affinity"))
+"""What the builders read and write, whatever a policy says."""
 # The largest weight there is: keeping a gang together outranks every other preference of ours.
 WEIGHT = 100
 
@@ -42,11 +48,11 @@ def join(draft: Draft, name: object, size: object, *, pod_group_exists: bool) ->
         draft.set(SCHEDULING_GROUP, {"podGroupName": group})
         return Change("gang", {"schedulingGroup": group}, lambda: f"joins PodGroup {group}")
     wrote: dict[str, str] = {}
-    if not (draft.get(("metadata", "labels")) or {}).get(GANG_LABEL):
-        draft.set(("metadata", "labels", GANG_LABEL), group)
+    if not draft.get(_LABEL):
+        draft.set(_LABEL, group)
         wrote["label"] = group
-    if members > 0 and GANG_SIZE_ANNOTATION not in (draft.get(("metadata", "annotations")) or {}):
-        draft.set(("metadata", "annotations", GANG_SIZE_ANNOTATION), str(members))
+    if members > 0 and draft.get(_SIZE) is None:
+        draft.set(_SIZE, str(members))
         wrote["size"] = str(members)
     return Change("gang", wrote, lambda: f"member of gang {group}") if wrote else None
 
@@ -68,14 +74,13 @@ def colocate(draft: Draft, level: object, mode: Literal["required", "preferred"]
     if level in ("", None) or draft.get(SCHEDULING_GROUP):
         return None
     key = leaf.text(level, "topology.level")
-    labels = draft.get(("metadata", "labels")) or {}
-    name = labels.get(GANG_LABEL)
-    if not name or COLOCATED_LABEL in labels:
+    name = draft.get(_LABEL)
+    if not name or draft.get(_COLOCATED) is not None:
         return None
     reason = _own_placement(draft, key, mode)
     if reason:
         return Skipped("topology", reason)
-    draft.set(("metadata", "labels", COLOCATED_LABEL), name)
+    draft.set(_COLOCATED, name)
     term = {"labelSelector": {"matchLabels": {COLOCATED_LABEL: name}}, "topologyKey": key}
     if mode == "required":
         draft.append(REQUIRED, term)
@@ -86,9 +91,9 @@ def colocate(draft: Draft, level: object, mode: Literal["required", "preferred"]
 
 def _own_placement(draft: Draft, key: str, mode: str) -> str:
     """Say what of the pod's own placement ours would get in the way of; empty: nothing."""
-    annotations = draft.get(("metadata", "annotations")) or {}
-    if exclusive := next((name for name in EXCLUSIVE_TOPOLOGY if name in annotations), ""):
-        return f"{exclusive} places this pod already"
+    for path in _EXCLUSIVE:
+        if draft.get(path) is not None:
+            return f"{path[-1]} places this pod already"
     if draft.get(REQUIRED) or draft.get(PREFERRED):
         return "the pod has pod affinity of its own"
     apart = {term.get("topologyKey") for term in draft.get(APART) or ()}

@@ -68,9 +68,14 @@ def label_value(value: object, where: str) -> str:
     Raises:
         EvaluationError: it is none.
     """
-    if not isinstance(value, str) or len(value) > MAX_LABEL_VALUE or not _LABEL_VALUE.fullmatch(value):
+    if not isinstance(value, str) or not is_label_value(value):
         raise EvaluationError(f"{where}: got {kind(value)}, want a label value of at most {MAX_LABEL_VALUE} characters")
     return value
+
+
+def is_label_value(text: str) -> bool:
+    """Say whether ``text`` is a label value."""
+    return len(text) <= MAX_LABEL_VALUE and _LABEL_VALUE.fullmatch(text) is not None
 
 
 def kind(value: object) -> str:

@@ -32,10 +32,9 @@ def set_annotations(draft: Draft, values: Mapping[str, object]) -> Change | None
 
 
 def _set(draft: Draft, field: str, values: Mapping[str, object]) -> dict[str, str]:
-    present = draft.get(("metadata", field)) or {}
     wrote: dict[str, str] = {}
     for key, value in sorted(values.items()):
-        if value is None or key in present:
+        if value is None or draft.get(("metadata", field, key)) is not None:
             continue
         if not isinstance(value, str):
             raise EvaluationError(f"{field}[{key}]: got {leaf.kind(value)}, want a string")

@@ -4,7 +4,7 @@ All proposals of one policy apply, or none: the caller hands in a fork of its dr
 raised.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,6 +19,25 @@ class Membership:
 
     pod_groups: frozenset[str]
     """Names of the native PodGroups in the pod's namespace."""
+
+
+_VISITS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "tolerations": (tolerations.PATH,),
+    "resources": resources.VISITS,
+    "nodeAffinity": affinity.VISITS,
+    "gang": gang.VISITS,
+    "topology": gang.VISITS,
+}
+
+
+def visits(concern: str, leaves: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the paths that the builder of a concern reads or writes, whatever a policy asks of it.
+
+    ``leaves`` are the names of the mutation's leaves.
+    """
+    if concern in ("labels", "annotations"):
+        return tuple(("metadata", concern, key) for key in leaves)
+    return _VISITS[concern]
 
 
 Builder: TypeAlias = Callable[[Draft, Proposal, Membership], Change | Skipped | None]

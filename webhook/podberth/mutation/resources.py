@@ -9,6 +9,8 @@ from .change import Change
 _KEYS = ("container", "from", "to", "quantity")
 _LISTS = ("containers", "initContainers")  # ephemeral containers hold no resources
 _SIDES = ("limits", "requests")
+VISITS = tuple(("spec", kind) for kind in _LISTS)
+"""What the builder reads and writes: of each container its name and its resources."""
 
 
 def rewrite(draft: Draft, value: object) -> Change | None:
@@ -46,8 +48,5 @@ def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str
 
 def container_path(draft: Draft, name: str) -> Path | None:
     """Return where the container or init container of that name stands; None where there is none."""
-    for kind in _LISTS:
-        for index, container in enumerate(draft.get(("spec", kind)) or ()):
-            if container.get("name") == name:
-                return ("spec", kind, index)
-    return None
+    paths = [("spec", kind, index) for kind in _LISTS for index in range(len(draft.get(("spec", kind)) or ()))]
+    return next((path for path in paths if draft.get((*path, "name")) == name), None)

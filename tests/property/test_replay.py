@@ -1,0 +1,229 @@
+"""A decision that is remembered is the decision that would be made: over pods that differ in one thing at a time.
+
+Each example is a set of policies and a handful of pods, decided one after the other with one snapshot. Whatever the
+earlier ones left behind, each outcome must be the one that is made afresh.
+"""
+
+import json
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import gpu_container, job_pod, pod, pod_group, review
+from podberth.admission.mutate import afresh, mutate
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot
+from podberth.mutation.gang import EXCLUSIVE_TOPOLOGY
+from podberth.wellknown import (
+    APPLIED_ANNOTATION,
+    COLOCATED_LABEL,
+    GANG_LABEL,
+    GANG_SIZE_ANNOTATION,
+    GPU_MEMORY_ANNOTATION,
+)
+from snapshots import cluster, policy, snapshot
+
+POLICIES = Path(__file__).parents[2] / "policies"
+NODES = cluster(hgx_h100_8=1, a100_pcie_4=1, dgx_a100_8_mig_mixed=1, l4_1=1)
+GROUP = "a-group-with-a-name-of-its-own"
+SHIPPED = [file.read_text() for name in ("policy", "params") for file in sorted(POLICIES.glob(f"*/{name}.yaml"))]
+
+LABEL = f"object.metadata.?labels[?'{GANG_LABEL}'].orValue('')"
+SLICES = (
+    "gpu.requests.map(r, {'container': r.container, 'from': r.resource, 'to': 'nvidia.com/mig-1g.5gb', 'quantity': 1})"
+)
+PARAMS = [
+    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p", "namespace": where}, "data": {"value": where}}
+    for where in ("default", "other")
+]
+CONTAINERS = "gpu.requests.map(r, r.container).join('.')"
+TERMS = "[{'matchExpressions': [{'key': 'x', 'operator': 'Exists'}]}]"
+
+
+def rule(order: int, condition: str = "true", **fields: Any) -> str:
+    """Return a policy of one condition; of ``fields``, what is no field of a policy's spec is a mutation."""
+    own = {key: fields.pop(key) for key in ("scope", "paramKind", "paramRef") if key in fields}
+    spec = {
+        "failurePolicy": "Ignore",
+        "matchConditions": [{"name": "c", "expression": condition}],
+        "mutations": [{concern: value} for concern, value in fields.items()],
+        **own,
+    }
+    lines = (f"  {key}: {json.dumps(value)}" for key, value in spec.items())
+    return policy(f"rule-{order}", "\n".join(lines), order=order)
+
+
+ABSENT = object()
+X, Y = (
+    {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    for term in (
+        {"matchExpressions": [{"key": "x", "operator": "Exists"}]},
+        {"matchExpressions": [{"key": "y", "operator": "Exists"}]},
+    )
+)
+SPEC = ("affinity", "nodeSelector", "tolerations", "schedulerName", "schedulingGroup", "resourceClaims")
+
+
+# What could make one pod's decision wrong for another: passing the gang's name on, reading it, reading what was
+# written, conditions that a write changes, lists and elements, null and absent, resources and what follows from them.
+OTHERS = {
+    "passes the name on": rule(410, labels={"copy": "gang.name"}),
+    "reads the name": rule(150, labels={"head": "gang.name.contains('-') ? 'a' : 'b'"}),
+    "reads the label": rule(450, labels={"seen": f"{LABEL}.size() > 20 ? {LABEL}.substring(0, 9) : 'b'"}),
+    "asks for the label": rule(460, f"{LABEL}.startsWith('a') || {LABEL}.startsWith('job-a')", labels={"a": "'1'"}),
+    "asks for the name": rule(470, "gang.name.startsWith('job-a')", labels={"job-a": "'1'"}),
+    "length of the name": rule(10, annotations={"length": "string(gang.name.size())"}),
+    "writes a need": rule(90, annotations={GPU_MEMORY_ANNOTATION: "'10Gi'"}),
+    "asks for the need": rule(95, "gpu.memoryMiB > 4096", labels={"large": CONTAINERS}),
+    "rewrites resources": rule(100, "gpu.kind == 'whole'", resources=SLICES),
+    "asks for slices": rule(120, "gpu.kind == 'mig'", labels={"slices": "string(gpu.claims.size())"}),
+    "asks for an element": rule(
+        500,
+        "object.spec.containers.exists(c, c.name == 'a')",
+        labels={"a": "string(object.spec.containers.filter(c, has(c.resources)).size())"},
+    ),
+    "counts elements": rule(510, labels={"n": "string(object.spec.containers.map(c, 1).size())"}),
+    "asks for nodes": rule(
+        205, "topology.nodes(gpu).count > 1 || gpu.vendor == 'amd'", nodeAffinity={"required": TERMS}
+    ),
+    "asks whether nodes are left": rule(206, "topology.nodes(gpu).count == 0", labels={"names": CONTAINERS}),
+    "asks for nodes and names": rule(
+        207, f"topology.nodes(gpu).count == 0 && {CONTAINERS} == 'a'", labels={"none": "'1'"}
+    ),
+    "tolerates by name": rule(
+        208, "topology.nodes(gpu).count == 0", tolerations=f"[{{'key': {CONTAINERS}, 'operator': 'Exists'}}]"
+    ),
+    "tolerates": rule(20, tolerations="[{'key': 'team', 'operator': 'Exists'}]"),
+    "fails": rule(30, labels={"f": "object.metadata.labels['app']"}),
+    "joins": rule(60, gang={"name": "gang.name", "size": "gang.size"}),
+    "joins and moves": rule(
+        65, gang={"name": "gang.name", "size": "gang.size"}, topology={"level": "'zone'", "mode": "required"}
+    ),
+    "for every pod": rule(70, scope="All", labels={"kind": "gpu.kind"}),
+    "params of the namespace": rule(
+        80,
+        paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+        paramRef={"name": "p", "parameterNotFoundAction": "Allow"},
+        labels={"value": "params.data['value']"},
+    ),
+}
+
+# What tells one pod from another: everything that policies or builders look at.
+GANGS = [
+    "",
+    "a-gang-of-sixteen",
+    "b-gang-of-sixteen",
+    "a-gang-of-eighteen",
+    "g",
+    "h",
+    GROUP,
+    "no label value!",
+]
+ASPECTS: dict[str, list[Any]] = {
+    "namespace": ["default", "other"],
+    "containers": [["b"], ["a"], ["a", "b"], ["b", "a"]],
+    "gpus": [1, 2, 0],
+    "resource": ["nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "amd.com/gpu", "nvidia.com/gpu.shared"],
+    "gang": GANGS,
+    "said": [False, True],
+    "size": ["", "2", "64"],
+    "memory": ["", "4Gi", "6Gi"],
+    "labels": [None, {}, {"app": "a"}, {"app": "b"}, {COLOCATED_LABEL: "a"}, {"copy": "a"}],
+    "annotations": [None, {}, {APPLIED_ANNOTATION: "{}"}, {"gpu-memory": "1"}, {EXCLUSIVE_TOPOLOGY[0]: "rack"}],
+    "affinity": [ABSENT, None, {}, {"nodeAffinity": None}, {"podAffinity": {}}, {"podAntiAffinity": {}}, X, Y],
+    "nodeSelector": [ABSENT, None, {}, {"nvidia.com/gpu.product": "NVIDIA-L4"}],
+    "tolerations": [ABSENT, None, [], [{"key": "nvidia.com/gpu", "operator": "Exists"}], [{"key": "team"}]],
+    "schedulerName": [ABSENT, "default-scheduler", "volcano"],
+    "schedulingGroup": [ABSENT, None, {"podGroupName": GROUP}],
+    "resourceClaims": [ABSENT, [{"name": "a", "resourceClaimName": "b"}]],
+}
+
+
+def made(aspects: dict[str, Any]) -> dict[str, Any]:
+    """Return the pod of these aspects."""
+    containers = [
+        gpu_container(name, aspects["gpus"] if not index else 1, resource=aspects["resource"])
+        for index, name in enumerate(aspects["containers"])
+    ]
+    fields = {key: aspects[key] for key in SPEC if aspects[key] is not ABSENT}
+    document = pod(*containers, **fields)
+    metadata, gang = document["metadata"], aspects["gang"]
+    marks = {GANG_SIZE_ANNOTATION: aspects["size"], GPU_MEMORY_ANNOTATION: aspects["memory"]}
+    labels, annotations = aspects["labels"], {key: text for key, text in marks.items() if text}
+    if gang and aspects["said"]:
+        labels = {GANG_LABEL: gang, **(labels or {})}
+    elif gang:
+        member = job_pod(job="j", uid=gang)["metadata"]
+        labels = {**member["labels"], **(labels or {})}
+        annotations |= member["annotations"]
+        metadata["ownerReferences"] = member["ownerReferences"]
+    annotations |= aspects["annotations"] or {}
+    metadata |= {
+        "namespace": aspects["namespace"],
+        "labels": labels,
+        "annotations": annotations or aspects["annotations"],
+    }
+    return document
+
+
+FIRST = {aspect: values[0] for aspect, values in ASPECTS.items()}
+BASES = [
+    {**FIRST, "gang": "a-gang-of-sixteen"},
+    {**FIRST, "gang": "g", "said": True, "gpus": 2, "containers": ["a", "b"]},
+    {**FIRST, "memory": "4Gi", "labels": {"app": "a"}},
+]
+
+
+def alike(base: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield every pod that differs from ``base`` in at most one aspect."""
+    yield from (made({**base, aspect: value}) for aspect, values in ASPECTS.items() for value in values)
+
+
+def known(texts: list[str]) -> Snapshot:
+    return snapshot(*texts, objects=[*NODES, *PARAMS, pod_group(GROUP, 2, "kubernetes.io/zone")])
+
+
+SETS = [
+    SHIPPED,
+    *([rule] for rule in OTHERS.values()),
+    *([*SHIPPED, rule] for rule in OTHERS.values()),
+    [OTHERS[name] for name in ("tolerates", "asks for nodes", "tolerates by name")],
+]
+
+
+@pytest.mark.parametrize("texts", SETS)
+@pytest.mark.parametrize("base", BASES)
+def test_what_was_decided_for_one_pod_is_right_for_one_that_differs_in_one_thing(
+    texts: list[str], base: dict[str, Any]
+) -> None:
+    warm = known(texts)
+    for document in alike(base):
+        request = decode_review(review(document, namespace=document["metadata"]["namespace"]))
+        assert mutate(request, warm) == afresh(request, warm)
+
+
+@pytest.mark.parametrize("pair", [*combinations(OTHERS, 2)])
+def test_what_was_decided_under_two_policies_is_right_for_the_next_pod(pair: tuple[str, str]) -> None:
+    warm = known([OTHERS[name] for name in pair])
+    for document in alike(BASES[0]):
+        request = decode_review(review(document, namespace=document["metadata"]["namespace"]))
+        assert mutate(request, warm) == afresh(request, warm)
+
+
+def test_a_pod_of_another_gang_is_not_decided_again() -> None:
+    warm = known(SHIPPED)
+    first, second = (
+        decode_review(review(job_pod(uid=f"a-job-of-the-number-{number}", annotations={GANG_SIZE_ANNOTATION: "2"})))
+        for number in (1, 2)
+    )
+    mutate(first, warm)
+    remembered = len(warm.recall)
+
+    outcome = mutate(second, warm)
+
+    assert len(warm.recall) == remembered
+    assert "a-job-of-the-number-2" in str(outcome.patch)
+    assert outcome == afresh(second, warm)

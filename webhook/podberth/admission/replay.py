@@ -1,0 +1,177 @@
+"""A creation decided before, again: for a pod that is equal in everything the decision was made from.
+
+What policies answer is remembered one by one (``recall``); here it is the whole of a decision, with what it wrote. The
+basis of a decision is what the matching policies' expressions read of the pod as it came, and what their builders read
+and write (``mutation.pipeline.visits``). A decision that looked further than its basis is not kept: the draft knows
+every path that was read, the matcher whether a fact was observed or a condition asked anew after a write.
+
+Every gang has a name of its own. Where policies only pass it on, the decision is made for a stand-in of the same
+length, and the name takes its place wherever it went: into labels, terms, the record and messages.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from secrets import token_hex
+from typing import Any
+
+import orjson
+
+from ..kube.patch import Draft, apply
+from ..mutation import pipeline, record, resources
+from ..mutation.leaf import is_label_value
+from ..policy.compile import CompiledPolicy
+from . import response
+from .matching import GANG_NAME, Matcher
+from .outcome import Decision, Outcome, Verdict
+from .recall import Footprint, footprint
+from .review import AdmissionRequest
+from .state import fingerprint
+
+# Beyond anybody's guess, and a label value like a gang's name.
+_STAND_IN = token_hex(32)
+# Beside its containers and its annotations, what ``gpu`` is made from.
+_OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
+# What a footprint with containers holds of each: nothing below the list, or one of these.
+_OF_A_CONTAINER = ((), ("name",), ("resources",))
+# 64 bits: what is shorter might stand in a pod by chance, and is part of the basis instead.
+_SHORTEST_STAND_IN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where that stands which decisions under the same answers of all conditions are made from."""
+
+    footprint: Footprint
+    policies: frozenset[str]
+    """Which policies match the pod as it came."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What one decision is made from: ``key`` holds the values."""
+
+    key: Hashable
+    ground: Ground
+    stand_in: str
+    """What stands for the gang's name; the name itself where nothing does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """A decision as it is kept; texts hold the stand-in."""
+
+    patch: str
+    """RFC 6902 operations as JSON; empty for none."""
+    decisions: tuple[Decision, ...]
+    warnings: tuple[str, ...]
+    verdict: Verdict
+    stand_in: str
+
+    def again(self, request: AdmissionRequest, pod: dict[str, Any], name: str) -> Outcome:
+        """Return the decision for another pod of the same basis, whose gang is ``name``.
+
+        Raises:
+            UnprovedError: the patch does not apply to the pod (a bug).
+        """
+        patch = orjson.loads(self.patch.replace(self.stand_in, name)) if self.patch else []
+        apply(pod, patch)
+        decisions, warnings = self.decisions, self.warnings
+        if self.stand_in != name:
+            decisions = tuple(
+                Decision(each.policy, each.action, each.message.replace(self.stand_in, name)) for each in decisions
+            )
+            warnings = tuple([text.replace(self.stand_in, name) for text in warnings])
+        return Outcome(
+            response=response.patched(request.uid, patch, warnings),
+            verdict=self.verdict,
+            decisions=decisions,
+            patch=patch,
+            warnings=warnings,
+        )
+
+
+def basis_of(matcher: Matcher) -> Basis | None:
+    """Return the basis of the decision on a pod that has just come; None where it is everything, or too large."""
+    name = matcher.state.gang.name
+    if name in matcher.pod_groups or not is_label_value(name):
+        return None
+    question = (matcher.answers, matcher.state.concerned, matcher.state.gpu.dialect)
+    ground = matcher.snapshot.recall.answer(("ground", question), lambda: _ground(matcher))
+    values = fingerprint(matcher.state, ground.footprint) if ground else None
+    if ground is None or values is None:
+        return None
+    stand_in = _STAND_IN[: len(name)] if len(name) >= _SHORTEST_STAND_IN else name
+    return Basis(key=("course", question, stand_in, values), stand_in=stand_in, ground=ground)
+
+
+def course_of(outcome: Outcome, matcher: Matcher, draft: Draft, basis: Basis) -> Course | None:
+    """Return what is worth keeping of a decision that was made for the stand-in; None where it left its basis."""
+    faulty = any(each.action in ("deny", "error") for each in outcome.decisions)
+    if faulty or not _within(basis.ground.footprint, draft) or not _foreseen(basis.ground, matcher):
+        return None
+    return Course(
+        patch=orjson.dumps(outcome.patch).decode() if outcome.patch else "",
+        decisions=outcome.decisions,
+        warnings=outcome.warnings,
+        verdict=outcome.verdict,
+        stand_in=basis.stand_in,
+    )
+
+
+def _ground(matcher: Matcher) -> Ground | None:
+    """Return what the policies that match are asked, and their builders visit; None where it is not bounded."""
+    policies = matcher.matching()
+    if policies is None or not all(map(_is_bounded, policies)):
+        return None
+    # The group's system decides what is written at all (``gate``), and what is said names how many nodes fit.
+    reads: set[tuple[str, ...]] = {("gang", "system"), ("topology",)}
+    visited: set[tuple[str, ...]] = {record.PATH}
+    for mutation in (each for policy in policies for each in policy.mutations):
+        visited.update(pipeline.visits(mutation.concern, {**mutation.leaves, **mutation.facts}))
+        reads |= mutation.reads | (set(mutation.facts.values()) - {GANG_NAME})
+    rewritten = visited.intersection(resources.VISITS)
+    if rewritten:
+        visited = visited - rewritten | _OF_GPUS
+        reads |= frozenset().union(*(policy.conditions_read for policy in matcher.plan.policies))
+    asked = footprint(reads)
+    if asked is None:
+        return None
+    read = replace(asked, paths=tuple(sorted({*asked.paths, *visited})), containers=bool(rewritten))
+    return Ground(read, frozenset(policy.name for policy in policies))
+
+
+def _is_bounded(policy: CompiledPolicy) -> bool:
+    """Say whether nothing but the pod decides what the policy wants, within one snapshot."""
+    reference = policy.source.spec.param_ref
+    return not policy.reads_namespace and (reference is None or bool(reference.namespace))
+
+
+def _within(known: Footprint, draft: Draft) -> bool:
+    """Say whether the builders stayed in what the footprint says that they visit."""
+    return all(
+        (known.containers and path[:2] in resources.VISITS and path[3:4] in _OF_A_CONTAINER)
+        or any(path[: len(below)] == below for below in known.paths)
+        for path in draft.visited
+    )
+
+
+def _foreseen(ground: Ground, matcher: Matcher) -> bool:
+    """Say whether whatever was observed and asked again, because of what was written, is made from the ground, too.
+
+    The stand-in goes into labels and annotations first: a policy that is asked behind that observes the gang again.
+    """
+    known = ground.footprint
+    return (
+        matcher.asked <= ground.policies
+        and "gang" not in matcher.observed_again
+        and (known.containers or "gpu" not in matcher.observed_again)
+        and all(read is not None and _covers(known, read) for read in matcher.asked_again)
+    )
+
+
+def _covers(known: Footprint, read: Footprint) -> bool:
+    return (
+        (known.containers or set(read.gpu) <= set(known.gpu))
+        and set(read.gang) <= set(known.gang)
+        and set(read.paths) <= set(known.paths)
+    )
