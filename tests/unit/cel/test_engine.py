@@ -178,7 +178,7 @@ def test_reads_name_what_functions_read_on_their_own(environment: Environment) -
     assert expression.reads == {
         ("topology",),
         ("object", "spec", "nodeSelector"),
-        ("object", "spec", "affinity"),
+        ("object", "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"),
         ("object", "spec", "tolerations"),
     }
     assert expression.functions == {"nodes"}

@@ -12,7 +12,7 @@ from ..cel.functions import ReviewContext
 from ..cel.reads import ELEMENT
 from ..kube.patch import Path
 from ..topology.index import Need, NodeSelection
-from ..topology.need import is_small, own_tolerations
+from ..topology.need import CHOSEN_BY, is_small, own_tolerations
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, gpu_facts
 from .recall import Footprint
@@ -35,9 +35,7 @@ _GANG_PARTS: tuple[Path, ...] = (
 )
 _TOPOLOGY_PARTS: tuple[Path, ...] = (
     *_GPU_PARTS,
-    ("spec", "nodeSelector"),
-    ("spec", "affinity"),
-    ("spec", "tolerations"),
+    *CHOSEN_BY,
 )
 _ALL_PARTS: tuple[Path, ...] = (*_TOPOLOGY_PARTS, *_GANG_PARTS)
 _TOLERATIONS: Path = ("spec", "tolerations")

@@ -17,6 +17,7 @@ from typing import Any
 from ..devices import mig
 from ..devices.mig_tables import TABLES
 from ..topology.index import Need, NodeSet, TopologyIndex
+from ..topology.need import CHOSEN_BY
 from .types import NODES
 
 
@@ -69,7 +70,7 @@ CARRIED = frozenset({"int", "string", NODES.name})
 """Operand types whose value reaches Python. The others (topology, mig, gpu) say what is asked; the review knows."""
 
 # ``topology.nodes`` answers for the pod at hand, so its own choice of nodes counts beside what ``gpu`` says.
-_CHOICE = (("object", "spec", "nodeSelector"), ("object", "spec", "affinity"), ("object", "spec", "tolerations"))
+_CHOICE = tuple(("object", *path) for path in CHOSEN_BY)
 
 _PROFILES = frozenset(profile for table in TABLES for profile in table.rows)
 

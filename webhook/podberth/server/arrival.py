@@ -1,45 +1,26 @@
 """When a request arrived, which is earlier than when its handler begins: other reviews may be decided in between.
 
-aiohttp makes the requests of all connections that had something to read, and then runs their handlers one by one.
+The loop reads from all connections that have something to read before it runs what follows from it, so the time is
+taken where bytes come in.
 """
 
-import asyncio
-from collections.abc import Callable
 from time import perf_counter
 
-from aiohttp import StreamReader, web
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http import RawRequestMessage
-
-_Task = asyncio.Task[None]
-Factory = Callable[[RawRequestMessage, StreamReader, web.RequestHandler, AbstractStreamWriter, _Task], web.BaseRequest]
+from aiohttp import web
 
 
-class StampedRequest(web.BaseRequest):
-    """A request that knows when it arrived, in seconds of ``perf_counter``."""
+class StampedConnection(web.RequestHandler):
+    """A connection that knows when it was last read from, in seconds of ``perf_counter``."""
 
-    ATTRS = web.BaseRequest.ATTRS | {"arrived"}
-    arrived: float
+    __slots__ = ("read_at",)
 
-
-def factory() -> Factory:
-    """Return what makes requests for ``web.Server``, for the running loop."""
-    loop = asyncio.get_running_loop()
-
-    def make(
-        message: RawRequestMessage,
-        payload: StreamReader,
-        protocol: web.RequestHandler,
-        writer: AbstractStreamWriter,
-        task: _Task,
-    ) -> StampedRequest:
-        request = StampedRequest(message, payload, protocol, writer, task, loop)
-        request.arrived = perf_counter()
-        return request
-
-    return make
+    def data_received(self, data: bytes) -> None:
+        """Take the time, then go on as aiohttp does."""
+        self.read_at = perf_counter()
+        super().data_received(data)
 
 
 def arrived(request: web.BaseRequest) -> float:
-    """Return when a request arrived; now, for one that was made elsewhere."""
-    return request.arrived if isinstance(request, StampedRequest) else perf_counter()
+    """Return when a request arrived, asked as the first thing of its handler; now, on a connection made elsewhere."""
+    connection = request.protocol
+    return connection.read_at if isinstance(connection, StampedConnection) else perf_counter()

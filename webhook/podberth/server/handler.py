@@ -6,6 +6,7 @@ operator's word on what happens to pods when podberth cannot tell. An answer tha
 asked for, and one that denies would block where Ignore was.
 """
 
+import asyncio
 from functools import lru_cache, partial
 from time import perf_counter
 
@@ -53,7 +54,9 @@ class ReviewHandler:
             body = await self._bodies.read(request, deadline)
             review = decode_review(parse(request, body))
             answer, outcome = self._decide(review, target, deadline)
-            self._recorder.decided(target.path, review, outcome, perf_counter() - started)
+            seconds = perf_counter() - started
+            # Behind the answer, which aiohttp writes without another turn of the loop.
+            asyncio.get_running_loop().call_soon(self._recorder.decided, target.path, review, outcome, seconds)
             return Reply(200, answer, close=state.draining)
         except ReviewError as error:
             return self._refuse(request, target, started, error, review)

@@ -3,12 +3,13 @@
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from aiohttp import web
 
 from ..errors import UsageError
 from ..settings import Address
-from .arrival import factory
+from .arrival import StampedConnection
 
 # The apiserver keeps an idle connection for 90 s (net/http IdleConnTimeout, apimachinery util/net/http.go). Whoever
 # closes first must be the client: one that writes while we close sees a reset. It also bounds how long headers may
@@ -36,10 +37,12 @@ class ReviewPort:
         """Nothing listens yet. Must be made where a loop runs."""
         self._context = context
         # web.Server and not web.Application: no routes, middlewares and signals, which are 6 of 67 us a review.
-        self._web = web.Server(
-            handler,
-            request_factory=factory(),
-            access_log=None,
+        self._web = web.Server(handler)
+        self._connection = partial(
+            StampedConnection,
+            self._web,
+            loop=asyncio.get_running_loop(),
+            access_log=None,  # type: ignore[arg-type] # what turns it off, says web.RequestHandler
             keepalive_timeout=KEEPALIVE_SECONDS,
             lingering_time=_LINGER_SECONDS,
             auto_decompress=False,
@@ -55,7 +58,7 @@ class ReviewPort:
         loop = asyncio.get_running_loop()
         try:
             self._sockets = await loop.create_server(
-                self._web,
+                self._connection,
                 address.host or None,
                 address.port,
                 ssl=self._context,

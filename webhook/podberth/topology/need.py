@@ -12,6 +12,13 @@ from .model import PASSING_TAINTS, Taint
 NODE_NAME_FIELD = "metadata.name"
 """The one field that matchFields may name (kubernetes pkg/apis/core/validation, nodeFieldSelectorValidators)."""
 
+CHOSEN_BY: tuple[tuple[str, ...], ...] = (
+    ("spec", "nodeSelector"),
+    ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"),
+    ("spec", "tolerations"),
+)
+"""Where a pod says which nodes it can run on: what a need is made from beside resources."""
+
 Frozen: TypeAlias = tuple[Any, ...]
 
 # Pods ask for one or two resources, and choose nodes in a few hundred characters.
@@ -51,7 +58,7 @@ class NodeSelection:
         A nodeSelector value that is no string can match no label; it selects nothing, as the apiserver would refuse it.
         """
         labels = {str(key): value for key, value in (pod_spec.get("nodeSelector") or {}).items()}
-        required = _descend(pod_spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+        required = _descend(pod_spec, *CHOSEN_BY[1][1:])
         affinity: tuple[Mapping[str, Any], ...] | None = None
         if required is not None:
             affinity = tuple(term for term in required.get("nodeSelectorTerms") or () if isinstance(term, Mapping))
