@@ -1,7 +1,7 @@
 import pytest
 
 from podberth.kube.documents import load_documents
-from podberth.kube.positions import Position, Positions
+from podberth.kube.positions import Position, Positions, render_path
 
 TEXT = """\
 # a comment
@@ -119,3 +119,8 @@ def test_crlf_and_a_byte_order_mark_shift_nothing() -> None:
     for path in ((), ("items", 1, "name"), ("literal",)):
         assert positions(changed).at(path) == positions().at(path)
     assert positions(changed).scalar(("folded",)).at(2, 1) == positions().scalar(("folded",)).at(2, 1)
+
+
+def test_a_path_is_written_as_people_write_it() -> None:
+    assert render_path(("spec", "mutations", 0, "labels", "a.b/c")) == "spec.mutations[0].labels[a.b/c]"
+    assert render_path(()) == ""

@@ -2,7 +2,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from podberth.kube.positions import Path
-from podberth.policy.wording import explain, fields_at, render_path, shown, suggest
+from podberth.policy.wording import explain, fields_at, shown, suggest
 
 
 class Inner(BaseModel):
@@ -49,11 +49,6 @@ def test_fields_are_found_inside_of_optional_models_and_tuples() -> None:
     assert fields_at(Outer, ()) == ("inner", "several")
     assert fields_at(Outer, ("several", 3)) == fields_at(Outer, ("inner",)) == ("flag", "names")
     assert fields_at(Outer, ("inner", "flag")) == fields_at(Outer, ("what", "ever")) == ()
-
-
-def test_a_path_is_written_as_people_write_it() -> None:
-    assert render_path(("spec", "mutations", 0, "labels", "a.b/c")) == "spec.mutations[0].labels[a.b/c]"
-    assert render_path(()) == ""
 
 
 def test_values_are_shown_short() -> None:

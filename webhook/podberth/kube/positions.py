@@ -1,14 +1,27 @@
 """Where in a file a value stands: lines and columns for paths, and for places inside a scalar's text.
 
-Filled by ``documents``; read by whoever reports a problem. Lines and columns count from 1, columns in characters.
+Filled by ``documents``; whoever finds a problem has it placed here. Both count from 1, columns in characters.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from ..errors import Problem
+
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and list indexes from the document's root."""
+
+
+def render_path(path: Path) -> str:
+    """Render a path as people write it: ``spec.mutations[0].labels[example.com/a]``."""
+    text = ""
+    for step in path:
+        if isinstance(step, int) or not step.isidentifier():
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
 
 
 class Position(NamedTuple):
@@ -161,6 +174,10 @@ class Positions:
     def key(self, path: Path) -> Position:
         """Return where the last key of ``path`` (of a list: the item) stands; if absent, its nearest parent's."""
         return self._find(path)[2]
+
+    def problem(self, file: str, path: Path, message: str, *, of_key: bool = False) -> Problem:
+        """Return a problem of ``file`` with the value at ``path``, or with its key, placed as ``at`` and ``key`` do."""
+        return Problem(file, *(self.key(path) if of_key else self.at(path)), render_path(path), message)
 
     def scalar(self, path: Path) -> ScalarPlace:
         """Return the inside of the string at ``path``; of anything else, a place whose every part is its start."""

@@ -12,11 +12,11 @@ from pydantic import ValidationError
 
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
-from ..kube.positions import Path, Positions
+from ..kube.positions import Path, Positions, render_path
 from ..wellknown import API_VERSION, POLICY_KIND
 from .model import GPUPolicy
 from .refusals import refusals
-from .wording import explain, render_path, shown
+from .wording import explain, shown
 
 # More than a screen; whoever has more mends these first
 MAX_PROBLEMS = 50
@@ -83,11 +83,11 @@ class _Reader:
             policy = GPUPolicy.model_validate(content)
         except ValidationError as error:
             self.problems += [
-                Problem(file, *(positions.key(path) if of_key else positions.at(path)), render_path(path), message)
+                positions.problem(file, path, message, of_key=of_key)
                 for path, of_key, message in explain(error, GPUPolicy)
             ]
             return
-        wrong = [Problem(file, *positions.at(path), render_path(path), message) for path, message in refusals(policy)]
+        wrong = [positions.problem(file, path, message) for path, message in refusals(policy)]
         self.problems += wrong
         if not wrong and self._first(file, positions, (POLICY_KIND, policy.name)):
             self.policies[policy.name] = ParsedPolicy(policy, file, positions)
@@ -99,14 +99,14 @@ class _Reader:
             if not isinstance(value, str) or not value:
                 path: Path = ("metadata", key)
                 message = f"the field {key!r} is required; a ConfigMap beside policies is their params"
-                self.problems.append(Problem(file, *positions.at(path), render_path(path), message))
+                self.problems.append(positions.problem(file, path, message))
         data = content.get("data") or {}
         entries = data.items() if isinstance(data, dict) else [("", data)]
         for key, value in entries:
             if not isinstance(value, str):
                 path = ("data", key) if key else ("data",)
                 message = f"got {shown(value)}, want a string; ConfigMaps hold nothing else"
-                self.problems.append(Problem(file, *positions.at(path), render_path(path), message))
+                self.problems.append(positions.problem(file, path, message))
         namespace, name = names
         if (
             isinstance(namespace, str)
@@ -119,7 +119,7 @@ class _Reader:
         got = f"{content.get('apiVersion') or 'no apiVersion'} {content.get('kind') or 'no kind'}"
         path: Path = ("kind",) if "kind" in content else ()
         message = f"got {got}, want {API_VERSION} {POLICY_KIND} or a v1 ConfigMap (params); move it elsewhere"
-        self.problems.append(Problem(file, *positions.at(path), render_path(path), message))
+        self.problems.append(positions.problem(file, path, message))
 
     def _first(self, file: str, positions: Positions, key: tuple[str, ...]) -> bool:
         position = positions.at(("metadata", "name"))

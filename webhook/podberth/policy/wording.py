@@ -49,17 +49,6 @@ def fields_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
     return tuple(field.alias or name for name, field in found.model_fields.items()) if found else ()
 
 
-def render_path(path: Path) -> str:
-    """Render a path as people write it: ``spec.mutations[0].labels[example.com/a]``."""
-    text = ""
-    for step in path:
-        if isinstance(step, int) or not step.isidentifier():
-            text += f"[{step}]"
-        else:
-            text += f".{step}" if text else step
-    return text
-
-
 def _model_in(annotation: Any) -> type[BaseModel] | None:
     """Return the one model that an annotation holds: itself, or inside Optional and tuples."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):

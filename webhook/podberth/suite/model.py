@@ -31,7 +31,7 @@ from pydantic.alias_generators import to_camel
 from ..errors import Problem
 from ..kube.documents import load_documents
 from ..kube.positions import Path, Position, Positions
-from ..policy.wording import explain, render_path
+from ..policy.wording import explain
 
 Document: TypeAlias = dict[str, Any]
 Verdict: TypeAlias = Literal["admitted", "mutated", "denied", "unchanged"]
@@ -127,11 +127,10 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
         suite = _Suite.model_validate(document)
     except ValidationError as error:
         findings = [
-            Problem(file, *(positions.key(path) if of_key else positions.at(path)), render_path(path), message)
-            for path, of_key, message in explain(error, _Suite)
+            positions.problem(file, path, message, of_key=of_key) for path, of_key, message in explain(error, _Suite)
         ]
         return None, tuple(sorted(findings))
-    wrong = [Problem(file, *positions.at(path), render_path(path), message) for path, message in _refusals(suite)]
+    wrong = [positions.problem(file, path, message) for path, message in _refusals(suite)]
     return (None if wrong else Suite(file, suite, suite.cases, positions)), tuple(sorted(wrong))
 
 

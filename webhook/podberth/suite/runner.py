@@ -18,7 +18,7 @@ from ..errors import Problem, ReviewError, TopologyError
 from ..kube.patch import apply
 from ..kube.positions import Path
 from ..policy.parse import ParsedPolicies
-from ..policy.wording import render_path, shown
+from ..policy.wording import shown
 from ..topology.objects import collect
 from ..topology.shapes import simulate
 from ..wellknown import NAMESPACE
@@ -104,7 +104,7 @@ class _Runner:
         return replace(result, violations=tuple(self._violation((*path, *at), message) for at, message in findings))
 
     def _violation(self, path: Path, message: str) -> Problem:
-        return Problem(self.suite.file, *self.suite.positions.at(path), render_path(path), message)
+        return self.suite.positions.problem(self.suite.file, path, message)
 
     def _snapshot(self, path: Path, case: Case, namespace: str) -> Snapshot:
         """Return the case's cluster, with the policies compiled for it."""

@@ -1,0 +1,31 @@
+"""The pages of the documentation for tests that compare them with the code: their text, tables and code spans."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def page(name: str) -> str:
+    """Return the text of a page, by its path from the repository's root."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """Return the cells of every table row by the first code span of its first cell, or else by the cell."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if line.startswith("| ") and line.endswith("|"):
+            cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+            code = re.match(r"`([^`]+)`", cells[0])
+            found.setdefault(code[1] if code else cells[0], cells)
+    return found
+
+
+def spans(text: str) -> set[str]:
+    """Return every code span of a text, without its backticks."""
+    return set(re.findall(r"`([^`\n]+)`", text))
+
+
+README, POLICY, OPERATING = page("README.md"), page("docs/policy.md"), page("docs/operating.md")
+POLICY_ROWS, OPERATING_ROWS = rows(POLICY), rows(OPERATING)

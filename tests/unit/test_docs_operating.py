@@ -1,0 +1,190 @@
+"""docs/operating.md says what the code says: flags, metrics, statuses, webhooks. And the links of every page hold."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, get_args
+
+import pytest
+
+from builders import JSON, pod, review
+from pages import OPERATING, OPERATING_ROWS, POLICY, POLICY_ROWS, README, ROOT, page, rows, spans
+from podberth.admission import decide
+from podberth.admission.outcome import Action
+from podberth.admission.response import CODES
+from podberth.admission.review import AdmissionRequest, decode_review
+from podberth.cli.exitcodes import ExitCode
+from podberth.cli.serve import DECIDERS
+from podberth.kube.documents import load_documents
+from podberth.server.reply import _HEADS
+from podberth.settings import OPTIONS
+from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.log import Log
+from podberth.telemetry.metrics import Metrics
+from podberth.telemetry.reviews import ReviewRecorder
+from podberth.topology.shapes import SHAPES, simulate
+from snapshots import snapshot
+
+# ---- operating ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: str(option.name))
+def test_every_flag_has_a_row_with_its_variable_and_default(option: Any) -> None:
+    cells = OPERATING_ROWS[f"{option.flag} {option.metavar}"]
+    assert cells[1] == f"`{option.variable}`"
+    assert cells[2].split(";")[0] == ("none" if option.default is None else f"`{option.default}`")
+
+
+def test_every_path_is_named() -> None:
+    assert {f"POST {path}" for path in DECIDERS} | {"GET /livez", "GET /readyz", "GET /metrics"} <= spans(OPERATING)
+
+
+def new_metrics() -> Metrics:
+    return Metrics(DECIDERS, lines_dropped=lambda: 0, in_flight=lambda: 0)
+
+
+def test_every_metric_has_a_row_with_its_labels() -> None:
+    metrics = new_metrics()
+    metrics.decision("policy", "warn")
+    labels: dict[str, set[str]] = {}
+    name = ""
+    for line in metrics.exposition().decode().splitlines():
+        if line.startswith("# TYPE "):
+            name = line.split()[2]
+            labels[name] = set()
+        elif not line.startswith("#"):
+            labels[name].update(re.findall(r'(\w+)="', line))
+    documented = {name: cells for name, cells in OPERATING_ROWS.items() if name.startswith("podberth_")}
+    real = {name: found - {"le"} for name, found in labels.items() if not name.endswith("_created")}
+    assert {name: spans(cells[1]) for name, cells in documented.items()} == real
+
+
+@pytest.mark.parametrize("action", get_args(Action))
+def test_every_verdict_of_a_policy_is_named(action: str) -> None:
+    assert f"`{action}`" in OPERATING_ROWS["podberth_policy_decisions_total"][2]
+
+
+class Lines(LineWriter):
+    """Keeps the lines."""
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        self.kept: list[JSON] = []
+
+    def write(self, line: bytes) -> None:
+        self.kept.append(json.loads(line))
+
+
+def test_every_field_of_a_reviews_log_line_is_named() -> None:
+    lines = Lines()
+    recorder = ReviewRecorder(new_metrics(), Log(lines))
+    request: AdmissionRequest = decode_review(review(pod()))
+    recorder.decided("/mutate", request, decide.mutate(request, snapshot()), 0.001)
+    recorder.refused("/mutate", 503, "no", 0.001, request)
+    table = OPERATING.partition("\nOf every review:\n")[2].partition("\n\nNothing else")[0]
+    named = {field for line in table.splitlines() for field in spans(line.partition(" | ")[0])}
+    assert named == {field for line in lines.kept for field in line}
+
+
+def test_every_status_is_named() -> None:
+    assert {str(int(status)) for status in _HEADS} == {key for key in OPERATING_ROWS if re.fullmatch(r"\d{3}", key)}
+    for reason, code in CODES.items():
+        assert f"{code} `{reason}`" in " ".join(OPERATING.split())
+        assert f"`{reason}`" in POLICY_ROWS["validations[].reason"][1]
+        assert str(code) in POLICY_ROWS["validations[].reason"][3]
+
+
+@pytest.mark.parametrize("code", ExitCode, ids=lambda code: str(code.name))
+def test_every_exit_code_has_a_row(code: ExitCode) -> None:
+    assert str(int(code)) in OPERATING_ROWS
+
+
+def webhooks() -> list[JSON]:
+    files = sorted((ROOT / "manifests" / "base").glob("*-webhook.yaml"))
+    documents = [each.document for file in files for each in load_documents(file.read_text(), file.name)[0]]
+    return [webhook for document in documents for webhook in document["webhooks"]]
+
+
+def asked_on(rules: Sequence[JSON]) -> str:
+    return "; ".join(f"{', '.join(rule['operations'])} of {', '.join(rule['resources'])}" for rule in rules)
+
+
+def test_the_table_of_webhook_entries_is_the_manifests() -> None:
+    assert {name: cells[1:] for name, cells in OPERATING_ROWS.items() if name.endswith(".podberth.io")} == {
+        webhook["name"]: [
+            f"`{webhook['clientConfig']['service']['path']}`",
+            asked_on(webhook["rules"]),
+            webhook["failurePolicy"],
+            f"{webhook['timeoutSeconds']} s",
+        ]
+        for webhook in webhooks()
+    }
+
+
+def test_conditions_and_excluded_namespaces_are_those_of_the_manifests() -> None:
+    section = OPERATING.partition("\n## The webhook configurations\n")[2].partition("\n## ")[0]
+    conditions = section.partition("\n| condition |")[2].partition("\n\n")[0]
+    assert rows(conditions).keys() - {"---"} == {
+        each["name"] for webhook in webhooks() for each in webhook["matchConditions"]
+    }
+    left_out = section.partition("\nNamespaces that are left out: ")[2].partition(". ")[0]
+    for webhook in webhooks():
+        [excluded] = webhook["namespaceSelector"]["matchExpressions"]
+        assert spans(left_out) == set(excluded["values"])
+
+
+def test_every_field_of_a_topology_document_is_named() -> None:
+    def keys(value: Any) -> Iterator[str]:
+        for key, inner in value.items() if isinstance(value, dict) else ():
+            yield key
+            yield from keys(inner)
+        for inner in value if isinstance(value, list) else ():
+            yield from keys(inner)
+
+    section = spans(OPERATING.partition("\n### Topology documents\n")[2])
+    for shape in SHAPES:
+        _, config_map = simulate(shape, "node")
+        assert set(keys(json.loads(config_map["data"]["topology.json"]))) <= section
+
+
+# ---- links ----------------------------------------------------------------------------------------------------------
+
+PAGES = ("README.md", "docs/policy.md", "docs/operating.md", "docs/adr/README.md", "examples/README.md")
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of headings as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_relative_links_lead_somewhere(name: str) -> None:
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", page(name)) if "://" not in link]
+    assert links
+    for link in links:
+        path, _, anchor = link.partition("#")
+        target = (ROOT / name).parent / path if path else ROOT / name
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), link
+
+
+def test_every_heading_is_in_the_pages_contents() -> None:
+    for text in (POLICY, OPERATING):
+        listed = re.findall(r"^- \[(.+)\]\(#", text, re.MULTILINE)
+        assert listed == re.findall(r"^## (.+)$", text, re.MULTILINE)
+
+
+def test_the_readmes_policies_are_those_in_the_folder() -> None:
+    folders = {path.name for path in (ROOT / "policies").iterdir() if path.is_dir()}
+    assert set(re.findall(r"^\| \[([\w-]+)\]\(policies/\1/policy\.yaml\)", README, re.MULTILINE)) == folders
+
+
+def test_every_decision_is_in_the_index_under_its_title() -> None:
+    index = page("docs/adr/README.md")
+    listed = re.findall(r"^\| \[(\d+)\]\((.+)\) \| (.+) \|$", index, re.MULTILINE)
+    written = []
+    for path in sorted((ROOT / "docs" / "adr").glob("[0-9]*.md")):
+        number, _, title = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ").partition(". ")
+        written.append((number, path.name, title))
+    assert listed == written
