@@ -6,6 +6,9 @@ The apiserver's budget: 4,096 runes of warnings for one request, all webhooks to
 
 from collections.abc import Iterable, Sequence
 
+from ..kube.patch import Patch
+from .outcome import Decision
+
 MAX_LINE = 256
 MAX_TOTAL = 2048
 
@@ -30,6 +33,14 @@ def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
             break
         kept.append(text)
     return (*kept, _rest(len(unique) - len(kept)))
+
+
+def of_mutations(decisions: Iterable[Decision], patch: Patch) -> tuple[str, ...]:
+    """Return what /mutate says of its decisions, errors first; of what comes to nothing in the end, nothing."""
+    told = [item for item in decisions if item.action != "mutate" or patch]
+    return within_budget(
+        line(item.policy, item.message) for item in sorted(told, key=lambda item: item.action != "error")
+    )
 
 
 def joined(lines: Sequence[str]) -> str:

@@ -120,10 +120,7 @@ class _Run:
                     return self._denied(fault)
         record.write(self.draft, self.record)
         patch = self.draft.patch()
-        told = [item for item in self.decisions if item.action != "mutate" or patch]
-        warnings = messages.within_budget(
-            messages.line(item.policy, item.message) for item in sorted(told, key=lambda item: item.action != "error")
-        )
+        warnings = messages.of_mutations(self.decisions, patch)
         return Outcome(
             response=response.patched(self.request.uid, patch, warnings),
             verdict="mutated" if patch else "allowed",

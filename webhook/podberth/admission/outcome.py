@@ -23,7 +23,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The whole of an answer. ``response`` is the AdmissionReview to send; ``patch`` is [] where nothing changes."""
+    """The whole of an answer. ``response`` is the AdmissionReview to send; ``patch`` is [] where nothing changes.
+
+    To be read only: other reviews may get parts of it, too.
+    """
 
     response: dict[str, Any]
     verdict: Verdict

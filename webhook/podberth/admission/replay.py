@@ -20,7 +20,7 @@ from ..kube.patch import Draft, apply
 from ..mutation import pipeline, record, resources
 from ..mutation.leaf import is_label_value
 from ..policy.compile import CompiledPolicy
-from . import response
+from . import messages, response
 from .matching import GANG_NAME, Matcher
 from .outcome import Decision, Outcome, Verdict
 from .recall import Footprint, footprint
@@ -31,8 +31,10 @@ from .state import fingerprint
 _STAND_IN = token_hex(32)
 # Beside its containers and its annotations, what ``gpu`` is made from.
 _OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
-# What a footprint with containers holds of each: nothing below the list, or one of these.
+# What a footprint with containers holds of each; a path is ("spec", "containers", 0, "resources", ...), or ends before.
 _OF_A_CONTAINER = ((), ("name",), ("resources",))
+# Ten times what the shipped policies write; anybody can send a pod that has them write more.
+_LONGEST_COURSE = 16 * 1024
 # 64 bits: what is shorter might stand in a pod by chance, and is part of the basis instead.
 _SHORTEST_STAND_IN = 16
 
@@ -78,9 +80,10 @@ class Course:
         decisions, warnings = self.decisions, self.warnings
         if self.stand_in != name:
             decisions = tuple(
-                Decision(each.policy, each.action, each.message.replace(self.stand_in, name)) for each in decisions
+                [Decision(each.policy, each.action, each.message.replace(self.stand_in, name)) for each in decisions]
             )
-            warnings = tuple([text.replace(self.stand_in, name) for text in warnings])
+            # Made anew, for they are cut, and told once where they are equal.
+            warnings = messages.of_mutations(decisions, patch)
         return Outcome(
             response=response.patched(request.uid, patch, warnings),
             verdict=self.verdict,
@@ -95,13 +98,19 @@ def basis_of(matcher: Matcher) -> Basis | None:
     name = matcher.state.gang.name
     if name in matcher.pod_groups or not is_label_value(name):
         return None
-    question = (matcher.answers, matcher.state.concerned, matcher.state.gpu.dialect)
+    if not all(isinstance(answer, bool) for answer in matcher.answers):
+        return None
+    state = matcher.state
+    question = (id(matcher.plan), matcher.answers, state.concerned, state.gang.known, state.gpu.dialect)
     ground = matcher.snapshot.recall.answer(("ground", question), lambda: _ground(matcher))
-    values = fingerprint(matcher.state, ground.footprint) if ground else None
+    values = fingerprint(state, ground.footprint) if ground else None
     if ground is None or values is None:
         return None
-    stand_in = _STAND_IN[: len(name)] if len(name) >= _SHORTEST_STAND_IN else name
-    return Basis(key=("course", question, stand_in, values), stand_in=stand_in, ground=ground)
+    # Where the pod says the name elsewhere, a builder may compare the two.
+    passed_on = len(name) >= _SHORTEST_STAND_IN and name.encode() not in values[-1]
+    stand_in = _STAND_IN[: len(name)] if passed_on else name
+    # What is written may name any of the namespace's PodGroups.
+    return Basis(key=("course", question, matcher.pod_groups, stand_in, values), stand_in=stand_in, ground=ground)
 
 
 def course_of(outcome: Outcome, matcher: Matcher, draft: Draft, basis: Basis) -> Course | None:
@@ -109,8 +118,11 @@ def course_of(outcome: Outcome, matcher: Matcher, draft: Draft, basis: Basis) ->
     faulty = any(each.action in ("deny", "error") for each in outcome.decisions)
     if faulty or not _within(basis.ground.footprint, draft) or not _foreseen(basis.ground, matcher):
         return None
+    patch = orjson.dumps(outcome.patch).decode() if outcome.patch else ""
+    if len(patch) + sum(len(each.message) for each in outcome.decisions) > _LONGEST_COURSE:
+        return None
     return Course(
-        patch=orjson.dumps(outcome.patch).decode() if outcome.patch else "",
+        patch=patch,
         decisions=outcome.decisions,
         warnings=outcome.warnings,
         verdict=outcome.verdict,
@@ -123,13 +135,16 @@ def _ground(matcher: Matcher) -> Ground | None:
     policies = matcher.matching()
     if policies is None or not all(map(_is_bounded, policies)):
         return None
-    # The group's system decides what is written at all (``gate``), and what is said names how many nodes fit.
+    # The group's system decides what is written at all (``gate``). What is said may name how many nodes fit: that is
+    # the whole of the pod's need.
     reads: set[tuple[str, ...]] = {("gang", "system"), ("topology",)}
     visited: set[tuple[str, ...]] = {record.PATH}
     for mutation in (each for policy in policies for each in policy.mutations):
         visited.update(pipeline.visits(mutation.concern, {**mutation.leaves, **mutation.facts}))
         reads |= mutation.reads | (set(mutation.facts.values()) - {GANG_NAME})
     rewritten = visited.intersection(resources.VISITS)
+    if rewritten and matcher.state.gpu.dialect:
+        return None  # it may come from annotations, which a rewrite would have us read again
     if rewritten:
         visited = visited - rewritten | _OF_GPUS
         reads |= frozenset().union(*(policy.conditions_read for policy in matcher.plan.policies))

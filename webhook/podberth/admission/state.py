@@ -11,6 +11,7 @@ import orjson
 from ..cel.functions import ReviewContext
 from ..cel.reads import ELEMENT
 from ..kube.patch import Path
+from ..kube.pod import spec
 from ..topology.index import Need, NodeSelection
 from ..topology.need import CHOSEN_BY, is_small, own_tolerations
 from ..workload.gangs import Gang, gang_of
@@ -63,7 +64,7 @@ class PodState:
 
 
 # What a fingerprint may hold, so that what is remembered stays a few KiB a pod: anybody can send one of a megabyte.
-_MOST_REQUESTS = 64
+_MOST_REQUESTS = 16
 _LONGEST_VALUES = 4096
 _LONGEST_NAME = 253
 
@@ -117,15 +118,18 @@ def fact_of(state: PodState, variable: str, field: str) -> Any:
     return _GPU_FIELDS[field](state.gpu) if variable == "gpu" else _GANG_FIELDS[field](state.gang)
 
 
-def fingerprint(state: PodState, read: Footprint | None) -> Hashable | None:
-    """Return the values of everything in a footprint; None where there is no footprint, or no comparing."""
+def fingerprint(state: PodState, read: Footprint | None) -> tuple[Hashable, Hashable, Need | None, bytes] | None:
+    """Return the values of everything in a footprint; None where there is no footprint, or no comparing.
+
+    The values below the pod come last, as JSON.
+    """
     if read is None or not state.comparable:
         return None
     gpu = tuple([_GPU_FIELDS[field](state.gpu) for field in read.gpu])
     gang = tuple([_GANG_FIELDS[field](state.gang) for field in read.gang])
     need = state.need if read.need else None
     if not read.paths:
-        return gpu, gang, need
+        return gpu, gang, need, b""
     try:
         found = [_look_up(state.pod, path) for path in read.paths]
         values = orjson.dumps([found, _resources(state.pod)] if read.containers else found)
@@ -136,18 +140,22 @@ def fingerprint(state: PodState, read: Footprint | None) -> Hashable | None:
 
 def _resources(pod: dict[str, Any]) -> list[Any]:
     """Return what ``gpu_facts`` reads of the containers."""
+    pod_spec = spec(pod)
     return [
-        [[container.get(field) for field in ("name", "restartPolicy", "resources")] for container in pod["spec"][kind]]
+        [
+            [container.get(field) for field in ("name", "restartPolicy", "resources")]
+            for container in pod_spec.get(kind) or ()
+        ]
         for kind in ("containers", "initContainers")
-        if pod["spec"].get(kind)
     ]
 
 
 def _look_up(value: Any, path: tuple[str, ...]) -> list[Any]:
     """Return how far ``path`` goes and what stands there: null, absent and absent parent are three things to CEL."""
     for depth, step in enumerate(path):
-        if step == ELEMENT and isinstance(value, list):
-            return [depth, [_look_up(element, path[depth + 1 :]) for element in value]]
+        if step == ELEMENT:
+            below = path[depth + 1 :]
+            return [depth, [_look_up(each, below) for each in value] if isinstance(value, list) else value]
         if not isinstance(value, dict):
             return [depth, value]
         if step not in value:
@@ -161,11 +169,11 @@ def _gang(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) ->
 
 
 def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -> PodState:
-    spec = pod.get("spec") or {}
-    tolerations = own_tolerations(spec, snapshot.conventions)
-    need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, NodeSelection.of(spec), tolerations)
+    pod_spec = spec(pod)
+    tolerations = own_tolerations(pod_spec, snapshot.conventions)
+    need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, NodeSelection.of(pod_spec), tolerations)
     review = ReviewContext(snapshot.topology, need, snapshot.class_resources)
-    comparable = is_small(need) and _is_small(gpu) and len(gang.name) <= _LONGEST_NAME
+    comparable = is_small(need) and _is_small(gpu) and max(len(gang.name), len(gang.source)) <= _LONGEST_NAME
     return PodState(
         pod=pod,
         gpu=gpu,

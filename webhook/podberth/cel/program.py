@@ -52,7 +52,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered]) -> tuple[Lowered, lis
     """
     kind, functions = ast.type_of(checked, checked.expr), ast.functions(checked)
     roots = (*VARIABLES, VARIABLES_PREFIX.rstrip("."))
-    reads = {tuple(UNESCAPED.get(name, name) for name in path) for path in reads_of(checked) if path[0] in roots}
+    reads = {path for path in reads_of(checked) if path[0] in roots}
     problems: list[CelProblem] = []
     # Children first: a node that is replaced takes copies of them along.
     for node in reversed(list(ast.walk(checked.expr))):

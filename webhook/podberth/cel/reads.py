@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from . import ast
+from .types import OPTIONAL
+from .typing import UNESCAPED
 
 Path: TypeAlias = tuple[str, ...]
 """Field names from a variable on: ("object", "spec", "nodeName"); ELEMENT for each element of a list."""
@@ -58,7 +60,8 @@ class _Reader:
                 return path, path is not None and path[-1] == ELEMENT
             case "select_expr":
                 path, is_open = self._resolve(node.select_expr.operand, scope)
-                return ((*path, node.select_expr.field) if is_open and path else path), is_open
+                field = self._field(node.select_expr.operand, node.select_expr.field)
+                return ((*path, field) if is_open and path else path), is_open
             case "call_expr":
                 return self._call(node.call_expr, scope)
             case "comprehension_expr":
@@ -80,9 +83,16 @@ class _Reader:
         path, is_open = self._resolve(operands[0], scope)
         key = operands[1]
         if ast.kind(key) == "const_expr" and key.const_expr.WhichOneof("which") == "string_value":
-            return ((*path, key.const_expr.string_value) if is_open and path else path), is_open
+            field = self._field(operands[0], key.const_expr.string_value)
+            return ((*path, field) if is_open and path else path), is_open
         self.visit(key, scope)
         return path, False
+
+    def _field(self, operand: ast.Node, name: str) -> str:
+        """Return the field that a name stands for; where ours are declared, CEL's reserved words are escaped."""
+        kind = ast.type_of(self._checked, operand)
+        holder = kind.parameters[0] if kind.name == OPTIONAL and kind.parameters else kind
+        return UNESCAPED.get(name, name) if holder.is_message else name
 
     def _loop(self, loop: ast.Node, scope: Mapping[str, Path | None]) -> None:
         range_path, is_open = self._resolve(loop.iter_range, scope)

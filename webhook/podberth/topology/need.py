@@ -38,8 +38,9 @@ class NodeSelection:
     def __init__(self, labels: Mapping[str, str], affinity: tuple[Mapping[str, Any], ...] | None) -> None:
         """Choose by exact ``labels`` and, unless None, by any of the terms of ``affinity``."""
         self._labels = tuple(sorted(labels.items()))
-        self._affinity = affinity
         frozen = None if affinity is None else tuple(_freeze_term(term) for term in affinity)
+        # Made anew, for a pod's own terms may hold anything beside, and a selection is kept.
+        self._affinity = None if frozen is None else tuple(map(_thaw_term, frozen))
         self._key = (self._labels, frozen)
         self._hash = hash(self._key)
         self.length: int = len(repr(self._key))
@@ -139,7 +140,9 @@ def _keeps_off(taint: Taint, tolerable: Mapping[str, str | None]) -> bool:
 
 def is_small(need: Need) -> bool:
     """Tell whether a need is worth remembering an answer by: anybody can write one of a megabyte."""
-    if len(need.requests) > _MOST_REQUESTS or len(repr(need.tolerations)) > _LONGEST_SELECTION:
+    if len(need.requests) > _MOST_REQUESTS or sum(len(name) for name, _ in need.requests) > _LONGEST_SELECTION:
+        return False
+    if len(repr(need.tolerations)) > _LONGEST_SELECTION:
         return False
     return need.selector is None or need.selector.length <= _LONGEST_SELECTION
 
@@ -187,6 +190,14 @@ def _named(terms: Frozen | None) -> frozenset[str] | None:
 
 def _freeze_term(term: Mapping[str, Any]) -> tuple[Frozen, Frozen]:
     return _freeze_expressions(term, "matchExpressions"), _freeze_expressions(term, "matchFields")
+
+
+def _thaw_term(frozen: tuple[Frozen, Frozen]) -> dict[str, Any]:
+    return {
+        field: [{"key": key, "operator": operator, "values": list(values)} for key, operator, values in expressions]
+        for field, expressions in zip(("matchExpressions", "matchFields"), frozen, strict=True)
+        if expressions
+    }
 
 
 def _freeze_expressions(term: Mapping[str, Any], which: str) -> Frozen:

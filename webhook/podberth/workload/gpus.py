@@ -214,6 +214,7 @@ def _claims(pod: Mapping[str, Any]) -> tuple[GpuClaim, ...]:
     used = {
         use.get("name")
         for container in containers(pod)
+        if container.kind != "ephemeral"
         for use in (container.body.get("resources") or {}).get("claims") or ()
     }
     names = (claim.get("name") for claim in declared)

@@ -1,0 +1,82 @@
+"""What is remembered is not mixed up: values that look alike, and documents that no API server sends."""
+
+import json
+from typing import Any
+
+import pytest
+
+from builders import gpu_container, gpu_pod, job_pod, review
+from podberth.admission.messages import MAX_LINE
+from podberth.admission.mutate import mutate
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot
+from podberth.kube.patch import apply
+from snapshots import policy, snapshot
+
+
+def mutated(document: dict[str, Any], known: Snapshot) -> dict[str, Any]:
+    return apply(document, mutate(decode_review(review(document)), known).patch)
+
+
+def annotate(expression: str) -> Snapshot:
+    return snapshot(policy("a", f"  mutations:\n  - annotations: {{seen: {json.dumps(expression)}}}"))
+
+
+@pytest.mark.parametrize(
+    ("expression", "first", "second", "answers"),
+    [
+        ("string(object.spec.volumes.map(v, 1).size())", {"volumes": {"a": 1}}, {"volumes": {"a": 1, "b": 2}}, "12"),
+        ("string(object.spec.volumes.exists(v, v.name == 'a'))", *({"volumes": [{"name": n}]} for n in "ab"), None),
+        ("string(object.spec.volumes.size())", {"volumes": [{"name": "a"}]}, {"volumes": []}, "10"),
+    ],
+)
+def test_lists_and_what_stands_in_their_place(
+    expression: str, first: dict[str, Any], second: dict[str, Any], answers: str | None
+) -> None:
+    known = annotate(expression)
+    seen = [mutated(gpu_pod(1, **spec), known)["metadata"]["annotations"]["seen"] for spec in (first, second)]
+    assert seen == (list(answers) if answers else ["true", "false"])
+
+
+def test_a_key_that_is_spelled_like_an_escaped_field() -> None:
+    known = annotate("object.metadata.labels['__namespace__']")
+    pods = [gpu_pod(1, labels={"__namespace__": value}) for value in ("a", "b")]
+    assert [mutated(document, known)["metadata"]["annotations"]["seen"] for document in pods] == ["a", "b"]
+
+
+def test_an_escaped_field_is_the_field() -> None:
+    known = annotate("object.metadata.__namespace__")
+    pods = [gpu_pod(1) for _ in "ab"]
+    for document, namespace in zip(pods, ("a", "b"), strict=True):
+        document["metadata"]["namespace"] = namespace
+    assert [mutated(document, known)["metadata"]["annotations"]["seen"] for document in pods] == ["a", "b"]
+
+
+@pytest.mark.parametrize("spec", [{}, {"spec": None}])
+def test_a_pod_without_a_spec_is_left_as_it_is(spec: dict[str, Any]) -> None:
+    rewrite = "[{'container': 'm', 'from': 'nvidia.com/gpu', 'to': 'nvidia.com/mig-1g.5gb', 'quantity': 1}]"
+    known = snapshot(policy("a", f"  scope: All\n  mutations:\n  - resources: {json.dumps(rewrite)}"))
+    document = {"metadata": {"name": "x", "labels": {"podberth.io/gang": "g"}}, **spec}
+    assert mutated(document, known) == document
+
+
+def test_a_long_line_about_a_gang_names_the_gang() -> None:
+    known = snapshot(policy("p" + "x" * 200, "  mutations:\n  - gang: {name: gang.name}"))
+    document = job_pod(uid="a-job-with-a-long-uid-0123456789")
+
+    (warning,) = mutate(decode_review(review(document)), known).warnings
+
+    assert len(warning) == MAX_LINE
+    assert warning.endswith("member of gang job-a-job-with-a-long-uid-01…")
+
+
+def test_what_is_remembered_of_a_pod_is_small() -> None:
+    known = snapshot(policy("a", "  mutations:\n  - labels: {seen: \"'1'\"}"))
+    term = {"matchExpressions": [{"key": "a", "operator": "Exists"}], "junk": "x" * 100_000}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    for resource in ("nvidia.com/gpu", "nvidia.com/mig-" + "1" * 100_000 + "g.5gb"):
+        document = gpu_pod(1, affinity={"nodeAffinity": required})
+        document["spec"]["containers"] = [gpu_container("a", 1, resource=resource)]
+        mutated(document, known)
+    remembered = repr(known.recall._answers)
+    assert len(remembered) < 10_000
