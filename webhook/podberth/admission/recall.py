@@ -5,9 +5,12 @@ answer is a pure function of what the expressions read, which the compiler knows
 the values at those paths, within one snapshot. A policy that reads the whole pod or the request is always asked.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
+
+from ..cel.reads import ELEMENT
 
 _Answer = TypeVar("_Answer")
 _NOTHING: Any = object()
@@ -27,7 +30,11 @@ _SHORTEST_PATH = 3
 """("object", "spec", <field>): what is shorter is most of the pod."""
 
 
-@dataclass(frozen=True, slots=True)
+Tree: TypeAlias = "tuple[tuple[str, Tree | None], ...]"
+"""Steps of paths, ELEMENT first, each with what lies below it; None below a last one."""
+
+
+@dataclass(frozen=True)
 class Footprint:
     """What expressions read, by field."""
 
@@ -40,6 +47,25 @@ class Footprint:
     """Paths below the pod."""
     containers: bool = False
     """Whether names and resources of all containers are read: all that ``gpu`` is made from, and changed by."""
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The paths, those with a common beginning together; without those that lie below another."""
+        root: dict[str, Any] = {}
+        for path in sorted(self.paths, key=len):
+            branch = root
+            for step in path[:-1]:
+                branch = branch.setdefault(step, {})
+                if branch is None:
+                    break
+            if branch is not None:
+                branch[path[-1]] = None
+        return _tree(root)
+
+
+def _tree(branch: Mapping[str, Any]) -> Tree:
+    steps = sorted(branch, key=lambda step: step != ELEMENT)
+    return tuple((step, None if branch[step] is None else _tree(branch[step])) for step in steps)
 
 
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:

@@ -16,7 +16,7 @@ from ..topology.index import Need, NodeSelection
 from ..topology.need import CHOSEN_BY, is_small, own_tolerations
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, gpu_facts
-from .recall import Footprint
+from .recall import Footprint, Tree
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 
@@ -131,7 +131,7 @@ def fingerprint(state: PodState, read: Footprint | None) -> tuple[Hashable, Hash
     if not read.paths:
         return gpu, gang, need, b""
     try:
-        found = [_look_up(state.pod, path) for path in read.paths]
+        found = _values(state.pod, read.tree)
         values = orjson.dumps([found, _resources(state.pod)] if read.containers else found)
     except TypeError:  # a number beyond 64 bits, which no Pod of an apiserver has
         return None
@@ -150,18 +150,22 @@ def _resources(pod: dict[str, Any]) -> list[Any]:
     ]
 
 
-def _look_up(value: Any, path: tuple[str, ...]) -> list[Any]:
-    """Return how far ``path`` goes and what stands there: null, absent and absent parent are three things to CEL."""
-    for depth, step in enumerate(path):
-        if step == ELEMENT:
-            below = path[depth + 1 :]
-            return [depth, [_look_up(each, below) for each in value] if isinstance(value, list) else value]
-        if not isinstance(value, dict):
-            return [depth, value]
-        if step not in value:
-            return [depth]
-        value = value[step]
-    return [len(path), value]
+def _values(value: Any, tree: Tree) -> Any:
+    """Return what stands at the leaves of ``tree``; no two documents that differ there look alike.
+
+    ``[]`` is absent, ``[value]`` a leaf or what stands where a branch was looked for, a map the branch itself.
+    """
+    first, below = tree[0]
+    if first == ELEMENT and isinstance(value, list):
+        return {"": value if below is None else [_values(each, below) for each in value]}
+    if first == ELEMENT or not isinstance(value, dict):
+        return [value]
+    return {
+        "": [
+            [] if step not in value else [value[step]] if below is None else _values(value[step], below)
+            for step, below in tree
+        ]
+    }
 
 
 def _gang(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Gang:
