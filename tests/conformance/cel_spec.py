@@ -1,13 +1,13 @@
 """google/cel-spec's simple conformance cases, as data (../shared/conformance), on the engine as policies meet it.
 
-What is checked is rewritten by ``cel.program`` before it runs, as every expression of a policy is: a case also says that
-the rewriting keeps the meaning. A case that must not be checked has no types to rewrite by and runs on the bare engine.
+What is checked is rewritten by ``cel.program`` before it runs, as every expression of a policy is: so a case also says
+that the rewriting keeps the meaning. A case that must not be checked has no types to rewrite by and runs on the bare engine.
 """
 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
@@ -47,6 +47,13 @@ _AS_VALUES = {
 }
 
 
+_SCALARS: Mapping[str, Callable[[str], Any]] = {
+    "int": int,
+    "uint": int,
+    "double": float,
+    "bytes": bytes.fromhex,
+    "duration": lambda text: timedelta(seconds=float(text.removesuffix("s"))),
+}
 _OTHERS = (ext_math.ExtMath(), ext_bindings.ExtBindings(), ext_encoders.ExtEncoders())
 
 
@@ -115,7 +122,7 @@ def _evaluate(engine: Any, document: Mapping[str, Any]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _engine(container: str, declares: str, with_all: bool) -> Any:  # noqa: FBT001 - lru_cache
+def _engine(container: str, declares: str, with_all: bool) -> Any:
     declared = json.loads(declares)
     if any("function" in each for each in declared):
         raise UnsupportedError("function")
@@ -168,21 +175,11 @@ def _spelled(document: Mapping[str, Any]) -> str:
 def _plain(tagged: Mapping[str, Any]) -> Any:
     """Return a tagged value as plain Python."""
     kind, value = next(iter(tagged.items()))
-    match kind:
-        case "list":
-            return [_plain(each) for each in value]
-        case "map":
-            return {_plain(key): _plain(each) for key, each in value}
-        case "int" | "uint":
-            return int(value)
-        case "double":
-            return float(value)
-        case "bytes":
-            return bytes.fromhex(value)
-        case "duration":
-            return timedelta(seconds=float(value.removesuffix("s")))
-        case _:
-            return value
+    if kind == "list":
+        return [_plain(each) for each in value]
+    if kind == "map":
+        return {_plain(key): _plain(each) for key, each in value}
+    return _SCALARS[kind](value) if kind in _SCALARS else value
 
 
 def _same(value: Any, tagged: Mapping[str, Any]) -> bool:
