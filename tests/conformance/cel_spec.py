@@ -1,7 +1,8 @@
 """google/cel-spec's simple conformance cases, as data (../shared/conformance), on the engine as policies meet it.
 
 What is checked is rewritten by ``cel.program`` before it runs, as every expression of a policy is: so a case also says
-that the rewriting keeps the meaning. A case that must not be checked has no types to rewrite by and runs on the bare engine.
+that the rewriting keeps the meaning. A case that must not be checked has no types to rewrite by: it runs on the bare
+engine.
 """
 
 import json
