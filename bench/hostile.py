@@ -28,7 +28,7 @@ _ENV = 9_000
 _TOLERATIONS = 5_000
 # What policies write has to fit in too: a pod that they make too large is refused by /validate.
 _ROOM = 16_384
-_ODD = "~1/\"\\é\n"
+_ODD = '~1/"\\é\n'
 _Pod = dict[str, Any]
 
 
@@ -87,7 +87,7 @@ def review(pod: _Pod) -> _Pod:
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
 
 
-# ---- the pods ---------------------------------------------------------------------------------------------------------
+# ---- the pods -------------------------------------------------------------------------------------------------------
 
 
 def largest(number: int, *, gpu_containers: int = CONTAINERS, **metadata: Mapping[str, str]) -> _Pod:
@@ -167,7 +167,7 @@ def _filled(pod: _Pod) -> _Pod:
 
 
 HOSTILE: Mapping[str, Callable[[int], _Pod]] = {
-    "the largest": lambda number: largest(number),
+    "the largest": largest,
     "that all policies apply to": _wanting_everything,
     "of several GPUs, in a gang": _many_gpus,
     "of 400 MIG profiles": _mig_names,

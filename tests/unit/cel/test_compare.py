@@ -105,7 +105,9 @@ def test_a_difference_that_no_row_explains_is_kept_once(comparing: ComparingEnvi
 def test_a_variable_that_the_second_engine_cannot_read_has_the_firsts_value(
     comparing: ComparingEnvironment, review: ReviewContext
 ) -> None:
-    found = evaluate(comparing, review, "variables.team == 'vision'", team="object.metadata.?labels[?'team'].orValue('')")
+    found = evaluate(
+        comparing, review, "variables.team == 'vision'", team="object.metadata.?labels[?'team'].orValue('')"
+    )
     assert found is True
     assert (comparing.agreed, dict(comparing.explained)) == (1, {"optionals": 1})
 

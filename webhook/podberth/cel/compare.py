@@ -50,7 +50,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "optionals",
         lambda found: found.second.startswith((_UNREADABLE, "error: ")) and bool(_OPTIONAL.search(found.source)),
-        "cel-python has no optional types and does not parse a.?b and m[?'k']; its own conformance suite leaves them out",
+        "cel-python has no optional types and does not parse a.?b and m[?'k']; its conformance suite leaves them out",
         f"{_CEL_PYTHON}/blob/main/features/optionals.feature",
     ),
     Known(
@@ -150,7 +150,6 @@ class _Compared(Expression):
         if problem := misfit(found, self.want):
             raise EvaluationError(problem)
         return found
-
 
     def _variable(self, expression: Expression, activation: Activation) -> Any:
         if not isinstance(expression, _Compared):

@@ -24,13 +24,13 @@ MAX_MICROSECONDS = 100_000
 """What a policy may take of a worker, all its expressions together: the apiserver aims at 1 s for the whole request
 (sig-scalability, API call latency), and a worker answers 25 connections in turn."""
 
-# ---- prices -----------------------------------------------------------------------------------------------------------
+# ---- prices ---------------------------------------------------------------------------------------------------------
 _NODE = 0.05  # anything that is evaluated: 0.01 for a literal, 0.09 for a conversion
 _COPY = 0.0125  # each element so far, when `map` or `filter` adds one: 9,000 elements take 0.98 s
 _PYTHON = 5.0  # a function of ours: 1 for the call, the rest is what mig.* do; index answers are remembered
 _ELEMENT = 0.03  # an element of a list that is searched, joined or added to another
-_REGEX = 2.0  # a call of matches() with a pattern that is compiled already, beside its bytes
-_PATTERN = 0.3  # a byte of a pattern that has to be compiled, because it is not written in the expression
+_REGEX = 2.0  # a call of matches(), beside its bytes
+_PATTERN = 0.5  # a byte of its pattern, which is compiled for each call, a literal too
 _SEARCH = 0.000012  # a byte of a text for each byte of what is searched there: "aaab" in "aaaaaaaa"
 # A byte of what a function reads, in microseconds: the dearest of texts from 1 kB to 1 MB.
 _BYTES: Mapping[str, float] = {
@@ -62,11 +62,13 @@ _OURS = frozenset({"nodes", "withLinkDomain", "narrowestLevel", "narrowestSafeLe
 _TEXTS = frozenset({"string", "bytes"})
 _SCALARS = frozenset({"int", "uint", "double", "bool", "null_type", "google.protobuf.Timestamp"})
 
-_MAP_ADVICE = (
-    "map() and filter() copy their list for each element; ask exists() or all(), or go through a shorter list"
+_MAP_ADVICE = "map() and filter() copy their list for each element; ask exists() or all(), or go through a shorter list"
+_LOOP_ADVICE = (
+    "every round of the outer loop goes through the inner list; ask in one loop, or go through a shorter list"
 )
-_LOOP_ADVICE = "every round of the outer loop goes through the inner list; ask in one loop, or go through a shorter list"
-_REGEX_ADVICE = "a pattern is tried each time; ask ==, startsWith(), endsWith() or contains(), or first what is cheap"
+_REGEX_ADVICE = (
+    "a pattern is compiled each time; ask ==, startsWith(), endsWith() or contains(), or first what is cheap"
+)
 _TEXT_ADVICE = "a text of any length is read or made each time; compare first, or take it out of the loop"
 
 
@@ -150,7 +152,9 @@ class _Meter:
             case "ident_expr":
                 return self._named(node, times, scope)
             case "select_expr":
-                return self._field(node, self.visit(node.select_expr.operand, times, scope), node.select_expr.field, times)
+                return self._field(
+                    node, self.visit(node.select_expr.operand, times, scope), node.select_expr.field, times
+                )
             case "call_expr":
                 return self._call(node, times, scope)
             case "comprehension_expr":
@@ -215,15 +219,16 @@ class _Meter:
         function = node.call_expr.function
         read = [value.bytes_at(times) for value in values]
         lists = ast.type_of(self._checked, nodes[0]).name not in _TEXTS | _SCALARS
-        written = ast.kind(nodes[-1]) == "const_expr"
         match function:
             case "_==_" | "_!=_":
                 kinds = {ast.type_of(self._checked, each).name for each in nodes}
                 price = 0.0 if kinds & _SCALARS else min(read) * (_BYTES[function] if "string" in kinds else _DEEP)
                 self._charge(node, price, _TEXT_ADVICE)
             case "matches":
-                price = _REGEX * times + _BYTES[function] * read[0] + (0 if written else _PATTERN * read[-1])
-                self._charge(node, price, _REGEX_ADVICE)
+                self._charge(node, _REGEX * times + _PATTERN * read[-1] + _BYTES[function] * read[0], _REGEX_ADVICE)
+            case "replace":
+                made = (read[0] + times) * max(values[2].size, 1)
+                self._charge(node, _BYTES[function] * read[0] + _BYTES["_+_"] * made, _TEXT_ADVICE)
             case "contains" | "indexOf" | "lastIndexOf":
                 self._charge(node, read[0] * (_BYTES[function] + _SEARCH * values[1].size), _TEXT_ADVICE)
             case "@in":
@@ -274,15 +279,15 @@ class _Meter:
         if rounds and added is None:
             self.visit(loop.loop_step, rounds, inside)
         elif rounds:
-            made = self._growing(node, loop.loop_step, added, rounds, inside)
+            made = self._growing(loop.loop_step, added, rounds, inside)
             longest = min(through.length, rounds)
             self._charge(node, _COPY * rounds * longest, _MAP_ADVICE)
-            result = Bounds(length=longest, size=made.size * longest, total=made.bytes_at(rounds), times=times, element=made)
+            result = Bounds(longest, made.size * longest, made.bytes_at(rounds), times, element=made)
         elif ast.kind(loop.loop_step) == "ident_expr":  # the form of optMap: a name for the one value
             result = self.visit(loop.result, times, {**scope, loop.accu_var: start})
         return result
 
-    def _growing(self, node: Node, step: Node, added: Node, rounds: float, scope: Mapping[str, Bounds]) -> Bounds:
+    def _growing(self, step: Node, added: Node, rounds: float, scope: Mapping[str, Bounds]) -> Bounds:
         """Charge for the step of ``map`` or ``filter``; return the bounds of what is added."""
         if ast.kind(step) == "call_expr" and step.call_expr.function == "_?_:_":
             self.visit(step.call_expr.args[0], rounds, scope)

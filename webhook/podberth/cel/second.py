@@ -5,10 +5,13 @@ expression that it can read comes from another reading of CEL's specification th
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-import celpy
-from celpy import celtypes
+from celpy import Environment, celtypes
+from celpy.adapter import json_to_cel
+from celpy.celparser import CELParseError
+from celpy.evaluation import CELEvalError
 
 from ..errors import EvaluationError
 from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
@@ -22,7 +25,7 @@ class UnreadableError(Exception):
     """An expression that cel-python cannot parse."""
 
 
-class _Lazy(celtypes.MapType):  # type: ignore[misc]  # celpy's base classes are untyped where they derive from dict
+class _Lazy(celtypes.MapType):
     """A map whose entries are made when they are asked for; an error is one of CEL's, and may be absorbed."""
 
     def __init__(self, entries: Mapping[str, Callable[[], Any]]) -> None:
@@ -33,10 +36,10 @@ class _Lazy(celtypes.MapType):  # type: ignore[misc]  # celpy's base classes are
         try:
             return _to_cel(self._entries[str(key)]())
         except EvaluationError as error:
-            return celpy.CELEvalError(str(error))
+            return CELEvalError(str(error))
 
     def get(self, key: Any, default: Any = None) -> Any:
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401 - this is that method
 
     def __contains__(self, key: object) -> bool:
         return str(key) in self._entries
@@ -47,7 +50,7 @@ class _Nodes(_Lazy):
 
     def __init__(self, review: ReviewContext, handle: int) -> None:
         nodes = review.nodes(handle)
-        super().__init__({name: lambda field=field: field(nodes) for name, field in NODES_FIELDS.items()})
+        super().__init__({name: partial(field, nodes) for name, field in NODES_FIELDS.items()})
         self.handle = handle
 
 
@@ -56,7 +59,7 @@ class SecondEngine:
 
     def __init__(self) -> None:
         """Parse nothing yet."""
-        self._engine = celpy.Environment()
+        self._engine = Environment()
         self._parsed: dict[str, Any] = {}
 
     def evaluate(
@@ -72,14 +75,14 @@ class SecondEngine:
         names = {name: _to_cel(value) for name, value in bindings.items()}
         try:
             return _plain(program.evaluate({**names, "variables": _Lazy(variables)}))
-        except celpy.CELEvalError as error:
+        except CELEvalError as error:
             raise EvaluationError(str(error.args[0] if error.args else error)) from error
 
     def _parse(self, source: str) -> Any:
         if source not in self._parsed:
             try:
                 self._parsed[source] = self._engine.compile(source)
-            except celpy.CELParseError as error:
+            except CELParseError as error:
                 raise UnreadableError(" ".join(str(error).split())) from error
         return self._parsed[source]
 
@@ -150,29 +153,26 @@ def _operand(value: Any) -> Any:
 
 
 def _to_cel(value: Any) -> Any:
-    if isinstance(value, _Lazy | celpy.CELEvalError | type(None)):
+    if isinstance(value, _Lazy | CELEvalError | type(None)):
         return value
-    return celpy.json_to_cel(value)
+    return json_to_cel(value)
+
+
+_SCALARS: Mapping[type, Callable[[Any], Any]] = {
+    celtypes.BoolType: bool,
+    celtypes.IntType: int,
+    celtypes.UintType: int,
+    celtypes.DoubleType: float,
+    celtypes.StringType: str,
+}
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of cel-python's as plain Python; its numbers, texts and booleans derive from Python's."""
-    match value:
-        case _Nodes():  # of a variable: it goes back in where the variable is named
-            return value
-        case celpy.CELEvalError():
-            raise EvaluationError(str(value.args[0] if value.args else value))
-        case celtypes.BoolType():
-            return bool(value)
-        case celtypes.IntType() | celtypes.UintType():
-            return int(value)
-        case celtypes.DoubleType():
-            return float(value)
-        case celtypes.StringType():
-            return str(value)
-        case celtypes.ListType():
-            return [_plain(each) for each in value]
-        case celtypes.MapType():
-            return {_plain(key): _plain(each) for key, each in value.items()}
-        case _:
-            return value
+    """Return a value of cel-python's as plain Python; the answer to a question to the topology index stays as it is."""
+    if isinstance(value, CELEvalError):
+        raise EvaluationError(str(value.args[0] if value.args else value))
+    if isinstance(value, celtypes.ListType):
+        return [_plain(each) for each in value]
+    if isinstance(value, celtypes.MapType) and not isinstance(value, _Nodes):
+        return {_plain(key): _plain(each) for key, each in value.items()}
+    return _SCALARS[type(value)](value) if type(value) in _SCALARS else value

@@ -14,7 +14,7 @@ MAX_BYTES = 1_572_864
 """1.5 MiB, etcd's default for a request (etcd --max-request-bytes): what is larger cannot be stored."""
 
 MAX_NAME_BYTES = 253
-"""What the apiserver takes for a name (validation.DNS1123SubdomainMaxLength); it looks behind mutating webhooks only."""
+"""What the apiserver takes for a name (DNS1123SubdomainMaxLength), which it checks behind mutating webhooks."""
 NAMES = frozenset({("metadata", "name"), ("metadata", "generateName"), ("metadata", "namespace")})
 """What is a name and has that bound, by its path below the pod."""
 
