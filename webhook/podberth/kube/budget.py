@@ -27,8 +27,7 @@ GPU_REQUESTS = 400
 ELEMENT = "*"
 
 _CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
-# 9,000 variables of the shortest useful form (40 bytes each) are what downward and service links of a namespace with a
-# thousand Services come to (kubelet envvars.FromServices: seven and more for each).
+# Environment: MAX_BYTES of entries of 170 bytes, with a name and a value of usual length.
 _OF_A_CONTAINER: Mapping[tuple[str, ...], int] = {
     ("env",): 9_000,
     ("envFrom",): ENTRIES,
