@@ -2,7 +2,8 @@
 
 Each line is an expression over the largest pod (``bench.hostile``), or one made to be dear for it: the bound, the time
 of an evaluation on a warm activation, and their ratio: 1 or more on a machine that does nothing else, and never below
-a half. Where it is far above 1, an expression may be refused that would do no harm; the price is of the worst pod and not of this one.
+a half. Where it is far above 1, an expression may be refused that would do no harm; the price is
+of the worst pod and not of this one.
 """
 
 import sys
