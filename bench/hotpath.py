@@ -54,7 +54,7 @@ def _parts(snapshot: Snapshot) -> dict[str, Callable[[bytes, AdmissionRequest], 
         return orjson.dumps(decide.mutate(request, snapshot).response)
 
     return {
-        "read and decode": lambda body, _: decode_review(orjson.loads(body)),
+        "read and decode": lambda body, _: decode_review(orjson.loads(body), len(body)),
         "check the shape": lambda _, request: shape_problems(request.object),
         "observe": lambda _, request: observe(request.object or {}, request, snapshot),
         "/mutate, with its answer": answered,
@@ -71,7 +71,7 @@ def _least(bodies: list[bytes], numbers: Iterator[int], tries: int, snapshot: Sn
     for attempt in range(tries + 1):
         for start in starts:
             texts = [numbered(body, next(numbers)) for body in bodies[start : start + _BATCH]]
-            reviews = [(text, decode_review(orjson.loads(text))) for text in texts]
+            reviews = [(text, decode_review(orjson.loads(text), len(text))) for text in texts]
             for name, part in parts.items():
                 began = time.perf_counter_ns()
                 for text, request in reviews:

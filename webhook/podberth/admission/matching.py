@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from ..cel.engine import Activation
 from ..errors import EvaluationError
 from ..kube import pod as pods
+from ..kube.budget import GPU_REQUESTS, excess
 from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
 from ..policy.compile import CompiledPolicy
@@ -71,8 +72,10 @@ class Matcher:
         self._written: tuple[Path, ...] = ()
         self._activation: Activation | None = None
         self._answers: Sequence[bool | EvaluationError] = ()
+        self.excess = self._excess()
+        """Why no expression is asked about this pod; empty for a pod within budget (``kube.budget``)."""
         batch = self.plan.batch
-        if batch is not None and any(map(self._in_scope, self.plan.policies)):
+        if not self.excess and batch is not None and any(map(self._in_scope, self.plan.policies)):
             question = ("conditions", id(self.plan))
             self._answers = self._recall(question, self.plan.batch_reads, lambda: batch.evaluate(self._activate(None)))
 
@@ -157,12 +160,24 @@ class Matcher:
         seen = fingerprint(self.state, read)
         return self.snapshot.recall.answer(None if seen is None else (question, seen), ask)
 
+    def _excess(self) -> str:
+        """Say what of the review is beyond what the cost of expressions is worked out for; empty if nothing."""
+        for pod in (self._pod, self.request.old_object):
+            if pod is not None and (found := excess(pod, self.request.size_bytes)):
+                return found
+        asked = len(self._state.gpu.requests)
+        if asked > GPU_REQUESTS:
+            return f"the pod is too large to be decided on: got {asked} GPU resources, want {GPU_REQUESTS} at most"
+        return ""
+
     def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Evaluation]:
         if not policy.matches_statically and not match(policy.source, self._match_request(), self.snapshot.namespaces):
             return
         rollout = policy.source.spec.rollout
         if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self.state, self.request.namespace)):
             return
+        if self.excess:
+            raise EvaluationError(self.excess)
         answers = self._answers_of(index, policy)
         if answers is not None and not combine(policy, answers):
             return

@@ -96,7 +96,7 @@ class Course:
 def basis_of(matcher: Matcher) -> Basis | None:
     """Return the basis of the decision on a pod that has just come; None where it is everything, or too large."""
     name = matcher.state.gang.name
-    if name in matcher.pod_groups or not is_label_value(name):
+    if matcher.excess or name in matcher.pod_groups or not is_label_value(name):
         return None
     if not all(isinstance(answer, bool) for answer in matcher.answers):
         return None

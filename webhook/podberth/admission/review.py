@@ -41,10 +41,12 @@ class AdmissionRequest:
     old_object: dict[str, Any] | None
     dry_run: bool
     envelope: Mapping[str, Any]
+    size_bytes: int | None = None
+    """Length of the review as it came, which no object in it exceeds; None where it did not come as text."""
 
 
-def decode_review(document: object) -> AdmissionRequest:
-    """Return the request of an AdmissionReview v1.
+def decode_review(document: object, size_bytes: int | None = None) -> AdmissionRequest:
+    """Return the request of an AdmissionReview v1 of that length.
 
     Raises:
         ReviewError: it is none; the message names the field, what it holds and what it should.
@@ -77,6 +79,7 @@ def decode_review(document: object) -> AdmissionRequest:
         old_object=_optional_object(raw, "oldObject"),
         dry_run=raw.get("dryRun") is True,
         envelope={key: value for key, value in raw.items() if key not in _OUTSIDE_ENVELOPE},
+        size_bytes=size_bytes,
     )
 
 

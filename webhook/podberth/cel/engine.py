@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import EvaluationError
 from ..kube.schema import PodSchema
 from . import ast, program
+from .cost import Cost, cost_of
 from .functions import FUNCTIONS, ReviewContext
 from .problems import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .program import VARIABLES_PREFIX, Lowered
@@ -56,10 +57,25 @@ class CompileError(Exception):
 class Expression:
     """A compiled expression. Immutable; evaluating it changes nothing."""
 
-    __slots__ = ("_is_optional", "_loaded", "_lowered", "_runner", "functions", "reads", "source", "type", "want")
+    __slots__ = (
+        "_is_optional",
+        "_loaded",
+        "_lowered",
+        "_runner",
+        "costs",
+        "functions",
+        "reads",
+        "source",
+        "type",
+        "want",
+    )
 
-    def __init__(self, source: str, want: Want, lowered: Lowered, loaded: Any, runner: Runner) -> None:
+    def __init__(
+        self, source: str, want: Want, lowered: Lowered, loaded: Any, runner: Runner, costs: Mapping[str, Cost]
+    ) -> None:
         """Made by ``Environment.compile``."""
+        self.costs = costs
+        """The most that evaluating costs: of the expression itself by "", of each variable that it needs by name."""
         self.source = source
         self.want = want
         self.type: CelType = lowered.type
@@ -157,7 +173,9 @@ class Environment:
         for name, each in given.items():
             declared[f"{VARIABLES_PREFIX}{name}"] = each if isinstance(each, CelType) else each.type
         checked = self._check(source, declared, (_NAMES | {_VARIABLES}) - allowed)
-        inlined = {name: each._lowered for name, each in given.items() if isinstance(each, Expression)}  # noqa: SLF001
+        expressions = {name: each for name, each in given.items() if isinstance(each, Expression)}
+        costs = {"": cost_of(checked, {name: each.costs[""].value for name, each in expressions.items()})}
+        inlined = {name: each._lowered for name, each in expressions.items()}  # noqa: SLF001
         lowered, problems = program.lower(checked, inlined)
         if not accepts(want, lowered.type):
             problems.append(unwanted(lowered.type, want))
@@ -166,7 +184,10 @@ class Environment:
         loaded = self._runner.load(program.assemble([lowered], as_list=False))
         if loaded is None:
             raise CompileError((CelProblem(1, 1, TOO_DEEP),))
-        return Expression(source, want, lowered, loaded, self._runner)
+        for name in {path[1] for path in lowered.reads if path[0] == _VARIABLES and path[1:]} & expressions.keys():
+            inner = expressions[name].costs
+            costs |= {each: inner[each] for each in inner if each} | {name: inner[""]}
+        return Expression(source, want, lowered, loaded, self._runner, costs)
 
     def batch(self, expressions: Sequence[Expression]) -> Batch:
         """Join conditions to one program.

@@ -35,6 +35,8 @@ class Activation:
 
     engine: Any
     review: ReviewContext
+    bindings: Mapping[str, object]
+    """The names as they were given."""
 
 
 def _keep_none() -> None:
@@ -104,7 +106,8 @@ class Runner:
 
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
         """Bind names to values; one that is left out is null."""
-        return Activation(self._engine.Activation({**self._names, **bindings}), review)
+        named = {**self._names, **bindings}
+        return Activation(self._engine.Activation(named), review, named)
 
     def run(self, loaded: Any, activation: Activation) -> Any:
         """Evaluate a program and return its value as the engine holds it, an error included.

@@ -38,6 +38,7 @@ class Command:
 
 COMMANDS: tuple[Command, ...] = (
     Command("serve", ".serve", "answer the API server's reviews"),
+    Command("test", ".test", "run the tests beside policies"),
     Command("version", ".version", "print the version"),
 )
 

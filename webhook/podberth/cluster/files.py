@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -31,6 +32,36 @@ def read_policy_texts(directory: Path) -> tuple[list[tuple[str, str]], list[Prob
         return [], [Problem(str(directory), 0, 0, "", "got no directory, want the directory of the policies")]
     texts, unreadable = _texts(file for file in files if file.name not in TESTS)
     return texts, [*problems, *unreadable]
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFiles:
+    """A suite and the policies that stand beside it, as (file, text); ``problems`` where one cannot be read."""
+
+    suite: tuple[str, str]
+    policies: tuple[tuple[str, str], ...]
+    problems: tuple[Problem, ...]
+
+
+def find_suites(directory: Path) -> list[SuiteFiles]:
+    """Return every suite below ``directory`` with the policies of its folder, in order of path.
+
+    Raises:
+        UsageError: there is no such directory, or a folder below it cannot be read.
+    """
+    files, problems = _listing(directory)
+    if problems or files == [directory]:
+        raise UsageError("\n".join(map(str, problems)) or f"{directory}: got no directory, want that of the policies")
+    found = []
+    for file in files:
+        if file.name in TESTS:
+            suites, wrong = _texts([file])
+            policies, unreadable = _texts(
+                each for each in files if each.parent == file.parent and each.name not in TESTS
+            )
+            suite = suites[0] if suites else (str(file), "")
+            found.append(SuiteFiles(suite, tuple(policies), (*wrong, *unreadable)))
+    return found
 
 
 def read_objects(path: Path) -> ClusterObjects:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from ..cel.cost import MAX_MICROSECONDS, too_dear
 from ..cel.engine import CompileError, Environment, Expression, Want
 from ..errors import Problem
 from .match import is_static
@@ -143,6 +144,7 @@ class _Compiler:
         self.environment = environment
         self.problems: list[Problem] = []
         self.variables: dict[str, Bound] = {}
+        self.priced: list[tuple[Path, Expression]] = []
         self.reads: set[tuple[str, ...]] = set()
 
     def compile(self) -> CompiledPolicy:
@@ -170,6 +172,7 @@ class _Compiler:
                 bound := self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING)
             )
         )
+        self._price()
         return CompiledPolicy(
             source=self.parsed.policy,
             conditions=conditions,
@@ -181,6 +184,21 @@ class _Compiler:
             reads_namespace=any(path[0] == "namespaceObject" for path in self.reads),
             matches_statically=is_static(self.parsed.policy),
         )
+
+    def _price(self) -> None:
+        """Refuse a policy that could hold a worker for too long, at the dearest part of its dearest expression.
+
+        A variable is evaluated once for each expression that needs it.
+        """
+        if not self.priced:
+            return
+        variables = {("variables", index, "expression") for index in range(len(self.parsed.policy.spec.variables))}
+        asked = [each for path, each in self.priced if path not in variables]
+        total = sum(cost.microseconds for each in asked for cost in each.costs.values())
+        if total > MAX_MICROSECONDS:
+            path, cost = max(((path, each.costs[""]) for path, each in self.priced), key=lambda each: each[1].dearest)
+            message = too_dear(total, cost)
+            self.problems.append(self.parsed.problem(("spec", *path), cost.line, cost.column, message))
 
     def _validations(self) -> Iterable[CompiledValidation]:
         for index, item in enumerate(self.parsed.policy.spec.validations):
@@ -230,6 +248,7 @@ class _Compiler:
                 self.parsed.problem(where, item.line, item.column, item.message) for item in error.problems
             ]
             return None
+        self.priced.append((path, expression))
         used = {path[1] for path in expression.reads if path[0] == "variables" and len(path) > 1}
         reads = expression.reads.union(*(self.variables[name].reads for name in used))
         self.reads |= reads

@@ -52,7 +52,7 @@ class ReviewHandler:
             deadline = started + target.budget_seconds
             check_head(request, target)
             body = await self._bodies.read(request, deadline)
-            review = decode_review(parse(request, body))
+            review = decode_review(parse(request, body), len(body))
             answer, outcome = self._decide(review, target, deadline)
             seconds = perf_counter() - started
             # Behind the answer, which aiohttp writes without another turn of the loop.

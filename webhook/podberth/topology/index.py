@@ -42,6 +42,7 @@ class TopologyIndex:
         self._classes = classes
         self._entries = entries
         self._answers: dict[Need, NodeSet] = {}
+        self._large: tuple[Need, NodeSet] | None = None
 
     @classmethod
     def build(cls, nodes: Iterable[Node], conventions: Conventions | None = None) -> "TopologyIndex":
@@ -114,14 +115,21 @@ class TopologyIndex:
         return tuple(Part(one) for one in self._classes.values())
 
     def nodes(self, need: Need) -> NodeSet:
-        """Return the nodes that could run a pod with this need. Remembered."""
+        """Return the nodes that could run a pod with this need.
+
+        Remembered; of the large needs only the last, for one decision asks several times.
+        """
         found = self._answers.get(need)
+        if found is None and self._large is not None and self._large[0] == need:
+            found = self._large[1]
         if found is None:
             found = select(self._whole_classes, need, self._conventions)
-            if len(self._answers) >= _REMEMBERED:
-                self._answers.clear()
             if is_small(need):
+                if len(self._answers) >= _REMEMBERED:
+                    self._answers.clear()
                 self._answers[need] = found
+            else:
+                self._large = (need, found)
         return found
 
 

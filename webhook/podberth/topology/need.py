@@ -120,14 +120,26 @@ def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Fr
     return tuple(sorted(kept)) if kept else ()
 
 
-def reaches(need: Need, taints: Iterable[Taint], conventions: Conventions) -> bool:
+Tolerations: TypeAlias = Mapping[str, list[dict[str, str]]]
+
+
+def tolerations_by_key(need: Need) -> Tolerations:
+    """Return the pod's tolerations by the key that they are for, "" for every key.
+
+    A pod may have thousands of them, and the cluster a class for each rack.
+    """
+    found: dict[str, list[dict[str, str]]] = {}
+    for key, operator, value, effect in need.tolerations:
+        found.setdefault(key, []).append({"key": key, "operator": operator, "value": value, "effect": effect})
+    return found
+
+
+def reaches(tolerations: Tolerations, taints: Iterable[Taint], conventions: Conventions) -> bool:
     """Tell whether no taint keeps the pod off, once it tolerates what marks nodes with accelerators."""
-    tolerations = [
-        {"key": key, "operator": operator, "value": value, "effect": effect}
-        for key, operator, value, effect in need.tolerations
-    ]
     return all(
-        tolerated(tolerations, taint.as_dict()) for taint in taints if _keeps_off(taint, conventions.tolerable_taints)
+        tolerated((*tolerations.get(taint.key, ()), *tolerations.get("", ())), taint.as_dict())
+        for taint in taints
+        if _keeps_off(taint, conventions.tolerable_taints)
     )
 
 

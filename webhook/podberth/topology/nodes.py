@@ -18,7 +18,7 @@ from ..wellknown import HOSTNAME_LABEL
 from .capability import Capability
 from .cover import Cover, cover
 from .model import Taint
-from .need import Need, NodeSelection, fits, link_domain, pods_per_node, reaches
+from .need import Need, NodeSelection, fits, link_domain, pods_per_node, reaches, tolerations_by_key
 
 OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
 """A node's ignored labels."""
@@ -232,11 +232,12 @@ def select(classes: tuple[Part, ...], need: Need, conventions: Conventions) -> N
     by_node = need.selector is not None and (
         need.selector.reads_name or not need.selector.keys.isdisjoint(conventions.ignored_labels)
     )
+    tolerations = tolerations_by_key(need)
     parts: list[Part] = []
     others: list[Part] = []
     for whole in classes:
         chosen = whole if need.selector is None else _chosen(whole, need.selector, by_node=by_node)
-        if chosen is not None and reaches(need, whole.node_class.taints, conventions):
+        if chosen is not None and reaches(tolerations, whole.node_class.taints, conventions):
             (parts if fits(whole.node_class.capability, need) else others).append(chosen)
     return NodeSet(conventions, need, tuple(parts), tuple(others))
 

@@ -1,0 +1,73 @@
+"""Is what ``cel.cost`` says at least what is measured? ``python -m bench.cel_cost``.
+
+Each line is an expression over the largest pod (``bench.hostile``), or one made to be dear for it: the bound, the time
+of an evaluation on a warm activation, and their ratio: 1 or more on a machine that does nothing else, and never below
+a half. Where it is far above 1, an expression may be refused that would do no harm; the price is
+of the worst pod and not of this one.
+"""
+
+import sys
+import time
+from typing import Any
+
+from node_builders import index_of, machines, need_of
+from podberth.cel.engine import Environment, Want
+from podberth.cel.functions import ReviewContext
+from podberth.errors import EvaluationError
+from podberth.kube.schema import PodSchema
+
+from .figures import table
+from .hostile import largest
+
+_TEXT = "object.metadata.annotations['text']"
+_EXPRESSIONS = (
+    "object.spec.containers.all(c, !has(c.env) || c.env.all(e, e.name != 'FORBIDDEN'))",
+    "object.spec.containers.exists(c, has(c.env) && c.env.exists(e, e.name.matches('^SECRET_.*')))",
+    "object.spec.containers.exists(c, c.env.exists(e, e.value.contains('secret')))",
+    "object.spec.containers.map(c, c.name + ' of ' + object.metadata.name).join(', ')",
+    "object.spec.tolerations.all(t, t.key != 'nvidia.com/gpu' || t.operator == 'Exists')",
+    "object.spec.tolerations.filter(t, t.key != 'a').size()",
+    "object.spec.tolerations.map(t, t.key).size()",
+    "object.spec.containers.all(c, c.env.map(e, e.name).size() > 0)",
+    f"{_TEXT}.split(',').all(p, p.size() > 2)",
+    f"{_TEXT}.split('').size()",
+    f"{_TEXT}.replace('a', 'bb').size()",
+    f"{_TEXT}.lowerAscii().indexOf('zz')",
+    f"{_TEXT}.matches('(a|b)*c(d|e)*f')",
+    f"({_TEXT} + {_TEXT}).size()",
+    f"object.spec.containers.all(c, ({_TEXT} + c.name).size() > 0)",
+    "object == oldObject",
+)
+
+
+def main() -> int:
+    """Measure and print; 1 where a bound is below half of what was measured."""
+    environment = Environment(PodSchema.packaged())
+    review = ReviewContext(index_of(machines("l4-1", 1)), need_of(1))
+    pod = largest(0)
+    text = dict(pod, metadata={**pod["metadata"], "annotations": {"text": "ab," + "a" * 1_000_000}})
+    rows = []
+    below = 0
+    for source in _EXPRESSIONS:
+        expression = environment.compile(source, want=Want.ANY)
+        document: dict[str, Any] = text if _TEXT in source else pod
+        activation = environment.activation({"object": document, "oldObject": document}, review)
+        took = min(_milliseconds(expression, activation) for _ in range(3))
+        bound = expression.costs[""].microseconds / 1e3
+        below += bound < took / 2
+        rows.append((source[:70], f"{bound:,.1f}", f"{took:,.1f}", f"{bound / took:.1f}"))
+    print(table(("expression", "bound ms", "measured ms", "ratio"), rows))
+    return int(below > 0)
+
+
+def _milliseconds(expression: Any, activation: Any) -> float:
+    began = time.perf_counter_ns()
+    try:
+        expression.evaluate(activation)
+    except EvaluationError as error:
+        print(f"{expression.source}: {error}", file=sys.stderr)
+    return (time.perf_counter_ns() - began) / 1e6
+
+
+if __name__ == "__main__":
+    sys.exit(main())
