@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from ..conventions import Conventions
+from ..devices.mig_tables import MigTable
 from ..devices.resources import recognise
 from ..wellknown import HOSTNAME_LABEL
 from .capability import Capability
@@ -184,6 +185,19 @@ class NodeSet:
                 if accelerator is not None and accelerator.kind == "mig":
                     offers[name] = min(offers.get(name, memory.get(name, 0)), memory.get(name, 0))
         return MappingProxyType(offers)
+
+    @cached_property
+    def mig_models(self) -> tuple[MigTable, ...]:
+        """What the GPUs of the durable ones of these nodes can be cut into, each table once."""
+        durable = (part.node_class for part in self._parts if not part.node_class.transient)
+        return tuple(dict.fromkeys(table for one in durable for table in one.capability.models))
+
+    @cached_property
+    def shared(self) -> bool:
+        """Whether there are durable nodes, and all of them offer shares of a device for something that is asked."""
+        asked = {name for name, _ in self._need.requests}
+        durable = [part.node_class.capability for part in self._parts if not part.node_class.transient]
+        return bool(durable) and all(asked.intersection(one.shares) for one in durable)
 
     def names(self) -> tuple[str, ...]:
         """Name the nodes, sorted, transient ones included. For people and tests; costs the number of nodes."""
