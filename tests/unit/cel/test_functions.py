@@ -159,3 +159,27 @@ def test_a_shared_name_is_answered_with_a_shared_name(environment: Environment) 
     source = "mig.nearest('nvidia.com/mig-1g.6gb.shared')"
     assert answer(environment, source, node) == "nvidia.com/mig-1g.5gb.shared"
     assert answer(environment, source) == "nvidia.com/mig-1g.6gb.shared"  # an A30 has it
+
+
+def test_nodes_whose_gpus_are_instances_are_found_by_the_profile(environment: Environment) -> None:
+    single, whole = machines("dgx-a100-8-mig-single", 2), machines("dgx-a100-8", 1)
+    count, terms = "mig.gpuNodes('nvidia.com/mig-1g.5gb').count", "mig.gpuNodes('1g.5gb').terms"
+    assert answer(environment, count, single, whole) == 2
+    (term,) = answer(environment, terms, single, whole)
+    (expression,) = term["matchExpressions"]
+    assert expression["values"] == ["NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"]
+    assert answer(environment, "mig.gpuNodes('1g.5gb') == mig.gpuNodes('mig-1g.5gb')", single) is True
+    for none in ("2g.10gb", "", "nonsense"):
+        assert answer(environment, f"mig.gpuNodes('{none}').exist", single, whole) is False
+
+
+def test_a_gke_pool_is_found_by_the_profile_without_a_label_of_nvidias(environment: Environment) -> None:
+    labels = {"cloud.google.com/gke-accelerator": "nvidia-h100-80gb"}
+    cut = {**labels, "cloud.google.com/gke-gpu-partition-size": "1g.10gb"}
+    nodes = [
+        node_manifest("a", devices={GPU: 7}, labels=cut),
+        node_manifest("b", devices={GPU: 1}, labels=labels),
+    ]
+    (term,) = answer(environment, "mig.gpuNodes('1g.10gb').terms", *nodes)
+    (expression,) = term["matchExpressions"]
+    assert expression == {"key": "cloud.google.com/gke-gpu-partition-size", "operator": "In", "values": ["1g.10gb"]}

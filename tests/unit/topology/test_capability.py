@@ -185,3 +185,21 @@ def test_a_node_of_two_models_can_be_cut_as_either() -> None:
     gpus = (Gpu(index=0, pci_id="20B2"), Gpu(index=1, pci_id="20B7"), Gpu(index=2, pci_id="27B8"))
     models = capability_of(replace(labelled(3), topology=NodeTopology(gpus=gpus))).models
     assert [model.name for model in models] == ["A100-80GB", "A30"]
+
+
+@pytest.mark.parametrize(
+    ("node", "profile"),
+    [
+        (labelled(56, **A100_SINGLE), "1g.5gb"),
+        (gke(), "1g.5gb"),
+        (gke(**{"cloud.google.com/gke-gpu-partition-size": "of tomorrow"}), ""),
+        (labelled(8, gpu_product="NVIDIA-A100-SXM4-40GB"), ""),
+        (labelled(56, "nvidia.com/mig-1g.5gb", mig_strategy="mixed"), ""),
+        (replace(labelled(56, **A100_SINGLE), allocatable={}), ""),
+        (nodes_of(machines("dgx-a100-8-mig-single", 1))[0], "1g.5gb"),
+        (nodes_of(machines("dgx-a100-8-mig-single", 1, provider="gke"))[0], "1g.5gb"),
+        (nodes_of(machines("dgx-a100-8-mig-mixed", 1))[0], ""),
+    ],
+)
+def test_the_profile_that_a_gpu_is_here_is_known(node: Node, profile: str) -> None:
+    assert capability_of(node).instance == profile

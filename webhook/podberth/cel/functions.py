@@ -76,6 +76,8 @@ _CHOICE = tuple(("object", *path) for path in CHOSEN_BY)
 
 _PROFILES = frozenset(profile for table in TABLES for profile in table.rows)
 
+_NVIDIA_GPU = "nvidia.com/gpu"
+
 # A line for the user has 256 characters, and a third guess is seldom better than the second.
 _MOST_SUGGESTIONS = 3
 
@@ -140,6 +142,11 @@ def _offered(review: ReviewContext, name: str) -> bool:
 
 def _capacity(review: ReviewContext, name: str) -> int:
     return max((mig_placement.capacity(name, model) for model in _mig_nodes(review).mig_models), default=0)
+
+
+def _gpu_nodes(review: ReviewContext, name: str) -> int:
+    gpus = replace(review.need, requests=((_NVIDIA_GPU, 1),), per_container=1, memory_mib=0)
+    return review.handle(review.index.nodes(gpus).with_instances(_profile(name)["profile"]))
 
 
 def _fits(review: ReviewContext, names: list[Any]) -> bool:
@@ -247,6 +254,15 @@ FUNCTIONS: tuple[Function, ...] = (
         parameters=("string",),
         result="int",
         call=_capacity,
+        reads=_CHOICE,
+    ),
+    Function(
+        id="mig_gpu_nodes",
+        name="gpuNodes",
+        receiver="podberth.Mig",
+        parameters=("string",),
+        result=NODES.name,
+        call=_gpu_nodes,
         reads=_CHOICE,
     ),
     Function(

@@ -59,6 +59,8 @@ class Capability:
     """The most units of the resource that share NVLink; only where two or more are known to."""
     shares: tuple[str, ...] = ()
     """Resources of which a unit is a share in a device that others use too: time-slices and MPS, renamed or not."""
+    instance: str = ""
+    """The MIG profile that ``nvidia.com/gpu`` is here; empty where it is a GPU, or nobody says."""
     models: tuple[MigTable, ...] = ()
     """What its GPUs can be cut into, one table for each model, cut or not; the node's own word before a table's."""
     amount_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
@@ -85,7 +87,14 @@ def capability_of(node: Node) -> Capability:
         if name == _NVIDIA_GPU and (linked := min(amount, _link_domain(node, amount))) > 1:
             domains.append((name, linked))
     shares = tuple(name for name, _ in amounts if _is_share(node, name))
-    return Capability(tuple(amounts), tuple(memory), tuple(domains), shares, _models(node))
+    return Capability(
+        tuple(amounts),
+        tuple(memory),
+        tuple(domains),
+        shares=shares,
+        instance=_slice_profile(node) if node.durable.get(_NVIDIA_GPU) and _is_slice(node) else "",
+        models=_models(node),
+    )
 
 
 def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:

@@ -24,7 +24,7 @@ from .need import Need, NodeSelection, fits, link_domain, pods_per_node, reaches
 OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
 """A node's ignored labels."""
 
-# Link domains are asked for up to the number of GPUs that a container wants; more than this is play.
+# Link domains are asked for up to the number of GPUs that a container wants, profiles are a dozen; more is play.
 _REMEMBERED = 64
 
 # What would tell wanted nodes from others, if nodes had it. The first two are the node agent's label and GFD's.
@@ -76,6 +76,7 @@ class NodeSet:
         self._parts = parts
         self._others = others
         self._narrowed: dict[int, NodeSet] = {}
+        self._of_instances: dict[str, NodeSet] = {}
         self._selected: dict[bytes, int] = {}
         self.count: int = sum(part.count for part in parts if not part.node_class.transient)
         """How many nodes could durably run the pod."""
@@ -99,6 +100,18 @@ class NodeSet:
             if len(self._narrowed) >= _REMEMBERED:
                 self._narrowed.clear()
             self._narrowed[size] = found
+        return found
+
+    def with_instances(self, profile: str) -> "NodeSet":
+        """Keep the nodes whose ``nvidia.com/gpu`` is a MIG instance of that profile; none for no name. Remembered."""
+        found = self._of_instances.get(profile)
+        if found is None:
+            kept = tuple(p for p in self._parts if profile and p.node_class.capability.instance == profile)
+            rest = tuple(part for part in self._parts if part not in kept)
+            found = NodeSet(self._conventions, self._need, kept, (*self._others, *rest))
+            if len(self._of_instances) >= _REMEMBERED:
+                self._of_instances.clear()
+            self._of_instances[profile] = found
         return found
 
     @property
