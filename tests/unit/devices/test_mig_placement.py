@@ -188,6 +188,7 @@ def test_a_set_fits_if_its_places_and_its_engines_suffice(model: MigTable, names
         ("1g.5gb", [], 7, 7),
         ("1g.5gb", [Placed("3g.20gb", 4, 4)], 4, 4),
         ("1g.5gb", [Placed("3g.20gb", 0, 4)], 3, 3),
+        ("1g.5gb", [Placed("3g.20gb", 0, 3)], 4, 4),  # a node that says less than the rule
         ("1g.5gb", [Placed("3g.20gb")], 3, 4),  # nobody may read placements
         ("1g.10gb", [Placed("3g.20gb", 0)], 2, 2),
         ("3g.20gb", [Placed("1g.5gb", 0, 1), Placed("1g.5gb", 6, 1)], 0, 0),

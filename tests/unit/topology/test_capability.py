@@ -187,6 +187,11 @@ def test_a_node_of_two_models_can_be_cut_as_either() -> None:
     assert [model.name for model in models] == ["A100-80GB", "A30"]
 
 
+def two_profiles() -> NodeTopology:
+    instances = (MigInstance(gpu=0, profile="1g.5gb"), MigInstance(gpu=0, profile="3g.20gb"))
+    return NodeTopology(gpus=(Gpu(index=0, pci_id="20B0", mig_enabled=True),), mig_instances=instances)
+
+
 @pytest.mark.parametrize(
     ("node", "profile"),
     [
@@ -199,6 +204,7 @@ def test_a_node_of_two_models_can_be_cut_as_either() -> None:
         (nodes_of(machines("dgx-a100-8-mig-single", 1))[0], "1g.5gb"),
         (nodes_of(machines("dgx-a100-8-mig-single", 1, provider="gke"))[0], "1g.5gb"),
         (nodes_of(machines("dgx-a100-8-mig-mixed", 1))[0], ""),
+        (replace(labelled(9), topology=two_profiles()), ""),
     ],
 )
 def test_the_profile_that_a_gpu_is_here_is_known(node: Node, profile: str) -> None:
