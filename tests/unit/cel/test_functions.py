@@ -1,9 +1,10 @@
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from node_builders import GPU, PRODUCT, index_of, need_of
+from node_builders import GPU, PRODUCT, index_of, machines, need_of, node_manifest
 from podberth.cel.engine import Environment, Want
 from podberth.cel.functions import FUNCTIONS, ReviewContext
 from podberth.cel.typing import DECLARED
@@ -60,6 +61,37 @@ def test_equal_questions_of_one_review_get_the_same_number(review: ReviewContext
         ("mig.smallest(6000).resource", "nvidia.com/mig-2g.10gb"),
         ("mig.smallest(9000000).exist", False),
         ("mig.smallest(-9223372036854775807).exist", True),
+        ("mig.smallest(0, 2).profile", "2g.10gb"),
+        ("mig.smallest(6000, 3).resource", "nvidia.com/mig-3g.20gb"),
+        ("mig.smallest(0, 3).slices", 3),
+        ("mig.smallest(0, 7).exist", False),
+        ("mig.parse('nvidia.com/mig-1g.10gb.me').profile", "1g.10gb+me"),
+        ("mig.parse('1g.10gb+me').resource", "nvidia.com/mig-1g.10gb.me"),
+        ("mig.parse('nvidia.com/mig-1g.5gb.shared').profile", "1g.5gb"),
+        ("mig.parse('3g.20gb').slices", 3),
+        ("mig.parse('3g.24gb').memoryMiB", 20480),
+        ("mig.parse('2c.3g.20gb').slices", 2),
+        ("mig.parse('2c.3g.20gb').resource", ""),
+        ("mig.parse('nvidia.com/gpu').exist", False),
+        ("mig.parse('').profile", ""),
+        ("mig.capacity('1g.5gb')", 7),
+        ("mig.capacity('nvidia.com/mig-1g.10gb')", 7),  # four on the A100 of 40 GB, seven on the H100
+        ("mig.capacity('9g.5gb')", 0),
+        ("mig.capacity('')", 0),
+        ("mig.fits(['3g.20gb', '3g.20gb'])", True),
+        ("mig.fits(['3g.20gb', '3g.20gb', '1g.5gb'])", False),
+        ("mig.fits(['1g.5gb', '1g.12gb'])", False),  # of two models
+        ("mig.fits([])", True),
+        ("mig.fits(dyn([1, 'x']))", False),
+        ("mig.fits(gpu.requests.map(r, r.profile))", False),
+        ("mig.suggestions('2g.11gb')", ["2g.10gb", "3g.20gb", "1g.5gb"]),
+        (
+            "mig.suggestions('nvidia.com/mig-7g.140gb')",
+            [f"nvidia.com/mig-{p}" for p in ("3g.20gb", "7g.141gb", "7g.144gb")],
+        ),
+        ("mig.suggestions('nonsense')", []),
+        ("mig.nearest('nvidia.com/mig-2g.11gb.shared')", "nvidia.com/mig-2g.12gb.shared"),
+        ("topology.nodes(gpu).shared", False),
     ],
 )
 def test_questions_have_answers(evaluate: Callable[..., Any], source: str, value: Any) -> None:
@@ -84,3 +116,70 @@ def test_without_data_nothing_is_known(environment: Environment) -> None:
     activation = environment.activation({"gpu": {}}, empty)
     source = "topology.known || topology.nodes(gpu).exist || mig.smallest(1).exist ? 1 : 0"
     assert environment.compile(source, want=Want.INT).evaluate(activation) == 0
+
+
+def answer(environment: Environment, source: str, *documents: Any, want: Want = Want.ANY, amount: int = 1) -> Any:
+    """Evaluate where these nodes are all, for a pod that asks for so many GPUs."""
+    activation = environment.activation({"gpu": {}}, ReviewContext(index_of(*documents), need_of(amount)))
+    return environment.compile(source, want=want).evaluate(activation)
+
+
+def test_the_live_node_wins_over_the_table(environment: Environment) -> None:
+    """A driver that knows other names, and fewer instances, than the tables: what the node reports is the answer."""
+    node, document = machines("dgx-a100-8-mig-mixed", 1)
+    topology = json.loads(document["data"]["topology.json"])
+    topology["migProfiles"] = [
+        {"profile": "1g.6gb", "pciId": "20B0", "max": 3, "memoryMiB": 5000},
+        {"profile": "7g.41gb", "pciId": "20B0", "max": 1, "memoryMiB": 41000},
+    ]
+    changed = {**document, "data": {"topology.json": json.dumps(topology)}}
+    sources = ("mig.capacity('1g.5gb')", "mig.capacity('1g.6gb')", "mig.known('7g.41gb')", "mig.fits(['7g.41gb'])")
+    assert [answer(environment, source, node, document) for source in sources] == [7, 0, False, False]
+    assert [answer(environment, source, node, changed) for source in sources] == [0, 3, True, True]
+
+
+def test_nodes_that_the_pod_does_not_choose_do_not_count(environment: Environment) -> None:
+    chosen = need_of(1, GPU, pod_spec={"nodeSelector": {PRODUCT: "NVIDIA-L4"}})
+    index = index_of(machines("dgx-a100-8-mig-mixed", 1), machines("l4-1", 1))
+    activation = environment.activation({"gpu": {}}, ReviewContext(index, chosen))
+    source = "mig.fits(['1g.5gb']) || mig.capacity('1g.5gb') > 0 || mig.smallest(0, 1).exist ? 1 : 0"
+    assert environment.compile(source, want=Want.INT).evaluate(activation) == 0
+
+
+def test_nodes_that_share_their_gpus_are_known(environment: Environment) -> None:
+    shared, whole = machines("t4-shared", 1), machines("l4-1", 1)
+    source = "topology.nodes(gpu).shared"
+    assert answer(environment, source, shared) is True
+    assert answer(environment, source, shared, whole) is False
+    assert answer(environment, source) is False
+
+
+def test_a_shared_name_is_answered_with_a_shared_name(environment: Environment) -> None:
+    node = node_manifest("n", devices={"nvidia.com/mig-1g.5gb.shared": 8, "nvidia.com/mig-2g.10gb": 1})
+    source = "mig.nearest('nvidia.com/mig-1g.6gb.shared')"
+    assert answer(environment, source, node) == "nvidia.com/mig-1g.5gb.shared"
+    assert answer(environment, source) == "nvidia.com/mig-1g.6gb.shared"  # an A30 has it
+
+
+def test_nodes_whose_gpus_are_instances_are_found_by_the_profile(environment: Environment) -> None:
+    single, whole = machines("dgx-a100-8-mig-single", 2), machines("dgx-a100-8", 1)
+    count, terms = "mig.gpuNodes('nvidia.com/mig-1g.5gb').count", "mig.gpuNodes('1g.5gb').terms"
+    assert answer(environment, count, single, whole) == 2
+    (term,) = answer(environment, terms, single, whole)
+    (expression,) = term["matchExpressions"]
+    assert expression["values"] == ["NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"]
+    assert answer(environment, "mig.gpuNodes('1g.5gb') == mig.gpuNodes('mig-1g.5gb')", single) is True
+    for none in ("2g.10gb", "", "nonsense"):
+        assert answer(environment, f"mig.gpuNodes('{none}').exist", single, whole) is False
+
+
+def test_a_gke_pool_is_found_by_the_profile_without_a_label_of_nvidias(environment: Environment) -> None:
+    labels = {"cloud.google.com/gke-accelerator": "nvidia-h100-80gb"}
+    cut = {**labels, "cloud.google.com/gke-gpu-partition-size": "1g.10gb"}
+    nodes = [
+        node_manifest("a", devices={GPU: 7}, labels=cut),
+        node_manifest("b", devices={GPU: 1}, labels=labels),
+    ]
+    (term,) = answer(environment, "mig.gpuNodes('1g.10gb').terms", *nodes)
+    (expression,) = term["matchExpressions"]
+    assert expression == {"key": "cloud.google.com/gke-gpu-partition-size", "operator": "In", "values": ["1g.10gb"]}

@@ -1,10 +1,9 @@
 import pytest
 
 from podberth.devices import mig
-from podberth.devices.mig_tables import TABLES, MigTable
+from podberth.devices.mig_tables import TABLES
 
 A100_40 = mig.table_for("NVIDIA A100-SXM4-40GB")
-A100_40_PROFILES = tuple(A100_40.rows) if A100_40 else ()
 
 
 @pytest.mark.parametrize(
@@ -19,6 +18,9 @@ A100_40_PROFILES = tuple(A100_40.rows) if A100_40 else ()
         ("1g.24gb-me", "1g.24gb-me", "nvidia.com/mig-1g.24gb-me"),
         ("MIG 7g.141gb", "7g.141gb", "nvidia.com/mig-7g.141gb"),
         ("3c.3g.20gb", "3g.20gb", "nvidia.com/mig-3g.20gb"),
+        ("nvidia.com/mig-1g.5gb.shared", "1g.5gb", "nvidia.com/mig-1g.5gb"),
+        ("nvidia.com/mig-1g.10gb.me.shared", "1g.10gb+me", "nvidia.com/mig-1g.10gb.me"),
+        ("1g.0gb+gfx", "1g.0gb+gfx", "nvidia.com/mig-1g.0gb.gfx"),
     ],
 )
 def test_the_grammar_reads_every_spelling_and_writes_one(spelled: str, name: str, resource: str) -> None:
@@ -46,7 +48,6 @@ def test_what_is_no_profile_is_refused_with_what_it_should_look_like(name: str) 
 def test_a_huge_name_is_not_read() -> None:
     with pytest.raises(ValueError, match="MIG profile"):
         mig.parse("1g.5gb+" + "a" * 100_000)
-    assert mig.nearest("9" * 100_000, A100_40_PROFILES) is None
 
 
 def test_a_split_compute_instance_is_read_but_is_no_resource() -> None:
@@ -56,36 +57,12 @@ def test_a_split_compute_instance_is_read_but_is_no_resource() -> None:
         _ = profile.resource
 
 
-@pytest.mark.parametrize(
-    ("product", "profile", "maximum"),
-    [
-        ("NVIDIA A30", "1g.6gb", 4),
-        ("NVIDIA-A100-SXM4-40GB", "1g.5gb", 7),
-        ("NVIDIA-A100-SXM4-40GB", "1g.10gb", 4),
-        ("NVIDIA-A100-SXM4-80GB", "1g.10gb", 7),
-        ("NVIDIA H100 80GB HBM3", "1g.10gb", 7),
-        ("NVIDIA-H100-80GB-HBM3-MIG-1g.10gb", "2g.20gb", 3),
-        ("NVIDIA-H100-80GB-HBM3-MIG-1g.10gb-SHARED", "3g.40gb", 2),
-        ("NVIDIA H100 NVL", "1g.24gb", 4),
-        ("NVIDIA H200", "1g.35gb", 4),
-        ("NVIDIA GB300", "1g.35gb", 7),
-        ("NVIDIA B200", "7g.180gb", 1),
-        ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "1g.24gb-me", 4),
-        ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "1g.24gb+me", 1),
-        ("NVIDIA A100-SXM4-40GB", "7g.80gb", 0),
-        ("NVIDIA A100-SXM4-40GB", "nonsense", 0),
-    ],
-)
-def test_the_maximum_depends_on_the_model_and_not_on_the_name_alone(product: str, profile: str, maximum: int) -> None:
-    table = mig.table_for(product)
-    assert table is not None
-    assert mig.max_instances(profile, table) == maximum
-
-
 def test_a_model_is_found_by_pci_id_before_its_name() -> None:
     by_id = mig.table_for("a board that reports something else", "233b")
     assert by_id is mig.table_for("NVIDIA H200")
     assert mig.table_for("NVIDIA L4") is None
+    assert mig.table_for("nvidia-h200-141gb") is mig.table_for("NVIDIA H200")  # GKE's word
+    assert mig.table_for("") is None
 
 
 def test_no_pci_id_or_product_is_in_two_tables() -> None:
@@ -95,56 +72,12 @@ def test_no_pci_id_or_product_is_in_two_tables() -> None:
     assert len(products) == len(set(products))
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_counts_follow_from_memory_and_compute_slices(table: MigTable) -> None:
-    memory_slices = 8 if table.slices == 7 else 4
-    widths = {7: {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}, 4: {1: 1, 2: 2, 4: 4}}[table.slices]
-    plain = {mig.parse(name): row for name, row in table.rows.items() if not mig.parse(name).attributes}
-    least = min(profile.memory_gb for profile in plain if profile.slices == 1)
-    for profile, row in plain.items():
-        big_memory = profile.slices == 1 and profile.memory_gb > least
-        width = 2 if big_memory else widths[profile.slices]
-        # 2g starts at 0, 2 and 4 only: three of them, for the eighth memory slice has no compute slice
-        assert row.max_instances == (
-            memory_slices // width if big_memory else min(memory_slices // width, table.slices // profile.slices)
-        )
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("nvidia.com/mig-4g.5gb", "4g.20gb"),
-        ("1g.6gb", "1g.5gb"),
-        ("mig-2g.20gb", "3g.20gb"),
-        ("mig-2g.5gb", "2g.10gb"),
-        ("3g.40gb", "3g.20gb"),
-        ("7g.80gb", "7g.40gb"),
-        ("1g5gb", "1g.5gb"),
-        ("1G.5GB", "1g.5gb"),
-        ("1g.5g", "1g.5gb"),
-        ("1g.5gib", "1g.5gb"),
-        ("3g-20gb", "3g.20gb"),
-        ("1g.5gb.mee", "1g.5gb+me"),
-    ],
-)
-def test_the_nearest_profile_is_near_in_its_numbers(name: str, meant: str) -> None:
-    assert mig.nearest(name, A100_40_PROFILES) == meant
-
-
-def test_the_nearest_is_spelled_as_the_candidate() -> None:
-    assert mig.nearest("1g.6gb", ["nvidia.com/mig-1g.5gb", "nvidia.com/mig-7g.40gb"]) == "nvidia.com/mig-1g.5gb"
-
-
-def test_nothing_is_near_to_a_word_or_among_nothing() -> None:
-    assert mig.nearest("nvidia.com/mig-large", A100_40_PROFILES) is None
-    assert mig.nearest("1g.5gb", []) is None
-    assert mig.nearest("1g.5gb", ["7g.278gb"]) is None
-
-
 def test_memory_is_as_listed_or_a_floor_under_the_name() -> None:
     assert mig.memory_mib("1g.5gb", A100_40) == 4864
     assert mig.memory_mib("1g.10gb", mig.table_for("NVIDIA H100 PCIe")) == 9984
-    assert mig.memory_mib("1g.18gb", mig.table_for("NVIDIA H200")) == 18 * 1024 * 7 // 8
+    assert mig.memory_mib("1g.18gb", mig.table_for("NVIDIA H200")) == 16384
+    assert mig.memory_mib("1g.34gb", mig.table_for("NVIDIA B300 SXM6 AC")) == 34 * 1024 * 5 // 6
+    assert mig.memory_mib("1g.0gb") == 0
     assert mig.memory_mib("nonsense") == 0
     for table in TABLES:
         for name, row in table.rows.items():
@@ -163,6 +96,8 @@ def test_the_smallest_that_fits_is_picked_by_memory_then_slices_then_extras() ->
     assert mig.smallest(4864, offered) == "nvidia.com/mig-1g.5gb"
     assert mig.smallest(4865, offered) == "nvidia.com/mig-1g.10gb"
     assert mig.smallest(10240, offered) is None
+    assert mig.smallest(0, offered, slices=2) == "nvidia.com/mig-2g.10gb"
+    assert mig.smallest(0, offered, slices=3) is None
     assert mig.smallest(1, {}) is None
 
 
@@ -170,3 +105,30 @@ def test_a_name_of_no_model_is_not_known() -> None:
     assert not mig.known("nvidia.com/mig-4g.5gb")
     assert not mig.known("nonsense")
     assert mig.known("nvidia.com/mig-4g.20gb")
+
+
+@pytest.mark.parametrize(
+    ("product", "profile"),
+    [
+        ("NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "1g.5gb"),
+        ("NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED", "1g.5gb"),
+        ("NVIDIA-H100-80GB-HBM3-MIG-1g.10gb.me", "1g.10gb+me"),
+        ("NVIDIA-A100-SXM4-40GB-MIG-INVALID", ""),
+        ("NVIDIA-A100-SXM4-40GB", ""),
+        ("", ""),
+    ],
+)
+def test_a_product_label_names_the_profile_of_strategy_single(product: str, profile: str) -> None:
+    assert mig.profile_in(product) == profile
+
+
+def test_what_a_node_reports_takes_the_place_of_the_table() -> None:
+    table = mig.table_for("NVIDIA A100-SXM4-80GB")
+    live = mig.live_table("A100-80GB", (("1g.10gb", 7, 0), ("3g.39gb", 0, 40192), ("7g.79gb", 1, 80896)), table)
+    assert live is not None
+    assert set(live.rows) == {"1g.10gb", "3g.39gb", "7g.79gb"}
+    assert (live.slices, live.whole_gb) == (7, 79)
+    assert live.rows["3g.39gb"].memory_mib == 40192
+    assert live.rows["3g.39gb"].max_instances == 2  # of the table, for the node does not say
+    assert mig.live_table("A100-80GB", (), table) is table
+    assert mig.live_table("a GPU of tomorrow", (), None) is None

@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 
 from node_builders import GPU, machines, nodes_of
+from podberth.devices.mig_placement import capacity
 from podberth.topology.capability import capability_of
-from podberth.topology.model import Gpu, Links, Node, NodeTopology
+from podberth.topology.model import Gpu, Links, MigInstance, MigOffer, Node, NodeTopology
 
 
 def labelled(amount: int = 8, resource: str = GPU, **labels: str) -> Node:
@@ -58,7 +59,7 @@ def test_no_more_than_the_offered_gpus_share_links() -> None:
         (labelled(), 0),
         (labelled(7, "nvidia.com/mig-1g.5gb", mig__1g_5gb_memory="4800"), 4800),
         (labelled(7, "nvidia.com/mig-1g.5gb", gpu_product="NVIDIA-A100-SXM4-40GB"), 4864),
-        (labelled(7, "nvidia.com/mig-1g.18gb"), 16128),
+        (labelled(7, "nvidia.com/mig-1g.18gb"), 15360),
         (labelled(14, "nvidia.com/mig-1g.5gb.shared", gpu_product="NVIDIA-A100-SXM4-40GB"), 4864),
         (labelled(7, "nvidia.com/mig-nonsense"), 0),
         (labelled(8, "amd.com/gpu", gpu_memory="81559"), 0),
@@ -82,3 +83,129 @@ def test_equal_nodes_have_equal_capabilities() -> None:
     first, second = nodes_of(machines("hgx-h100-8", 2))
     assert capability_of(first) == capability_of(second)
     assert hash(capability_of(first)) == hash(capability_of(second))
+
+
+A100_SINGLE = {"gpu_product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "mig_strategy": "single"}
+# https://cloud.google.com/kubernetes-engine/docs/how-to/gpus-multi: no label of NVIDIA's
+GKE_PARTITIONED = {
+    "cloud.google.com/gke-accelerator": "nvidia-tesla-a100",
+    "cloud.google.com/gke-gpu-partition-size": "1g.5gb",
+}
+
+
+def gke(**labels: str) -> Node:
+    return Node(name="n", allocatable={GPU: 56}, labels={**GKE_PARTITIONED, **labels})
+
+
+@pytest.mark.parametrize(
+    ("node", "memory"),
+    [
+        (labelled(56, gpu_memory="4750", **A100_SINGLE), 4750),
+        (labelled(56, **A100_SINGLE), 4864),
+        (gke(), 4864),
+        (gke(**{"cloud.google.com/gke-accelerator": "nvidia-h100-80gb"}), 5 * 1024 * 5 // 6),  # no profile of an H100
+        (gke(**{"cloud.google.com/gke-gpu-partition-size": "of tomorrow"}), 0),
+        # GPU feature discovery that does not know of MIG describes the whole GPU
+        (gke(**{"nvidia.com/gpu.memory": "40960"}), 4864),
+        # the plugin's error: nothing to be had, and no memory
+        (labelled(56, gpu_product="NVIDIA-A100-SXM4-40GB-MIG-INVALID", mig_strategy="single", gpu_memory="0"), 0),
+    ],
+)
+def test_where_a_gpu_is_a_mig_instance_its_memory_is_the_instances(node: Node, memory: int) -> None:
+    found = capability_of(node)
+    assert found.memory_of.get(GPU, 0) == memory
+    assert found.domains == ()
+
+
+def test_a_node_whose_gpus_are_all_cut_hands_out_instances_whatever_its_labels_say() -> None:
+    gpus = tuple(Gpu(index=i, product="NVIDIA H200", pci_id="2335", mig_enabled=True) for i in range(8))
+    instances = tuple(MigInstance(gpu=i % 8, profile="1g.18gb") for i in range(56))
+    links = Links(shape="full-mesh", domains=(tuple(range(8)),))
+    labels = labelled(56, gpu_product="NVIDIA-H200", gpu_memory="143771")
+    found = capability_of(replace(labels, topology=NodeTopology(gpus=gpus, links=links, mig_instances=instances)))
+    assert found.memory_of == {GPU: 16384}
+    assert found.domains == ()
+    listed = (MigOffer(profile="1g.18gb", memory_mib=16128),)
+    live = NodeTopology(gpus=gpus, mig_instances=instances, mig_offers=listed)
+    assert capability_of(replace(labels, topology=live)).memory_of == {GPU: 16128}
+
+
+def test_a_node_whose_labels_are_from_before_it_was_made_whole_again_hands_out_gpus() -> None:
+    whole = NodeTopology(gpus=(Gpu(index=0, memory_mib=40960),))
+    assert capability_of(replace(labelled(1, gpu_memory="4864", **A100_SINGLE), topology=whole)).memory_of == {
+        GPU: 40960
+    }
+
+
+def test_an_aks_pool_of_strategy_mixed_offers_each_profile_by_name() -> None:
+    # https://learn.microsoft.com/azure/aks/gpu-multi-instance: MIG1g on Standard_ND96asr_v4
+    node = labelled(56, "nvidia.com/mig-1g.5gb", mig_strategy="mixed", gpu_product="NVIDIA-A100-SXM4-40GB")
+    found = capability_of(node)
+    assert (found.amount_of, found.memory_of) == ({"nvidia.com/mig-1g.5gb": 56}, {"nvidia.com/mig-1g.5gb": 4864})
+
+
+@pytest.mark.parametrize(
+    ("node", "shares"),
+    [
+        (labelled(gpu_product="NVIDIA-A100-SXM4-40GB"), ()),
+        (labelled(gpu_replicas="1"), ()),
+        (labelled(gpu_replicas="4"), (GPU,)),
+        (labelled(gpu_product="Tesla-T4-SHARED"), (GPU,)),
+        (labelled(8, f"{GPU}.shared"), (f"{GPU}.shared",)),
+        (labelled(8, "nvidia.com/mig-1g.5gb.shared"), ("nvidia.com/mig-1g.5gb.shared",)),
+        (labelled(8, "nvidia.com/mig-1g.5gb", mig__1g_5gb_replicas="2"), ("nvidia.com/mig-1g.5gb",)),
+        (labelled(8, "nvidia.com/mig-1g.5gb", mig__1g_5gb_replicas="1"), ()),
+        (gke(**{"cloud.google.com/gke-gpu-sharing-strategy": "time-sharing"}), (GPU,)),
+        (gke(**{"cloud.google.com/gke-gpu-sharing-strategy": "mps"}), (GPU,)),
+        (labelled(8, "amd.com/cpx_nps4", gpu_replicas="4"), ()),
+    ],
+)
+def test_shares_are_told_by_their_name_or_the_nodes_labels(node: Node, shares: tuple[str, ...]) -> None:
+    assert capability_of(node).shares == shares
+
+
+def test_what_a_nodes_gpus_can_be_cut_into_is_its_own_word_then_the_tables() -> None:
+    (table,) = capability_of(labelled(gpu_product="NVIDIA-A100-SXM4-80GB")).models
+    assert capacity("3g.40gb", table) == 2
+    document = NodeTopology(
+        gpus=(Gpu(index=0, product="NVIDIA A100-SXM4-80GB", pci_id="20B2"),),
+        mig_offers=(
+            MigOffer(profile="3g.39gb", pci_id="20B2", max_instances=2),
+            MigOffer(profile="7g.79gb", pci_id="20B2"),
+            MigOffer(profile="1g.6gb", pci_id="20B7"),
+        ),
+    )
+    (live,) = capability_of(replace(labelled(gpu_product="NVIDIA-A100-SXM4-80GB"), topology=document)).models
+    assert set(live.rows) == {"3g.39gb", "7g.79gb"}
+    assert capacity("3g.40gb", live) == 0
+    assert capability_of(labelled(gpu_product="NVIDIA-L4")).models == ()
+
+
+def test_a_node_of_two_models_can_be_cut_as_either() -> None:
+    gpus = (Gpu(index=0, pci_id="20B2"), Gpu(index=1, pci_id="20B7"), Gpu(index=2, pci_id="27B8"))
+    models = capability_of(replace(labelled(3), topology=NodeTopology(gpus=gpus))).models
+    assert [model.name for model in models] == ["A100-80GB", "A30"]
+
+
+def two_profiles() -> NodeTopology:
+    instances = (MigInstance(gpu=0, profile="1g.5gb"), MigInstance(gpu=0, profile="3g.20gb"))
+    return NodeTopology(gpus=(Gpu(index=0, pci_id="20B0", mig_enabled=True),), mig_instances=instances)
+
+
+@pytest.mark.parametrize(
+    ("node", "profile"),
+    [
+        (labelled(56, **A100_SINGLE), "1g.5gb"),
+        (gke(), "1g.5gb"),
+        (gke(**{"cloud.google.com/gke-gpu-partition-size": "of tomorrow"}), ""),
+        (labelled(8, gpu_product="NVIDIA-A100-SXM4-40GB"), ""),
+        (labelled(56, "nvidia.com/mig-1g.5gb", mig_strategy="mixed"), ""),
+        (replace(labelled(56, **A100_SINGLE), allocatable={}), ""),
+        (nodes_of(machines("dgx-a100-8-mig-single", 1))[0], "1g.5gb"),
+        (nodes_of(machines("dgx-a100-8-mig-single", 1, provider="gke"))[0], "1g.5gb"),
+        (nodes_of(machines("dgx-a100-8-mig-mixed", 1))[0], ""),
+        (replace(labelled(9), topology=two_profiles()), ""),
+    ],
+)
+def test_the_profile_that_a_gpu_is_here_is_known(node: Node, profile: str) -> None:
+    assert capability_of(node).instance == profile

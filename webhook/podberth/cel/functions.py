@@ -9,13 +9,15 @@ and its fields are functions of that number. So a question costs one call, and t
 they are asked for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from ..devices import mig
+from ..devices import mig, mig_nearest, mig_placement
 from ..devices.mig_tables import TABLES
+from ..devices.resources import recognise
 from ..topology.index import Need, NodeSet, TopologyIndex
 from ..topology.need import CHOSEN_BY
 from .types import NODES
@@ -66,13 +68,18 @@ class Function:
         return (self.receiver, *self.parameters)
 
 
-CARRIED = frozenset({"int", "string", NODES.name})
+CARRIED = frozenset({"int", "string", "list(string)", NODES.name})
 """Operand types whose value reaches Python. The others (topology, mig, gpu) say what is asked; the review knows."""
 
 # ``topology.nodes`` answers for the pod at hand, so its own choice of nodes counts beside what ``gpu`` says.
 _CHOICE = tuple(("object", *path) for path in CHOSEN_BY)
 
 _PROFILES = frozenset(profile for table in TABLES for profile in table.rows)
+
+_NVIDIA_GPU = "nvidia.com/gpu"
+
+# A line for the user has 256 characters, and a third guess is seldom better than the second.
+_MOST_SUGGESTIONS = 3
 
 
 def _nodes(review: ReviewContext) -> int:
@@ -91,21 +98,38 @@ def _narrowest_safe_level(review: ReviewContext, nodes: int, members: int) -> st
     return review.nodes(nodes).narrowest_safe_level(max(members, 0))
 
 
-def _mig_offers(review: ReviewContext) -> Mapping[str, int]:
-    """Return the MIG resources of the nodes that the pod chooses and can reach, whatever it asks for."""
-    return review.index.nodes(replace(review.need, requests=(), per_container=0, memory_mib=0)).mig_offers
+def _mig_nodes(review: ReviewContext) -> NodeSet:
+    """Return the nodes that the pod chooses and can reach, whatever it asks for."""
+    return review.index.nodes(replace(review.need, requests=(), per_container=0, memory_mib=0))
 
 
-def _smallest(review: ReviewContext, memory_mib: int) -> dict[str, Any]:
-    offers = _mig_offers(review)
-    found = mig.smallest(memory_mib, offers)
-    if found is None:
-        return {"exist": False, "resource": "", "profile": "", "memoryMiB": 0}
-    return {"exist": True, "resource": found, "profile": mig.parse(found).name, "memoryMiB": offers[found]}
+def _smallest(review: ReviewContext, memory_mib: int, slices: int = 0) -> dict[str, Any]:
+    offers = _mig_nodes(review).mig_offers
+    found = mig.smallest(memory_mib, offers, slices=slices)
+    return _profile(found, offers[found]) if found else _profile()
 
 
-def _known(_: ReviewContext, name: str) -> bool:
-    return mig.known(name)
+def _parse(_: ReviewContext, name: str) -> dict[str, Any]:
+    return _profile(name, mig.memory_mib(name))
+
+
+def _profile(name: str = "", memory_mib: int = 0) -> dict[str, Any]:
+    """Make a MigProfile of a name in any spelling; one that does not exist where it is no profile."""
+    try:
+        profile = mig.parse(name)
+    except ValueError:
+        return {"exist": False, "resource": "", "profile": "", "slices": 0, "memoryMiB": 0}
+    return {
+        "exist": True,
+        "resource": "" if profile.compute else profile.resource,
+        "profile": profile.name,
+        "slices": profile.compute or profile.slices,
+        "memoryMiB": memory_mib,
+    }
+
+
+def _known(review: ReviewContext, name: str) -> bool:
+    return mig.known(name) or _profile(name)["profile"] in review.index.mig_profiles
 
 
 def _offered(review: ReviewContext, name: str) -> bool:
@@ -116,13 +140,47 @@ def _offered(review: ReviewContext, name: str) -> bool:
     return review.index.offers(resource) or resource in review.class_resources
 
 
+def _capacity(review: ReviewContext, name: str) -> int:
+    return max((mig_placement.capacity(name, model) for model in _mig_nodes(review).mig_models), default=0)
+
+
+def _gpu_nodes(review: ReviewContext, name: str) -> int:
+    gpus = replace(review.need, requests=((_NVIDIA_GPU, 1),), per_container=1, memory_mib=0)
+    return review.handle(review.index.nodes(gpus).with_instances(_profile(name)["profile"]))
+
+
+def _fits(review: ReviewContext, names: list[Any]) -> bool:
+    # An element of a dyn list may be anything, and a name that is none fits nowhere.
+    wanted = [name if isinstance(name, str) else "" for name in names]
+    return any(mig_placement.fits(wanted, model) for model in _mig_nodes(review).mig_models)
+
+
 def _nearest(review: ReviewContext, name: str) -> str:
-    """Prefer what the cluster has; answer in the spelling (resource or profile) that was asked in."""
-    found = mig.nearest(name, sorted(_mig_offers(review))) or mig.nearest(name, sorted(_PROFILES))
-    if found is None:
-        return ""
-    profile = mig.parse(found)
-    return profile.resource if name.startswith(mig.RESOURCE_PREFIX) else profile.name
+    return next(_suggested(review, name), "")
+
+
+def _suggestions(review: ReviewContext, name: str) -> list[str]:
+    return list(islice(_suggested(review, name), _MOST_SUGGESTIONS))
+
+
+def _suggested(review: ReviewContext, name: str) -> Iterator[str]:
+    """Yield what the cluster has, then what exists, each the best first, in the form (resource or profile) asked in."""
+    is_shared = name.startswith(mig.RESOURCE_PREFIX) and name.endswith(mig.SHARED_SUFFIX)
+    offers = filter(_is_shared_mig, review.index.offered) if is_shared else _mig_nodes(review).mig_offers
+    seen: set[str] = set()
+    for candidates in (offers, _PROFILES):
+        for found in mig_nearest.suggestions(name, sorted(candidates)):
+            profile = mig.parse(found)
+            spelled = profile.resource if name.startswith(mig.RESOURCE_PREFIX) else profile.name
+            spelled += mig.SHARED_SUFFIX if is_shared else ""
+            if spelled not in seen:
+                seen.add(spelled)
+                yield spelled
+
+
+def _is_shared_mig(resource: str) -> bool:
+    accelerator = recognise(resource)
+    return accelerator is not None and accelerator.kind == "shared" and bool(accelerator.profile)
 
 
 FUNCTIONS: tuple[Function, ...] = (
@@ -168,9 +226,53 @@ FUNCTIONS: tuple[Function, ...] = (
         call=_smallest,
         reads=_CHOICE,
     ),
+    Function(
+        id="mig_smallest_slices",
+        name="smallest",
+        receiver="podberth.Mig",
+        parameters=("int", "int"),
+        result="podberth.MigProfile",
+        call=_smallest,
+        reads=_CHOICE,
+    ),
+    Function(
+        id="mig_parse",
+        name="parse",
+        receiver="podberth.Mig",
+        parameters=("string",),
+        result="podberth.MigProfile",
+        call=_parse,
+    ),
     Function(id="mig_known", name="known", receiver="podberth.Mig", parameters=("string",), result="bool", call=_known),
     Function(
         id="mig_offered", name="offered", receiver="podberth.Mig", parameters=("string",), result="bool", call=_offered
+    ),
+    Function(
+        id="mig_capacity",
+        name="capacity",
+        receiver="podberth.Mig",
+        parameters=("string",),
+        result="int",
+        call=_capacity,
+        reads=_CHOICE,
+    ),
+    Function(
+        id="mig_gpu_nodes",
+        name="gpuNodes",
+        receiver="podberth.Mig",
+        parameters=("string",),
+        result=NODES.name,
+        call=_gpu_nodes,
+        reads=_CHOICE,
+    ),
+    Function(
+        id="mig_fits",
+        name="fits",
+        receiver="podberth.Mig",
+        parameters=("list(string)",),
+        result="bool",
+        call=_fits,
+        reads=_CHOICE,
     ),
     Function(
         id="mig_nearest",
@@ -179,6 +281,15 @@ FUNCTIONS: tuple[Function, ...] = (
         parameters=("string",),
         result="string",
         call=_nearest,
+        reads=_CHOICE,
+    ),
+    Function(
+        id="mig_suggestions",
+        name="suggestions",
+        receiver="podberth.Mig",
+        parameters=("string",),
+        result="list(string)",
+        call=_suggestions,
         reads=_CHOICE,
     ),
 )
@@ -191,6 +302,7 @@ NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
         "taints": lambda nodes: [taint.as_dict() for taint in nodes.taints],
         "tolerations": lambda nodes: list(nodes.tolerations),
         "separable": lambda nodes: nodes.separable,
+        "shared": lambda nodes: nodes.shared,
         "missingLabel": lambda nodes: nodes.missing_label,
     }
 )

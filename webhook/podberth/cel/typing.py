@@ -76,11 +76,18 @@ DECLARED: Mapping[str, Fields] = MappingProxyType(
             "taints": "list(podberth.Taint)",
             "tolerations": "list(map(string, dyn))",
             "separable": "bool",
+            "shared": "bool",
             "missingLabel": "string",
         },
         "podberth.Taint": {"key": "string", "value": "string", "effect": "string"},
         "podberth.Mig": {},
-        "podberth.MigProfile": {"exist": "bool", "resource": "string", "profile": "string", "memoryMiB": "int"},
+        "podberth.MigProfile": {
+            "exist": "bool",
+            "resource": "string",
+            "profile": "string",
+            "slices": "int",
+            "memoryMiB": "int",
+        },
     }
 )
 

@@ -1,32 +1,36 @@
-"""MIG profile names: their grammar both ways, what is known about a profile, and which one was probably meant.
+"""MIG profile names: their grammar both ways, and what is known about a profile of one GPU model.
 
 ``1g.10gb+me`` as a driver and a person write it is ``nvidia.com/mig-1g.10gb.me`` as a resource. What each GPU model
-offers is in ``devices.mig_tables``; here are the questions asked of it. Limits always need the model: one name is not
-one shape (``1g.10gb`` is 7 to an 80 GB part and 4 to an A100 of 40 GB).
+offers is in ``devices.mig_tables``, what fits on one GPU together in ``devices.mig_placement``, which name was probably
+meant in ``devices.mig_nearest``. Limits always need the model: one name is not one shape (``1g.10gb`` is 7 to an 80 GB
+part and 4 to an A100 of 40 GB).
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import log2
+from functools import lru_cache
 
-from .mig_tables import TABLES, MigTable
+from .mig_tables import TABLES, MigRow, MigTable, table_of
 
 RESOURCE_PREFIX = "nvidia.com/mig-"
 SHARED_SUFFIX = ".shared"
-"""Added by the device plugin to a replicated resource's name under renameByDefault."""
+"""Added by the device plugin to a replicated resource's name under renameByDefault; the profile is the same."""
 
 # Grammar: NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go. An attribute starts with a letter and holds letters, digits
 # and dots; plus and minus forms do not mix. A resource spells "+" as "." (k8s-device-plugin internal/rm), so there
 # whatever follows the memory is attributes. People write either form in either place; both are read everywhere.
 _ATTRIBUTE = r"[a-zA-Z][a-zA-Z0-9.]*"
 _PROFILE = re.compile(
-    rf"(?:(?P<ci>[1-9]\d?)c\.)?(?P<gi>[1-9]\d?)g\.(?P<gb>[1-9]\d{{0,3}})gb"
+    rf"(?:(?P<ci>[1-9]\d?)c\.)?(?P<gi>[1-9]\d?)g\.(?P<gb>0|[1-9]\d{{0,3}})gb"
     rf"(?:(?P<sign>[+.-])(?P<attributes>{_ATTRIBUTE}(?:,{_ATTRIBUTE})*))?"
 )
 
-# Longer than any name the kubelet accepts (prefix and 63 characters): not worth reading, let alone correcting.
-_LONGEST = 128
+LONGEST = 128
+"""Characters beyond any name the kubelet accepts (prefix and 63): not worth reading, let alone correcting."""
+
+# Nodes of one model and driver report the same; a cluster has a few of both.
+_REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -36,7 +40,8 @@ class Profile:
     slices: int
     """Compute slices of the GPU instance: the G of ``<G>g``."""
     memory_gb: int
-    """The name's GB figure: rounded by the driver, more than the instance really has (see ``memory_mib``)."""
+    """The name's GB figure: rounded by the driver, more than the instance really has (see ``memory_mib``). 0 on Thor,
+    whose memory is the machine's."""
     attributes: tuple[str, ...] = ()
     without: bool = False
     """True where the attributes are taken away (``-me``) instead of added."""
@@ -67,16 +72,16 @@ class Profile:
 
 
 def parse(name: str) -> Profile:
-    """Read a profile or resource name in any spelling: with or without prefix, ``+me`` or ``.me``.
+    """Read a profile or resource name in any spelling: with or without prefix, ``+me`` or ``.me``, shared or not.
 
     Raises:
         ValueError: saying what was read and what a name looks like.
     """
-    bare = _bare(name)
-    match = _PROFILE.fullmatch(bare) if len(bare) <= _LONGEST else None
+    text = bare(name)
+    match = _PROFILE.fullmatch(text) if len(text) <= LONGEST else None
     if match is None:
         raise ValueError(
-            f"MIG profile: got {name[:_LONGEST]!r}, want <slices>g.<memory>gb, such as 1g.10gb or 1g.10gb+me"
+            f"MIG profile: got {name[:LONGEST]!r}, want <slices>g.<memory>gb, such as 1g.10gb or 1g.10gb+me"
         )
     slices, compute = int(match["gi"]), int(match["ci"] or 0)
     if compute > slices:
@@ -93,16 +98,46 @@ def parse(name: str) -> Profile:
 def table_for(product: str, pci_id: str = "") -> MigTable | None:
     """Find the table of a GPU model, by the device half of its PCI id (``2330``) or else by product, or None.
 
-    ``product`` may be NVML's name (``NVIDIA H100 80GB HBM3``) or the label's, with GFD's suffixes (``-MIG-1g.10gb``,
-    ``-SHARED``).
+    ``product`` may be NVML's name (``NVIDIA H100 80GB HBM3``), the label's with GFD's suffixes (``-MIG-1g.10gb``,
+    ``-SHARED``), or GKE's word (``nvidia-h100-80gb``).
     """
     wanted = pci_id.upper().removeprefix("0X")
     for table in TABLES:
         if wanted and wanted in table.pci_ids:
             return table
-    plain = re.sub(r"(-MIG-.*)?(-SHARED)?$", "", product.strip().replace(" ", "-")).upper()
-    plain = plain.removeprefix("NVIDIA-")
-    return next((table for table in TABLES if plain in table.products), None)
+    plain = _PARTS.sub("", product.strip().replace(" ", "-"))
+    name = plain.upper().removeprefix("NVIDIA-")
+    return next((table for table in TABLES if name in table.products or plain in table.gke), None)
+
+
+# k8s-device-plugin internal/lm/{resource,mig-strategy}.go: what GFD adds to the product's name
+_PARTS = re.compile(r"(-MIG-(?P<profile>.*?))?(-SHARED)?$")
+
+
+def profile_in(product: str) -> str:
+    """Return the profile that a product label names (``NVIDIA-A30-MIG-1g.6gb``), or nothing; MIG-INVALID is none."""
+    found = _PARTS.search(product)
+    try:
+        return parse(found["profile"]).name if found and found["profile"] else ""
+    except ValueError:
+        return ""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def live_table(name: str, offers: tuple[tuple[str, int, int], ...], table: MigTable | None) -> MigTable | None:
+    """Return the profiles of a model as a node reports them: the live node wins over the table.
+
+    Args:
+        name: what to call the model.
+        offers: profile, the maximum on one GPU, and MiB of each; 0 where the node does not say, then the table counts.
+        table: what is known of the model, if anything. It is the answer where the node reports nothing.
+    """
+    known_rows = table.rows if table else {}
+    rows = {}
+    for profile, most, memory in offers:
+        row = known_rows.get(profile, MigRow(0))
+        rows[profile] = MigRow(most or row.max_instances, memory or row.memory_mib)
+    return table_of(name, rows) if rows else table
 
 
 def known(name: str) -> bool:
@@ -113,19 +148,10 @@ def known(name: str) -> bool:
         return False
 
 
-def max_instances(name: str, table: MigTable) -> int:
-    """Return how many instances of the profile one whole GPU of that model holds; 0 where it has no such profile."""
-    try:
-        row = table.rows.get(parse(name).name)
-    except ValueError:
-        return 0
-    return row.max_instances if row else 0
-
-
 # The GB figure rounds the instance's share of memory up to an eighth of the GPU (go-nvlib mig_profile.go), while the
-# driver keeps some for itself: listings show 4864 MiB for 5 GB, 5836 for 6, 9984 for 10, 40192 for 40 (0.95 to 0.98).
-# Seven eighths is below all of them, so a pod is never promised memory that is not there.
-_FLOOR_NUMERATOR, _FLOOR_DENOMINATOR = 7, 8
+# driver keeps some for itself: the listings beside the tables have 0.83 (GB200's 20.00 GiB in 1g.24gb) to 0.98 of it.
+# Five sixths is below none of them, so a pod is never promised memory that is not there.
+_FLOOR_NUMERATOR, _FLOOR_DENOMINATOR = 5, 6
 
 
 def memory_mib(name: str, table: MigTable | None = None) -> int:
@@ -140,75 +166,31 @@ def memory_mib(name: str, table: MigTable | None = None) -> int:
     return profile.memory_gb * 1024 * _FLOOR_NUMERATOR // _FLOOR_DENOMINATOR
 
 
-def smallest(memory: int, offered: Mapping[str, int]) -> str | None:
-    """Pick the smallest of the ``offered`` (name -> MiB) that has at least ``memory`` MiB, or None.
+def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str | None:
+    """Pick the smallest of the ``offered`` (name -> MiB) with at least ``memory`` MiB and so many compute slices.
 
     Of equal memory the one with fewer slices wins, then the one without media extensions, which are one to a GPU.
-    Names that are no MIG profiles are passed over.
+    Names that are no MIG profiles are passed over. None where nothing is enough.
     """
     fitting: list[tuple[int, Profile, str]] = []
     for name, size in offered.items():
         if size >= memory:
             try:
-                fitting.append((size, parse(name), name))
+                profile = parse(name)
             except ValueError:
                 continue
+            if profile.slices >= slices:
+                fitting.append((size, profile, name))
     if not fitting:
         return None
     return min(fitting, key=lambda one: (one[0], one[1].slices, len(one[1].attributes), one[1], one[2]))[2]
 
 
-def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """Find the candidate that ``name`` was probably meant to be, or None where nothing is near.
-
-    Compared are the profile's own numbers on a logarithmic scale, since 20 for 25 is a smaller slip than 5 for 10;
-    slices weigh more than memory, because people choose by them and copy the rest. ``mig-4g.5gb`` is 4g.20gb to an
-    A100. Candidates are returned as they are spelled.
-    """
-    meant = _numbers(name)
-    if meant is None:
-        return None
-    ranked = [(_distance(meant, found), found, spelled) for spelled in candidates if (found := _numbers(spelled))]
-    if not ranked:
-        return None
-    distance, _, best = min(ranked)
-    return best if distance <= _FAR else None
-
-
-# A slip of one doubling of the slices costs 1.25, one of the memory 1, a wrong extra 0.5. Beyond both numbers off by
-# two doublings a name resembles everything, and a suggestion would be noise.
-_SLICES_WEIGHT = 1.25
-_EXTRAS_WEIGHT = 0.5
-_FAR = 4.5
-
-
-def _distance(meant: Profile, candidate: Profile) -> float:
-    slices = abs(log2(meant.slices / candidate.slices))
-    memory = abs(log2(meant.memory_gb / candidate.memory_gb))
-    if (meant.attributes, meant.without) == (candidate.attributes, candidate.without):
-        extras = 0.0
-    else:
-        # a misspelled extra is nearer to another one than to none
-        extras = _EXTRAS_WEIGHT / 2 if meant.attributes and candidate.attributes else _EXTRAS_WEIGHT
-    return _SLICES_WEIGHT * slices + memory + extras
-
-
-def _numbers(name: str) -> Profile | None:
-    """Read a profile's numbers from a name with slips in it (``1g5gb``, ``1g.5g``, ``1G.5GB``), or None."""
-    bare = _bare(name)[:_LONGEST].lower()
-    try:
-        return parse(bare)
-    except ValueError:
-        pass
-    rough = re.search(r"(?<!\d)([1-9])\s*g?\s*[._ -]?\s*([1-9]\d{0,2})\s*(?:gi?b?|$)", bare)
-    return Profile(int(rough[1]), int(rough[2])) if rough else None
-
-
-def _bare(name: str) -> str:
-    """Cut the prefixes that people and tools write before a profile."""
+def bare(name: str) -> str:
+    """Cut what people and tools write around a profile."""
     for prefix in (RESOURCE_PREFIX, "mig-", "MIG ", "MIG-"):
         name = name.removeprefix(prefix)
-    return name
+    return name.removesuffix(SHARED_SUFFIX)
 
 
 _KNOWN: frozenset[str] = frozenset(profile for table in TABLES for profile in table.rows)

@@ -1,13 +1,16 @@
 """What profiles each MIG-capable GPU model offers: data, with its sources. Questions are answered in ``devices.mig``.
 
-Profiles, counts and PCI ids: NVIDIA/mig-parted v0.15.0 deployments/systemd/config-default.yaml (the ``all-<profile>``
-entries are the maximum for a whole GPU) and the MIG user guide's table of supported profiles. The live node always wins
-over this table: a driver may report another size and with it another name. Parts whose names no source lists (RTX PRO
-5000 and 4500, Thor) are missing.
+Names, counts and PCI ids, where no other source stands beside a table: NVIDIA/mig-parted v0.15.0
+deployments/systemd/config-default.yaml (the ``all-<profile>`` entries are the maximum for a whole GPU), which agrees
+with the MIG user guide's tables (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html).
+Memory is what ``nvidia-smi mig -lgip`` lists, in GiB with two decimals there and rounded down here; where listings of
+two drivers differ, the lesser.
+
+The live node always wins over these tables: a driver may report another size and with it another name.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 
@@ -23,34 +26,64 @@ class MigRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigTable:
-    """The profiles of the models that share them."""
+    """The profiles of the models that share them: one of ``TABLES``, or what a node reports. Hashable."""
 
     name: str
     slices: int
-    """Compute slices of the whole GPU: 7 or 4."""
-    pci_ids: frozenset[str]
+    """Compute slices of the whole GPU: 7 or 4, of the smallest parts 2 or 3."""
+    whole_gb: int
+    """The GB figure in the name of the profile that is the whole GPU; 0: it has no memory of its own (Thor)."""
+    pci_ids: frozenset[str] = frozenset()
     """The device half of the PCI id in upper case; the vendor is always 10DE."""
-    products: frozenset[str]
+    products: frozenset[str] = frozenset()
     """Product labels (GFD's ``nvidia.com/gpu.product``) in upper case, without ``NVIDIA-``."""
-    rows: Mapping[str, MigRow]
+    gke: frozenset[str] = frozenset()
+    """GKE's words in ``cloud.google.com/gke-accelerator``."""
+    rows: Mapping[str, MigRow] = field(hash=False)
     """By the profile's canonical name."""
 
+    @property
+    def memory_slices(self) -> int:
+        """Parts that the memory is cut into: one more than the compute slices of a 7-slice GPU, else as many."""
+        return 8 if self.slices == 7 else self.slices  # noqa: PLR2004 - MIG user guide, "Partitioning"
 
-def _table(name: str, pci_ids: str, products: str, rows: str) -> MigTable:
+
+def table_of(
+    name: str,
+    rows: Mapping[str, MigRow],
+    *,
+    pci_ids: Iterable[str] = (),
+    products: Iterable[str] = (),
+    gke: Iterable[str] = (),
+) -> MigTable:
+    """Make a table of rows by canonical name; the first with the most slices is taken for the whole GPU."""
+    whole = max(rows, key=_slices)
+    return MigTable(
+        name=name,
+        slices=_slices(whole),
+        whole_gb=int(whole.partition("g.")[2].partition("gb")[0]),
+        pci_ids=frozenset(pci_ids),
+        products=frozenset(products),
+        gke=frozenset(gke),
+        rows=MappingProxyType(dict(rows)),
+    )
+
+
+def _slices(profile: str) -> int:
+    return int(profile.partition("g.")[0])
+
+
+def _table(name: str, pci_ids: str, products: str, rows: str, gke: str = "") -> MigTable:
     """Write a table as the sources print it: ``1g.5gb 7 4864`` is a profile, its count and, if listed, its MiB."""
     parsed = {}
     for row in rows.split(" · "):
         profile, count, *memory = row.split()
         parsed[profile] = MigRow(int(count), int(memory[0]) if memory else 0)
-    return MigTable(
-        name=name,
-        slices=max(int(profile.partition("g.")[0]) for profile in parsed),
-        pci_ids=frozenset(pci_ids.split()),
-        products=frozenset(products.split()),
-        rows=MappingProxyType(parsed),
-    )
+    return table_of(name, parsed, pci_ids=pci_ids.split(), products=products.split(), gke=gke.split())
 
 
+# GKE's words: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus-multi and container-engine-accelerators
+# pkg/gpu/nvidia/mig/mig.go.
 TABLES: tuple[MigTable, ...] = (
     # Memory: NVIDIA/go-nvml pkg/nvml/mock/gpus/a30.go
     _table(
@@ -66,12 +99,16 @@ TABLES: tuple[MigTable, ...] = (
         "A100-SXM4-40GB A100-PCIE-40GB A100-PG509-200 A800-SXM4-40GB A800-40GB-ACTIVE",
         "1g.5gb 7 4864 · 1g.5gb+me 1 4864 · 1g.10gb 4 9856 · 2g.10gb 3 9856 · 3g.20gb 2 19968 · 4g.20gb 1 19968 · "
         "7g.40gb 1 40192",
+        gke="nvidia-tesla-a100",
     ),
+    # No listing with a memory column at hand. The last two: what drivers 535 and 545 call them
+    # (https://github.com/NVIDIA/mig-parted/issues/31; HAMi charts/hami/templates/scheduler/device-configmap.yaml).
     _table(
         "A100-80GB",
         "20B2 20B5 20F3 20F5",
         "A100-SXM4-80GB A100-80GB-PCIE A100X A800-SXM4-80GB A800-80GB-PCIE",
-        "1g.10gb 7 · 1g.10gb+me 1 · 1g.20gb 4 · 2g.20gb 3 · 3g.40gb 2 · 4g.40gb 1 · 7g.80gb 1",
+        "1g.10gb 7 · 1g.10gb+me 1 · 1g.20gb 4 · 2g.20gb 3 · 3g.40gb 2 · 4g.40gb 1 · 7g.80gb 1 · 3g.39gb 2 · 7g.79gb 1",
+        gke="nvidia-a100-80gb",
     ),
     # Memory: an H100's `nvidia-smi mig -lgip` (9.75, 19.62 and 39.50 GiB), https://jbarrow.ai/field_notes/nvidia-mig/
     _table(
@@ -80,12 +117,16 @@ TABLES: tuple[MigTable, ...] = (
         "H100-80GB-HBM3 H100-PCIE H800 H800-PCIE",
         "1g.10gb 7 9984 · 1g.10gb+me 1 9984 · 1g.20gb 4 20090 · 2g.20gb 3 20090 · 3g.40gb 2 40448 · 4g.40gb 1 40448 · "
         "7g.80gb 1",
+        gke="nvidia-h100-80gb nvidia-h100-mega-80gb",
     ),
+    # Memory: an H100 NVL's `nvidia-smi mig -lgip` (10.62, 21.50, 46.12 and 92.62 GiB), https://docs.opennebula.io
+    # (NVIDIA vGPU and MIG); another driver lists 10.75, 21.62 and 46.38, https://github.com/NVIDIA/gpu-operator/pull/900
     _table(
         "H100-94GB",
         "2321 233A",
         "H100-NVL H800-NVL",
-        "1g.12gb 7 · 1g.12gb+me 1 · 1g.24gb 4 · 2g.24gb 3 · 3g.47gb 2 · 4g.47gb 1 · 7g.94gb 1",
+        "1g.12gb 7 10874 · 1g.12gb+me 1 10874 · 1g.24gb 4 22016 · 2g.24gb 3 22016 · 3g.47gb 2 47226 · "
+        "4g.47gb 1 47226 · 7g.94gb 1 94842",
     ),
     _table(
         "H100-96GB",
@@ -93,31 +134,39 @@ TABLES: tuple[MigTable, ...] = (
         "GH200-480GB GH200-96GB-HBM3 H20 PG506-230 PG506-232",
         "1g.12gb 7 · 1g.12gb+me 1 · 1g.24gb 4 · 2g.24gb 3 · 3g.48gb 2 · 4g.48gb 1 · 7g.96gb 1",
     ),
+    # Memory: https://github.com/NVIDIA/mig-parted/issues/120 (16.00, 32.25 and 69.50 GiB)
     _table(
         "H200-141GB",
         "2335 233B",
         "H200 H200-NVL",
-        "1g.18gb 7 · 1g.18gb+me 1 · 1g.35gb 4 · 2g.35gb 3 · 3g.71gb 2 · 4g.71gb 1 · 7g.141gb 1",
+        "1g.18gb 7 16384 · 1g.18gb+me 1 16384 · 1g.35gb 4 33024 · 2g.35gb 3 33024 · 3g.71gb 2 71168 · "
+        "4g.71gb 1 71168 · 7g.141gb 1",
+        gke="nvidia-h200-141gb",
     ),
+    # Memory: https://github.com/NVIDIA/mig-parted/pull/139 (17.50 and 35.25 GiB)
     _table(
         "GH200-144GB",
         "2348",
         "GH200-144G-HBM3E",
-        "1g.18gb 7 · 1g.18gb+me 1 · 1g.36gb 4 · 2g.36gb 3 · 3g.72gb 2 · 4g.72gb 1 · 7g.144gb 1",
+        "1g.18gb 7 17920 · 1g.18gb+me 1 17920 · 1g.36gb 4 36096 · 2g.36gb 3 36096 · 3g.72gb 2 · 4g.72gb 1 · 7g.144gb 1",
     ),
+    # Memory: https://github.com/NVIDIA/gpu-operator/pull/1351 (20.50 and 44.25 GiB; 22.00 in mig-parted/pull/166)
     _table(
         "B200-180GB",
         "2901",
         "B200",
-        "1g.23gb 7 · 1g.23gb+me 1 · 1g.45gb 4 · 2g.45gb 3 · 3g.90gb 2 · 4g.90gb 1 · 7g.180gb 1",
+        "1g.23gb 7 20992 · 1g.23gb+me 1 20992 · 1g.45gb 4 45312 · 2g.45gb 3 45312 · 3g.90gb 2 · 4g.90gb 1 · 7g.180gb 1",
+        gke="nvidia-b200",
     ),
-    # The last three: what a driver that reports 189 GB calls them
+    # Memory: https://github.com/NVIDIA/mig-parted/issues/227 (22.00 and 45.50 GiB). The last five: what a driver that
+    # reports 189 GB calls them (https://github.com/NVIDIA/gpu-operator/pull/1303; 20.00 GiB)
     _table(
         "GB200-186GB",
         "2941",
         "GB200",
-        "1g.23gb 7 · 1g.23gb+me 1 · 1g.47gb 4 · 2g.47gb 3 · 3g.93gb 2 · 4g.93gb 1 · 7g.186gb 1 · "
-        "3g.95gb 2 · 4g.95gb 1 · 7g.189gb 1",
+        "1g.23gb 7 22528 · 1g.23gb+me 1 22528 · 1g.47gb 4 46592 · 2g.47gb 3 46592 · 3g.93gb 2 · 4g.93gb 1 · "
+        "7g.186gb 1 · 1g.24gb 7 20480 · 1g.24gb+me 1 20480 · 3g.95gb 2 · 4g.95gb 1 · 7g.189gb 1",
+        gke="nvidia-gb200",
     ),
     _table(
         "B300",
@@ -131,12 +180,36 @@ TABLES: tuple[MigTable, ...] = (
         "GB300",
         "1g.35gb 7 · 1g.35gb+me 1 · 1g.70gb 4 · 2g.70gb 3 · 3g.139gb 2 · 4g.139gb 1 · 7g.278gb 1",
     ),
+    # Three editions share one table in the guide; only the Server Edition's PCI id is in mig-parted. Memory of 1g:
+    # https://github.com/bigstack-oss/cubecos/issues/312 (23.12 GiB; 23.62 in container-engine-accelerators/pull/564)
     _table(
         "RTX-PRO-6000-96GB",
         "2BB5",
-        "RTX-PRO-6000-BLACKWELL-SERVER-EDITION",
-        "1g.24gb 4 · 1g.24gb+me 1 · 1g.24gb+gfx 4 · 1g.24gb+me.all 1 · 1g.24gb-me 4 · "
+        "RTX-PRO-6000-BLACKWELL-SERVER-EDITION RTX-PRO-6000-BLACKWELL-WORKSTATION-EDITION "
+        "RTX-PRO-6000-BLACKWELL-MAX-Q-WORKSTATION-EDITION",
+        "1g.24gb 4 23674 · 1g.24gb+me 1 23674 · 1g.24gb+gfx 4 23674 · 1g.24gb+me.all 1 23674 · 1g.24gb-me 4 23674 · "
         "2g.48gb 2 · 2g.48gb+gfx 2 · 2g.48gb+me.all 1 · 2g.48gb-me 2 · 4g.96gb 1 · 4g.96gb+gfx 1",
+        gke="nvidia-rtx-pro-6000",
+    ),
+    # The next three: names and counts of the guide alone. No source has their PCI ids.
+    _table(
+        "RTX-PRO-5000-48GB",
+        "",
+        "RTX-PRO-5000-BLACKWELL",
+        "1g.24gb 2 · 1g.24gb+me 1 · 1g.24gb+gfx 2 · 1g.24gb+me.all 1 · 1g.24gb-me 2 · 2g.48gb 1 · 2g.48gb+gfx 1",
+    ),
+    _table(
+        "RTX-PRO-4500-32GB",
+        "",
+        "RTX-PRO-4500-BLACKWELL RTX-PRO-4500-BLACKWELL-SERVER-EDITION",
+        "1g.16gb 2 · 1g.16gb+gfx 2 · 1g.16gb+me.all 1 · 1g.16gb-me 2 · 2g.32gb 1 · 2g.32gb+gfx 1",
+    ),
+    # Its memory is the machine's, so its names say 0.
+    _table(
+        "THOR",
+        "",
+        "THOR",
+        "1g.0gb 1 · 1g.0gb+me 1 · 1g.0gb+gfx 1 · 2g.0gb 1 · 2g.0gb+gfx 1 · 3g.0gb 1 · 3g.0gb+gfx 1",
     ),
 )
 """Every model of which the profile names are known."""

@@ -1,4 +1,4 @@
-"""What a node can do for a pod's accelerators: amounts, memory and link domains per resource, from all that is known.
+"""What a node can do for a pod's accelerators: amounts, memory, sharing and link domains per resource, MIG profiles.
 
 Where sources disagree the nearer to the hardware wins: the agent's document, then GPU feature discovery's labels, then
 tables. Unknown memory fits any need; an unknown link domain fits none, because a pod that is promised NVLink must get
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..devices import mig
+from ..devices.mig_tables import MigTable
 from ..devices.resources import Accelerator, recognise
 from .model import Node, NodeTopology
 
@@ -19,8 +20,10 @@ _STRATEGY = "nvidia.com/mig.strategy"
 _REPLICAS = "nvidia.com/gpu.replicas"
 _CLIQUE = "nvidia.com/gpu.clique"
 # https://cloud.google.com/kubernetes-engine/docs/how-to/gpus-multi and .../timesharing-gpus: nvidia.com/gpu is a part
-# of a GPU on such node pools
-_GKE_PARTS = ("cloud.google.com/gke-gpu-partition-size", "cloud.google.com/gke-gpu-sharing-strategy")
+# of a GPU on such node pools. GKE's word for the GPU is there without any software of NVIDIA.
+_GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
+_GKE_SHARING = "cloud.google.com/gke-gpu-sharing-strategy"
+_GKE_ACCELERATOR = "cloud.google.com/gke-accelerator"
 
 _NVIDIA_GPU = "nvidia.com/gpu"
 
@@ -54,6 +57,12 @@ class Capability:
     """MiB behind one unit, the least where units differ; a resource of unknown memory is missing."""
     domains: tuple[tuple[str, int], ...] = ()
     """The most units of the resource that share NVLink; only where two or more are known to."""
+    shares: tuple[str, ...] = ()
+    """Resources of which a unit is a share in a device that others use too: time-slices and MPS, renamed or not."""
+    instance: str = ""
+    """The MIG profile that ``nvidia.com/gpu`` is here; empty where it is a GPU, or nobody says."""
+    models: tuple[MigTable, ...] = ()
+    """What its GPUs can be cut into, one table for each model, cut or not; the node's own word before a table's."""
     amount_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     memory_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     domain_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
@@ -77,7 +86,15 @@ def capability_of(node: Node) -> Capability:
             memory.append((name, size))
         if name == _NVIDIA_GPU and (linked := min(amount, _link_domain(node, amount))) > 1:
             domains.append((name, linked))
-    return Capability(tuple(amounts), tuple(memory), tuple(domains))
+    shares = tuple(name for name, _ in amounts if _is_share(node, name))
+    return Capability(
+        tuple(amounts),
+        tuple(memory),
+        tuple(domains),
+        shares=shares,
+        instance=_slice_profile(node) if node.durable.get(_NVIDIA_GPU) and _is_slice(node) else "",
+        models=_models(node),
+    )
 
 
 def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
@@ -85,27 +102,48 @@ def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
     if accelerator.vendor != "nvidia":
         return 0
     if accelerator.profile:
-        return _profile_memory(node, resource, accelerator.profile)
+        base = resource.removesuffix(mig.SHARED_SUFFIX)
+        return _profile_memory(node, accelerator.profile, _number(node.labels.get(f"{base}.memory", "")))
     if resource not in {_NVIDIA_GPU, f"{_NVIDIA_GPU}{mig.SHARED_SUFFIX}"}:
         return 0
-    if node.topology is not None and not _is_slice(node):
+    labelled = _number(node.labels.get(_MEMORY, ""))
+    if _is_slice(node):
+        # Under strategy single GFD describes the instance. Where it does not know of MIG, it describes the whole GPU.
+        labelled = labelled if "-MIG-" in node.labels.get(_PRODUCT, "") else 0
+        profile = _slice_profile(node)
+        return _profile_memory(node, profile, labelled) if profile else labelled
+    if node.topology is not None:
         sizes = [gpu.memory_mib for gpu in node.topology.gpus if not gpu.mig_enabled]
         if sizes and all(sizes):
             return min(sizes)
-    return _number(node.labels.get(_MEMORY, ""))
+    return labelled
 
 
-def _profile_memory(node: Node, resource: str, profile: str) -> int:
-    """Return a MIG profile's MiB on this node; 0 for a name that is no profile."""
+def _profile_memory(node: Node, profile: str, labelled: int) -> int:
+    """Return a MIG profile's MiB on this node, GFD's label being ``labelled``; 0 for a name that is no profile."""
     listed = [o.memory_mib for o in (node.topology.mig_offers if node.topology else ()) if o.profile == profile]
     if listed and all(listed):
         return min(listed)
-    base = resource.removesuffix(mig.SHARED_SUFFIX).removeprefix("nvidia.com/")
-    if labelled := _number(node.labels.get(f"nvidia.com/{base}.memory", "")):
-        return labelled
-    models = {(gpu.product, gpu.pci_id) for gpu in node.topology.gpus if gpu.mig_enabled} if node.topology else set()
-    models = models or {(node.labels.get(_PRODUCT, ""), "")}
-    return min(mig.memory_mib(profile, mig.table_for(product, pci_id)) for product, pci_id in models)
+    cut = [gpu for gpu in node.topology.gpus if gpu.mig_enabled] if node.topology else []
+    models = {(gpu.product, gpu.pci_id) for gpu in cut} or {(_product(node), "")}
+    return labelled or min(mig.memory_mib(profile, mig.table_for(product, pci_id)) for product, pci_id in models)
+
+
+def _models(node: Node) -> tuple[MigTable, ...]:
+    gpus, offers = (node.topology.gpus, node.topology.mig_offers) if node.topology else ((), ())
+    found: set[MigTable] = set()
+    for product, pci_id in {(gpu.product, gpu.pci_id) for gpu in gpus} or {(_product(node), "")}:
+        table = mig.table_for(product, pci_id)
+        own = tuple((o.profile, o.max_instances, o.memory_mib) for o in offers if o.pci_id in {"", pci_id})
+        live = mig.live_table(table.name if table else product, own, table)
+        if live is not None:
+            found.add(live)
+    return tuple(sorted(found, key=lambda each: (each.name, sorted(each.rows))))
+
+
+def _product(node: Node) -> str:
+    """Name the node's GPUs by its labels, as well as they tell."""
+    return node.labels.get(_PRODUCT) or node.labels.get(_GKE_ACCELERATOR, "")
 
 
 def _link_domain(node: Node, amount: int) -> int:
@@ -126,15 +164,40 @@ def _largest_domain(topology: NodeTopology) -> int:
 
 
 def _is_slice(node: Node) -> bool:
-    """Tell whether ``nvidia.com/gpu`` is a MIG instance here: strategy single, or a partitioned GKE node pool."""
+    """Tell whether ``nvidia.com/gpu`` is a MIG instance here: strategy single, or a partitioned GKE node pool.
+
+    With a document, if every GPU is in MIG mode: strategy none offers no such GPU, and mixed does not call it that.
+    """
+    if node.topology is not None and node.topology.gpus:
+        return all(gpu.mig_enabled for gpu in node.topology.gpus)
     single = node.labels.get(_STRATEGY) == "single" and "-MIG-" in node.labels.get(_PRODUCT, "")
-    return single or bool(node.labels.get(_GKE_PARTS[0]))
+    return single or bool(node.labels.get(_GKE_PARTITION))
+
+
+def _slice_profile(node: Node) -> str:
+    """Name the profile of such an instance; empty where nobody says, or several do."""
+    instances = {one.profile for one in node.topology.mig_instances} if node.topology else set()
+    if instances:
+        return instances.pop() if len(instances) == 1 else ""
+    try:
+        return mig.profile_in(node.labels.get(_PRODUCT, "")) or mig.parse(node.labels.get(_GKE_PARTITION, "")).name
+    except ValueError:
+        return ""
+
+
+def _is_share(node: Node, resource: str) -> bool:
+    accelerator = recognise(resource)
+    if accelerator is None or accelerator.vendor != "nvidia":
+        return False
+    if accelerator.kind == "mig":
+        return _number(node.labels.get(f"{resource}.replicas", "")) > 1
+    return accelerator.kind == "shared" or (resource == _NVIDIA_GPU and _is_shared(node))
 
 
 def _is_shared(node: Node) -> bool:
     """Tell whether ``nvidia.com/gpu`` is a replica here: time-slicing or MPS without renaming."""
     replicated = _number(node.labels.get(_REPLICAS, "")) > 1
-    return replicated or node.labels.get(_PRODUCT, "").endswith("-SHARED") or bool(node.labels.get(_GKE_PARTS[1]))
+    return replicated or node.labels.get(_PRODUCT, "").endswith("-SHARED") or bool(node.labels.get(_GKE_SHARING))
 
 
 def _number(text: str) -> int:

@@ -110,6 +110,12 @@ class TopologyIndex:
         return resource in self.offered
 
     @cached_property
+    def mig_profiles(self) -> frozenset[str]:
+        """Every MIG profile that some node's GPUs can be cut into, transient nodes included."""
+        tables = {table for one in self._classes.values() for table in one.capability.models}
+        return frozenset(profile for table in tables for profile in table.rows)
+
+    @cached_property
     def _whole_classes(self) -> tuple[Part, ...]:
         """Every class with all its nodes: what most answers are made of."""
         return tuple(Part(one) for one in self._classes.values())

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from ..conventions import Conventions
+from ..devices.mig_tables import MigTable
 from ..devices.resources import recognise
 from ..wellknown import HOSTNAME_LABEL
 from .capability import Capability
@@ -23,7 +24,7 @@ from .need import Need, NodeSelection, fits, link_domain, pods_per_node, reaches
 OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
 """A node's ignored labels."""
 
-# Link domains are asked for up to the number of GPUs that a container wants; more than this is play.
+# Link domains are asked for up to the number of GPUs that a container wants, profiles are a dozen; more is play.
 _REMEMBERED = 64
 
 # What would tell wanted nodes from others, if nodes had it. The first two are the node agent's label and GFD's.
@@ -75,6 +76,7 @@ class NodeSet:
         self._parts = parts
         self._others = others
         self._narrowed: dict[int, NodeSet] = {}
+        self._of_instances: dict[str, NodeSet] = {}
         self._selected: dict[bytes, int] = {}
         self.count: int = sum(part.count for part in parts if not part.node_class.transient)
         """How many nodes could durably run the pod."""
@@ -98,6 +100,18 @@ class NodeSet:
             if len(self._narrowed) >= _REMEMBERED:
                 self._narrowed.clear()
             self._narrowed[size] = found
+        return found
+
+    def with_instances(self, profile: str) -> "NodeSet":
+        """Keep the nodes whose ``nvidia.com/gpu`` is a MIG instance of that profile; none for no name. Remembered."""
+        found = self._of_instances.get(profile)
+        if found is None:
+            kept = tuple(p for p in self._parts if profile and p.node_class.capability.instance == profile)
+            rest = tuple(part for part in self._parts if part not in kept)
+            found = NodeSet(self._conventions, self._need, kept, (*self._others, *rest))
+            if len(self._of_instances) >= _REMEMBERED:
+                self._of_instances.clear()
+            self._of_instances[profile] = found
         return found
 
     @property
@@ -184,6 +198,19 @@ class NodeSet:
                 if accelerator is not None and accelerator.kind == "mig":
                     offers[name] = min(offers.get(name, memory.get(name, 0)), memory.get(name, 0))
         return MappingProxyType(offers)
+
+    @cached_property
+    def mig_models(self) -> tuple[MigTable, ...]:
+        """What the GPUs of the durable ones of these nodes can be cut into, each table once."""
+        durable = (part.node_class for part in self._parts if not part.node_class.transient)
+        return tuple(dict.fromkeys(table for one in durable for table in one.capability.models))
+
+    @cached_property
+    def shared(self) -> bool:
+        """Whether there are durable nodes, and all of them offer shares of a device for something that is asked."""
+        asked = {name for name, _ in self._need.requests}
+        durable = [part.node_class.capability for part in self._parts if not part.node_class.transient]
+        return bool(durable) and all(asked.intersection(one.shares) for one in durable)
 
     def names(self) -> tuple[str, ...]:
         """Name the nodes, sorted, transient ones included. For people and tests; costs the number of nodes."""

@@ -114,6 +114,8 @@ def cloud_labels(row: Shape, provider: Provider) -> dict[str, str]:
             "cloud.google.com/gke-accelerator-count": count,
             "cloud.google.com/gke-nodepool": f"pool-{row.instance_types['gke']}",
         }
+        if mig_strategy(row) == "single":
+            labels["cloud.google.com/gke-gpu-partition-size"] = next(iter(row.cut))
         if row.replicas > 1:
             labels["cloud.google.com/gke-gpu-sharing-strategy"] = "time-sharing"
             labels["cloud.google.com/gke-max-shared-clients-per-gpu"] = str(row.replicas)

@@ -1,10 +1,13 @@
 """The machines that ``shapes`` can simulate: data, with its sources.
 
-GPU names, memory and PCI ids of A100, B200, GB200, H100, L40S and T4 are from real ``nvidia-smi -x -q`` captures in
-NVIDIA/k8s-test-infra (tests/e2e/go/assertions/nvidiasmi/testdata/hardware); those of H200, H100 NVL and L4 are what
-``nvidia-smi`` prints on such machines. Instance types and their sizes: the providers' pages on GPU machines. Links:
-gpu-domain facts of NVIDIA's product pages; NV12 and NV18 are the numbers of bonded links that ``nvidia-smi topo -m``
-shows.
+GPU names, memory and PCI ids of A100 SXM, B200, GB200, H100, L40S and T4 are from real ``nvidia-smi -x -q`` captures in
+NVIDIA/k8s-test-infra (tests/e2e/go/assertions/nvidiasmi/testdata/hardware); the others' sources stand beside them.
+Instance types and their sizes: the providers' pages on GPU machines. Links: NVIDIA's product pages; NV12 and NV18 are
+the numbers of bonded links that ``nvidia-smi topo -m`` shows.
+
+GFD's machine is the DMI product name with blanks turned into dashes: ``DGXA100-920-23687-2530-000``,
+``PowerEdge-XE9680`` and ``PowerEdge-R7525`` stand so in node labels of public manifests; other Dell machines are
+spelled like them.
 """
 
 from collections.abc import Mapping
@@ -69,6 +72,8 @@ _A100 = Model(
     karpenter="a100",
     mig_capable=True,
 )
+# PCI id: https://pci-ids.ucw.cz, 20f1 GA100 [A100 PCIe 40GB]. Memory: `nvidia-smi --query-gpu=name,memory.total` in
+# public logs of drivers 525 to 590 ("NVIDIA A100-PCIE-40GB, 40960 MiB").
 _A100_PCIE = Model(
     product="NVIDIA A100-PCIE-40GB", memory_mib=40960, pci_id="20F1", family="ampere", compute=(8, 0), mig_capable=True
 )
@@ -82,9 +87,13 @@ _H100 = Model(
     karpenter="h100",
     mig_capable=True,
 )
+# Name and PCI id: https://github.com/akash-network/provider-configs/pull/91 ("NVIDIA H100 NVL, 0x232110DE"). Memory:
+# the table that nvidia-smi prints, in public logs of drivers up to 610 (95830MiB)
 _H100_NVL = Model(
     product="NVIDIA H100 NVL", memory_mib=95830, pci_id="2321", family="hopper", compute=(9, 0), mig_capable=True
 )
+# Name and PCI id: https://github.com/NVIDIA/mig-parted/issues/120 (`nvidia-smi -q`: NVIDIA H200, 0x233510DE). Memory:
+# the table that nvidia-smi prints, in public logs (143771MiB)
 _H200 = Model(
     product="NVIDIA H200",
     memory_mib=143771,
@@ -115,6 +124,7 @@ _GB200 = Model(
     karpenter="gb200",
     mig_capable=True,
 )
+# PCI id: https://pci-ids.ucw.cz, 27b8 AD104GL [L4]. Memory: the table that nvidia-smi prints, in public logs (23034MiB)
 _L4 = Model(
     product="NVIDIA L4",
     memory_mib=23034,

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import NAMESPACE_DNS, uuid5
 
-from ..devices import mig
+from ..devices import mig, mig_placement
+from ..devices.mig_tables import MigTable
 from ..errors import TopologyError
 from .codec import encode_topology
 from .model import Fabric, Gpu, Links, LinkShape, MigInstance, MigOffer, NodeTopology
@@ -124,7 +125,9 @@ def _topology(row: Shape, name: str, clique: str) -> NodeTopology:
             )
             for profile, offer in sorted(table.rows.items() if table else ())
         ),
-        mig_instances=tuple(one for index in range(row.whole, row.gpus) for one in _instances(row, index)),
+        mig_instances=tuple(
+            one for index in range(row.whole, row.gpus) for one in (_instances(row, index, table) if table else ())
+        ),
         observed=_OBSERVED,
     )
 
@@ -165,13 +168,12 @@ def _level(row: Shape, one: int, other: int) -> str:
     return "NODE" if _numa_node(row, one) == _numa_node(row, other) else "SYS"
 
 
-def _instances(row: Shape, index: int) -> list[MigInstance]:
+def _instances(row: Shape, index: int, table: MigTable) -> list[MigInstance]:
     """Lay a GPU's instances out as the driver does: the widest at the far end, the rest from the near one."""
-    widths = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}  # memory slices of a 7-slice GPU by compute slices (MIG user guide)
-    instances, start, end = [], 0, 8
+    instances, start, end = [], 0, table.memory_slices
     for profile in sorted(row.cut, key=lambda profile: -mig.parse(profile).slices):
         for _ in range(row.cut[profile]):
-            size = widths[mig.parse(profile).slices]
+            size = mig_placement.placements(profile, table)[0][1]
             at_end = size > 2 and end - size >= start  # noqa: PLR2004 - 3g starts at 0 or 4
             first = end - size if at_end else start
             instances.append(MigInstance(gpu=index, profile=profile, start=first, size=size))

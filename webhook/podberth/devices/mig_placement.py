@@ -1,0 +1,153 @@
+"""Which MIG instances fit on one GPU together: a solver over the documented placements.
+
+A GPU instance takes adjacent memory slices and starts at a multiple of their number where enough compute slices are
+left. That rule gives what ``nvidia-smi mig -lgipp`` lists: on 7-slice parts, start and size in memory slices, 1g
+{0..6}:1, 1g with double memory {0,2,4,6}:2, 2g {0,2,4}:2, 3g {0,4}:4, 4g {0}:4, 7g {0}:8 (NVIDIA/go-nvml
+pkg/nvml/mock/gpus/a100.go; an H100 NVL's listing, https://research.colfax-intl.com). On 4-slice parts 1g {0..3}:1, 2g
+{0,2}:2, 4g {0}:4 (a30.go; an RTX PRO 6000 counts the same in units of three). A set of instances is legal if they have
+placements that do not overlap, none is there more often than the model allows, and the media engines suffice.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .mig import Profile, parse
+from .mig_tables import MigTable
+
+# Layouts of a cluster's GPUs repeat; a flood of made-up ones only evicts.
+_REMEMBERED = 1024
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Placed:
+    """An instance that exists; ``start`` and ``size`` are in memory slices, None where nobody may read placements."""
+
+    profile: str
+    start: int | None = None
+    size: int | None = None
+
+
+def placements(name: str, table: MigTable) -> tuple[tuple[int, int], ...]:
+    """Return where instances of a profile can be on a GPU of that model: start and size, in memory slices.
+
+    Empty where the model has no such profile. The name alone does not tell the size: 1g.10gb is one memory slice of an
+    80 GB part and two of an A100 of 40 GB.
+    """
+    found = _row(name, table)
+    if found is None:
+        return ()
+    size = round(found.memory_gb * table.memory_slices / table.whole_gb) if table.whole_gb else found.slices
+    size = min(max(size, 1), table.memory_slices)
+    starts = range(0, table.memory_slices - size + 1, size)
+    return tuple((start, size) for start in starts if start + found.slices <= table.slices)
+
+
+def fits(names: Iterable[str], table: MigTable) -> bool:
+    """Tell whether one GPU of that model can be cut into all these instances at once; one of none is not possible."""
+    wanted = _few(names, table)
+    return wanted is not None and _together(wanted, table) and bool(_layouts(wanted, table, frozenset({0})))
+
+
+def capacity(name: str, table: MigTable) -> int:
+    """Return how many instances of the profile one whole GPU of that model holds; 0 where it has no such profile."""
+    return room(name, (), table)[1]
+
+
+def room(name: str, present: Iterable[Placed], table: MigTable) -> tuple[int, int]:
+    """Return how many more instances of a profile fit on a GPU beside those present: at least, and at most.
+
+    The two differ where a present instance's place is not known: 3g at slice 4 leaves four 1g, at slice 0 three. (0, 0)
+    where the model has no such profile, or what is said to be present cannot be.
+    """
+    return _room(name, tuple(sorted(present, key=repr)), table)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _room(name: str, present: tuple[Placed, ...], table: MigTable) -> tuple[int, int]:
+    profile = _row(name, table)
+    there = _few((one.profile for one in present), table)
+    if profile is None or there is None:
+        return 0, 0
+    fixed, free = 0, []
+    for one in present:
+        if one.start is None:
+            free.append(parse(one.profile).name)
+        else:
+            size = one.size or next((size for _, size in placements(one.profile, table)), 1)
+            fixed |= _mask(one.start, size)
+    counts = [_more(profile.name, there, table, layout) for layout in _layouts(free, table, frozenset({fixed}))]
+    return (min(counts), max(counts)) if counts else (0, 0)
+
+
+def _more(name: str, there: Sequence[str], table: MigTable, taken: int) -> int:
+    """Count how many instances of a profile can be added where these memory slices are taken."""
+    count, layouts = 0, frozenset({taken})
+    while _together([*there, *[name] * (count + 1)], table):
+        layouts = _layouts([name], table, layouts)
+        if not layouts:
+            break
+        count += 1
+    return count
+
+
+def _layouts(names: Iterable[str], table: MigTable, taken: frozenset[int]) -> frozenset[int]:
+    """Return every set of memory slices, as a bit mask, that can be taken after these instances are placed.
+
+    At most 2 ** 8 masks, so its time is bounded by the number of instances, whatever they are.
+    """
+    for name in names:
+        masks = [_mask(start, size) for start, size in placements(name, table)]
+        taken = frozenset(before | mask for before in taken for mask in masks if not before & mask)
+    return taken
+
+
+def _mask(start: int, size: int) -> int:
+    return ((1 << size) - 1) << start
+
+
+def _together(names: Sequence[str], table: MigTable) -> bool:
+    """Tell whether counts and engines allow these instances beside each other, wherever they are.
+
+    One instance has the media engines (``+me``; ``+me.all`` takes them from the others, which are then ``-me``). Thor,
+    whose memory is the machine's, has one compute and one graphics instance (MIG user guide, "Supported MIG profiles").
+    """
+    for name in set(names):
+        most = table.rows[name].max_instances
+        if most and names.count(name) > most:
+            return False
+    profiles = [parse(name) for name in names]
+    extended = [one for one in profiles if not one.without and {"me", "me.all"} & set(one.attributes)]
+    if len(extended) > 1:
+        return False
+    if any("me.all" in one.attributes for one in extended) and not all(
+        _is_bare(one) for one in profiles if one not in extended
+    ):
+        return False
+    graphics = sum("gfx" in one.attributes for one in profiles)
+    return bool(table.whole_gb) or max(graphics, len(profiles) - graphics) <= 1
+
+
+def _is_bare(profile: Profile) -> bool:
+    """Tell whether an instance has no media engine."""
+    return profile.without and "me" in profile.attributes
+
+
+def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
+    """Return the names in canonical spelling; None where one is unknown to the model or there are more than can be."""
+    found: list[str] = []
+    for name in names:
+        profile = _row(name, table)
+        if profile is None or len(found) == table.memory_slices:
+            return None
+        found.append(profile.name)
+    return found
+
+
+def _row(name: str, table: MigTable) -> Profile | None:
+    """Read a profile that the model has, in any spelling, or None."""
+    try:
+        profile = parse(name)
+    except ValueError:
+        return None
+    return profile if profile.name in table.rows else None
