@@ -54,6 +54,8 @@ class Capability:
     """MiB behind one unit, the least where units differ; a resource of unknown memory is missing."""
     domains: tuple[tuple[str, int], ...] = ()
     """The most units of the resource that share NVLink; only where two or more are known to."""
+    cut: bool = False
+    """Whether ``nvidia.com/gpu`` is less than a GPU here: one MIG instance, or a replica."""
     amount_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     memory_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     domain_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
@@ -77,7 +79,7 @@ def capability_of(node: Node) -> Capability:
             memory.append((name, size))
         if name == _NVIDIA_GPU and (linked := min(amount, _link_domain(node, amount))) > 1:
             domains.append((name, linked))
-    return Capability(tuple(amounts), tuple(memory), tuple(domains))
+    return Capability(tuple(amounts), tuple(memory), tuple(domains), cut=_is_slice(node) or _is_shared(node))
 
 
 def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
