@@ -4,7 +4,7 @@ Minimality is against brute force that knows nothing of boxes: every set of valu
 choice of them a term, every set of terms tried, smaller ones first.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, combinations_with_replacement, product
 
 from hypothesis import assume, given, settings
@@ -36,7 +36,7 @@ CLUSTERS = st.tuples(st.lists(LABELS, min_size=1, max_size=8), st.lists(LABELS, 
 thorough = settings(max_examples=400, deadline=None)
 
 
-def kinds(labels: list[Labels], nodes: int = 2) -> list[Kind]:
+def kinds(labels: Sequence[Labels], nodes: int = 2) -> list[Kind]:
     return [Kind(one, nodes) for one in labels]
 
 
@@ -71,7 +71,10 @@ def test_the_order_of_nodes_says_nothing(cluster: tuple[list[Labels], list[Label
 @thorough
 @given(CLUSTERS)
 def test_a_name_is_never_used(cluster: tuple[list[Labels], list[Labels]]) -> None:
-    wanted, others = ([{**one, "id": f"{side}{place}"} for place, one in enumerate(labels)] for side, labels in zip("wo", cluster, strict=True))
+    wanted, others = (
+        [{**one, "id": f"{side}{place}"} for place, one in enumerate(labels)]
+        for side, labels in zip("wo", cluster, strict=True)
+    )
     found = cover(kinds(wanted, 1), kinds(others, 1), conventions=CONVENTIONS)
     assert {e["key"] for term in found.terms for e in term["matchExpressions"]}.isdisjoint({"id", "serial"})
 

@@ -16,7 +16,11 @@ from podberth.topology.need import own_tolerations
 
 HOST = "kubernetes.io/hostname"
 LEVELS = ("zone", "rack", "serial", HOST)
-CONVENTIONS = Conventions(levels=LEVELS, ignored_labels=frozenset({HOST, "serial"}), label_keys=tuple(map(LabelKey, (PRODUCT, "rank", "zone", "rack"))))
+CONVENTIONS = Conventions(
+    levels=LEVELS,
+    ignored_labels=frozenset({HOST, "serial"}),
+    label_keys=tuple(map(LabelKey, (PRODUCT, "rank", "zone", "rack"))),
+)
 MIG = "nvidia.com/mig-1g.5gb"
 RESOURCES = (GPU, "nvidia.com/gpu.shared", MIG, "amd.com/gpu")
 TRANSIENT: tuple[Transient, ...] = ("stale", "MIG reconfiguring", "cordoned")
@@ -285,7 +289,9 @@ def test_terms_select_the_wanted_durable_nodes_and_no_other_that_the_pod_chooses
         assert found.placement.terms == ()
         assert not any(separates(key, chosen, wanted) for key in ("zone", "rack", "rank", PRODUCT))
         return
-    selected = {truth.node.name for truth in chosen if node_selector_matches(found.placement.terms, truth.node.labels, {})}
+    selected = {
+        truth.node.name for truth in chosen if node_selector_matches(found.placement.terms, truth.node.labels, {})
+    }
     assert selected == wanted if found.placement.terms else wanted in (set(), {truth.node.name for truth in chosen})
 
 

@@ -134,9 +134,7 @@ LABEL_KEYS: tuple[LabelKey, ...] = (
     LabelKey("karpenter.k8s.aws/instance-gpu-memory", provisioned=True, settles=_settles("memory"), number=True),
     LabelKey("nvidia.com/gpu.family"),
     LabelKey("nvidia.com/gpu.sharing-strategy"),
-    LabelKey(
-        "cloud.google.com/gke-gpu-partition-size", provisioned=True, settles=_settles("memory", "links", "cut")
-    ),
+    LabelKey("cloud.google.com/gke-gpu-partition-size", provisioned=True, settles=_settles("memory", "links", "cut")),
     LabelKey("cloud.google.com/gke-gpu-sharing-strategy", provisioned=True, settles=_settles("links", "cut")),
     LabelKey("node.kubernetes.io/instance-type", provisioned=True, settles=_settles("memory", "links")),
     LabelKey("nvidia.com/gpu.machine"),

@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ CONVENTIONS = Conventions(
     ignored_labels=frozenset({"kubernetes.io/hostname", "serial"}),
     label_keys=(LabelKey("product"), LabelKey("count", number=True), LabelKey("memory", number=True)),
 )
-Labels = list[Mapping[str, str]]
+Labels = Sequence[Mapping[str, str]]
 
 
 def covered(wanted: Labels, others: Labels, conventions: Conventions = CONVENTIONS) -> Cover:
@@ -137,7 +137,9 @@ def test_what_nobody_would_read_is_no_answer() -> None:
 def test_terms_are_limited_in_number() -> None:
     count = cover_module.MAX_TERMS + 1
     wanted = [{"product": f"a{number}", "count": str(number)} for number in range(count)]
-    others = [{"product": f"a{one}", "count": str(other)} for one in range(count) for other in range(count) if one != other]
+    others = [
+        {"product": f"a{one}", "count": str(other)} for one in range(count) for other in range(count) if one != other
+    ]
     assert covered(wanted, others).too_long
     fewer = [one for one in others if one["product"] != "a8" and one["count"] != "8"]
     assert len(covered(wanted[:-1], fewer).terms) == cover_module.MAX_TERMS

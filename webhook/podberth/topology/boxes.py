@@ -10,9 +10,10 @@ rows makes a smaller box. So the boxes are a partition of the wanted rows, and a
 others the search takes the first that no other beats in (boxes, expressions, cost). A box needs an expression only for
 keys that keep others out: its cheapest hitting set.
 
-The bound: ``PLACEMENTS`` of a row in a box and ``CHOICES`` of sets of keys, each linear in the number of keys (others are
-bits of one integer). When they are used up, what is best so far stands, and ``Boxes.smallest`` is False: the boxes are as
-exact as ever, but there may be fewer. More than ``MOST_ROWS`` wanted rows are not searched, only put together greedily.
+The bound: ``PLACEMENTS`` of a row in a box and ``CHOICES`` of sets of keys, each linear in the number of keys (others
+are bits of one integer). When they are used up, what is best so far stands, and ``Boxes.smallest`` is False: the boxes
+are as exact as ever, but there may be fewer. More than ``MOST_ROWS`` wanted rows are not searched, only put together
+greedily.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -22,6 +22,9 @@ _CLIQUE = "nvidia.com/gpu.clique"
 # of a GPU on such node pools
 _GKE_PARTS = ("cloud.google.com/gke-gpu-partition-size", "cloud.google.com/gke-gpu-sharing-strategy")
 
+# The node agent's, for nodes whose document is not there, or an administrator's where there is no agent.
+_LINK_DOMAIN = "podberth.io/link-domain-size"
+
 _NVIDIA_GPU = "nvidia.com/gpu"
 
 # Products whose machines of that many GPUs link all of them with NVLink: HGX boards have NVSwitch (8 SXM modules), a
@@ -37,6 +40,10 @@ _FULL_MESH: Mapping[str, int] = {
     "NVIDIA-GB200": 4,
     "NVIDIA-GB300": 4,
 }
+# Boards without an NVLink connector: NVIDIA's datasheets name PCIe as their only interconnect.
+_NO_LINKS: frozenset[str] = frozenset(
+    {"Tesla-T4", "NVIDIA-A2", "NVIDIA-A10", "NVIDIA-A10G", "NVIDIA-A16", "NVIDIA-L4", "NVIDIA-L40", "NVIDIA-L40S"}
+)
 # The label is written only once the GPUs have registered with the fabric (k8s-device-plugin internal/lm/imex.go).
 _NEEDS_FABRIC: frozenset[str] = frozenset({"NVIDIA-GB200", "NVIDIA-GB300"})
 
@@ -56,6 +63,8 @@ class Capability:
     """The most units of the resource that share NVLink; only where two or more are known to."""
     cut: bool = False
     """Whether ``nvidia.com/gpu`` is less than a GPU here: one MIG instance, or a replica."""
+    links_known: bool = False
+    """Whether ``domains`` is all there is, and not merely all that anybody knows of."""
     amount_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     memory_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     domain_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
@@ -71,15 +80,22 @@ def capability_of(node: Node) -> Capability:
     """Derive a node's capability."""
     amounts = sorted((name, amount) for name, amount in node.durable.items() if amount > 0)
     memory, domains = [], []
+    linked = _link_domain(node, node.durable.get(_NVIDIA_GPU, 0))
     for name, amount in amounts:
         accelerator = recognise(name)
         if accelerator is None:
             continue
         if size := _memory_mib(node, name, accelerator):
             memory.append((name, size))
-        if name == _NVIDIA_GPU and (linked := min(amount, _link_domain(node, amount))) > 1:
-            domains.append((name, linked))
-    return Capability(tuple(amounts), tuple(memory), tuple(domains), cut=_is_slice(node) or _is_shared(node))
+        if name == _NVIDIA_GPU and (most := min(amount, linked or 1)) > 1:
+            domains.append((name, most))
+    return Capability(
+        tuple(amounts),
+        tuple(memory),
+        tuple(domains),
+        cut=_is_slice(node) or _is_shared(node),
+        links_known=linked is not None,
+    )
 
 
 def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
@@ -110,15 +126,19 @@ def _profile_memory(node: Node, resource: str, profile: str) -> int:
     return min(mig.memory_mib(profile, mig.table_for(product, pci_id)) for product, pci_id in models)
 
 
-def _link_domain(node: Node, amount: int) -> int:
-    """Return how many ``nvidia.com/gpu`` share NVLink at most: 1 where none do or nobody knows."""
+def _link_domain(node: Node, amount: int) -> int | None:
+    """Return how many ``nvidia.com/gpu`` share NVLink at most: 1 where none do, None where nobody knows."""
     if _is_slice(node) or _is_shared(node):
         return 1  # MIG instances and replicas have no peer-to-peer (MIG user guide, deployment considerations)
     if node.topology is not None and node.topology.links.shape != "unknown":
         return _largest_domain(node.topology)
+    if size := _number(node.labels.get(_LINK_DOMAIN, "")):
+        return size
     product = node.labels.get(_PRODUCT, "")
-    if _FULL_MESH.get(product) != amount or (product in _NEEDS_FABRIC and not node.labels.get(_CLIQUE)):
+    if product in _NO_LINKS:
         return 1
+    if _FULL_MESH.get(product) != amount or (product in _NEEDS_FABRIC and not node.labels.get(_CLIQUE)):
+        return None
     return amount
 
 

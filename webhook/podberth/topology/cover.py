@@ -1,10 +1,10 @@
 """Labels that tell wanted nodes from others: nodeSelectorTerms, as few and as meaningful as can be.
 
 Labels with a configured meaning are tried alone first, because they also hold for nodes yet to come; all labels only
-where those cannot tell. Within that, ``boxes`` finds the fewest terms, of equally few those with the fewest expressions,
-of these the best ranked, and then the plainest to read. Exact always: every wanted label set is selected and no other,
-or ``Cover.exact`` is False. A hostname, an ignored label, and a label without configured meaning whose every value
-belongs to one node are never used. Nothing here knows what nodes are wanted for.
+where those cannot tell. Within that, ``boxes`` finds the fewest terms, of equally few those with the fewest
+expressions, of these the best ranked, and then the plainest to read. Exact always: every wanted label set is selected
+and no other, or ``Cover.exact`` is False. A hostname, an ignored label, and a label without configured meaning whose
+every value belongs to one node are never used. Nothing here knows what nodes are wanted for.
 
 The bound is that of ``boxes``, twice at most. Terms that are too long to read (MAX_TERMS, MAX_VALUES) are no answer.
 """
@@ -102,7 +102,10 @@ class _Telling:
             return Cover((), exact=exact)
         found = fewest(self.wanted, told, self._cost, most=MAX_TERMS)
         terms = () if found is None else self._terms(found, told)
-        if found is None or sum(len(e.get("values", ())) for term in terms for e in term["matchExpressions"]) > MAX_VALUES:
+        if (
+            found is None
+            or sum(len(e.get("values", ())) for term in terms for e in term["matchExpressions"]) > MAX_VALUES
+        ):
             return Cover((), exact=False, smallest=False, too_long=exact)
         return Cover(terms, exact=exact, smallest=found.smallest)
 

@@ -129,21 +129,17 @@ class NodeSet:
             telling=self._telling(unfit),
         )
 
-    def _why(self, capability: Capability) -> frozenset[Trait]:
-        """Say why nodes with enough devices do not fit."""
-        reasons: set[Trait] = set()
-        if not fits(capability, self._need):
-            reasons.add("memory")
-        if link_domain(capability, self._need) < self._linked:
-            reasons.add("links")
-        if capability.cut:
-            reasons.add("cut")
-        return frozenset(reasons)
+    def _why(self, capability: Capability) -> frozenset[Trait] | None:
+        """Say why nodes with enough devices do not fit; None where that is not known for certain."""
+        why: Trait = "links" if fits(capability, self._need) else "memory"
+        if why == "links" and not capability.links_known:
+            return None
+        return frozenset({why, "cut"} if capability.cut else {why})
 
     def _telling(self, unfit: Sequence[Part]) -> str:
         """Name the label that would tell: what the others differ in, the most telling first."""
-        reasons = {reason for part in unfit for reason in self._why(part.node_class.capability)}
-        return _TELLS_LINKS if "links" in reasons else _TELLS_MEMORY if "memory" in reasons else _TELLS_AMOUNT
+        links = any(link_domain(part.node_class.capability, self._need) < self._linked for part in unfit)
+        return _TELLS_LINKS if links else _TELLS_MEMORY if unfit else _TELLS_AMOUNT
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:

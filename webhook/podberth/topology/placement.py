@@ -24,10 +24,11 @@ _TOO_LONG = f"labels tell them from the others only in more than {MAX_TERMS} ter
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """Nodes that the scheduler would take for the pod and that do not fit, and why: what a label has to settle."""
+    """Nodes that the scheduler would take for the pod and that do not fit."""
 
     labels: Mapping[str, str]
-    why: frozenset[Trait]
+    why: frozenset[Trait] | None
+    """What a label has to settle; None where nobody knows for certain that they do not fit: then none can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,8 @@ def exclude(
 ) -> tuple[dict[str, Any], ...] | None:
     """Exclude all of ``unfit`` in one term of NotIn expressions, or return None; empty where there is none to exclude.
 
-    NotIn is true of a node without the label: of a template that lacks it, and of kinds that nobody has seen. A value is
-    excluded only where its key settles all that makes the node unfit (``LabelKey.settles``), so it says the same of
+    NotIn is true of a node without the label: of a template that lacks it, and of kinds that nobody has seen. A value
+    is excluded only where its key settles what makes the node unfit (``LabelKey.settles``), so it says the same of
     every node that will ever carry it. The fewest keys win, of equally few the provisioned ones, because an autoscaler
     that cannot read a label brings nodes in vain; then the best ranked.
 
@@ -115,13 +116,11 @@ def _settled(each: LabelKey, wanted: Sequence[Kind], unfit: Sequence[Unfit]) -> 
     return frozenset(
         place
         for place, one in enumerate(unfit)
-        if one.why <= each.settles and one.labels.get(each.key) not in fitting
+        if one.why is not None and one.why <= each.settles and one.labels.get(each.key) not in fitting
     )
 
 
-def _without(
-    keys: Sequence[tuple[str, frozenset[int]]], unfit: Sequence[Unfit]
-) -> tuple[dict[str, Any], ...] | None:
+def _without(keys: Sequence[tuple[str, frozenset[int]]], unfit: Sequence[Unfit]) -> tuple[dict[str, Any], ...] | None:
     """Spell the term; what one key excludes the next need not. None where it would be too long."""
     expressions: list[dict[str, Any]] = []
     done: frozenset[int] = frozenset()
