@@ -27,10 +27,10 @@ Row: TypeAlias = tuple[str | None, ...]
 Cost: TypeAlias = Callable[[int, frozenset[str | None], frozenset[str | None]], float]
 """What an expression costs: key's position, values allowed, others' values to keep out."""
 
-# A placement is some 3 µs with twenty keys and a choice 1 µs, so all of them are some 30 ms: once for a question, whose
-# answer is then remembered.
-PLACEMENTS = 4_000
-CHOICES = 20_000
+# A placement takes some 8 µs with forty keys and 450 others and a choice 1.5 µs, so all of them are some 40 ms; cover
+# searches twice. A question is asked once, and its answer remembered (bench/expressions.py measures it).
+PLACEMENTS = 3_000
+CHOICES = 10_000
 # The search is as deep as there are rows, and a hundred kinds of nodes that fit one pod is more than clusters have.
 MOST_ROWS = 100
 
@@ -133,9 +133,11 @@ class _Search:
                     inside[place] = merged
                     break
             else:
+                if len(members) == most:
+                    return None
                 members.append([row])
                 inside.append(self.inside[row])
-        return [tuple(rows) for rows in members] if len(members) <= most else None
+        return [tuple(rows) for rows in members]
 
     def _place(self, number: int, members: list[tuple[Row, ...]], inside: list[tuple[int, ...]], count: int) -> None:
         """Try the row of that number in every box there is, and in a new one while there are fewer than ``count``."""
@@ -183,12 +185,18 @@ class _Search:
                 price = self.cost(key, allowed, self.outside[key] - allowed)
                 best[outside] = min(best.get(outside, (price, key)), (price, key))
         usable = sorted((price, key, outside) for outside, (price, key) in best.items())
+        most = sorted((outside.bit_count() for _, _, outside in usable), reverse=True)
         for size in range(1, len(usable) + 1):
+            if sum(most[:size]) < len(self.others):
+                continue
             found: tuple[float, tuple[int, ...]] | None = None
             for some in combinations(usable, size):
                 if not self.choices.spend():
                     return self._hurried(rows, usable, every)
-                if reduce(or_, (outside for _, _, outside in some)) == every:
+                kept_out = 0
+                for _, _, outside in some:
+                    kept_out |= outside
+                if kept_out == every:
                     choice = (sum(price for price, _, _ in some), tuple(key for _, key, _ in some))
                     found = choice if found is None else min(found, choice)
             if found is not None:

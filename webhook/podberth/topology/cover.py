@@ -84,15 +84,15 @@ class _Telling:
     def __init__(
         self, keys: Sequence[str], wanted: Sequence[Kind], others: Sequence[Kind], conventions: Conventions
     ) -> None:
+        sides = [{tuple(map(one.labels.get, keys)) for one in kinds} for kinds in (wanted, others)]
         # A key that has one value everywhere tells nothing.
-        first = wanted[0].labels
-        self.keys = [key for key in keys if any(one.labels.get(key) != first.get(key) for one in (*wanted, *others))]
+        varied = [place for place, seen in enumerate(zip(*sides[0], *sides[1], strict=True)) if len(set(seen)) > 1]
+        self.keys = [keys[place] for place in varied]
         ranks = {each.key: rank for rank, each in enumerate(conventions.label_keys)}
         self.ranks = [ranks.get(key, len(ranks)) for key in self.keys]
         numbers = {each.key for each in conventions.label_keys if each.number}
         self.numbers = [key in numbers for key in self.keys]
-        self.wanted = {self._row(one) for one in wanted}
-        self.others = {self._row(one) for one in others}
+        self.wanted, self.others = ({tuple(row[place] for place in varied) for row in side} for side in sides)
 
     def cover(self) -> Cover:
         """Return the terms over these keys."""
@@ -108,9 +108,6 @@ class _Telling:
         ):
             return Cover((), exact=False, smallest=False, too_long=exact)
         return Cover(terms, exact=exact, smallest=found.smallest)
-
-    def _row(self, kind: Kind) -> Row:
-        return tuple(map(kind.labels.get, self.keys))
 
     def _cost(self, key: int, allowed: Values, outside: Values) -> float:
         """Weigh an expression: rank before plainness, but what is too long to be used anyway comes last."""
