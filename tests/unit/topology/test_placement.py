@@ -19,7 +19,7 @@ from podberth.kube.selector import node_selector_matches
 from podberth.topology.cover import Kind
 from podberth.topology.index import Need, NodeSet, TopologyIndex
 from podberth.topology.model import Gpu, Links, Node, NodeTopology
-from podberth.topology.placement import Unfit, exclude, place
+from podberth.topology.placement import Placement, Unfit, exclude
 
 GPU = "nvidia.com/gpu"
 PAGE = Path(__file__).parents[2] / "templates.yaml"
@@ -193,7 +193,7 @@ def test_exclusion_takes_the_fewest_keys_that_settle_why(bad: list[Unfit], said:
 
 
 def test_where_no_label_settles_it_the_terms_still_tell_and_the_label_is_named() -> None:
-    found = place(
+    found = Placement(
         [Kind({"zone": "a"}, 2)],
         [Kind({"zone": "b"}, 2)],
         [unfit("memory", zone="b")],

@@ -19,7 +19,7 @@ from .capability import Capability
 from .cover import Kind
 from .model import Taint
 from .need import Need, NodeSelection, fits, has_amounts, link_domain, pods_per_node, reaches
-from .placement import Placement, Unfit, place
+from .placement import Placement, Unfit
 
 OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
 """A node's ignored labels."""
@@ -121,7 +121,7 @@ class NodeSet:
         """
         wanted, others = _durable(self._parts), _durable(self._others)
         unfit = [each for each in others if has_amounts(each.node_class.capability, self._need)]
-        return place(
+        return Placement(
             [Kind(part.node_class.labels, part.count) for part in wanted],
             [Kind(part.node_class.labels, part.count) for part in others],
             [Unfit(part.node_class.labels, self._why(part.node_class.capability)) for part in unfit],

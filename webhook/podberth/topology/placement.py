@@ -8,12 +8,12 @@ only excludes, and only values that settle why the known nodes that carry them a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 from ..conventions import Conventions, LabelKey, Trait
 from ..wellknown import HOSTNAME_LABEL
-from .cover import MAX_TERMS, MAX_VALUES, Kind, cover
+from .cover import MAX_TERMS, MAX_VALUES, Cover, Kind, Term, cover
 
 MOST_KEYS = 4
 """Expressions of a term that excludes. A cluster has one or two kinds of labels that say what a GPU is."""
@@ -31,62 +31,82 @@ class Unfit:
     """What a label has to settle; None where nobody knows for certain that they do not fit: then none can."""
 
 
-@dataclass(frozen=True, slots=True)
 class Placement:
-    """Label expressions for some wanted nodes."""
+    """Label expressions for some wanted nodes; each is worked out when it is first asked for."""
 
-    terms: tuple[dict[str, Any], ...]
-    """Select the wanted nodes and no other known one; empty where there is nothing to say or labels cannot."""
-    preferred: tuple[dict[str, Any], ...]
-    """The same, or else what comes nearest: of the others only those that no label tells from a wanted one."""
-    required: tuple[dict[str, Any], ...]
-    """Keep the pod off all known nodes that would take it wrongly, and off no node to come that fits; empty where there
-    is nothing to keep it off, or labels cannot."""
-    requirable: bool
-    """Whether ``required`` can be relied on."""
-    obstacle: str = ""
-    """Why ``terms`` is empty although there are others; empty: it can be relied on."""
-    missing_label: str = ""
-    """A label that would have helped, where ``terms`` or ``required`` cannot be relied on."""
+    def __init__(
+        self,
+        wanted: Sequence[Kind],
+        others: Sequence[Kind],
+        unfit: Sequence[Unfit],
+        *,
+        conventions: Conventions,
+        telling: str,
+    ) -> None:
+        """Hold the question.
+
+        ``unfit`` are those of the others that the pod's own request does not keep it off. ``telling`` names the label
+        that would tell; it is reported as missing where nothing does and some node lacks it.
+        """
+        self._wanted = wanted
+        self._others = others
+        self._unfit = unfit
+        self._conventions = conventions
+        self._telling = telling
+
+    @cached_property
+    def _cover(self) -> Cover:
+        return cover(self._wanted, self._others, conventions=self._conventions)
+
+    @cached_property
+    def _demand(self) -> tuple[Term, ...] | None:
+        """What may be required; None where labels cannot say it."""
+        if self._conventions.node_groups_grow:
+            return exclude(self._wanted, self._unfit, self._conventions)
+        return self._cover.terms if self._cover.exact else None
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Select the wanted nodes and no other known one; empty where there is nothing to say or labels cannot."""
+        return self._cover.terms if self._cover.exact else ()
+
+    @property
+    def preferred(self) -> tuple[Term, ...]:
+        """The same, or else what comes nearest: of the others only those that no label tells from a wanted one."""
+        return self._cover.terms
 
     @property
     def separable(self) -> bool:
         """Whether ``terms`` can be relied on."""
-        return not self.obstacle
+        return self._cover.exact
+
+    @property
+    def obstacle(self) -> str:
+        """Why ``terms`` cannot be relied on; empty where they can."""
+        return "" if self._cover.exact else _TOO_LONG if self._cover.too_long else _CANNOT_TELL
+
+    @property
+    def required(self) -> tuple[Term, ...]:
+        """Keep the pod off all known nodes that would take it wrongly, and off no node to come that fits.
+
+        Empty where there is nothing to keep it off, or labels cannot. Where node groups do not grow: ``terms``.
+        """
+        return self._demand or ()
+
+    @property
+    def requirable(self) -> bool:
+        """Whether ``required`` can be relied on."""
+        return self._demand is not None
+
+    @property
+    def missing_label(self) -> str:
+        """A label that would have helped, where ``terms`` or ``required`` cannot be relied on; empty: there is none."""
+        untold = not self._cover.exact and any(self._telling not in one.labels for one in self._wanted)
+        unsettled = self._demand is None and any(self._telling not in one.labels for one in self._unfit)
+        return self._telling if untold or unsettled else ""
 
 
-def place(
-    wanted: Sequence[Kind], others: Sequence[Kind], unfit: Sequence[Unfit], *, conventions: Conventions, telling: str
-) -> Placement:
-    """Derive all that labels can say.
-
-    ``unfit`` are those of the others that the pod's own request does not keep it off. ``telling`` names the label that
-    would tell; it is reported as missing where nothing does and some node lacks it.
-    """
-    found = cover(wanted, others, conventions=conventions)
-    exact = found.terms if found.exact else ()
-    if not conventions.node_groups_grow:
-        required: tuple[dict[str, Any], ...] | None = exact if found.exact else None
-    else:
-        required = exclude(wanted, unfit, conventions)
-    missing = ""
-    if (not found.exact and any(telling not in one.labels for one in wanted)) or (
-        required is None and any(telling not in one.labels for one in unfit)
-    ):
-        missing = telling
-    return Placement(
-        terms=exact,
-        preferred=found.terms,
-        required=required or (),
-        requirable=required is not None,
-        obstacle="" if found.exact else _TOO_LONG if found.too_long else _CANNOT_TELL,
-        missing_label=missing,
-    )
-
-
-def exclude(
-    wanted: Sequence[Kind], unfit: Sequence[Unfit], conventions: Conventions
-) -> tuple[dict[str, Any], ...] | None:
+def exclude(wanted: Sequence[Kind], unfit: Sequence[Unfit], conventions: Conventions) -> tuple[Term, ...] | None:
     """Exclude all of ``unfit`` in one term of NotIn expressions, or return None; empty where there is none to exclude.
 
     NotIn is true of a node without the label: of a template that lacks it, and of kinds that nobody has seen. A value
@@ -120,9 +140,9 @@ def _settled(each: LabelKey, wanted: Sequence[Kind], unfit: Sequence[Unfit]) -> 
     )
 
 
-def _without(keys: Sequence[tuple[str, frozenset[int]]], unfit: Sequence[Unfit]) -> tuple[dict[str, Any], ...] | None:
+def _without(keys: Sequence[tuple[str, frozenset[int]]], unfit: Sequence[Unfit]) -> tuple[Term, ...] | None:
     """Spell the term; what one key excludes the next need not. None where it would be too long."""
-    expressions: list[dict[str, Any]] = []
+    expressions: list[Term] = []
     done: frozenset[int] = frozenset()
     for key, hit in keys:
         values = sorted({unfit[place].labels[key] for place in hit - done})
