@@ -1,4 +1,4 @@
-"""What the size of a cluster costs: decisions, updates and memory of an index of 10,000 nodes.
+"""What the size of a cluster costs: decisions, updates, memory and label expressions of an index of 10,000 nodes.
 
 A decision is /mutate with the shipped policies, without a server. "first" asks an index that has answered nothing yet,
 as it is after each node's update; "again" asks for other pods with the same needs. The clusters take turns, round by
@@ -29,7 +29,7 @@ from podberth.topology.manifest import decode_node
 from podberth.topology.model import Node
 from podberth.topology.objects import collect
 
-from . import clusters, decisions
+from . import clusters, decisions, expressions
 from .figures import RATIO_HEADER, Ratio, percentile, table
 
 _BIG, _FEW_NODES, _FEW_CLASSES = (10_000, 500), (500, 500), (10_000, 10)
@@ -42,6 +42,8 @@ _MIB = 1 << 20
 _DECISION_RATIO = 1.1
 _UPDATE_MS = 2.0
 _INDEX_MIB = 60.0
+# A question is asked once for each snapshot and kind of pod, within a review: a worker may be held for 100 ms at most.
+_EXPRESSION_MS = 100.0
 
 Size = tuple[int, int]
 
@@ -66,7 +68,19 @@ def main() -> None:
     for _ in range(options.rounds):
         _decide(snapshots, options.reviews, times)
     updates = {size: _update_ms(snapshots[size].topology, size) for size in CLUSTERS}
+    told = {
+        "simulated fleet": expressions.fleet(TopologyIndex.build(collect(_parsed(_BIG), now=None).nodes)),
+        "labels drawn by lot": expressions.scrambled(options.rounds),
+    }
     _print(times, updates, held)
+    print()
+    print(table(expressions.HEADER, expressions.rows(told)))
+    print()
+    slowest = (
+        Ratio(name=f"{name}, slowest, ms", each=(max(each.took_ms for each in answers),), most=_EXPRESSION_MS)
+        for name, answers in told.items()
+    )
+    print(table(RATIO_HEADER, (ratio.row() for ratio in slowest)))
 
 
 def _parsed(size: Size) -> Iterator[dict[str, Any]]:

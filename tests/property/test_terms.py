@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from podberth.kube.patch import Draft
 from podberth.kube.selector import node_selector_matches
 from podberth.mutation import affinity, terms
+from podberth.mutation.change import Skipped
 
 KEYS = st.sampled_from(["a", "b"])
 VALUES = st.sampled_from(["1", "2", "10"])
@@ -48,6 +49,40 @@ def test_requiring_twice_is_requiring_once(users: list[Any], ours: list[Any], se
     if users:
         spec["affinity"] = {"nodeAffinity": {affinity.REQUIRED[-2]: {"nodeSelectorTerms": users}}}
     draft = Draft({"spec": spec})
-    affinity.require(draft, ours)
+    first = affinity.require(draft, ours)
+    if isinstance(first, Skipped):
+        assert draft.touched == frozenset()
+        assert affinity.require(draft, ours) == first
+    else:
+        assert affinity.require(draft, ours) is None
 
-    assert affinity.require(draft, ours) is None
+
+@given(st.lists(TERMS, max_size=3), st.lists(TERMS, min_size=1, max_size=2), LABELS, LABELS)
+def test_what_is_required_is_what_both_say_and_no_term_is_lost(
+    users: list[Any], ours: list[Any], selector: dict[str, str], labels: dict[str, str]
+) -> None:
+    spec: dict[str, Any] = {"nodeSelector": selector}
+    if users:
+        spec["affinity"] = {"nodeAffinity": {affinity.REQUIRED[-2]: {"nodeSelectorTerms": users}}}
+    draft = Draft({"spec": spec})
+    change = affinity.require(draft, ours)
+    held = draft.get(affinity.REQUIRED)
+    chosen = all(labels.get(key) == value for key, value in selector.items())
+    if isinstance(change, Skipped):
+        # left out only where it would have left nothing
+        assert not (chosen and matches(users or None, labels) and matches(ours, labels))
+        return
+    assert (chosen and matches(held, labels)) == (chosen and matches(users or None, labels) and matches(ours, labels))
+    for user in users:
+        assert any(all(e in item["matchExpressions"] for e in user["matchExpressions"]) for item in held)
+
+
+def matches(terms: list[Any] | None, labels: dict[str, str]) -> bool:
+    return terms is None or node_selector_matches(terms, labels, {})
+
+
+@given(expressions(), expressions(), LABELS)
+def test_a_contradiction_is_one(one: dict[str, Any], other: dict[str, Any], labels: dict[str, str]) -> None:
+    both = node_selector_matches([{"matchExpressions": [one, other]}], labels, {})
+
+    assert terms.contradiction([one], [other]) is None or not both

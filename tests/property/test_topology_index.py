@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from node_builders import GPU, PRODUCT
-from podberth.conventions import Conventions
+from podberth.conventions import Conventions, LabelKey
 from podberth.kube.selector import node_selector_matches
 from podberth.topology.index import Need, NodeSelection, NodeSet, TopologyIndex
 from podberth.topology.model import Gpu, Links, MigOffer, Node, NodeTopology, Taint, Transient
@@ -16,7 +16,11 @@ from podberth.topology.need import own_tolerations
 
 HOST = "kubernetes.io/hostname"
 LEVELS = ("zone", "rack", "serial", HOST)
-CONVENTIONS = Conventions(levels=LEVELS, ignored_labels=frozenset({HOST, "serial"}), label_ranks=(PRODUCT, "rank"))
+CONVENTIONS = Conventions(
+    levels=LEVELS,
+    ignored_labels=frozenset({HOST, "serial"}),
+    label_keys=tuple(map(LabelKey, (PRODUCT, "rank", "zone", "rack"))),
+)
 MIG = "nvidia.com/mig-1g.5gb"
 RESOURCES = (GPU, "nvidia.com/gpu.shared", MIG, "amd.com/gpu")
 TRANSIENT: tuple[Transient, ...] = ("stale", "MIG reconfiguring", "cordoned")
@@ -277,16 +281,18 @@ def test_terms_select_the_wanted_durable_nodes_and_no_other_that_the_pod_chooses
     cluster: tuple[Truth, ...], question: Question
 ) -> None:
     found = question.ask(TopologyIndex.build((truth.node for truth in cluster), CONVENTIONS))
-    read = {e["key"] for term in found.terms for e in term["matchExpressions"]}
+    read = {e["key"] for term in found.placement.terms for e in term["matchExpressions"]}
     assert read.isdisjoint(CONVENTIONS.ignored_labels)
     chosen = [truth for truth in cluster if not truth.node.transient and question.chooses(truth.node)]
     wanted = {truth.node.name for truth in chosen if question.fits(truth)}
-    if not found.separable:
-        assert found.terms == ()
+    if not found.placement.separable:
+        assert found.placement.terms == ()
         assert not any(separates(key, chosen, wanted) for key in ("zone", "rack", "rank", PRODUCT))
         return
-    selected = {truth.node.name for truth in chosen if node_selector_matches(found.terms, truth.node.labels, {})}
-    assert selected == wanted if found.terms else wanted in (set(), {truth.node.name for truth in chosen})
+    selected = {
+        truth.node.name for truth in chosen if node_selector_matches(found.placement.terms, truth.node.labels, {})
+    }
+    assert selected == wanted if found.placement.terms else wanted in (set(), {truth.node.name for truth in chosen})
 
 
 @thorough
@@ -335,9 +341,9 @@ def test_replacing_and_removing_give_the_index_that_would_be_built(
     question = data.draw(QUESTIONS)
     one, other = question.ask(index), question.ask(built)
     assert one.names() == other.names()
-    assert (one.terms, one.taints, one.separable, one.missing_label) == (
-        other.terms,
+    assert (one.placement.terms, one.taints, one.placement.separable, one.placement.missing_label) == (
+        other.placement.terms,
         other.taints,
-        other.separable,
-        other.missing_label,
+        other.placement.separable,
+        other.placement.missing_label,
     )

@@ -227,7 +227,7 @@ def test_every_kind_of_request_is_named(kind: str) -> None:
 
 def test_every_label_and_annotation_of_ours_is_named() -> None:
     own = [value for value in vars(wellknown).values() if isinstance(value, str) and value.startswith("podberth.io/")]
-    own += [key for key in conventions.LABEL_RANKS if key.startswith("podberth.io/")]
+    own += [each.key for each in conventions.LABEL_KEYS if each.key.startswith("podberth.io/")]
     assert len(own) > 4
     named = spans(POLICY)
     for key in own:

@@ -6,6 +6,7 @@ Accelerator resource names have a table of their own (``devices.resources``). No
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from .wellknown import HOSTNAME_LABEL
 
@@ -82,30 +83,63 @@ IGNORED_LABELS: frozenset[str] = frozenset(
     }
 )
 
+Trait: TypeAlias = Literal["memory", "links", "cut"]
+"""What a label's value can settle of a node's GPUs: memory, NVLink, and whether they are cut or shared."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelKey:
+    """What one node label means."""
+
+    key: str
+    provisioned: bool = False
+    """Whether the node that an autoscaler imagines for a node group at zero carries it."""
+    settles: frozenset[Trait] = frozenset()
+    """What is equal on all nodes with one value. A required term may exclude a value by it: no unlike node is hit."""
+    number: bool = False
+    """Whether the value is an amount, of which more is better."""
+
+
+def _settles(*traits: Trait) -> frozenset[Trait]:
+    return frozenset(traits)
+
+
 # Most meaningful first: a label that says what the hardware is beats one that says where or whose it is.
-LABEL_RANKS: tuple[str, ...] = (
-    "nvidia.com/gpu.product",
-    "cloud.google.com/gke-accelerator",
-    "gpu.nvidia.com/model",
-    "gpu.nvidia.com/class",
-    "k8s.amazonaws.com/accelerator",
-    "karpenter.k8s.aws/instance-gpu-name",
-    "karpenter.azure.com/sku-gpu-name",
-    "amd.com/gpu.product-name",
-    "podberth.io/link-shape",
-    "podberth.io/link-domain-size",
-    "nvidia.com/mig.strategy",
-    "nvidia.com/gpu.count",
-    "cloud.google.com/gke-accelerator-count",
-    "nvidia.com/gpu.memory",
-    "nvidia.com/gpu.family",
-    "nvidia.com/gpu.sharing-strategy",
-    "cloud.google.com/gke-gpu-partition-size",
-    "cloud.google.com/gke-gpu-sharing-strategy",
-    "node.kubernetes.io/instance-type",
-    "nvidia.com/gpu.machine",
-    "nvidia.com/gpu.clique",
-    "topology.kubernetes.io/zone",
+#
+# `provisioned`: kubernetes/autoscaler cluster-autoscaler/cloudprovider/<provider> builds template nodes with the
+# instance type, zone and region, and the provider's accelerator label; Karpenter with the labels of its instance types
+# (aws/karpenter-provider-aws pkg/apis/v1/labels.go, Azure/karpenter-provider-azure pkg/apis/v1beta1/labels.go). What
+# GFD, the node agent and topograph write exists only once a node runs. tests/templates.yaml has the label sets.
+#
+# `settles`: GFD's product ends in -MIG-<profile> or -SHARED where GPUs are cut or shared, so it says all; a cloud's
+# accelerator or machine type says nothing of what is done to its GPUs later. Karpenter's name of an A100 is a100,
+# whatever its memory.
+LABEL_KEYS: tuple[LabelKey, ...] = (
+    LabelKey("nvidia.com/gpu.product", settles=_settles("memory", "links", "cut")),
+    LabelKey("cloud.google.com/gke-accelerator", provisioned=True, settles=_settles("memory", "links")),
+    LabelKey("gpu.nvidia.com/model"),
+    LabelKey("gpu.nvidia.com/class"),
+    LabelKey("k8s.amazonaws.com/accelerator", provisioned=True),
+    LabelKey("karpenter.k8s.aws/instance-gpu-name", provisioned=True, settles=_settles("links")),
+    LabelKey("karpenter.azure.com/sku-gpu-name", provisioned=True),
+    LabelKey("amd.com/gpu.product-name"),
+    LabelKey("podberth.io/link-shape"),
+    LabelKey("podberth.io/link-domain-size", settles=_settles("links"), number=True),
+    LabelKey("nvidia.com/mig.strategy"),
+    LabelKey("nvidia.com/gpu.count", number=True),
+    LabelKey("cloud.google.com/gke-accelerator-count", provisioned=True, number=True),
+    LabelKey("karpenter.k8s.aws/instance-gpu-count", provisioned=True, number=True),
+    LabelKey("karpenter.azure.com/sku-gpu-count", provisioned=True, number=True),
+    LabelKey("nvidia.com/gpu.memory", settles=_settles("memory", "cut"), number=True),
+    LabelKey("karpenter.k8s.aws/instance-gpu-memory", provisioned=True, settles=_settles("memory"), number=True),
+    LabelKey("nvidia.com/gpu.family"),
+    LabelKey("nvidia.com/gpu.sharing-strategy"),
+    LabelKey("cloud.google.com/gke-gpu-partition-size", provisioned=True, settles=_settles("memory", "links", "cut")),
+    LabelKey("cloud.google.com/gke-gpu-sharing-strategy", provisioned=True, settles=_settles("links", "cut")),
+    LabelKey("node.kubernetes.io/instance-type", provisioned=True, settles=_settles("memory", "links")),
+    LabelKey("nvidia.com/gpu.machine"),
+    LabelKey("nvidia.com/gpu.clique"),
+    LabelKey("topology.kubernetes.io/zone", provisioned=True),
 )
 
 
@@ -119,5 +153,7 @@ class Conventions:
     """Taint keys that mark accelerator nodes, with the one value meant, or None for any value. NoSchedule only."""
     ignored_labels: frozenset[str] = IGNORED_LABELS
     """Label keys that never enter an equivalence class or a generated term."""
-    label_ranks: tuple[str, ...] = LABEL_RANKS
+    label_keys: tuple[LabelKey, ...] = LABEL_KEYS
     """Label keys by how much they say of the hardware, most first; a key that is not listed ranks last."""
+    node_groups_grow: bool = True
+    """Whether an autoscaler may bring nodes of kinds that no known node is of; then a required term only excludes."""

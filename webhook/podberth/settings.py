@@ -56,6 +56,7 @@ class Settings:
     policies: Path
     topology: Path | None
     pod_schema: Path | None
+    conventions: Path | None
     listen: Address
     metrics_listen: Address
     tls_cert: Path | None
@@ -118,6 +119,13 @@ OPTIONS: tuple[Option, ...] = (
         "FILE",
         None,
         "what `kubectl get --raw /openapi/v3/api/v1` prints: policies may use that cluster's Pod fields",
+        _path,
+    ),
+    Option(
+        "conventions",
+        "FILE",
+        None,
+        "what node labels of this cluster's own mean, and whether its node groups grow; read at start",
         _path,
     ),
     Option("listen", "HOST:PORT", ":9443", "where reviews are answered, over TLS", _address),

@@ -166,6 +166,16 @@ def test_a_false_record_that_comes_with_a_pod_is_cut_down_to_what_it_holds() -> 
     assert final["metadata"]["annotations"][APPLIED_ANNOTATION] == '{"a":{"labels":{"x":"1"}}}'
 
 
+def test_a_requirement_that_contradicts_the_pods_own_choice_is_named_and_not_written() -> None:
+    wanted = "[{'matchExpressions': [{'key': 'product', 'operator': 'In', 'values': ['H100']}]}]"
+    known = snapshot(policy("a", f'  mutations:\n  - nodeAffinity:\n      required: "{wanted}"'))
+    found = mutate(gpu_pod(nodeSelector={"product": "A100"}), known)
+
+    assert found.patch == []
+    reason = "it wants product in (H100), and the pod's nodeSelector says product in (A100)"
+    assert found.warnings == (f"podberth a: nodeAffinity left as it is: {reason}",)
+
+
 @pytest.mark.parametrize("system", [{"labels": {"kueue.x-k8s.io/queue-name": "q"}}, {"schedulerName": "volcano"}])
 def test_pods_of_a_group_system_get_no_affinity(system: dict[str, Any]) -> None:
     known = snapshot(

@@ -100,7 +100,7 @@ def test_questions_have_answers(evaluate: Callable[..., Any], source: str, value
 
 def test_terms_and_taints_are_those_of_the_index(evaluate: Callable[..., Any], review: ReviewContext) -> None:
     nodes = review.index.nodes(review.need)
-    assert evaluate("topology.nodes(gpu).terms") == list(nodes.terms)
+    assert evaluate("topology.nodes(gpu).terms") == list(nodes.placement.terms)
     assert evaluate("topology.nodes(gpu).taints") == [taint.as_dict() for taint in nodes.taints]
 
 

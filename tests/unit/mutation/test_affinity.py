@@ -93,6 +93,56 @@ def test_a_product_beyond_the_cap_is_left_out_whole() -> None:
     assert draft.touched == frozenset()
 
 
+@pytest.mark.parametrize(
+    ("user", "reason"),
+    [
+        (
+            pod(selector={"product": "A100"}),
+            "it wants product in (H100), and the pod's nodeSelector says product in (A100)",
+        ),
+        (
+            pod(term("product", "H100", operator="NotIn"), term("product", operator="DoesNotExist")),
+            "it wants product in (H100), and the pod's node affinity says product not in (H100)",
+        ),
+        (
+            pod(term("memory", "80000", operator="Lt"), selector={"product": "A100"}),
+            "it wants product in (H100), and the pod's nodeSelector says product in (A100)",
+        ),
+    ],
+)
+def test_a_contradiction_is_named_and_nothing_is_written(user: Draft, reason: str) -> None:
+    assert affinity.require(user, [H100]) == Skipped("nodeAffinity", reason)
+    assert affinity.prefer(user, [H100], 90) == Skipped("nodeAffinity", reason)
+    assert user.touched == frozenset()
+
+
+def test_a_contradiction_with_one_of_several_terms_leaves_the_others() -> None:
+    draft = pod(term("product", "A100"), ZONE_A)
+    affinity.require(draft, [H100])
+    # The term that nothing is left of stays, so that a manifest applied again is still recognised.
+    assert draft.get(affinity.REQUIRED) == [
+        {"matchExpressions": term("product", "A100")["matchExpressions"] + H100["matchExpressions"]},
+        {"matchExpressions": ZONE_A["matchExpressions"] + H100["matchExpressions"]},
+    ]
+
+
+def test_the_product_has_no_term_that_selects_nothing_more() -> None:
+    draft = pod(term("product", "H100", "H200"), selector={"size": "8"})
+    affinity.require(draft, [term("product", "H100"), term("product", "A100"), term("size", "8"), term("size", "4")])
+    assert draft.get(affinity.REQUIRED) == [term("product", "H100", "H200")]
+    other = pod(ZONE_A)
+    affinity.require(other, [H100, term("product", "H100", "H200")])
+    assert other.get(affinity.REQUIRED) == [
+        {"matchExpressions": ZONE_A["matchExpressions"] + term("product", "H100", "H200")["matchExpressions"]}
+    ]
+
+
+def test_of_our_terms_only_those_that_the_node_selector_allows_are_written() -> None:
+    draft = pod(selector={"product": "H100"})
+    affinity.require(draft, [term("product", "A100"), term("nvlink", operator="Exists")])
+    assert draft.get(affinity.REQUIRED) == [term("nvlink", operator="Exists")]
+
+
 def test_preferred_terms_stand_beside_the_users() -> None:
     own = {"weight": 5, "preference": ZONE_A}
     draft = Draft({"spec": {"affinity": {"nodeAffinity": {affinity.PREFERRED[-1]: [own]}}}})

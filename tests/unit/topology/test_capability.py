@@ -31,6 +31,28 @@ def test_without_a_document_only_products_that_are_always_meshed_count(node: Nod
     assert capability_of(node).domain_of.get(GPU, 1) == domain
 
 
+@pytest.mark.parametrize(
+    ("node", "known", "domain"),
+    [
+        # boards without an NVLink connector, and boards that always have it
+        (labelled(4, gpu_product="NVIDIA-L4"), True, 0),
+        (labelled(8, gpu_product="NVIDIA-H100-80GB-HBM3"), True, 8),
+        # neither: perhaps bridged, perhaps a virtual machine without NVSwitch
+        (labelled(4, gpu_product="NVIDIA-A100-PCIE-40GB"), False, 0),
+        (labelled(4, gpu_product="NVIDIA-H100-80GB-HBM3"), False, 0),
+        (labelled(4), False, 0),
+        # what is cut or shared has no peers, and the label says it where there is no agent
+        (labelled(4, gpu_product="NVIDIA-A100-PCIE-40GB-SHARED"), True, 0),
+        (replace(labelled(4), labels={"podberth.io/link-domain-size": "2"}), True, 2),
+        (replace(labelled(4), labels={"podberth.io/link-domain-size": "1"}), True, 0),
+        (replace(labelled(4), labels={"podberth.io/link-domain-size": "many"}), False, 0),
+    ],
+)
+def test_not_linked_and_not_known_are_two_things(node: Node, known: bool, domain: int) -> None:
+    found = capability_of(node)
+    assert (found.links_known, found.domain_of.get(GPU, 0)) == (known, domain)
+
+
 def test_the_document_wins_over_what_the_product_suggests() -> None:
     node = replace(
         labelled(gpu_product="NVIDIA-H100-80GB-HBM3"),

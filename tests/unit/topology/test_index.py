@@ -29,7 +29,7 @@ def test_an_empty_index_knows_nothing() -> None:
     assert not index.known
     found = index.nodes(need_of())
     assert not found.exist
-    assert (found.count, found.terms, found.taints, found.narrowest_level(0)) == (0, (), (), "")
+    assert (found.count, found.placement.terms, found.taints, found.narrowest_level(0)) == (0, (), (), "")
 
 
 def test_nodes_that_differ_only_in_ignored_labels_are_one_class() -> None:
@@ -49,9 +49,9 @@ def test_a_link_domain_must_be_known_to_be_that_large(size: int, count: int) -> 
 def test_gpus_in_one_link_domain_are_told_from_others_by_product() -> None:
     found = MIXED.nodes(need_of(2)).with_link_domain(2)
     products = ["NVIDIA-A100-PCIE-40GB", "NVIDIA-H100-80GB-HBM3"]
-    assert found.terms == ({"matchExpressions": [expression(PRODUCT, "In", *products)]},)
-    assert found.separable
-    assert found.missing_label == ""
+    assert found.placement.terms == ({"matchExpressions": [expression(PRODUCT, "In", *products)]},)
+    assert found.placement.separable
+    assert found.placement.missing_label == ""
 
 
 @pytest.mark.parametrize(("memory", "count"), [(0, 9), (23034, 9), (23035, 5), (40961, 3), (81560, 0)])
@@ -66,20 +66,29 @@ def test_unknown_memory_fits_any_need() -> None:
 
 def test_where_all_nodes_fit_nothing_needs_to_be_said() -> None:
     found = index_of(HGX).nodes(need_of(8)).with_link_domain(8)
-    assert (found.terms, found.separable, found.missing_label) == ((), True, "")
+    assert (found.placement.terms, found.placement.separable, found.placement.missing_label) == ((), True, "")
 
 
 def test_nodes_that_no_label_tells_apart_lack_the_one_that_would() -> None:
     index = index_of(node_manifest("a", devices={GPU: 8}), node_manifest("b", devices={GPU: 4}))
     found = index.nodes(need_of(8))
-    assert (found.count, found.terms, found.separable, found.missing_label) == (1, (), False, "nvidia.com/gpu.count")
+    assert (found.count, found.placement.terms, found.placement.separable, found.placement.missing_label) == (
+        1,
+        (),
+        False,
+        "nvidia.com/gpu.count",
+    )
 
 
 def test_nodes_of_one_product_with_and_without_bridges_lack_a_label_that_tells() -> None:
     bridged, plain = nodes_of(machines("a100-pcie-4", 2))
     index = TopologyIndex.build([bridged, replace(plain, topology=None)])
     found = index.nodes(need_of(2)).with_link_domain(2)
-    assert (found.terms, found.separable, found.missing_label) == ((), False, "podberth.io/link-domain-size")
+    assert (found.placement.terms, found.placement.separable, found.placement.missing_label) == (
+        (),
+        False,
+        "podberth.io/link-domain-size",
+    )
 
 
 def test_transient_nodes_do_not_count_and_may_match_or_not() -> None:
@@ -88,14 +97,14 @@ def test_transient_nodes_do_not_count_and_may_match_or_not() -> None:
     assert (found.count, found.transient_count, found.exist) == (2, 1, True)
     assert found.names() == ("hgx-h100-8-0", "hgx-h100-8-1", "hgx-h100-8-2")
     assert found.durable_names() == ("hgx-h100-8-1", "hgx-h100-8-2")
-    assert found.separable
+    assert found.placement.separable
 
 
 def test_a_node_that_fits_but_is_not_well_is_never_no_such_node() -> None:
     nodes = [replace(node, transient="stale") for node in nodes_of(HGX)]
     found = TopologyIndex.build(nodes).nodes(need_of(8))
     assert found.exist
-    assert (found.count, found.terms, found.narrowest_level(1)) == (0, (), "")
+    assert (found.count, found.placement.terms, found.narrowest_level(1)) == (0, (), "")
     assert found.taints == (Taint(GPU, "", "NoSchedule"),)
 
 
@@ -128,9 +137,9 @@ def test_the_pods_own_choice_is_part_of_the_question(pod_spec: dict[str, Any], n
 
 def test_nodes_that_the_pod_excludes_itself_need_not_be_told_apart() -> None:
     chosen = MIXED.nodes(need_of(2, pod_spec={"nodeSelector": {PRODUCT: "NVIDIA-L4"}}))
-    assert (chosen.count, chosen.terms, chosen.separable) == (4, (), True)
+    assert (chosen.count, chosen.placement.terms, chosen.placement.separable) == (4, (), True)
     pinned = MIXED.nodes(need_of(8, pod_spec={"nodeSelector": {"kubernetes.io/hostname": "hgx-h100-8-1"}}))
-    assert (pinned.count, pinned.terms, pinned.separable) == (1, (), True)
+    assert (pinned.count, pinned.placement.terms, pinned.placement.separable) == (1, (), True)
 
 
 def rack(number: int, zone: str) -> list[dict[str, Any]]:

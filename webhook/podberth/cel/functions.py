@@ -298,12 +298,16 @@ NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
     {
         "exist": lambda nodes: nodes.exist,
         "count": lambda nodes: nodes.count,
-        "terms": lambda nodes: list(nodes.terms),
+        "terms": lambda nodes: list(nodes.placement.terms),
+        "preferredTerms": lambda nodes: list(nodes.placement.preferred),
+        "requiredTerms": lambda nodes: list(nodes.placement.required),
         "taints": lambda nodes: [taint.as_dict() for taint in nodes.taints],
         "tolerations": lambda nodes: list(nodes.tolerations),
-        "separable": lambda nodes: nodes.separable,
         "shared": lambda nodes: nodes.shared,
-        "missingLabel": lambda nodes: nodes.missing_label,
+        "separable": lambda nodes: nodes.placement.separable,
+        "requirable": lambda nodes: nodes.placement.requirable,
+        "obstacle": lambda nodes: nodes.placement.obstacle,
+        "missingLabel": lambda nodes: nodes.placement.missing_label,
     }
 )
 """The fields of Nodes (typed in ``cel.typing``) and where they come from."""

@@ -12,6 +12,7 @@ import uvloop
 
 from ..admission import decide
 from ..cluster.files import FileSource, read_pod_schema
+from ..cluster.naming import read_conventions
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler
 from ..server.listen import ReviewPort, start_probes
@@ -58,7 +59,12 @@ async def _serve(settings: Settings, log: Log) -> None:
     state = ServingState()
     metrics = Metrics(DECIDERS, lines_dropped=lambda: log.dropped, in_flight=lambda: state.in_flight)
     context = new_context()
-    source = FileSource(settings.policies, settings.topology, pod_schema=read_pod_schema(settings.pod_schema))
+    source = FileSource(
+        settings.policies,
+        settings.topology,
+        read_conventions(settings.conventions),
+        read_pod_schema(settings.pod_schema),
+    )
     snapshot = WatchedSnapshot(source, state, metrics, log)
     certificate = WatchedCertificate(_certificate_files(settings, log), context, state, metrics, log)
     leaving = Leaving()

@@ -1,5 +1,6 @@
 """Node affinity: our terms joined to the user's, or preferred beside them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import EvaluationError
@@ -25,23 +26,23 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     """Restrict the pod to the nodes of ``value`` (nodeSelectorTerms, ORed): the product with the user's terms.
 
     Returns:
-        The change; None when the user's own selector and terms imply ours already; Skipped when the product would
-        have more than MAX_TERMS terms (all or nothing).
+        The change; None when the user's own selector and terms imply ours already; Skipped when every term of the
+        user's contradicts all of ours, so that no node could be left, or when the product would have more than
+        MAX_TERMS terms (all or nothing).
 
     Raises:
         EvaluationError: ``value`` is no list of terms.
     """
     ours = _terms(value, "nodeAffinity.required")
-    if not ours:
+    users = draft.get(REQUIRED)
+    selector = draft.get(("spec", "nodeSelector")) or {}
+    given = terms.from_node_selector(selector)
+    if not ours or (not users and any(terms.term_implies({}, other, given) for other in ours)):
         return None
-    users = draft.get(REQUIRED) or [{}]
-    given = terms.from_node_selector(draft.get(("spec", "nodeSelector")) or {})
-    absent = not draft.get(REQUIRED)
-    if absent and any(terms.term_implies({}, other, given) for other in ours):
-        return None
-    if len(users) * len(ours) > MAX_PAIRS:
-        return Skipped("nodeAffinity", f"{len(users)} node affinity terms are too many to join {len(ours)} to")
-    joined = ours if absent else terms.product(users, ours, given)
+    if reason := _too_many(users or [{}], ours) or _conflict(users or [{}], ours, selector):
+        return Skipped("nodeAffinity", reason)
+    possible = [term for term in ours if terms.contradiction(terms.expressions(term), given) is None]
+    joined = terms.product(users, ours, given) if users else possible
     if joined == users:
         return None
     if len(joined) > MAX_TERMS:
@@ -52,11 +53,12 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     return Change("nodeAffinity", {"required": ours}, lambda: "requires " + phrase(ours))
 
 
-def prefer(draft: Draft, value: object, weight: int) -> Change | None:
+def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
     """Prefer the nodes of ``value`` (a list of nodeSelectorTerms) with ``weight`` (1 to 100) each.
 
     Returns:
-        The change; None when the pod prefers them all already, whatever the weight, or what it requires implies them.
+        The change; None when the pod prefers them all already, whatever the weight, or what it requires implies them;
+        Skipped when what it requires contradicts them all.
 
     Raises:
         EvaluationError: ``value`` is no list of terms.
@@ -66,6 +68,8 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | None:
     required = draft.get(REQUIRED) or [{}]
     if all(any(terms.term_implies(term, other, given) for other in ours) for term in required):
         return None
+    if conflict := _conflict(required, ours, draft.get(("spec", "nodeSelector")) or {}):
+        return Skipped("nodeAffinity", conflict)
     present = [item.get("preference") for item in draft.get(PREFERRED) or ()]
     added = [term for term in ours if term not in present]
     wrote = [{"weight": weight, "preference": term} for term in added]
@@ -74,12 +78,41 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | None:
     return Change("nodeAffinity", {"preferred": wrote}, lambda: "prefers " + phrase(added)) if added else None
 
 
+def _too_many(users: list[dict[str, Any]], ours: list[dict[str, Any]]) -> str:
+    """Say that there are too many pairs of terms to compare; empty: there are not."""
+    if len(users) * len(ours) <= MAX_PAIRS:
+        return ""
+    return f"{len(users)} node affinity terms are too many to join {len(ours)} to"
+
+
+def _conflict(users: list[dict[str, Any]], ours: list[dict[str, Any]], selector: dict[str, str]) -> str:
+    """Name the first contradiction where no term of the user's goes together with any of ours; empty: some do.
+
+    A term that implies ours goes together with it, whatever else it says: that is what our own writing looks like. Too
+    many pairs to compare are no conflict.
+    """
+    if _too_many(users, ours):
+        return ""
+    given = terms.from_node_selector(selector)
+    found: list[str] = []
+    for user in users:
+        known = [*terms.expressions(user), *given]
+        for term in ours:
+            pair = terms.contradiction(terms.expressions(term), known)
+            if pair is None or terms.term_implies(user, term, given):
+                return ""
+            mine, theirs = pair
+            place = "node affinity" if theirs in terms.expressions(user) else "nodeSelector"
+            found.append(f"it wants {_expression(mine)}, and the pod's {place} says {_expression(theirs)}")
+    return found[0] if found else ""
+
+
 def phrase(ours: list[dict[str, Any]]) -> str:
     """Render terms for a person: ``gpu.product in (A, B) or !gpu.clique``."""
     return " or ".join(" and ".join(map(_expression, terms.expressions(term))) for term in ours)
 
 
-def _expression(item: dict[str, Any]) -> str:
+def _expression(item: Mapping[str, Any]) -> str:
     key, values = item["key"], ", ".join(item.get("values") or ())
     match item["operator"]:
         case "Exists":

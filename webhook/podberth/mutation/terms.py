@@ -58,22 +58,60 @@ def term_implies(term: Term, other: Term, given: Sequence[Mapping[str, Any]] = (
     return all(any(expression_implies(mine, theirs) for mine in known) for theirs in expressions(other))
 
 
+def contradiction(
+    ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]
+) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+    """Return an expression of ours and one of theirs that no node can satisfy together, judged by the two alone."""
+    return next(((mine, other) for mine in ours for other in theirs if _excludes(mine, other)), None)
+
+
+def _excludes(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Say whether no value of the label, nor its absence, satisfies both."""
+    if one.get("key") != other.get("key"):
+        return False
+    mine, theirs = one.get("operator"), other.get("operator")
+    if "DoesNotExist" in (mine, theirs):
+        return mine in _POSITIVE or theirs in _POSITIVE
+    for either, against in ((one, other), (other, one)):
+        if either.get("operator") == "In":
+            operator, wanted = against.get("operator"), against.get("values") or []
+            values = either.get("values") or []
+            return operator != "Exists" and not any(_value_satisfies(value, operator, wanted) for value in values)
+    return False
+
+
 def product(
     users: Iterable[Term], ours: Sequence[Term], given: Sequence[Mapping[str, Any]] = ()
 ) -> list[dict[str, Any]]:
     """Return the terms that select exactly what both lists select, given ``given``.
 
-    A user's term that implies one of ours stays as it is; any other is joined with each of ours in turn. A user's
-    empty term selects nothing and stays, so that nothing of theirs is lost. Key order and the user's own expressions
-    are kept.
+    A user's term that implies one of ours stays as it is; any other is joined with each of ours in turn, but for those
+    that contradict it or that another of the joined terms includes. Where all contradict it, the first is joined all
+    the same: it selects nothing, and so nothing of the user's is lost. Nor is an empty term, which selects nothing
+    either. Key order and the user's own expressions are kept.
     """
     result: list[dict[str, Any]] = []
     for term in users:
         if is_empty(term) or any(term_implies(term, other, given) for other in ours):
             result.append(dict(term))
-        else:
-            result += [_join(term, other, given) for other in ours]
+            continue
+        known = [*expressions(term), *given]
+        possible = [other for other in ours if contradiction(expressions(other), known) is None] or ours[:1]
+        result += _widest([_join(term, other, given) for other in possible])
     return result
+
+
+def _widest(joined: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out each term that another one includes; of two that say the same the first stays."""
+    return [
+        term
+        for place, term in enumerate(joined)
+        if not any(
+            term_implies(term, other) and (before < place or not term_implies(other, term))
+            for before, other in enumerate(joined)
+            if before != place
+        )
+    ]
 
 
 def _join(term: Term, other: Term, given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

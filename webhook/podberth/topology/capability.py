@@ -25,6 +25,9 @@ _GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
 _GKE_SHARING = "cloud.google.com/gke-gpu-sharing-strategy"
 _GKE_ACCELERATOR = "cloud.google.com/gke-accelerator"
 
+# The node agent's, for nodes whose document is not there, or an administrator's where there is no agent.
+_LINK_DOMAIN = "podberth.io/link-domain-size"
+
 _NVIDIA_GPU = "nvidia.com/gpu"
 
 # Products whose machines of that many GPUs link all of them with NVLink: HGX boards have NVSwitch (8 SXM modules), a
@@ -40,6 +43,10 @@ _FULL_MESH: Mapping[str, int] = {
     "NVIDIA-GB200": 4,
     "NVIDIA-GB300": 4,
 }
+# Boards without an NVLink connector: NVIDIA's datasheets name PCIe as their only interconnect.
+_NO_LINKS: frozenset[str] = frozenset(
+    {"Tesla-T4", "NVIDIA-A2", "NVIDIA-A10", "NVIDIA-A10G", "NVIDIA-A16", "NVIDIA-L4", "NVIDIA-L40", "NVIDIA-L40S"}
+)
 # The label is written only once the GPUs have registered with the fabric (k8s-device-plugin internal/lm/imex.go).
 _NEEDS_FABRIC: frozenset[str] = frozenset({"NVIDIA-GB200", "NVIDIA-GB300"})
 
@@ -63,6 +70,10 @@ class Capability:
     """The MIG profile that ``nvidia.com/gpu`` is here; empty where it is a GPU, or nobody says."""
     models: tuple[MigTable, ...] = ()
     """What its GPUs can be cut into, one table for each model, cut or not; the node's own word before a table's."""
+    cut: bool = False
+    """Whether ``nvidia.com/gpu`` is less than a GPU here: one MIG instance, or a replica."""
+    links_known: bool = False
+    """Whether ``domains`` is all there is, and not merely all that anybody knows of."""
     amount_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     memory_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     domain_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
@@ -78,14 +89,15 @@ def capability_of(node: Node) -> Capability:
     """Derive a node's capability."""
     amounts = sorted((name, amount) for name, amount in node.durable.items() if amount > 0)
     memory, domains = [], []
+    linked = _link_domain(node, node.durable.get(_NVIDIA_GPU, 0))
     for name, amount in amounts:
         accelerator = recognise(name)
         if accelerator is None:
             continue
         if size := _memory_mib(node, name, accelerator):
             memory.append((name, size))
-        if name == _NVIDIA_GPU and (linked := min(amount, _link_domain(node, amount))) > 1:
-            domains.append((name, linked))
+        if name == _NVIDIA_GPU and (most := min(amount, linked or 1)) > 1:
+            domains.append((name, most))
     shares = tuple(name for name, _ in amounts if _is_share(node, name))
     return Capability(
         tuple(amounts),
@@ -94,6 +106,8 @@ def capability_of(node: Node) -> Capability:
         shares=shares,
         instance=_slice_profile(node) if node.durable.get(_NVIDIA_GPU) and _is_slice(node) else "",
         models=_models(node),
+        cut=_is_slice(node) or _is_shared(node),
+        links_known=linked is not None,
     )
 
 
@@ -146,15 +160,19 @@ def _product(node: Node) -> str:
     return node.labels.get(_PRODUCT) or node.labels.get(_GKE_ACCELERATOR, "")
 
 
-def _link_domain(node: Node, amount: int) -> int:
-    """Return how many ``nvidia.com/gpu`` share NVLink at most: 1 where none do or nobody knows."""
+def _link_domain(node: Node, amount: int) -> int | None:
+    """Return how many ``nvidia.com/gpu`` share NVLink at most: 1 where none do, None where nobody knows."""
     if _is_slice(node) or _is_shared(node):
         return 1  # MIG instances and replicas have no peer-to-peer (MIG user guide, deployment considerations)
     if node.topology is not None and node.topology.links.shape != "unknown":
         return _largest_domain(node.topology)
+    if size := _number(node.labels.get(_LINK_DOMAIN, "")):
+        return size
     product = node.labels.get(_PRODUCT, "")
-    if _FULL_MESH.get(product) != amount or (product in _NEEDS_FABRIC and not node.labels.get(_CLIQUE)):
+    if product in _NO_LINKS:
         return 1
+    if _FULL_MESH.get(product) != amount or (product in _NEEDS_FABRIC and not node.labels.get(_CLIQUE)):
+        return None
     return amount
 
 

@@ -1,85 +1,177 @@
 """Labels that tell wanted nodes from others: nodeSelectorTerms, as few and as meaningful as can be.
 
-For now one label key at a time: the first by rank whose values among the wanted and among the others have nothing in
-common. A hostname or another ignored label is never used. Nothing here knows what nodes are wanted for.
+Labels with a configured meaning are tried alone first, because they also hold for nodes yet to come; all labels only
+where those cannot tell. Within that, ``boxes`` finds the fewest terms, of equally few those with the fewest
+expressions, of these the best ranked, and then the plainest to read. Exact always: every wanted label set is selected
+and no other, or ``Cover.exact`` is False. A hostname, an ignored label, and a label without configured meaning whose
+every value belongs to one node are never used. Nothing here knows what nodes are wanted for.
+
+The bound is that of ``boxes``, twice at most. Terms that are too long to read (MAX_TERMS, MAX_VALUES) are no answer.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from ..conventions import Conventions
 from ..wellknown import HOSTNAME_LABEL
+from .boxes import Boxes, Row, fewest
+
+# A user's terms multiply ours, and 32 is what is allowed in all (mutation/affinity.py): eight leave room for four.
+MAX_TERMS = 8
+# A quarter of what the scheduler would have to compare for each node anyway in the longest public manifests; a person
+# reads ten. Beyond it stand lists of racks, which say nothing of nodes to come.
+MAX_VALUES = 64
+
+Term: TypeAlias = dict[str, Any]
+Values: TypeAlias = frozenset[str | None]
+
+
+class Kind(NamedTuple):
+    """Nodes with equal labels."""
+
+    labels: Mapping[str, str]
+    nodes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Cover:
     """What labels can say."""
 
-    terms: tuple[dict[str, Any], ...]
-    """nodeSelectorTerms, ORed; empty where there is nothing to tell apart or no way to."""
+    terms: tuple[Term, ...]
+    """nodeSelectorTerms, ORed. Where not exact: those that select all wanted nodes and, of the others, only such as no
+    label tells from a wanted one. Empty where there is nothing to tell apart or no way to."""
     exact: bool
     """Whether the terms (or, where there are none, no term at all) select all wanted and no other node."""
-    missing_label: str = ""
-    """A label that would have told them apart, where none does."""
+    smallest: bool = True
+    """Whether there are proved to be no fewer terms and expressions over the labels used."""
+    too_long: bool = False
+    """Whether labels do tell, but in more terms or values than are allowed."""
 
 
-def cover(
-    wanted: Sequence[Mapping[str, str]],
-    others: Sequence[Mapping[str, str]],
-    *,
-    conventions: Conventions,
-    telling: str = "",
-) -> Cover:
+def cover(wanted: Sequence[Kind], others: Sequence[Kind], *, conventions: Conventions) -> Cover:
     """Find terms that select every wanted label set and none of the others.
 
-    Label sets that are neither (transient nodes) may match or not. ``telling`` is reported as missing if nothing
-    separates and not every wanted node has it.
+    Label sets that are neither (transient nodes) may match or not.
     """
     if not wanted or not others:
         return Cover((), exact=True)
     unusable = conventions.ignored_labels | {HOSTNAME_LABEL}
-    ranked = [key for key in conventions.label_ranks if key not in unusable]
-    for key in ranked:
-        if expression := _cheapest((key,), wanted, others):
-            return Cover(({"matchExpressions": [expression]},), exact=True)
-    rest = {key for labels in (*wanted, *others) for key in labels}.difference(ranked, unusable)
-    if expression := _cheapest(sorted(rest), wanted, others):
-        return Cover(({"matchExpressions": [expression]},), exact=True)
-    missing = telling if telling and not all(telling in labels for labels in wanted) else ""
-    return Cover((), exact=False, missing_label=missing)
+    ranked = [each.key for each in conventions.label_keys if each.key not in unusable]
+    found = _Telling(ranked, wanted, others, conventions).cover()
+    if not found.exact:
+        incidental = _incidental([*wanted, *others], unusable.union(ranked))
+        found = _Telling([*ranked, *incidental], wanted, others, conventions).cover()
+    return found
 
 
-def _cheapest(
-    keys: Iterable[str], wanted: Sequence[Mapping[str, str]], others: Sequence[Mapping[str, str]]
-) -> dict[str, Any] | None:
-    """Return the plainest expression over one of the keys that separates; of equally plain ones that of the first."""
-    choices = (
-        choice
-        for key in keys
-        for choice in _separations(key, {one.get(key) for one in wanted}, {one.get(key) for one in others})
-    )
-    best = min(choices, key=lambda choice: choice[0], default=None)
-    return best[1] if best else None
+def _incidental(kinds: Iterable[Kind], unusable: frozenset[str]) -> list[str]:
+    """Return the other label keys, sorted, but those of which no two nodes share a value."""
+    seen: dict[str, set[str]] = {}
+    shared: set[str] = set()
+    for labels, nodes in kinds:
+        for key, value in labels.items():
+            values = seen.setdefault(key, set())
+            if nodes > 1 or value in values:
+                shared.add(key)
+            values.add(value)
+    return sorted(shared - unusable)
+
+
+class _Telling:
+    """One set of keys to tell with, ranked ones first."""
+
+    def __init__(
+        self, keys: Sequence[str], wanted: Sequence[Kind], others: Sequence[Kind], conventions: Conventions
+    ) -> None:
+        sides = [{tuple(map(one.labels.get, keys)) for one in kinds} for kinds in (wanted, others)]
+        # A key that has one value everywhere tells nothing.
+        varied = [place for place, seen in enumerate(zip(*sides[0], *sides[1], strict=True)) if len(set(seen)) > 1]
+        self.keys = [keys[place] for place in varied]
+        ranks = {each.key: rank for rank, each in enumerate(conventions.label_keys)}
+        self.ranks = [ranks.get(key, len(ranks)) for key in self.keys]
+        numbers = {each.key for each in conventions.label_keys if each.number}
+        self.numbers = [key in numbers for key in self.keys]
+        self.wanted, self.others = ({tuple(row[place] for place in varied) for row in side} for side in sides)
+
+    def cover(self) -> Cover:
+        """Return the terms over these keys."""
+        told = self.others - self.wanted
+        exact = len(told) == len(self.others)
+        if not told:
+            return Cover((), exact=exact)
+        found = fewest(self.wanted, told, self._cost, most=MAX_TERMS)
+        terms = () if found is None else self._terms(found, told)
+        if (
+            found is None
+            or sum(len(e.get("values", ())) for term in terms for e in term["matchExpressions"]) > MAX_VALUES
+        ):
+            return Cover((), exact=False, smallest=False, too_long=exact)
+        return Cover(terms, exact=exact, smallest=found.smallest)
+
+    def _cost(self, key: int, allowed: Values, outside: Values) -> float:
+        """Weigh an expression: rank before plainness, but what is too long to be used anyway comes last."""
+        plainness, said = _plainest(allowed, outside, number=self.numbers[key])
+        return self.ranks[key] * _RANK + plainness + (_LAST if len(said.get("values", ())) > MAX_VALUES else 0)
+
+    def _terms(self, found: Boxes, told: set[Row]) -> tuple[Term, ...]:
+        outside = [frozenset(row[key] for row in told) for key in range(len(self.keys))]
+        terms = []
+        for box in found.boxes:
+            expressions = []
+            for key in box.keys:
+                allowed = box.allowed(key)
+                _, said = _plainest(allowed, outside[key] - allowed, number=self.numbers[key])
+                expressions.append({"key": self.keys[key], **said})
+            terms.append({"matchExpressions": expressions})
+        return tuple(terms)
 
 
 # In with one value is the plainest thing to read and holds for nodes yet to come; Exists and DoesNotExist come before a
-# list of values, and a list of what is not meant comes last, because it lets everything unknown in.
+# comparison, that before a list of values, and a list of what is not meant comes last, because it lets everything
+# unknown in.
 _PRESENCE_COST = 1.5
+_ORDER_COST = 1.75
 _NEGATION_COST = 1.0
+# One rank is worth more than any number of values that is used, and the last place more than all ranks.
+_RANK = 1e3
+_LAST = 1e9
+# Well within the 64 bits that the scheduler reads (strconv.ParseInt), whatever is added.
+_MOST_DIGITS = 18
 
 
-def _separations(key: str, wanted: set[str | None], others: set[str | None]) -> Iterable[tuple[float, dict[str, Any]]]:
-    """Yield the expressions over ``key`` that separate the two sets of values (None: absent), each with its cost."""
-    if wanted & others:
-        return
-    values = sorted(value for value in wanted if value is not None)
-    unwanted = sorted(value for value in others if value is not None)
-    if None not in wanted:
-        yield float(len(values)), {"key": key, "operator": "In", "values": values}
-        if others == {None}:
-            yield _PRESENCE_COST, {"key": key, "operator": "Exists"}
+def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float, dict[str, Any]]:
+    """Return the plainest expression that is true of all ``allowed`` values and of none ``outside``, with its cost.
+
+    None is the absent label. The two have nothing in common and neither is empty, so there always is one: a list of
+    what is meant where absence is not, else of what is not.
+    """
+    choices: list[tuple[float, dict[str, Any]]] = []
+    values, unwanted = _present(allowed), _present(outside)
+    if None not in allowed:
+        choices.append((float(len(values)), {"operator": "In", "values": values}))
+        if not unwanted:
+            choices.append((_PRESENCE_COST, {"operator": "Exists"}))
+        if number and unwanted and (said := _comparison(values, unwanted)):
+            choices.append((_ORDER_COST, said))
     elif not values:
-        yield _PRESENCE_COST, {"key": key, "operator": "DoesNotExist"}
-    if None not in others:
-        yield len(unwanted) + _NEGATION_COST, {"key": key, "operator": "NotIn", "values": unwanted}
+        choices.append((_PRESENCE_COST, {"operator": "DoesNotExist"}))
+    if None not in outside:
+        choices.append((len(unwanted) + _NEGATION_COST, {"operator": "NotIn", "values": unwanted}))
+    return min(choices, key=lambda choice: choice[0])
+
+
+def _comparison(values: list[str], unwanted: list[str]) -> dict[str, Any] | None:
+    """Say "at least the least" or "at most the most" of the values, where that keeps the unwanted ones out."""
+    if not all(text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS for text in (*values, *unwanted)):
+        return None
+    meant, kept_out = [int(text) for text in values], [int(text) for text in unwanted]
+    if max(kept_out) < min(meant):
+        return {"operator": "Gt", "values": [str(min(meant) - 1)]}
+    if min(kept_out) > max(meant):
+        return {"operator": "Lt", "values": [str(max(meant) + 1)]}
+    return None
+
+
+def _present(values: Values) -> list[str]:
+    return sorted(value for value in values if value is not None)

@@ -168,6 +168,11 @@ def fits(capability: Capability, need: Need) -> bool:
     return True
 
 
+def has_amounts(capability: Capability, need: Need) -> bool:
+    """Tell whether a node of that capability has enough of each resource: what the scheduler itself asks."""
+    return all(capability.amount_of.get(resource, 0) >= amount for resource, amount in need.requests)
+
+
 def pods_per_node(capability: Capability, need: Need) -> int:
     """Return how many such pods an empty node holds by its accelerators; 0 for a pod that asks for none."""
     amount_of = capability.amount_of

@@ -12,14 +12,24 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from ..conventions import Conventions
+from ..conventions import Conventions, Trait
 from ..devices.mig_tables import MigTable
 from ..devices.resources import recognise
 from ..wellknown import HOSTNAME_LABEL
 from .capability import Capability
-from .cover import Cover, cover
+from .cover import Kind
 from .model import Taint
-from .need import Need, NodeSelection, fits, link_domain, pods_per_node, reaches, tolerations_by_key
+from .need import (
+    Need,
+    NodeSelection,
+    fits,
+    has_amounts,
+    link_domain,
+    pods_per_node,
+    reaches,
+    tolerations_by_key,
+)
+from .placement import Placement, Unfit
 
 OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
 """A node's ignored labels."""
@@ -69,10 +79,21 @@ class Part:
 class NodeSet:
     """Nodes that could run a pod. Durable ones count; transient ones are remembered as possible."""
 
-    def __init__(self, conventions: Conventions, need: Need, parts: tuple[Part, ...], others: tuple[Part, ...]) -> None:
-        """Hold ``parts``, to be told from ``others``: nodes that the pod chooses too but that do not fit."""
+    def __init__(
+        self,
+        conventions: Conventions,
+        need: Need,
+        parts: tuple[Part, ...],
+        others: tuple[Part, ...],
+        linked: int = 1,
+    ) -> None:
+        """Hold ``parts``, to be told from ``others``: nodes that the pod chooses too but that do not fit.
+
+        ``linked`` is how many of the requested GPUs have to be in one link domain.
+        """
         self._conventions = conventions
         self._need = need
+        self._linked = linked
         self._parts = parts
         self._others = others
         self._narrowed: dict[int, NodeSet] = {}
@@ -96,7 +117,8 @@ class NodeSet:
         if found is None:
             wide = [p for p in self._parts if link_domain(p.node_class.capability, self._need) >= size]
             narrow = [p for p in self._parts if link_domain(p.node_class.capability, self._need) < size]
-            found = NodeSet(self._conventions, self._need, tuple(wide), (*self._others, *narrow))
+            linked = max(size, self._linked)
+            found = NodeSet(self._conventions, self._need, tuple(wide), (*self._others, *narrow), linked)
             if len(self._narrowed) >= _REMEMBERED:
                 self._narrowed.clear()
             self._narrowed[size] = found
@@ -108,30 +130,39 @@ class NodeSet:
         if found is None:
             kept = tuple(p for p in self._parts if profile and p.node_class.capability.instance == profile)
             rest = tuple(part for part in self._parts if part not in kept)
-            found = NodeSet(self._conventions, self._need, kept, (*self._others, *rest))
+            found = NodeSet(self._conventions, self._need, kept, (*self._others, *rest), self._linked)
             if len(self._of_instances) >= _REMEMBERED:
                 self._of_instances.clear()
             self._of_instances[profile] = found
         return found
 
-    @property
-    def terms(self) -> tuple[dict[str, Any], ...]:
-        """Return nodeSelectorTerms (ORed) that select the durable nodes and no other durable node that the pod chooses.
+    @cached_property
+    def placement(self) -> Placement:
+        """What labels can say of the durable nodes and of those, durable too, that the pod chooses and that do not fit.
 
-        Empty where nothing needs to be said (all fit), nothing can be (none fit), or labels cannot (see ``separable``).
         Nodes that the pod's own nodeSelector or affinity excludes may match: the scheduler applies both.
         """
-        return self._cover.terms
+        wanted, others = _durable(self._parts), _durable(self._others)
+        unfit = [each for each in others if has_amounts(each.node_class.capability, self._need)]
+        return Placement(
+            [Kind(part.node_class.labels, part.count) for part in wanted],
+            [Kind(part.node_class.labels, part.count) for part in others],
+            [Unfit(part.node_class.labels, self._why(part.node_class.capability)) for part in unfit],
+            conventions=self._conventions,
+            telling=self._telling(unfit),
+        )
 
-    @property
-    def separable(self) -> bool:
-        """Whether labels tell these nodes from the others, so that ``terms`` may be relied on."""
-        return self._cover.exact
+    def _why(self, capability: Capability) -> frozenset[Trait] | None:
+        """Say why nodes with enough devices do not fit; None where that is not known for certain."""
+        why: Trait = "links" if fits(capability, self._need) else "memory"
+        if why == "links" and (self._linked <= 1 or not capability.links_known):
+            return None  # it is no instance of the profile that is asked for, or its links are not known
+        return frozenset({why, "cut"} if capability.cut else {why})
 
-    @property
-    def missing_label(self) -> str:
-        """The label that would tell them apart, where none does; empty where there is no such label or no need."""
-        return self._cover.missing_label
+    def _telling(self, unfit: Sequence[Part]) -> str:
+        """Name the label that would tell: what the others differ in, the most telling first."""
+        links = any(link_domain(part.node_class.capability, self._need) < self._linked for part in unfit)
+        return _TELLS_LINKS if links else _TELLS_MEMORY if unfit else _TELLS_AMOUNT
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
@@ -242,17 +273,6 @@ class NodeSet:
                 sizes[domain] = sizes.get(domain, 0) + each * nodes
         return tuple(alone or sizes.values())
 
-    @cached_property
-    def _cover(self) -> Cover:
-        wanted = [part.node_class for part in self._parts if not part.node_class.transient]
-        others = [part.node_class for part in self._others if not part.node_class.transient]
-        return cover(
-            [one.labels for one in wanted],
-            [one.labels for one in others],
-            conventions=self._conventions,
-            telling=_telling(wanted, others, self._need),
-        )
-
 
 def select(classes: tuple[Part, ...], need: Need, conventions: Conventions) -> NodeSet:
     """Find the nodes that fit, among those that the pod itself chooses, in ``classes`` with all their nodes."""
@@ -291,13 +311,5 @@ def _domains(part: Part, level: str, conventions: Conventions) -> Iterator[tuple
         yield value, part.count
 
 
-def _telling(wanted: list[NodeClass], others: list[NodeClass], need: Need) -> str:
-    """Name the label that would tell wanted from others: what they differ in, the most telling first."""
-    if not wanted or not others:
-        return ""
-    least = min(link_domain(one.capability, need) for one in wanted)
-    fitting = [one for one in others if fits(one.capability, need)]
-    if any(link_domain(one.capability, need) < least for one in fitting):
-        return _TELLS_LINKS
-    enough = Need(requests=need.requests)
-    return _TELLS_MEMORY if any(fits(one.capability, enough) for one in others) else _TELLS_AMOUNT
+def _durable(parts: Sequence[Part]) -> list[Part]:
+    return [part for part in parts if not part.node_class.transient]

@@ -1,0 +1,68 @@
+"""Reads what a cluster's own names mean: the file of ``--conventions``.
+
+    nodeGroupsGrow: false
+    labelKeys:
+    - {key: example.com/gpu-class, provisioned: true, settles: [memory, links]}
+
+The keys of the file come first, in its order, and the presets' others after them; a preset key that the file names
+means what the file says.
+"""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from ..conventions import LABEL_KEYS, Conventions, LabelKey, Trait
+from ..errors import Problem, UsageError
+from ..kube.documents import load_documents
+from ..policy.wording import explain
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False, strict=True
+    )
+
+
+class _LabelKey(_Model):
+    key: str = Field(min_length=1)
+    provisioned: bool = False
+    settles: list[Trait] = Field(default_factory=list)
+    number: bool = False
+
+
+class _Conventions(_Model):
+    label_keys: list[_LabelKey] = Field(default_factory=list)
+    node_groups_grow: bool = True
+
+
+def read_conventions(path: Path | None) -> Conventions:
+    """Return the presets, or what the file makes of them.
+
+    Raises:
+        UsageError: the file cannot be read, or says something else; each problem is at its line.
+    """
+    if path is None:
+        return Conventions()
+    try:
+        documents, problems = load_documents(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--conventions: {path}: cannot be read: {error}") from error
+    if problems or len(documents) != 1:
+        problems = problems or [Problem(str(path), 0, 0, "", f"got {len(documents)} documents, want one")]
+        raise UsageError("\n".join(map(str, problems)))
+    document, positions = documents[0].document, documents[0].positions
+    try:
+        said = _Conventions.model_validate(document)
+    except ValidationError as error:
+        found = [
+            positions.problem(str(path), at, message, of_key=of_key)
+            for at, of_key, message in explain(error, _Conventions)
+        ]
+        raise UsageError("\n".join(map(str, sorted(found)))) from error
+    own = {
+        each.key: LabelKey(each.key, each.provisioned, frozenset(each.settles), each.number) for each in said.label_keys
+    }
+    others = (each for each in LABEL_KEYS if each.key not in own)
+    return Conventions(label_keys=(*own.values(), *others), node_groups_grow=said.node_groups_grow)
