@@ -16,6 +16,7 @@ from typing import Any
 
 from ..devices import mig
 from ..devices.mig_tables import TABLES
+from ..kube.json_patch import escape
 from ..topology.index import Need, NodeSet, TopologyIndex
 from ..topology.need import CHOSEN_BY
 from .types import NODES
@@ -125,6 +126,10 @@ def _nearest(review: ReviewContext, name: str) -> str:
     return profile.resource if name.startswith(mig.RESOURCE_PREFIX) else profile.name
 
 
+def _escape_key(_: ReviewContext, key: str) -> str:
+    return escape(key)
+
+
 FUNCTIONS: tuple[Function, ...] = (
     Function(
         id="topology_nodes",
@@ -180,6 +185,15 @@ FUNCTIONS: tuple[Function, ...] = (
         result="string",
         call=_nearest,
         reads=_CHOICE,
+    ),
+    # Upstream's, a function of its own there (apiserver pkg/cel/library/jsonpatch.go): here a member of a variable.
+    Function(
+        id="jsonpatch_escape_key",
+        name="escapeKey",
+        receiver="podberth.JsonPatch",
+        parameters=("string",),
+        result="string",
+        call=_escape_key,
     ),
 )
 

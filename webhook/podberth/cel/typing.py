@@ -80,6 +80,7 @@ DECLARED: Mapping[str, Fields] = MappingProxyType(
         },
         "podberth.Taint": {"key": "string", "value": "string", "effect": "string"},
         "podberth.Mig": {},
+        "podberth.JsonPatch": {},
         "podberth.MigProfile": {"exist": "bool", "resource": "string", "profile": "string", "memoryMiB": "int"},
     }
 )
@@ -101,6 +102,7 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
         "gang": "podberth.Gang",
         "topology": "podberth.Topology",
         "mig": "podberth.Mig",
+        "jsonpatch": "podberth.JsonPatch",
     }
 )
 """The names that an expression may use, beside ``variables``, and their message types."""

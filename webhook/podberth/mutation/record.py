@@ -5,15 +5,16 @@ come in with a pod (a reinvocation, a copied pod, a forger): it is believed only
 says.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import orjson
 
 from ..errors import EvaluationError
+from ..kube.json_patch import steps_of
 from ..kube.patch import Draft
 from ..wellknown import APPLIED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
-from . import affinity, gang, resources, tolerations
+from . import affinity, claims, environment, gang, names, resources, tolerations
 from .change import Change
 
 Record: TypeAlias = dict[str, dict[str, Any]]
@@ -82,23 +83,51 @@ def _joined(before: Any, wrote: Any) -> Any:
 
 def _is_claim(concern: str, wrote: Any) -> bool:
     """Say whether a claim has the form that the concern's builder writes; anybody can write the annotation."""
-    match concern:
-        case "tolerations":
-            return _is_list_of_maps(wrote)
-        case "resources":
-            return _is_list_of_maps(wrote) and all(
-                isinstance(item.get("quantity"), int) and all(isinstance(item.get(key), str) for key in _NAMES)
-                for item in wrote
-            )
-        case "nodeAffinity":
-            sides = (
-                [wrote[side] for side in ("required", "preferred") if side in wrote] if isinstance(wrote, dict) else []
-            )
-            return bool(sides) and all(map(_is_list_of_maps, sides)) and isinstance(wrote.get("weight", 1), int)
-        case "labels" | "annotations" | "gang" | "topology":
-            return isinstance(wrote, dict) and bool(wrote) and all(isinstance(value, str) for value in wrote.values())
-        case _:
-            return False
+    form = _FORMS.get(concern)
+    return form is not None and form[0](wrote)
+
+
+def _is_rewrite(wrote: Any) -> bool:
+    return _is_list_of_maps(wrote) and all(
+        isinstance(item.get("quantity"), int) and all(isinstance(item.get(key), str) for key in _NAMES)
+        for item in wrote
+    )
+
+
+def _is_affinity(wrote: Any) -> bool:
+    if not isinstance(wrote, dict):
+        return False
+    sides = [wrote[side] for side in ("required", "preferred") if side in wrote]
+    return bool(sides) and all(map(_is_list_of_maps, sides)) and isinstance(wrote.get("weight", 1), int)
+
+
+def _is_env(wrote: Any) -> bool:
+    return isinstance(wrote, dict) and bool(wrote) and all(map(_is_string_map, wrote.values()))
+
+
+def _is_name(wrote: Any) -> bool:
+    return isinstance(wrote, str) and bool(wrote)
+
+
+def _are_claims(wrote: Any) -> bool:
+    return _is_list_of_maps(wrote) and all(map(_is_resource_claim, wrote))
+
+
+def _are_operations(wrote: Any) -> bool:
+    return _is_list_of_maps(wrote) and all(
+        item.get("op") in ("add", "replace", "remove") and str(item.get("path")).startswith("/") for item in wrote
+    )
+
+
+def _is_string_map(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and all(isinstance(item, str) for item in value.values())
+
+
+def _is_resource_claim(item: dict[str, Any]) -> bool:
+    lists = [item.get(key, []) for key in ("containers", "requests")]
+    return all(isinstance(item.get(key), str) for key in ("name", "template")) and all(
+        isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists
+    )
 
 
 def _is_list_of_maps(value: Any) -> bool:
@@ -107,20 +136,19 @@ def _is_list_of_maps(value: Any) -> bool:
 
 def _holds(draft: Draft, concern: str, wrote: Any) -> bool:
     """Say whether the pod holds all that a claim says."""
-    match concern:
-        case "tolerations":
-            return within(wrote, draft.get(tolerations.PATH) or ())
-        case "resources":
-            return all(_holds_resource(draft, item) for item in wrote)
-        case "nodeAffinity":
-            return _holds_affinity(draft, wrote)
-        case "gang":
-            return _holds_membership(draft, wrote)
-        case "topology":
-            return _holds_colocation(draft, wrote)
-        case _:
-            present = draft.get(("metadata", concern)) or {}
-            return all(present.get(key) == value for key, value in wrote.items())
+    return _FORMS[concern][1](draft, wrote)
+
+
+def _holds_in(field: str) -> Callable[[Draft, Any], bool]:
+    def holds(draft: Draft, wrote: dict[str, str]) -> bool:
+        present = draft.get(("metadata", field)) or {}
+        return all(present.get(key) == value for key, value in wrote.items())
+
+    return holds
+
+
+def _holds_name(field: names.Field) -> Callable[[Draft, Any], bool]:
+    return lambda draft, wrote: bool(draft.get(names.FIELDS[field]) == wrote)
 
 
 def within(claimed: Iterable[dict[str, Any]], present: Iterable[dict[str, Any]]) -> bool:
@@ -146,6 +174,10 @@ def _holds_affinity(draft: Draft, wrote: dict[str, Any]) -> bool:
         return False
 
 
+def _holds_tolerations(draft: Draft, wrote: list[dict[str, Any]]) -> bool:
+    return within(wrote, draft.get(tolerations.PATH) or ())
+
+
 def _holds_resource(draft: Draft, item: dict[str, Any]) -> bool:
     path = resources.container_path(draft, item["container"])
     return path is not None and item["to"] in (draft.get((*path, "resources", "limits")) or {})
@@ -165,3 +197,43 @@ def _holds_colocation(draft: Draft, wrote: dict[str, Any]) -> bool:
     return any(
         term.get("topologyKey") == wrote.get("level") for term in [*(draft.get(gang.REQUIRED) or ()), *preferred]
     )
+
+
+def _holds_operation(draft: Draft, operation: dict[str, Any]) -> bool:
+    """Say whether the pod is as an operation left it; one whose value was too long to be kept is believed."""
+    *above, last = steps_of(operation["path"])
+    container: Any = draft.document
+    for step in above:
+        container = _below(container, step)
+    if last == "-":
+        return isinstance(container, list) and ("value" not in operation or operation["value"] in container)
+    found = _below(container, last)
+    gone = operation["op"] == "remove"
+    return (found is None) == gone and bool(operation.get("value", found) == found)
+
+
+def _below(container: Any, step: str) -> Any:
+    if isinstance(container, list) and step.isdecimal() and int(step) < len(container):
+        return container[int(step)]
+    return container.get(step) if isinstance(container, dict) else None
+
+
+def _each(holds: Callable[[Draft, Any], bool]) -> Callable[[Draft, Any], bool]:
+    return lambda draft, wrote: all(holds(draft, item) for item in wrote)
+
+
+_FORMS: Mapping[str, tuple[Callable[[Any], bool], Callable[[Draft, Any], bool]]] = {
+    "tolerations": (_is_list_of_maps, _holds_tolerations),
+    "resources": (_is_rewrite, _each(_holds_resource)),
+    "nodeAffinity": (_is_affinity, _holds_affinity),
+    "gang": (_is_string_map, _holds_membership),
+    "topology": (_is_string_map, _holds_colocation),
+    "labels": (_is_string_map, _holds_in("labels")),
+    "annotations": (_is_string_map, _holds_in("annotations")),
+    "env": (_is_env, environment.holds),
+    **{field: (_is_name, _holds_name(field)) for field in names.FIELDS},
+    "resourceClaims": (_are_claims, _each(claims.holds)),
+    "applyConfiguration": (_are_operations, _each(_holds_operation)),
+    "jsonPatch": (_are_operations, _each(_holds_operation)),
+}
+"""Of each concern: whether a claim has the form that the builder writes, and whether a pod holds what it says."""
