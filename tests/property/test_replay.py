@@ -40,6 +40,7 @@ PARAMS = [
     for where in ("default", "other")
 ]
 CONTAINERS = "gpu.requests.map(r, r.container).join('.')"
+HOSTNAME = "[{'op': 'add', 'path': '/spec/hostname', 'value': 'h'}]"
 TERMS = "[{'matchExpressions': [{'key': 'x', 'operator': 'Exists'}]}]"
 
 
@@ -57,6 +58,13 @@ def rule(order: int, condition: str = "true", **fields: Any) -> str:
 
 
 ABSENT = object()
+USUAL = {
+    "apiVersion": "scheduling.k8s.io/v1",
+    "kind": "PriorityClass",
+    "metadata": {"name": "usual"},
+    "value": 1,
+    "globalDefault": True,
+}
 X, Y = (
     {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
     for term in (
@@ -64,7 +72,18 @@ X, Y = (
         {"matchExpressions": [{"key": "y", "operator": "Exists"}]},
     )
 )
-SPEC = ("affinity", "nodeSelector", "tolerations", "schedulerName", "schedulingGroup", "resourceClaims")
+SPEC = (
+    "affinity",
+    "nodeSelector",
+    "tolerations",
+    "schedulerName",
+    "schedulingGroup",
+    "resourceClaims",
+    "runtimeClassName",
+    "priorityClassName",
+    "priority",
+    "hostname",
+)
 
 
 # What could make one pod's decision wrong for another: passing the gang's name on, reading it, reading what was
@@ -102,6 +121,18 @@ OTHERS = {
     "joins and moves": rule(
         65, gang={"name": "gang.name", "size": "gang.size"}, topology={"level": "'zone'", "mode": "required"}
     ),
+    "names a scheduler": rule(40, schedulerName="gpu.count > 1 ? 'bins' : ''"),
+    "names a scheduler by gang": rule(45, schedulerName="gang.name"),
+    "names a runtime class": rule(46, runtimeClassName="'nvidia'"),
+    "names a priority class": rule(47, priorityClassName="gpu.kind == 'whole' ? 'urgent' : 'low'"),
+    "names another": rule(48, priorityClassName="'third'", labels={"copy": "'x'"}),
+    "copies the name again": rule(49, labels={"copy": "gang.name"}),
+    "writes variables": rule(50, env={"GANG": "gang.name", "NAMES": CONTAINERS}),
+    "claims": rule(55, resourceClaims="[{'name': 'nic', 'template': 'rdma', 'containers': ['a']}]"),
+    "configures": rule(
+        56, applyConfiguration="{'spec': {'containers': object.spec.containers.map(c, {'name': c.name, 'tty': true})}}"
+    ),
+    "patches": rule(57, "!has(object.spec.hostname)", jsonPatch=HOSTNAME),
     "for every pod": rule(70, scope="All", labels={"kind": "gpu.kind"}),
     "params of the namespace": rule(
         80,
@@ -138,7 +169,11 @@ ASPECTS: dict[str, list[Any]] = {
     "tolerations": [ABSENT, None, [], [{"key": "nvidia.com/gpu", "operator": "Exists"}], [{"key": "team"}]],
     "schedulerName": [ABSENT, "default-scheduler", "volcano"],
     "schedulingGroup": [ABSENT, None, {"podGroupName": GROUP}],
-    "resourceClaims": [ABSENT, [{"name": "a", "resourceClaimName": "b"}]],
+    "resourceClaims": [ABSENT, [{"name": "a", "resourceClaimName": "b"}], [{"name": "nic", "resourceClaimName": "b"}]],
+    "runtimeClassName": [ABSENT, "nvidia", "kata"],
+    "priorityClassName": [ABSENT, "", "usual", "urgent"],
+    "priority": [ABSENT, 1],
+    "hostname": [ABSENT, "h"],
 }
 
 
@@ -183,7 +218,7 @@ def alike(base: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def known(texts: list[str]) -> Snapshot:
-    return snapshot(*texts, objects=[*NODES, *PARAMS, pod_group(GROUP, 2, "kubernetes.io/zone")])
+    return snapshot(*texts, objects=[*NODES, *PARAMS, USUAL, pod_group(GROUP, 2, "kubernetes.io/zone")])
 
 
 SETS = [

@@ -27,6 +27,7 @@ FORBIDDEN: tuple[Path, ...] = (
     ("spec", "nodeSelector", HOSTNAME_LABEL),
     ("spec", "ephemeralContainers"),
 )
+_PARTS: tuple[Path, ...] = (("metadata",), ("spec",))
 # The record is an annotation that people read.
 _LONGEST_VALUE = 256
 _NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
@@ -48,6 +49,9 @@ def take(draft: Draft, document: dict[str, Any], concern: Concern) -> Change | N
     problems = shape_problems(trial.document)
     if problems:
         raise EvaluationError(f"{concern}: {problems[0]}")
+    for part in _PARTS:
+        if isinstance(draft.get(part), dict) and not isinstance(trial.get(part), dict):
+            raise EvaluationError(f"{concern}: may not take {part[0]} away")
     for path in FORBIDDEN:
         if trial.get(path) != draft.get(path):
             raise EvaluationError(f"{concern}: may not write {'.'.join(map(str, path))}; no policy may")

@@ -30,6 +30,8 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
     hidden: set[str] = set()
     for kind in LISTS:
         for index, container in enumerate(draft.get(("spec", kind)) or ()):
+            if not isinstance(container.get("env"), list | None):
+                raise EvaluationError(f"env: got {leaf.kind(container['env'])} in the pod, want a list")
             added, unknown = _missing(container, values)
             hidden |= unknown
             for name, value in added.items():
@@ -44,7 +46,7 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
 def holds(draft: Draft, wrote: Mapping[str, Mapping[str, str]]) -> bool:
     """Say whether the containers have the variables of a change."""
     present = {
-        container.get("name") or "": {item.get("name"): item.get("value") for item in _maps(container.get("env"))}
+        container.get("name") or "": {str(item.get("name")): item.get("value") for item in _maps(container.get("env"))}
         for kind in LISTS
         for container in draft.get(("spec", kind)) or ()
     }
@@ -53,7 +55,7 @@ def holds(draft: Draft, wrote: Mapping[str, Mapping[str, str]]) -> bool:
 
 def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[dict[str, str], set[str]]:
     """Return what is to be added to a container, and what its envFrom may have."""
-    present = {item.get("name") for item in _maps(container.get("env"))}
+    present = {str(item.get("name")) for item in _maps(container.get("env"))}
     prefixes = tuple(str(source.get("prefix") or "") for source in _maps(container.get("envFrom")))
     absent = {name: value for name, value in sorted(values.items()) if isinstance(value, str) and name not in present}
     unknown = {name for name in absent if name.startswith(prefixes)}
