@@ -56,7 +56,7 @@ def known(numbers: tuple[int, ...]) -> Snapshot:
 @st.composite
 def pods(draw: st.DrawFn) -> dict[str, Any]:
     env = [{"name": name, "value": "own"} for name in draw(st.lists(st.sampled_from("ABC"), unique=True))]
-    fields = draw(
+    fields: dict[str, Any] = draw(
         st.fixed_dictionaries(
             {},
             optional={

@@ -58,7 +58,11 @@ CONFLICTS = [
         {"runtimeClassName": "'b'"},
         "/spec/runtimeClassName",
     ),
-    ({"env": {"A": "'1'"}}, patch({"op": "replace", "path": "/spec/containers/0/env", "value": []}), "/spec/containers"),
+    (
+        {"env": {"A": "'1'"}},
+        patch({"op": "replace", "path": "/spec/containers/0/env", "value": []}),
+        "/spec/containers",
+    ),
 ]
 
 
@@ -89,7 +93,7 @@ def test_a_conflict_is_one_on_the_second_pass_too_and_changes_nothing(
 
 
 @pytest.mark.parametrize(("first", "second", "_"), CONFLICTS)
-def test_equal_values_are_no_conflict(first: dict[str, Any], second: dict[str, Any], _: str) -> None:  # noqa: PT019
+def test_equal_values_are_no_conflict(first: dict[str, Any], second: dict[str, Any], _: str) -> None:
     decisions = [*mutate(gpu_pod(), known(first, first)).decisions, *mutate(gpu_pod(), known(second)).decisions]
 
     assert [each.action for each in decisions if each.action == "conflict"] == []

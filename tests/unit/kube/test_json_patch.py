@@ -1,4 +1,7 @@
-"""JSON Patch as the API server applies it; tests/e2e/test_upstream_mutations.py puts the same operations to a real one."""
+"""JSON Patch as the API server applies it.
+
+tests/e2e/test_upstream_mutations.py puts the same operations to a real one.
+"""
 
 import copy
 from typing import Any
@@ -16,7 +19,7 @@ def operation(verb: Any, path: str, value: Any = ABSENT, source: str = "/a") -> 
 
 def applied(*operations: Operation) -> dict[str, Any]:
     before = copy.deepcopy(DOCUMENT)
-    result = edit(DOCUMENT, operations, lambda path, value: None)
+    result = edit(DOCUMENT, operations, lambda _, __: None)
     assert before == DOCUMENT
     return result
 
