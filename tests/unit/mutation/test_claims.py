@@ -44,7 +44,7 @@ def test_a_claim_is_made_and_used(more: dict[str, Any], expected: dict[str, Any]
     assert draft.document["spec"]["resourceClaims"] == [MADE]
     assert uses(draft) == expected
     assert isinstance(change, Change)
-    assert all(claims.holds(draft, item) for item in change.wrote)
+    assert all(claims.holds(draft, claims.templates(draft), item) for item in change.wrote)
     assert claims.add(draft, [{**CLAIM, **more}]) is None
 
 

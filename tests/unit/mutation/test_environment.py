@@ -78,8 +78,8 @@ def test_an_environment_that_no_apiserver_sends_is_passed_over() -> None:
 
 
 def test_holds_says_whether_the_containers_have_what_was_written() -> None:
-    draft = Draft(pod(container("a", env=[OURS])))
+    there = environment.present(Draft(pod(container("a", env=[OURS]))))
 
-    assert environment.holds(draft, {"a": {"A": "1"}})
-    assert not environment.holds(draft, {"a": {"A": "2"}})
-    assert not environment.holds(draft, {"b": {"A": "1"}})
+    assert environment.holds(there, {"a": {"A": "1"}})
+    assert not environment.holds(there, {"a": {"A": "2"}})
+    assert not environment.holds(there, {"b": {"A": "1"}})

@@ -1,5 +1,6 @@
 """Resource claims: a claim made from a template, and the containers that use it (resource.k8s.io, KEP-4381)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..kube.patch import Draft, Path
@@ -45,18 +46,19 @@ def add(draft: Draft, value: object) -> Change | Skipped | None:
     return Skipped("resourceClaims", f"the pod has a claim {theirs[0]} of its own") if theirs else None
 
 
-def holds(draft: Draft, claim: dict[str, Any]) -> bool:
-    """Say whether the pod has all of one item of a change."""
-    name = claim.get("name")
-    return isinstance(name, str) and template_of(draft, name) == claim.get("template") and not _uses(draft, claim)
+def holds(draft: Draft, there: Mapping[str, str], claim: dict[str, Any]) -> bool:
+    """Say whether the pod, whose ``templates`` are ``there``, has all of one item of a change."""
+    return there.get(claim["name"]) == claim["template"] and not _uses(draft, claim)
+
+
+def templates(draft: Draft) -> dict[str, str]:
+    """Return the templates of the pod's claims by name; empty where a claim has another source."""
+    return {claim.get("name") or "": claim.get("resourceClaimTemplateName") or "" for claim in draft.get(PATH) or ()}
 
 
 def template_of(draft: Draft, name: str) -> str | None:
     """Return the template of the pod's claim of that name; empty where it has another source, None without a claim."""
-    for claim in draft.get(PATH) or ():
-        if claim.get("name") == name:
-            return claim.get("resourceClaimTemplateName") or ""
-    return None
+    return templates(draft).get(name)
 
 
 def _uses(draft: Draft, claim: dict[str, Any]) -> list[tuple[Path, list[dict[str, str]]]]:

@@ -48,10 +48,11 @@ def overruled(draft: Draft, proposal: Proposal, policy: str, known: Record) -> l
 
 def undone(before: Draft, after: Draft, change: Change, policy: str, known: Record) -> Conflict | None:
     """Return what of an earlier policy's a change that can write anything would undo."""
-    for name, concerns in known.items():
-        for concern, wrote in concerns.items() if name != policy else ():
-            claim: Record = {name: {concern: wrote}}
-            if record.held(before, claim) and not record.held(after, claim):
+    claimed = record.held(before, {name: concerns for name, concerns in known.items() if name != policy})
+    kept = record.held(after, claimed)
+    for name, concerns in claimed.items():
+        for concern in concerns:
+            if concern not in kept.get(name, {}):
                 return Conflict(_place(change.wrote, concern), name)
     return None
 

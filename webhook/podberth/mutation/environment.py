@@ -43,14 +43,18 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
     return Change("env", wrote, lambda: _phrase(wrote))
 
 
-def holds(draft: Draft, wrote: Mapping[str, Mapping[str, str]]) -> bool:
-    """Say whether the containers have the variables of a change."""
-    present = {
+def present(draft: Draft) -> dict[str, dict[str, Any]]:
+    """Return the variables that the containers have, by container and name; those from a source have null."""
+    return {
         container.get("name") or "": {str(item.get("name")): item.get("value") for item in _maps(container.get("env"))}
         for kind in LISTS
         for container in draft.get(("spec", kind)) or ()
     }
-    return all(name in present and values.items() <= present[name].items() for name, values in wrote.items())
+
+
+def holds(there: Mapping[str, Mapping[str, Any]], wrote: Mapping[str, Mapping[str, str]]) -> bool:
+    """Say whether what is ``there`` (``present``) has the variables of a change."""
+    return all(name in there and values.items() <= there[name].items() for name, values in wrote.items())
 
 
 def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[dict[str, str], set[str]]:
