@@ -50,6 +50,17 @@ def test_patch_of_the_original_is_the_mutated_copy(document: dict[str, Any], edi
     assert document == before
 
 
+@given(DOCUMENTS, EDITS, DOCUMENTS)
+def test_a_draft_becomes_any_document(document: dict[str, Any], edits: Any, wanted: dict[str, Any]) -> None:
+    draft = edit(document, edits)
+    branch = draft.fork()
+    branch.become(wanted)
+
+    assert branch.document == wanted
+    assert jsonpatch.JsonPatch(branch.patch()).apply(copy.deepcopy(document)) == wanted
+    assert jsonpatch.JsonPatch(branch.changes(since=draft)).apply(copy.deepcopy(draft.document)) == wanted
+
+
 @given(DOCUMENTS, EDITS)
 def test_a_document_that_did_not_change_has_no_patch(document: dict[str, Any], edits: Any) -> None:
     draft = edit(document, edits)

@@ -7,7 +7,6 @@ earlier ones left behind, each outcome must be the one that is made afresh.
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,7 @@ PARAMS = [
     for where in ("default", "other")
 ]
 CONTAINERS = "gpu.requests.map(r, r.container).join('.')"
+HOSTNAME = "[{'op': 'add', 'path': '/spec/hostname', 'value': 'h'}]"
 TERMS = "[{'matchExpressions': [{'key': 'x', 'operator': 'Exists'}]}]"
 
 
@@ -59,6 +59,13 @@ def rule(order: int, condition: str = "true", **fields: Any) -> str:
 
 
 ABSENT = object()
+USUAL = {
+    "apiVersion": "scheduling.k8s.io/v1",
+    "kind": "PriorityClass",
+    "metadata": {"name": "usual"},
+    "value": 1,
+    "globalDefault": True,
+}
 X, Y = (
     {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
     for term in (
@@ -74,7 +81,18 @@ APART = {
         "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "job-a-gang-of-sixteen"}],
     }
 }
-SPEC = ("affinity", "nodeSelector", "tolerations", "schedulerName", "schedulingGroup", "resourceClaims")
+SPEC = (
+    "affinity",
+    "nodeSelector",
+    "tolerations",
+    "schedulerName",
+    "schedulingGroup",
+    "resourceClaims",
+    "runtimeClassName",
+    "priorityClassName",
+    "priority",
+    "hostname",
+)
 
 
 # What could make one pod's decision wrong for another: passing the gang's name on, reading it, reading what was
@@ -108,13 +126,25 @@ OTHERS = {
     ),
     "tolerates": rule(20, tolerations="[{'key': 'team', 'operator': 'Exists'}]"),
     "fails": rule(30, labels={"f": "object.metadata.labels['app']"}),
-    "joins a group": rule(55, gang={"name": json.dumps(GROUP), "size": "2"}),
+    "joins a group": rule(58, gang={"name": json.dumps(GROUP), "size": "2"}),
     "moves to its name": rule(420, topology={"level": "gang.name", "mode": "preferred"}),
     "shares become GPUs": rule(35, scope="All", resources=SHARES),
     "joins": rule(60, gang={"name": "gang.name", "size": "gang.size"}),
     "joins and moves": rule(
         65, gang={"name": "gang.name", "size": "gang.size"}, topology={"level": "'zone'", "mode": "required"}
     ),
+    "names a scheduler": rule(40, schedulerName="gpu.count > 1 ? 'bins' : ''"),
+    "names a scheduler by gang": rule(45, schedulerName="gang.name"),
+    "names a runtime class": rule(46, runtimeClassName="'nvidia'"),
+    "names a priority class": rule(47, priorityClassName="gpu.kind == 'whole' ? 'urgent' : 'low'"),
+    "names another": rule(48, priorityClassName="'third'", labels={"copy": "'x'"}),
+    "copies the name again": rule(49, labels={"copy": "gang.name"}),
+    "writes variables": rule(50, env={"GANG": "gang.name", "NAMES": CONTAINERS}),
+    "claims": rule(55, resourceClaims="[{'name': 'nic', 'template': 'rdma', 'containers': ['a']}]"),
+    "configures": rule(
+        56, applyConfiguration="{'spec': {'containers': object.spec.containers.map(c, {'name': c.name, 'tty': true})}}"
+    ),
+    "patches": rule(57, "!has(object.spec.hostname)", jsonPatch=HOSTNAME),
     "for every pod": rule(70, scope="All", labels={"kind": "gpu.kind"}),
     "params of the namespace": rule(
         80,
@@ -165,7 +195,11 @@ ASPECTS: dict[str, list[Any]] = {
     "tolerations": [ABSENT, None, [], [{"key": "nvidia.com/gpu", "operator": "Exists"}], [{"key": "team"}]],
     "schedulerName": [ABSENT, "default-scheduler", "volcano"],
     "schedulingGroup": [ABSENT, None, {"podGroupName": GROUP}],
-    "resourceClaims": [ABSENT, [{"name": "a", "resourceClaimName": "b"}]],
+    "resourceClaims": [ABSENT, [{"name": "a", "resourceClaimName": "b"}], [{"name": "nic", "resourceClaimName": "b"}]],
+    "runtimeClassName": [ABSENT, "nvidia", "kata"],
+    "priorityClassName": [ABSENT, "", "usual", "urgent"],
+    "priority": [ABSENT, 1],
+    "hostname": [ABSENT, "h"],
 }
 
 
@@ -212,9 +246,19 @@ def alike(base: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def known(texts: list[str]) -> Snapshot:
-    return snapshot(*texts, objects=[*NODES, *PARAMS, pod_group(GROUP, 2, "kubernetes.io/zone")])
+    return snapshot(*texts, objects=[*NODES, *PARAMS, USUAL, pod_group(GROUP, 2, "kubernetes.io/zone")])
 
 
+# What the one writes, the other may read, be asked about, or write too.
+WRITERS = (
+    "passes the name on",
+    "writes a need",
+    "rewrites resources",
+    "asks for nodes",
+    "joins and moves",
+    "configures",
+)
+PAIRS = [(one, other) for one in WRITERS for other in OTHERS if one != other]
 SETS = [
     SHIPPED,
     *([rule] for rule in OTHERS.values()),
@@ -235,7 +279,7 @@ def test_what_was_decided_for_one_pod_is_right_for_one_that_differs_in_one_thing
         assert mutate(request, warm) == afresh(request, replace(warm))
 
 
-@pytest.mark.parametrize("pair", [*combinations(OTHERS, 2)])
+@pytest.mark.parametrize("pair", PAIRS)
 def test_what_was_decided_under_two_policies_is_right_for_the_next_pod(pair: tuple[str, str]) -> None:
     warm = known([OTHERS[name] for name in pair])
     for document in alike(BASES[0]):

@@ -71,6 +71,13 @@ WRITES_ON: Mapping[str, JSON] = {
     "topology": gpu_pod(8, labels=GANG, annotations={"podberth.io/gang-size": "2"}),
     "labels": gpu_pod(2),
     "annotations": gpu_pod(2),
+    "env": gpu_pod(2),
+    "schedulerName": gpu_pod(),
+    "runtimeClassName": gpu_pod(),
+    "priorityClassName": gpu_pod(),
+    "resourceClaims": gpu_pod(),
+    "applyConfiguration": gpu_pod(),
+    "jsonPatch": gpu_pod(annotations={"a": "b"}, dnsPolicy="ClusterFirst"),
 }
 
 

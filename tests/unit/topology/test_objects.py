@@ -140,3 +140,21 @@ def test_device_classes_tell_what_dra_serves() -> None:
         "deviceclass.resource.kubernetes.io/mig-small",
         "deviceclass.resource.kubernetes.io/gpu.nvidia.com",
     }
+
+
+def test_the_default_priority_class_is_the_one_that_the_apiserver_would_take() -> None:
+    def priority(name: str, value: Any, *, default: bool) -> dict[str, Any]:
+        return {**thing("scheduling.k8s.io/v1", "PriorityClass", name), "value": value, "globalDefault": default}
+
+    found = collect(
+        [
+            priority("a", 9, default=True),
+            priority("b", 5, default=True),
+            priority("c", 1, default=False),
+            priority("d", "0", default=True),
+        ],
+        now=None,
+    )
+    assert found.default_priority_class == "b"
+    assert found.problems == ()
+    assert collect([priority("c", 1, default=False)], now=None).default_priority_class == ""

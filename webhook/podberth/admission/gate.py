@@ -3,13 +3,21 @@
 What podberth leaves to the system that schedules a pod's group (docs/rules.md, rules 2 and 3).
 """
 
+from collections.abc import Iterable
+
+from ..kube.patch import Path
 from ..policy.compile import CompiledMutation, CompiledPolicy, depends_on_snapshot
+from .state import meets
 
 # These hash, copy or account pod specs before podberth's next answer (Kueue's role-hash; Volcano's minResources and
 # YuniKorn's placeholders are sized from the first pod): whatever may differ between two snapshots would split the
 # group.
 _ACCOUNTED = frozenset({"kueue", "volcano", "yunikorn"})
 _PLACEMENT = frozenset({"nodeAffinity", "topology"})
+_PLACING: tuple[Path, ...] = (("spec", "affinity"), ("spec", "schedulerName"), ("spec", "schedulingGroup"))
+# The group's system has said who schedules the pod, and to which group it belongs.
+_GROUPING = frozenset({"gang", "schedulerName"})
+_ACCOUNTING = frozenset({"resources", "resourceClaims"})
 
 
 def refusal(policy: CompiledPolicy, mutation: CompiledMutation, system: str) -> str | None:
@@ -17,13 +25,44 @@ def refusal(policy: CompiledPolicy, mutation: CompiledMutation, system: str) -> 
     if system == "plain":
         return None
     if mutation.concern in _PLACEMENT:
-        return f"{system} places this pod's group: ask it for topology instead of affinity"
-    if mutation.concern == "gang":
+        return _placed(system)
+    if mutation.concern in _GROUPING:
         # A pod whose label names a native PodGroup is in its hands already, and still has to join it.
-        return None if system == "native" else ""
-    if system in _ACCOUNTED and mutation.concern == "resources":
-        return f"{system} has accounted this pod's resources already: write the wanted resource in the workload"
+        return None if (system, mutation.concern) == ("native", "gang") else ""
+    return _accounting(policy, mutation, system) if system in _ACCOUNTED else None
+
+
+def _accounting(policy: CompiledPolicy, mutation: CompiledMutation, system: str) -> str | None:
+    if mutation.concern in _ACCOUNTING:
+        return _accounted(system)
     depends = mutation.reads_snapshot or any(map(depends_on_snapshot, policy.conditions_read))
-    if system in _ACCOUNTED and depends:
+    return "" if depends else None
+
+
+def overreach(system: str, written: Iterable[Path]) -> str:
+    """Return why what was written on a pod that ``system`` schedules may not stay; empty if it may.
+
+    For mutations of which nothing but their result tells what they write.
+    """
+    if system == "plain":
         return ""
-    return None
+    paths = tuple(written)
+    if meets(paths, _PLACING):
+        return _placed(system)
+    return _accounted(system) if system in _ACCOUNTED and any(map(_is_accounted, paths)) else ""
+
+
+def _placed(system: str) -> str:
+    return f"{system} places this pod's group: ask it for topology instead of affinity"
+
+
+def _accounted(system: str) -> str:
+    return f"{system} has accounted this pod's resources already: write the wanted resource in the workload"
+
+
+def _is_accounted(path: Path) -> bool:
+    return (
+        path[1:2] == ("resourceClaims",)
+        or "resources" in path[3:4]
+        or path[1:] in (("containers",), ("initContainers",))
+    )

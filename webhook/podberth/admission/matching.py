@@ -1,6 +1,7 @@
 """Does a policy apply to this review, and with which params: everything between the static plan and the expressions."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -113,6 +114,19 @@ class Matcher:
         self._written += paths
         self._unseen += paths
         self._activation = None
+
+    def again(self, evaluation: Evaluation, pod: dict[str, Any], paths: tuple[Path, ...]) -> list[Asked]:
+        """Return what a policy that has just written ``paths`` would want of the pod as it has left it.
+
+        This matcher stays as it is.
+
+        Raises:
+            EvaluationError: as ``mutations`` says.
+        """
+        later = copy(self)
+        later.wrote(pod, paths)
+        asked = Evaluation(evaluation.policy, evaluation.params, later._activate)  # noqa: SLF001 - one of this class
+        return later.mutations(asked) if asked.conditions() else []
 
     @property
     def state(self) -> PodState:

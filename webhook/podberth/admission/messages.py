@@ -11,6 +11,8 @@ from .outcome import Decision
 
 MAX_LINE = 256
 MAX_TOTAL = 2048
+_FIRST = {"error": 0, "conflict": 1}
+"""What /mutate tells before anything else."""
 
 
 def line(policy: str, text: str) -> str:
@@ -38,9 +40,8 @@ def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
 def of_mutations(decisions: Iterable[Decision], patch: Patch) -> tuple[str, ...]:
     """Return what /mutate says of its decisions, errors first; of what comes to nothing in the end, nothing."""
     told = [item for item in decisions if item.action != "mutate" or patch]
-    return within_budget(
-        line(item.policy, item.message) for item in sorted(told, key=lambda item: item.action != "error")
-    )
+    told.sort(key=lambda item: _FIRST.get(item.action, len(_FIRST)))
+    return within_budget(line(item.policy, item.message) for item in told)
 
 
 def joined(lines: Sequence[str]) -> str:

@@ -4,19 +4,20 @@ It denies for one reason only: a policy with mutations that could not be asked, 
 is ``validate``'s.
 """
 
-from collections.abc import Iterable
 from typing import Any, cast
 
 from ..errors import EvaluationError, ReviewError
-from ..kube.patch import Draft
+from ..kube.patch import Draft, Path
 from ..kube.shape import shape_problems
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Concern, Proposal, Skipped
-from ..policy.evaluate import Evaluation
+from ..mutation.conflict import overruled, undone
+from ..policy.compile import CompiledPolicy
+from ..policy.evaluate import Asked, Evaluation
 from . import messages, response
-from .gate import refusal
+from .gate import overreach, refusal
 from .matching import Fault, Matcher
-from .outcome import Decision, Outcome
+from .outcome import Action, Decision, Outcome
 from .replay import Basis, Course, basis_of, course_of
 from .restore import restore
 from .review import AdmissionRequest
@@ -98,6 +99,33 @@ def _restore(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     )
 
 
+class _Step:
+    """What one policy does to the pod, until it is known whether all of it applies."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.changes: list[Change] = []
+        self.decisions: list[Decision] = []
+        self._before: frozenset[Path] = frozenset()
+
+    @property
+    def touched(self) -> frozenset[Path]:
+        """The paths written."""
+        return self._before | self.draft.touched
+
+    def take(self, draft: Draft, change: Change) -> None:
+        """Go on from ``draft``: this step's own, or a fork of it."""
+        if draft is not self.draft:
+            self._before = self.touched
+            self.draft = draft
+        self.changes.append(change)
+
+    def tell(self, policy: CompiledPolicy, action: Action, text: str) -> None:
+        """Take down a decision; one without words is none."""
+        if text:
+            self.decisions.append(Decision(policy.name, action, text))
+
+
 class _Run:
     """One creation: the policies in order over one draft."""
 
@@ -118,7 +146,7 @@ class _Run:
                 self.decisions.append(Decision(fault.policy.name, "deny" if fault.fatal else "error", fault.message))
                 if fault.fatal:
                     return self._denied(fault)
-        record.write(self.draft, self.record)
+        record.write(self.draft, self._final_record())
         patch = self.draft.patch()
         warnings = messages.of_mutations(self.decisions, patch)
         return Outcome(
@@ -128,6 +156,12 @@ class _Run:
             patch=patch,
             warnings=warnings,
         )
+
+    def _final_record(self) -> record.Record:
+        """Return the record without what later policies have written over, in a list that a policy set as a whole."""
+        if not any(pipeline.ANYTHING.intersection(concerns) for concerns in self.record.values()):
+            return self.record
+        return record.held(self.draft, self.record)
 
     def _denied(self, fault: Fault) -> Outcome:
         text = messages.line(fault.policy.name, f"cannot be applied: {fault.message} (failurePolicy Fail)")
@@ -141,39 +175,74 @@ class _Run:
     def _let_write(self, evaluation: Evaluation) -> Fault | None:
         """Apply all mutations of one policy, or none."""
         policy = evaluation.policy
-        draft = self.draft.fork()
+        step = _Step(self.draft.fork())
         try:
-            done = list(self._changes(evaluation, draft))
+            for asked in self.matcher.mutations(evaluation):
+                self._follow(policy, asked, step)
+            if any(change.concern in pipeline.ANYTHING for change in step.changes):
+                self._prove_stable(evaluation, step)
         except EvaluationError as error:
             return Fault(policy, str(error))
-        changes = [change for change, _ in done if isinstance(change, Change)]
-        self.decisions += [
-            Decision(policy.name, "mutate" if isinstance(change, Change) else "skip", text)
-            for change, text in done
-            if text
-        ]
-        if changes:
-            self.draft = draft
-            self.record = record.add(self.record, policy.name, changes)
-            self.matcher.wrote(draft.document, tuple(draft.touched))
+        self.decisions += step.decisions
+        if step.changes:
+            self.draft = step.draft
+            self.record = record.add(self.record, policy.name, step.changes)
+            self.matcher.wrote(step.draft.document, tuple(step.touched))
         return None
 
-    def _changes(self, evaluation: Evaluation, draft: Draft) -> Iterable[tuple[Change | Skipped, str]]:
+    def _follow(self, policy: CompiledPolicy, asked: Asked, step: "_Step") -> None:
+        """Let one mutation write, and take down what came of it."""
+        concern = cast("Concern", asked.mutation.concern)
         system = self.matcher.state.gang.system
-        for asked in self.matcher.mutations(evaluation):
+        refused = refusal(policy, asked.mutation, system)
+        if refused is not None:
+            step.tell(policy, "skip", refused)
+            return
+        if concern in _ONCE and concern in self.before.get(policy.name, {}):
+            return
+        proposal = Proposal(concern=concern, leaves=asked.leaves, reason=asked.reason)
+        for each in overruled(step.draft, proposal, policy.name, self.record):
+            step.tell(policy, "conflict", str(each))
+        trial = step.draft.fork() if concern in pipeline.ANYTHING else step.draft
+        change = self._build(trial, proposal)
+        if isinstance(change, Skipped):
+            step.tell(policy, "skip", f"{concern} left as it is: {change.reason}")
+        elif change is not None:
+            if trial is not step.draft:
+                too_far = overreach(system, trial.touched)
+                conflict = undone(step.draft, trial, change, policy.name, self.record)
+                if too_far or conflict is not None:
+                    step.tell(policy, "skip" if too_far else "conflict", too_far or str(conflict))
+                    return
+            step.take(trial, change)
+            step.tell(policy, "mutate", (asked.reason or change.describe()) + self._effect(change))
+
+    def _prove_stable(self, evaluation: Evaluation, step: "_Step") -> None:
+        """Ask a policy that can write anything once more, about its own result: it must want nothing else.
+
+        Raises:
+            EvaluationError: a second application would change the pod again, or fail.
+        """
+        for asked in self.matcher.again(evaluation, step.draft.document, tuple(step.touched)):
             concern = cast("Concern", asked.mutation.concern)
-            refused = refusal(evaluation.policy, asked.mutation, system)
-            if refused is not None:
-                yield Skipped(concern, refused), refused
+            if concern not in pipeline.ANYTHING:
                 continue
-            if concern in _ONCE and concern in self.before.get(evaluation.policy.name, {}):
-                continue
-            proposal = Proposal(concern=concern, leaves=asked.leaves, reason=asked.reason)
-            change = pipeline.apply(draft, proposal, pipeline.Membership(self.matcher.pod_groups))
+            proposal = Proposal(concern=concern, leaves=asked.leaves, reason="")
+            advice = "guard it with when, or with a test operation"
+            try:
+                change = self._build(step.draft.fork(), proposal)
+            except EvaluationError as error:
+                raise EvaluationError(f"{asked.mutation.name}: fails when applied twice: {error}; {advice}") from error
             if isinstance(change, Change):
-                yield change, (asked.reason or change.describe()) + self._effect(change)
-            elif change is not None:
-                yield change, f"{concern} left as it is: {change.reason}"
+                paths = ", ".join(each["path"] for each in change.wrote)
+                raise EvaluationError(f"{asked.mutation.name}: applied twice, it changes {paths} again; {advice}")
+
+    def _build(self, draft: Draft, proposal: Proposal) -> Change | Skipped | None:
+        snapshot = self.snapshot
+        surroundings = pipeline.Surroundings(
+            self.matcher.pod_groups, snapshot.default_priority_class, snapshot.environment.schema
+        )
+        return pipeline.apply(draft, proposal, surroundings)
 
     def _effect(self, change: Change) -> str:
         """Say what new node affinity does to the choice of nodes.

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..kube.patch import Patch
 
-Action: TypeAlias = Literal["mutate", "restore", "skip", "deny", "warn", "audit", "error"]
+Action: TypeAlias = Literal["mutate", "restore", "skip", "conflict", "deny", "warn", "audit", "error"]
 Verdict: TypeAlias = Literal["allowed", "mutated", "denied"]
 
 
@@ -13,7 +13,8 @@ Verdict: TypeAlias = Literal["allowed", "mutated", "denied"]
 class Decision:
     """One thing that one policy decided. ``message`` is the phrase for the user, without the policy's name.
 
-    ``error`` is a fault of the policy on this pod that its failurePolicy Ignore let pass.
+    ``conflict`` is a field that an earlier policy wrote with another value, which stays. ``error`` is a fault of the
+    policy on this pod that its failurePolicy Ignore let pass.
     """
 
     policy: str

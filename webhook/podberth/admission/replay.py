@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from ..kube.patch import Draft, apply
-from ..mutation import pipeline, record, resources
+from ..mutation import names, pipeline, record, resources
 from ..mutation.leaf import is_label_value
 from ..policy.compile import CompiledPolicy
 from . import messages, response
@@ -35,6 +35,8 @@ _OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
 _OF_A_CONTAINER = ((), ("name",), ("resources",))
 # Ten times what the shipped policies write; anybody can send a pod that has them write more.
 _LONGEST_COURSE = 16 * 1024
+# Not every gang's name is an object's, so what stands for it would not be judged as the name is.
+_OBJECT_NAMES = frozenset(names.FIELDS)
 # 64 bits: what is shorter might stand in a pod by chance, and is part of the basis instead.
 _SHORTEST_STAND_IN = 16
 
@@ -115,7 +117,7 @@ def basis_of(matcher: Matcher) -> Basis | None:
 
 def course_of(outcome: Outcome, matcher: Matcher, draft: Draft, basis: Basis) -> Course | None:
     """Return what is worth keeping of a decision that was made for the stand-in; None where it left its basis."""
-    faulty = any(each.action in ("deny", "error") for each in outcome.decisions)
+    faulty = any(each.action in ("deny", "error", "conflict") for each in outcome.decisions)
     if faulty or not _within(basis.ground.footprint, draft) or not _foreseen(basis.ground, matcher):
         return None
     patch = orjson.dumps(outcome.patch).decode() if outcome.patch else ""
@@ -140,7 +142,10 @@ def _ground(matcher: Matcher) -> Ground | None:
     reads: set[tuple[str, ...]] = {("gang", "system"), ("topology",)}
     visited: set[tuple[str, ...]] = {record.PATH}
     for mutation in (each for policy in policies for each in policy.mutations):
-        visited.update(pipeline.visits(mutation.concern, {**mutation.leaves, **mutation.facts}))
+        paths = pipeline.visits(mutation.concern, {**mutation.leaves, **mutation.facts})
+        if paths is None or (mutation.concern in _OBJECT_NAMES and GANG_NAME in mutation.facts.values()):
+            return None
+        visited.update(paths)
         reads |= mutation.reads | (set(mutation.facts.values()) - {GANG_NAME})
     rewritten = visited.intersection(resources.VISITS)
     if rewritten and matcher.state.gpu.dialect:

@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 from ..cel.engine import Batch, Environment, Expression
 from ..conventions import Conventions
-from ..errors import PolicyError
+from ..errors import PolicyError, Problem
+from ..policy.clashes import clashes
 from ..policy.compile import CompiledPolicy, compile_policies
 from ..policy.match import Route, applies_statically
 from ..policy.parse import ParsedPolicies
@@ -60,6 +61,10 @@ class Snapshot:
     conventions: Conventions
     class_resources: frozenset[str]
     """Extended resources that DeviceClasses serve."""
+    default_priority_class: str
+    """The cluster's global default PriorityClass; empty where none is known."""
+    notes: tuple[Problem, ...]
+    """What is worth saying of the policies; none keeps them from being used."""
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Plans made so far; at most one for each phase, operation and resource that reviews name."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
@@ -133,6 +138,8 @@ def load_snapshot(
         pod_groups=_by_namespace(objects.pod_groups),
         owners=objects.owners,
         class_resources=objects.class_resources,
+        default_priority_class=objects.default_priority_class,
+        notes=clashes(parsed.policies),
         conventions=conventions,
     )
 

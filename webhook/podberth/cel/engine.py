@@ -43,6 +43,8 @@ __all__ = [
 
 _VARIABLES = VARIABLES_PREFIX.rstrip(".")
 _NAMES = frozenset(VARIABLES)
+_OURS: Mapping[str, Mapping[str, object]] = {"mig": {}, "jsonpatch": {}}
+"""Names that are there for their functions alone."""
 
 
 class CompileError(Exception):
@@ -141,6 +143,7 @@ class Environment:
 
     def __init__(self, schema: PodSchema) -> None:
         """Declare the types of a schema, our own, and the functions."""
+        self.schema = schema
         self._types = messages(schema)
         pool = descriptor_pool(self._types)
         self._checker = Checker(pool)
@@ -208,7 +211,7 @@ class Environment:
 
         Values must not change while the activation is in use.
         """
-        return self._runner.activation({**bindings, "topology": {"known": review.index.known}, "mig": {}}, review)
+        return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
 
     def _check(self, source: str, declared: Mapping[str, CelType], forbidden: frozenset[str]) -> ast.Node:
         try:

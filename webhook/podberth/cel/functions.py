@@ -18,6 +18,7 @@ from typing import Any
 from ..devices import mig, mig_nearest, mig_placement
 from ..devices.mig_tables import TABLES
 from ..devices.resources import recognise
+from ..kube.json_patch import escape
 from ..topology.index import Need, NodeSet, TopologyIndex
 from ..topology.need import CHOSEN_BY
 from .types import NODES
@@ -183,6 +184,10 @@ def _is_shared_mig(resource: str) -> bool:
     return accelerator is not None and accelerator.kind == "shared" and bool(accelerator.profile)
 
 
+def _escape_key(_: ReviewContext, key: str) -> str:
+    return escape(key)
+
+
 FUNCTIONS: tuple[Function, ...] = (
     Function(
         id="topology_nodes",
@@ -291,6 +296,15 @@ FUNCTIONS: tuple[Function, ...] = (
         result="list(string)",
         call=_suggestions,
         reads=_CHOICE,
+    ),
+    # Upstream's, a function of its own there (apiserver pkg/cel/library/jsonpatch.go): here a member of a variable.
+    Function(
+        id="jsonpatch_escape_key",
+        name="escapeKey",
+        receiver="podberth.JsonPatch",
+        parameters=("string",),
+        result="string",
+        call=_escape_key,
     ),
 )
 

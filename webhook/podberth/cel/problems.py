@@ -23,6 +23,12 @@ _STANDARD = tuple(
     """.split()  # noqa: SIM905 - one name a line would be fifty lines
 )
 
+# MutatingAdmissionPolicy's types, and what is written here in their place.
+_UPSTREAM: Mapping[str, str] = {
+    "Object": "{'key': value}",
+    "JSONPatch": "{'op': 'add', 'path': '/a/b', 'value': value}",
+}
+
 # One entry: "ERROR: <input>:1:7: text", then lines of source that start with " | ". Line and column count from 1, the
 # column by code points.
 _ENTRY = re.compile(
@@ -108,8 +114,8 @@ def _undeclared(name: str, words: Vocabulary) -> tuple[str, str]:
         variable = rest.partition(".")[0]
         hint = _meant(variable, declared) or f"; declared before it: {', '.join(sorted(declared)) or 'none'}"
         return f"undeclared reference to 'variables.{variable}'{hint}", variable
-    if first == "Object":
-        return "Object{...} is not known here; write a map: {'key': value}", first
+    if first in _UPSTREAM:
+        return f"{first}{{...}} is not known here; write a map: {_UPSTREAM[first]}", first
     known_names = {known.partition(".")[0] for known in words.names}
     return f"undeclared reference to '{first}'{_meant(first, [*known_names, *_STANDARD, *words.functions])}", first
 

@@ -92,6 +92,7 @@ DECLARED: Mapping[str, Fields] = MappingProxyType(
             "slices": "int",
             "memoryMiB": "int",
         },
+        "podberth.JsonPatch": {},
     }
 )
 
@@ -112,6 +113,7 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
         "gang": "podberth.Gang",
         "topology": "podberth.Topology",
         "mig": "podberth.Mig",
+        "jsonpatch": "podberth.JsonPatch",
     }
 )
 """The names that an expression may use, beside ``variables``, and their message types."""

@@ -1,7 +1,8 @@
 """An API server's OpenAPI document, cut down to what ``schema`` reads of it.
 
-Kept: what is reachable from Pod, Namespace and ConfigMap, and of it what types a field or says how its list is merged.
-Dropped: descriptions, defaults, enumerations, what is required.
+Kept: what is reachable from Pod, Namespace and ConfigMap, and of it what types a field or says how it is merged: list
+and map types, and the default of a scalar: it stands for a key that an item of a list leaves out (a port's protocol).
+Dropped: descriptions, defaults that say nothing (empty, 0), enumerations, what is required.
 """
 
 from typing import Any
@@ -37,6 +38,8 @@ def prune(document: dict[str, Any]) -> dict[str, Any]:
 def _pruned(schema: dict[str, Any], waiting: list[str]) -> dict[str, Any]:
     """Copy what is kept of one schema; definitions that it names join the waiting ones."""
     found: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
+    if schema.get("default"):
+        found["default"] = schema["default"]
     # A $ref with a default beside it is spelled allOf: [{$ref}], because a $ref may have no siblings in OpenAPI 3.0.
     for part in (schema, *schema.get("allOf", ())):
         if reference := part.get("$ref"):

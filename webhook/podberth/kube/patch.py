@@ -73,6 +73,27 @@ class Draft:
         self._disown(path)
         self._touched.add(path)
 
+    def become(self, document: dict[str, Any]) -> None:
+        """Make the document equal to ``document``, touching only what differs. Parts that they share are not entered.
+
+        A list of another length is set as a whole.
+        """
+        self._become((), self.document, document)
+
+    def _become(self, path: Path, before: Any, after: Any) -> None:
+        if before is after:
+            return
+        if isinstance(before, dict) and isinstance(after, dict):
+            for key in [key for key in before if key not in after]:
+                self.remove((*path, key))
+            for key, value in after.items():
+                self._become((*path, key), before.get(key, _ABSENT), value)
+        elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+            for index, (old, new) in enumerate(zip(before, after, strict=True)):
+                self._become((*path, index), old, new)
+        elif type(before) is not type(after) or before != after:
+            self.set(path, after)
+
     def fork(self) -> "Draft":
         """Return a draft that continues from here and leaves this one as it is."""
         branch = Draft(self.original)
@@ -88,12 +109,14 @@ class Draft:
         Raises:
             UnprovedError: the operations do not do so (a bug).
         """
-        operations: Patch = []
-        for path in _outermost(_existing_parents(self.original, self._before | self._touched)):
-            operations += _difference(path, _look_up(self.original, path), _look_up(self.document, path))
+        operations = _operations(self.original, self.document, self._before | self._touched)
         if apply(self.original, operations) != self.document:
             raise UnprovedError(f"patch {operations!r} does not lead to the mutated document")
         return operations
+
+    def changes(self, since: "Draft") -> Patch:
+        """Return the operations that lead from the draft that this was forked from to this one; not proved."""
+        return _operations(since.document, self.document, self._touched)
 
     def _disown(self, path: Path) -> None:
         """Forget the copies at and below ``path``: what lay there before is gone."""
@@ -227,6 +250,13 @@ def _outermost(paths: Iterable[Path]) -> list[Path]:
     there = set(paths)
     outer = [path for path in there if there.isdisjoint(path[:depth] for depth in range(1, len(path)))]
     return sorted(outer, key=lambda path: tuple(map(str, path)))
+
+
+def _operations(before: dict[str, Any], after: dict[str, Any], written: Iterable[Path]) -> Patch:
+    operations: Patch = []
+    for path in _outermost(_existing_parents(before, written)):
+        operations += _difference(path, _look_up(before, path), _look_up(after, path))
+    return operations
 
 
 def _difference(path: Path, before: Any, after: Any) -> Patch:

@@ -36,6 +36,10 @@ class Schema:
     """How server-side apply merges an array; empty means atomic (structured-merge-diff)."""
     list_map_keys: tuple[str, ...] = ()
     """The fields that identify an item, where ``list_type`` is ``map``."""
+    atomic: bool = False
+    """Whether a map or a message is merged as one value."""
+    default: Any = None
+    """What stands for a scalar that is left out; None where nothing does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ def _read(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Schema:
         return Schema(kind="any")
     kind = schema.get("type", "object")
     if kind in _SCALARS:
-        return Schema(kind=_SCALARS[kind])
+        return Schema(kind=_SCALARS[kind], default=schema.get("default"))
     if kind == "array":
         return Schema(
             kind="array",
@@ -98,7 +102,8 @@ def _read(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Schema:
         )
     if kind == "object" and "properties" not in schema:
         values = schema.get("additionalProperties")
-        return Schema(kind="map", element=_read(values, document)) if values else Schema(kind="any")
+        atomic = _is_atomic(schema)
+        return Schema(kind="map", element=_read(values, document), atomic=atomic) if values else Schema(kind="any")
     raise ValueError(f"schema: got type {kind!r} with {sorted(schema)}, want a scalar, an array, a map or a $ref")
 
 
@@ -106,4 +111,11 @@ def _referred(name: str, document: Mapping[str, Any]) -> Schema:
     if name not in document:
         raise ValueError(f"schema: got a $ref to {name}, want a definition of that name in the document")
     # Time, Quantity, IntOrString and their like are definitions without fields: their JSON type is what counts.
-    return Schema(kind="message", message=name) if "properties" in document[name] else _read(document[name], document)
+    found = document[name]
+    if "properties" not in found:
+        return _read(found, document)
+    return Schema(kind="message", message=name, atomic=_is_atomic(found))
+
+
+def _is_atomic(schema: Mapping[str, Any]) -> bool:
+    return bool(schema.get("x-kubernetes-map-type") == "atomic")

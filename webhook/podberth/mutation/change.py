@@ -4,7 +4,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-Concern: TypeAlias = Literal["tolerations", "nodeAffinity", "resources", "gang", "topology", "labels", "annotations"]
+Concern: TypeAlias = Literal[
+    "tolerations",
+    "nodeAffinity",
+    "resources",
+    "gang",
+    "topology",
+    "labels",
+    "annotations",
+    "env",
+    "schedulerName",
+    "runtimeClassName",
+    "priorityClassName",
+    "resourceClaims",
+    "applyConfiguration",
+    "jsonPatch",
+]
 """The key of a ``mutations`` entry, and of the record."""
 
 

@@ -13,6 +13,9 @@ from ..errors import EvaluationError
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
 MAX_LABEL_VALUE = 63
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?")
+# k8s.io/apimachinery pkg/util/validation: IsDNS1123Subdomain
+MAX_OBJECT_NAME = 253
+_OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def maps(value: object, leaf: str) -> list[dict[str, Any]]:
@@ -59,6 +62,29 @@ def number(value: object, leaf: str) -> int:
     """
     if not isinstance(value, int) or isinstance(value, bool):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a whole number")
+    return value
+
+
+def items(value: object, leaf: str) -> list[Any]:
+    """Return ``value`` as a list; null is an empty one.
+
+    Raises:
+        EvaluationError: it is something else.
+    """
+    if value is not None and not isinstance(value, list):
+        raise EvaluationError(f"{leaf}: got {kind(value)}, want a list")
+    return value or []
+
+
+def object_name(value: object, where: str) -> str:
+    """Return ``value`` as the name of an object (a DNS-1123 subdomain).
+
+    Raises:
+        EvaluationError: it is none.
+    """
+    if not isinstance(value, str) or len(value) > MAX_OBJECT_NAME or not _OBJECT_NAME.fullmatch(value):
+        wanted = "lower-case letters, digits, '-' and '.'"
+        raise EvaluationError(f"{where}: got {kind(value)}, want an object's name: {wanted}")
     return value
 
 

@@ -9,16 +9,31 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..kube.patch import Draft
-from . import affinity, gang, metadata, resources, tolerations
+from ..kube.schema import PodSchema
+from . import (
+    affinity,
+    apply_configuration,
+    claims,
+    environment,
+    gang,
+    json_patch,
+    metadata,
+    names,
+    resources,
+    tolerations,
+)
 from .change import Change, Concern, Proposal, Skipped
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
-    """What the gang builders must know of the pod's group beyond the pod itself."""
+class Surroundings:
+    """What builders must know beyond the pod itself."""
 
     pod_groups: frozenset[str]
     """Names of the native PodGroups in the pod's namespace."""
+    default_priority_class: str
+    """The cluster's global default; empty where none is known."""
+    schema: PodSchema
 
 
 _VISITS: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -27,60 +42,95 @@ _VISITS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "nodeAffinity": affinity.VISITS,
     "gang": gang.VISITS,
     "topology": gang.VISITS,
+    "schedulerName": (names.FIELDS["schedulerName"],),
+    "runtimeClassName": (names.FIELDS["runtimeClassName"],),
+    "priorityClassName": (names.FIELDS["priorityClassName"], *names.COMPUTED),
 }
+ANYTHING = frozenset({"applyConfiguration", "jsonPatch"})
+"""Concerns that can write anything: what the policy says is all that is known of them."""
 
 
-def visits(concern: str, leaves: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+def visits(concern: str, leaves: Iterable[str]) -> tuple[tuple[str, ...], ...] | None:
     """Return the paths that the builder of a concern reads or writes, whatever a policy asks of it.
+
+    None where that is no short list: all of every container, or of the pod.
 
     ``leaves`` are the names of the mutation's leaves.
     """
     if concern in ("labels", "annotations"):
         return tuple(("metadata", concern, key) for key in leaves)
-    return _VISITS[concern]
+    return _VISITS.get(concern)
 
 
-Builder: TypeAlias = Callable[[Draft, Proposal, Membership], Change | Skipped | None]
+Builder: TypeAlias = Callable[[Draft, Proposal, Surroundings], Change | Skipped | None]
 
 
-def apply(draft: Draft, proposal: Proposal, membership: Membership) -> Change | Skipped | None:
+def apply(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     """Let the proposal's builder edit the draft; None when there was nothing to do.
 
     Raises:
         EvaluationError: a leaf's value is not what the builder needs; the draft may be half edited then.
     """
-    return BUILDERS[proposal.concern](draft, proposal, membership)
+    return BUILDERS[proposal.concern](draft, proposal, surroundings)
 
 
-def _tolerations(draft: Draft, proposal: Proposal, _: Membership) -> Change | None:
+def _tolerations(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | None:
     return tolerations.add(draft, proposal.leaves[""])
 
 
-def _node_affinity(draft: Draft, proposal: Proposal, _: Membership) -> Change | Skipped | None:
+def _node_affinity(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:
     if "required" in proposal.leaves:
         return affinity.require(draft, proposal.leaves["required"])
     return affinity.prefer(draft, proposal.leaves["preferred"], proposal.leaves["weight"])
 
 
-def _resources(draft: Draft, proposal: Proposal, _: Membership) -> Change | None:
+def _resources(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | None:
     return resources.rewrite(draft, proposal.leaves[""])
 
 
-def _labels(draft: Draft, proposal: Proposal, _: Membership) -> Change | None:
+def _labels(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | None:
     return metadata.set_labels(draft, proposal.leaves)
 
 
-def _annotations(draft: Draft, proposal: Proposal, _: Membership) -> Change | None:
+def _annotations(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | None:
     return metadata.set_annotations(draft, proposal.leaves)
 
 
-def _gang(draft: Draft, proposal: Proposal, membership: Membership) -> Change | None:
+def _gang(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:
     name = proposal.leaves["name"]
-    return gang.join(draft, name, proposal.leaves["size"], pod_group_exists=name in membership.pod_groups)
+    return gang.join(draft, name, proposal.leaves["size"], pod_group_exists=name in surroundings.pod_groups)
 
 
-def _topology(draft: Draft, proposal: Proposal, _: Membership) -> Change | Skipped | None:
+def _topology(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:
     return gang.colocate(draft, proposal.leaves["level"], proposal.leaves["mode"])
+
+
+def _env(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:
+    return environment.add(draft, proposal.leaves)
+
+
+def _scheduler_name(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | None:
+    return names.set_scheduler(draft, proposal.leaves[""])
+
+
+def _runtime_class_name(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | None:
+    return names.set_runtime_class(draft, proposal.leaves[""])
+
+
+def _priority_class_name(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:
+    return names.set_priority_class(draft, proposal.leaves[""], surroundings.default_priority_class)
+
+
+def _resource_claims(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:
+    return claims.add(draft, proposal.leaves[""])
+
+
+def _apply_configuration(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:
+    return apply_configuration.apply(draft, proposal.leaves[""], surroundings.schema)
+
+
+def _json_patch(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:
+    return json_patch.apply(draft, proposal.leaves[""], surroundings.schema)
 
 
 BUILDERS: Mapping[Concern, Builder] = {
@@ -91,4 +141,11 @@ BUILDERS: Mapping[Concern, Builder] = {
     "topology": _topology,
     "labels": _labels,
     "annotations": _annotations,
+    "env": _env,
+    "schedulerName": _scheduler_name,
+    "runtimeClassName": _runtime_class_name,
+    "priorityClassName": _priority_class_name,
+    "resourceClaims": _resource_claims,
+    "applyConfiguration": _apply_configuration,
+    "jsonPatch": _json_patch,
 }

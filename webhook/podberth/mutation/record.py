@@ -5,15 +5,17 @@ come in with a pod (a reinvocation, a copied pod, a forger): it is believed only
 says.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import orjson
 
 from ..errors import EvaluationError
+from ..kube.json_patch import steps_of
 from ..kube.patch import Draft
 from ..wellknown import APPLIED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
-from . import affinity, gang, resources, tolerations
+from . import affinity, claims, environment, gang, names, resources, tolerations
 from .change import Change
 
 Record: TypeAlias = dict[str, dict[str, Any]]
@@ -46,8 +48,9 @@ def read(pod: Mapping[str, Any]) -> Record:
 
 def held(draft: Draft, record: Record) -> Record:
     """Return the part of ``record`` that the pod of ``draft`` holds."""
+    there = _There(draft)
     kept = {
-        policy: {concern: wrote for concern, wrote in concerns.items() if _holds(draft, concern, wrote)}
+        policy: {concern: wrote for concern, wrote in concerns.items() if _FORMS[concern][1](there, wrote)}
         for policy, concerns in record.items()
     }
     return {policy: concerns for policy, concerns in kept.items() if concerns}
@@ -82,51 +85,101 @@ def _joined(before: Any, wrote: Any) -> Any:
 
 def _is_claim(concern: str, wrote: Any) -> bool:
     """Say whether a claim has the form that the concern's builder writes; anybody can write the annotation."""
-    match concern:
-        case "tolerations":
-            return _is_list_of_maps(wrote)
-        case "resources":
-            return _is_list_of_maps(wrote) and all(
-                isinstance(item.get("quantity"), int) and all(isinstance(item.get(key), str) for key in _NAMES)
-                for item in wrote
-            )
-        case "nodeAffinity":
-            sides = (
-                [wrote[side] for side in ("required", "preferred") if side in wrote] if isinstance(wrote, dict) else []
-            )
-            return bool(sides) and all(map(_is_list_of_maps, sides)) and isinstance(wrote.get("weight", 1), int)
-        case "labels" | "annotations" | "gang" | "topology":
-            return isinstance(wrote, dict) and bool(wrote) and all(isinstance(value, str) for value in wrote.values())
-        case _:
-            return False
+    form = _FORMS.get(concern)
+    return form is not None and form[0](wrote)
+
+
+def _is_rewrite(wrote: Any) -> bool:
+    return _is_list_of_maps(wrote) and all(
+        isinstance(item.get("quantity"), int) and all(isinstance(item.get(key), str) for key in _NAMES)
+        for item in wrote
+    )
+
+
+def _is_affinity(wrote: Any) -> bool:
+    if not isinstance(wrote, dict):
+        return False
+    sides = [wrote[side] for side in ("required", "preferred") if side in wrote]
+    return bool(sides) and all(map(_is_list_of_maps, sides)) and isinstance(wrote.get("weight", 1), int)
+
+
+def _is_env(wrote: Any) -> bool:
+    return isinstance(wrote, dict) and bool(wrote) and all(map(_is_string_map, wrote.values()))
+
+
+def _is_name(wrote: Any) -> bool:
+    return isinstance(wrote, str) and bool(wrote)
+
+
+def _are_claims(wrote: Any) -> bool:
+    return _is_list_of_maps(wrote) and all(map(_is_resource_claim, wrote))
+
+
+def _are_operations(wrote: Any) -> bool:
+    return _is_list_of_maps(wrote) and all(
+        item.get("op") in ("add", "replace", "remove") and str(item.get("path")).startswith("/") for item in wrote
+    )
+
+
+def _is_string_map(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and all(isinstance(item, str) for item in value.values())
+
+
+def _is_resource_claim(item: dict[str, Any]) -> bool:
+    lists = [item.get(key, []) for key in ("containers", "requests")]
+    return all(isinstance(item.get(key), str) for key in ("name", "template")) and all(
+        isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists
+    )
 
 
 def _is_list_of_maps(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
-def _holds(draft: Draft, concern: str, wrote: Any) -> bool:
-    """Say whether the pod holds all that a claim says."""
-    match concern:
-        case "tolerations":
-            return within(wrote, draft.get(tolerations.PATH) or ())
-        case "resources":
-            return all(_holds_resource(draft, item) for item in wrote)
-        case "nodeAffinity":
-            return _holds_affinity(draft, wrote)
-        case "gang":
-            return _holds_membership(draft, wrote)
-        case "topology":
-            return _holds_colocation(draft, wrote)
-        case _:
-            present = draft.get(("metadata", concern)) or {}
-            return all(present.get(key) == value for key, value in wrote.items())
+class _There:
+    """A pod against which many claims are held: what is long in it is looked through once.
+
+    A record of 16 KiB has room for 400 claims, and a pod of a megabyte for 5,000 tolerations.
+    """
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+
+    @cached_property
+    def tolerations(self) -> frozenset[bytes]:
+        return frozenset(map(key_of, self.draft.get(tolerations.PATH) or ()))
+
+    @cached_property
+    def preferred(self) -> frozenset[bytes]:
+        return frozenset(map(key_of, self.draft.get(affinity.PREFERRED) or ()))
+
+    @cached_property
+    def env(self) -> dict[str, dict[str, Any]]:
+        return environment.present(self.draft)
+
+    @cached_property
+    def templates(self) -> dict[str, str]:
+        return claims.templates(self.draft)
 
 
-def within(claimed: Iterable[dict[str, Any]], present: Iterable[dict[str, Any]]) -> bool:
-    """Say whether every item of one list is in the other, in time that grows with their sum."""
-    there = set(map(key_of, present))
-    return all(key_of(item) in there for item in claimed)
+def _holds_in(field: str) -> "_Holds":
+    def holds(there: _There, wrote: dict[str, str]) -> bool:
+        present = there.draft.get(("metadata", field)) or {}
+        return all(present.get(key) == value for key, value in wrote.items())
+
+    return holds
+
+
+def _holds_name(field: names.Field) -> "_Holds":
+    return lambda there, wrote: bool(there.draft.get(names.FIELDS[field]) == wrote)
+
+
+def _holds_env(there: _There, wrote: dict[str, dict[str, str]]) -> bool:
+    return environment.holds(there.env, wrote)
+
+
+def _holds_claim(there: _There, item: dict[str, Any]) -> bool:
+    return claims.holds(there.draft, there.templates, item)
 
 
 def key_of(item: Any) -> bytes:
@@ -137,31 +190,76 @@ def key_of(item: Any) -> bytes:
         return str(id(item)).encode()
 
 
-def _holds_affinity(draft: Draft, wrote: dict[str, Any]) -> bool:
-    if not within(wrote.get("preferred", []), draft.get(affinity.PREFERRED) or ()):
+def _holds_affinity(there: _There, wrote: dict[str, Any]) -> bool:
+    if not all(key_of(item) in there.preferred for item in wrote.get("preferred", ())):
         return False
     try:
-        return "required" not in wrote or affinity.require(draft.fork(), wrote["required"]) is None
+        return "required" not in wrote or affinity.require(there.draft.fork(), wrote["required"]) is None
     except EvaluationError:
         return False
 
 
-def _holds_resource(draft: Draft, item: dict[str, Any]) -> bool:
-    path = resources.container_path(draft, item["container"])
-    return path is not None and item["to"] in (draft.get((*path, "resources", "limits")) or {})
+def _holds_tolerations(there: _There, wrote: list[dict[str, Any]]) -> bool:
+    return all(key_of(item) in there.tolerations for item in wrote)
 
 
-def _holds_membership(draft: Draft, wrote: dict[str, Any]) -> bool:
+def _holds_resource(there: _There, item: dict[str, Any]) -> bool:
+    path = resources.container_path(there.draft, item["container"])
+    return path is not None and item["to"] in (there.draft.get((*path, "resources", "limits")) or {})
+
+
+def _holds_membership(there: _There, wrote: dict[str, Any]) -> bool:
     present = {
-        "label": draft.get(("metadata", "labels", GANG_LABEL)),
-        "size": draft.get(("metadata", "annotations", GANG_SIZE_ANNOTATION)),
-        "schedulingGroup": draft.get((*gang.SCHEDULING_GROUP, "podGroupName")),
+        "label": there.draft.get(("metadata", "labels", GANG_LABEL)),
+        "size": there.draft.get(("metadata", "annotations", GANG_SIZE_ANNOTATION)),
+        "schedulingGroup": there.draft.get((*gang.SCHEDULING_GROUP, "podGroupName")),
     }
     return all(present.get(key) == value for key, value in wrote.items())
 
 
-def _holds_colocation(draft: Draft, wrote: dict[str, Any]) -> bool:
-    preferred = [item.get("podAffinityTerm") or {} for item in draft.get(gang.PREFERRED) or ()]
+def _holds_colocation(there: _There, wrote: dict[str, Any]) -> bool:
+    preferred = [item.get("podAffinityTerm") or {} for item in there.draft.get(gang.PREFERRED) or ()]
     return any(
-        term.get("topologyKey") == wrote.get("level") for term in [*(draft.get(gang.REQUIRED) or ()), *preferred]
+        term.get("topologyKey") == wrote.get("level") for term in [*(there.draft.get(gang.REQUIRED) or ()), *preferred]
     )
+
+
+def _holds_operation(there: _There, operation: dict[str, Any]) -> bool:
+    """Say whether the pod is as an operation left it; one whose value was too long to be kept is believed."""
+    *above, last = steps_of(operation["path"])
+    container: Any = there.draft.document
+    for step in above:
+        container = _below(container, step)
+    if last == "-":
+        return isinstance(container, list) and ("value" not in operation or operation["value"] in container)
+    found = _below(container, last)
+    gone = operation["op"] == "remove"
+    return (found is None) == gone and bool(operation.get("value", found) == found)
+
+
+def _below(container: Any, step: str) -> Any:
+    if isinstance(container, list) and step.isdecimal() and int(step) < len(container):
+        return container[int(step)]
+    return container.get(step) if isinstance(container, dict) else None
+
+
+def _each(holds: "_Holds") -> "_Holds":
+    return lambda there, wrote: all(holds(there, item) for item in wrote)
+
+
+_Holds: TypeAlias = Callable[[_There, Any], bool]
+_FORMS: Mapping[str, tuple[Callable[[Any], bool], _Holds]] = {
+    "tolerations": (_is_list_of_maps, _holds_tolerations),
+    "resources": (_is_rewrite, _each(_holds_resource)),
+    "nodeAffinity": (_is_affinity, _holds_affinity),
+    "gang": (_is_string_map, _holds_membership),
+    "topology": (_is_string_map, _holds_colocation),
+    "labels": (_is_string_map, _holds_in("labels")),
+    "annotations": (_is_string_map, _holds_in("annotations")),
+    "env": (_is_env, _holds_env),
+    **{field: (_is_name, _holds_name(field)) for field in names.FIELDS},
+    "resourceClaims": (_are_claims, _each(_holds_claim)),
+    "applyConfiguration": (_are_operations, _each(_holds_operation)),
+    "jsonPatch": (_are_operations, _each(_holds_operation)),
+}
+"""Of each concern: whether a claim has the form that the builder writes, and whether a pod holds what it says."""

@@ -18,9 +18,11 @@ from .parse import ParsedPolicy
 
 Path: TypeAlias = tuple[str | int, ...]
 
-# VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); gpu, gang,
-# topology and mig are ours and there from the start.
-_CONDITION_NAMES = frozenset({"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig"})
+# VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); gpu, gang, topology
+# and mig are ours and there from the start.
+_CONDITION_NAMES = frozenset(
+    {"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig", "jsonpatch"}
+)
 _ALL_NAMES = _CONDITION_NAMES | {"namespaceObject", "variables"}
 
 _FACT = re.compile(r"(gpu)\.(count|perContainer|kind|vendor|memoryMiB)|(gang)\.(name|size|index|source|system)")
@@ -265,20 +267,33 @@ class Leaf:
     want: Want
 
 
+_ONE_LEAF: Mapping[str, tuple[str, Want]] = {
+    "tolerations": ("tolerations", Want.LIST_OF_MAPS),
+    "resources": ("resources", Want.LIST_OF_MAPS),
+    "schedulerName": ("scheduler_name", Want.STRING),
+    "runtimeClassName": ("runtime_class_name", Want.STRING),
+    "priorityClassName": ("priority_class_name", Want.STRING),
+    "resourceClaims": ("resource_claims", Want.LIST_OF_MAPS),
+    "applyConfiguration": ("apply_configuration", Want.MAP),
+    "jsonPatch": ("json_patch", Want.LIST_OF_MAPS),
+}
+"""Concerns of one expression: the model's field, and what the expression must be."""
+
+
 def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
     """Return the expressions and the literals of a mutation entry."""
-    if item.tolerations is not None:
-        return [Leaf("", ("tolerations",), item.tolerations, Want.LIST_OF_MAPS)], {}
-    if item.resources is not None:
-        return [Leaf("", ("resources",), item.resources, Want.LIST_OF_MAPS)], {}
     if item.node_affinity is not None:
         return _node_affinity(item.node_affinity)
     if item.gang is not None:
         return _gang(item.gang)
     if item.topology is not None:
         return [Leaf("level", ("topology", "level"), item.topology.level, Want.STRING)], {"mode": item.topology.mode}
-    values: Mapping[str, str] = item.labels or item.annotations or {}
-    return [Leaf(key, (item.concern, key), source, Want.STRING) for key, source in values.items()], {}
+    concern = item.concern
+    if concern in _ONE_LEAF:
+        field, want = _ONE_LEAF[concern]
+        return [Leaf("", (concern,), getattr(item, field), want)], {}
+    values: Mapping[str, str] = item.labels or item.annotations or item.env or {}
+    return [Leaf(key, (concern, key), source, Want.STRING) for key, source in values.items()], {}
 
 
 def _node_affinity(affinity: NodeAffinity) -> tuple[Sequence[Leaf], Mapping[str, Any]]:

@@ -12,6 +12,9 @@ from ..cel.engine import Activation
 from ..errors import EvaluationError
 from .compile import Bound, CompiledMutation, CompiledPolicy, CompiledValidation
 
+_KEYED = frozenset({"labels", "annotations", "env"})
+"""Concerns where a null leaves out its key alone."""
+
 Params: TypeAlias = Mapping[str, Any]
 """A ConfigMap."""
 
@@ -89,7 +92,7 @@ class Evaluation:
             reason = "" if mutation.reason is None else self.value(mutation.reason) or ""
         except EvaluationError as error:
             raise EvaluationError(f"{mutation.name}: {error}") from error
-        if None in leaves.values() and mutation.concern not in ("labels", "annotations"):
+        if None in leaves.values() and mutation.concern not in _KEYED:
             return None
         return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
 

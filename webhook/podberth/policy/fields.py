@@ -16,6 +16,8 @@ _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# IsEnvVarName: what every version takes; since 1.34 any printable character but "=" would do
+_ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 MAX_SUBDOMAIN = 253
 MAX_NAME = 63
 
@@ -45,6 +47,13 @@ def _qualified(value: str) -> str:
     return value
 
 
+def _env_name(value: str) -> str:
+    if not _ENV_NAME.fullmatch(value):
+        wanted = "letters, digits, '-', '_' and '.', no digit first"
+        raise PydanticCustomError("name", f"got {value!r}, want the name of an environment variable: {wanted}")
+    return value
+
+
 def _identifier(value: str) -> str:
     if not _IDENTIFIER.fullmatch(value):
         raise PydanticCustomError(
@@ -65,5 +74,6 @@ Expression: TypeAlias = Annotated[str, BeforeValidator(_expression)]
 """The source of one CEL expression."""
 Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain)]
 QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified)]
+EnvName: TypeAlias = Annotated[str, AfterValidator(_env_name)]
 Identifier: TypeAlias = Annotated[str, AfterValidator(_identifier)]
 Message: TypeAlias = Annotated[str, AfterValidator(_message)]

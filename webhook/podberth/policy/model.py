@@ -7,13 +7,13 @@ several in ``refusals``. Files, places and words for the author are ``parse``'s.
 """
 
 from functools import cached_property
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from pydantic.alias_generators import to_camel
 
 from ..wellknown import API_VERSION, POLICY_KIND
-from .fields import Expression, Identifier, Message, QualifiedName, Subdomain
+from .fields import EnvName, Expression, Identifier, Message, QualifiedName, Subdomain
 
 
 class _Model(BaseModel):
@@ -139,8 +139,7 @@ class Topology(_Model):
     mode: Literal["required", "preferred"]
 
 
-Concern: TypeAlias = Literal["tolerations", "nodeAffinity", "resources", "gang", "topology", "labels", "annotations"]
-CONCERNS: tuple[Concern, ...] = (
+Concern: TypeAlias = Literal[
     "tolerations",
     "nodeAffinity",
     "resources",
@@ -148,7 +147,15 @@ CONCERNS: tuple[Concern, ...] = (
     "topology",
     "labels",
     "annotations",
-)
+    "env",
+    "schedulerName",
+    "runtimeClassName",
+    "priorityClassName",
+    "resourceClaims",
+    "applyConfiguration",
+    "jsonPatch",
+]
+CONCERNS: tuple[Concern, ...] = get_args(Concern)
 """What a mutation can write; each entry has exactly one."""
 
 
@@ -165,20 +172,19 @@ class Mutation(_Model):
     topology: Topology | None = None
     labels: Annotated[dict[QualifiedName, Expression], Field(min_length=1)] | None = None
     annotations: Annotated[dict[QualifiedName, Expression], Field(min_length=1)] | None = None
+    env: Annotated[dict[EnvName, Expression], Field(min_length=1)] | None = None
+    scheduler_name: Expression | None = None
+    runtime_class_name: Expression | None = None
+    priority_class_name: Expression | None = None
+    resource_claims: Expression | None = None
+    apply_configuration: Expression | None = None
+    json_patch: Expression | None = None
 
     @cached_property
     def concerns(self) -> tuple[Concern, ...]:
         """What the entry writes; exactly one in a policy that was not refused."""
-        present = {
-            "tolerations": self.tolerations,
-            "nodeAffinity": self.node_affinity,
-            "resources": self.resources,
-            "gang": self.gang,
-            "topology": self.topology,
-            "labels": self.labels,
-            "annotations": self.annotations,
-        }
-        return tuple(concern for concern in CONCERNS if present[concern] is not None)
+        by_name = {field.alias: getattr(self, name) for name, field in type(self).model_fields.items()}
+        return tuple(concern for concern in CONCERNS if by_name[concern] is not None)
 
     @property
     def concern(self) -> Concern:

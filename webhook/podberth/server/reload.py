@@ -73,6 +73,8 @@ class WatchedSnapshot:
         self._metrics.nodes.set(nodes)
         for what in changed:
             self._metrics.reloaded(what, ok=True)
+        for note in snapshot.notes:
+            self._log.event("warning", "policies", problem=str(note))
         for warning in loaded.warnings:
             self._log.event("warning", "topology", problem=warning)
         self._log.event("info", "loaded", what=list(changed), policies=policies, nodes=nodes)

@@ -54,6 +54,8 @@ class ClusterObjects:
     """Workload objects by uid."""
     class_resources: frozenset[str] = frozenset()
     """Extended resource names that DeviceClasses serve, the implicit names included."""
+    default_priority_class: str = ""
+    """The global default PriorityClass; empty where none is known."""
     problems: tuple[str, ...] = ()
     """What could not be used and why, sorted."""
 
@@ -71,6 +73,7 @@ class _Heap:
         self.pod_groups: set[NamespacedName] = set()
         self.owners: dict[str, Document] = {}
         self.class_resources: set[str] = set()
+        self.default_priority_classes: dict[str, int] = {}
         self.unknown: Counter[str] = Counter()
         self.problems: list[str] = []
 
@@ -98,12 +101,20 @@ class _Heap:
             # An object of its own since 1.36: v1alpha2, then v1alpha3 and v1beta1 in 1.37 (kubernetes/api scheduling).
             case "scheduling.k8s.io", "PodGroup":
                 self.pod_groups.add(place)
+            case _:
+                self._add_other(group, document)
+
+    def _add_other(self, group: str, document: Document) -> None:
+        kind = document["kind"]
+        match group, kind:
             case "resource.k8s.io", "DeviceClass":
                 self.class_resources |= _class_resources(document)
+            case "scheduling.k8s.io", "PriorityClass":
+                self._add_priority_class(document)
             case _ if group in OWNER_GROUPS:
                 self._add_owner(document)
             case _:
-                self.unknown[f"{version} {kind}"] += 1
+                self.unknown[f"{document['apiVersion']} {kind}"] += 1
 
     def _add_once(self, filed: dict[str, Document], name: str, document: Document) -> None:
         if name in filed:
@@ -121,6 +132,11 @@ class _Heap:
             self.problems.append(
                 f"ConfigMap {place[0]}/{place[1]}: labelled {TOPOLOGY_LABEL} outside of {self.namespace}; passed over"
             )
+
+    def _add_priority_class(self, document: Document) -> None:
+        value = document.get("value")
+        if document.get("globalDefault") is True and isinstance(value, int):
+            self.default_priority_classes[document["metadata"]["name"]] = value
 
     def _add_owner(self, document: Document) -> None:
         uid = document["metadata"].get("uid")
@@ -156,6 +172,10 @@ def collect(documents: Iterable[Document], *, now: datetime | None, namespace: s
         pod_groups=frozenset(heap.pod_groups),
         owners=heap.owners,
         class_resources=frozenset(heap.class_resources),
+        # Of several, the API server takes the one of the lowest value (plugin/pkg/admission/priority).
+        default_priority_class=min(
+            heap.default_priority_classes, key=lambda name: heap.default_priority_classes[name], default=""
+        ),
         problems=tuple(sorted([*heap.problems, *counted])),
     )
 

@@ -1,0 +1,93 @@
+"""Whatever a policy writes, twice changes nothing: one policy of each concern alone, and two after one another."""
+
+import json
+from functools import cache
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import gpu_container, pod, review, sidecar
+from podberth.admission import decide
+from podberth.admission.outcome import Outcome
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot
+from podberth.kube.patch import Draft, apply
+from podberth.mutation import record
+from podberth.mutation.pipeline import ANYTHING
+from snapshots import policy, snapshot
+
+# Of each concern several that get in each other's way; those that cannot be asked twice are among them.
+MUTATIONS: tuple[dict[str, Any], ...] = (
+    {"labels": {"a": "'1'"}},
+    {"labels": {"a": "gpu.kind"}},
+    {"env": {"A": "'1'", "B": "string(gpu.count)"}},
+    {"env": {"A": "'2'"}},
+    {"schedulerName": "'one'"},
+    {"schedulerName": "'two'"},
+    {"priorityClassName": "'one'"},
+    {"runtimeClassName": "'nvidia'"},
+    {"tolerations": "[{'key': 'a', 'operator': 'Exists'}]"},
+    {"resourceClaims": "[{'name': 'c', 'template': 't', 'containers': ['main'], 'requests': ['x']}]"},
+    {"resourceClaims": "[{'name': 'c', 'template': 'u'}]"},
+    {"applyConfiguration": "{'spec': {'priorityClassName': 'two', 'hostAliases': [{'ip': '::1'}]}}"},
+    {"applyConfiguration": "{'spec': {'containers': [{'name': 'main', 'env': [{'name': 'A', 'value': '3'}]}]}}"},
+    {"applyConfiguration": "{'metadata': {'labels': {'a': object.metadata.?labels[?'a'].orValue('') + 'x'}}}"},
+    {"jsonPatch": "[{'op': 'add', 'path': '/spec/tolerations/-', 'value': {'key': 'b'}}]"},
+    {"jsonPatch": "[{'op': 'test', 'path': '/spec/hostname'}, {'op': 'add', 'path': '/spec/hostname', 'value': 'h'}]"},
+    {"jsonPatch": "[{'op': 'replace', 'path': '/spec/containers/0/env', 'value': [{'name': 'C', 'value': '1'}]}]"},
+    {"jsonPatch": "[{'op': 'replace', 'path': '/spec/schedulerName', 'value': 'three'}]"},
+    {"jsonPatch": "[{'op': 'move', 'from': '/spec/hostname', 'path': '/spec/subdomain'}]"},
+    {"jsonPatch": "[{'op': 'remove', 'path': '/spec/tolerations/0'}]"},
+)
+# Those whose claims hold whatever is added beside them.
+NAMED = [number for number, mutation in enumerate(MUTATIONS) if not ANYTHING.intersection(mutation)]
+
+
+@cache
+def known(numbers: tuple[int, ...]) -> Snapshot:
+    texts = [
+        policy(f"p{order}", f"  failurePolicy: Ignore\n  mutations: [{json.dumps(MUTATIONS[number])}]", order=order)
+        for order, number in enumerate(numbers)
+    ]
+    return snapshot(*texts)
+
+
+@st.composite
+def pods(draw: st.DrawFn) -> dict[str, Any]:
+    env = [{"name": name, "value": "own"} for name in draw(st.lists(st.sampled_from("ABC"), unique=True))]
+    fields: dict[str, Any] = draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "schedulerName": st.sampled_from(["default-scheduler", "own"]),
+                "priorityClassName": st.just("own"),
+                "hostname": st.just("own"),
+                "tolerations": st.just([{"key": "own"}, {"key": "a", "operator": "Exists"}]),
+                "resourceClaims": st.just([{"name": "c", "resourceClaimName": "own"}]),
+            },
+        )
+    )
+    labels = draw(st.sampled_from([None, {}, {"a": "own"}, {"kueue.x-k8s.io/queue-name": "q"}]))
+    return pod(gpu_container("main", env=env), gpu_container("side"), init=[sidecar()], labels=labels, **fields)
+
+
+def mutate(document: dict[str, Any], of: Snapshot) -> Outcome:
+    return decide.mutate(decode_review(review(document)), of)
+
+
+@given(pods(), st.integers(0, len(MUTATIONS) - 1))
+def test_one_policy_applied_twice_changes_nothing(document: dict[str, Any], number: int) -> None:
+    once = apply(document, mutate(document, known((number,))).patch)
+
+    assert mutate(once, known((number,))).patch == []
+
+
+@given(pods(), st.sampled_from(NAMED), st.integers(0, len(MUTATIONS) - 1))
+def test_what_the_first_of_two_policies_wrote_the_second_does_not_undo(
+    document: dict[str, Any], first: int, second: int
+) -> None:
+    alone = apply(document, mutate(document, known((first,))).patch)
+    both = apply(document, mutate(document, known((first, second))).patch)
+
+    assert record.held(Draft(both), record.read(alone)) == record.read(alone)

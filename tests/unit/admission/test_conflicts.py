@@ -1,0 +1,237 @@
+"""Two policies that write one field: the first stays, the user hears of both; and what is applied twice is the same."""
+
+import json
+from typing import Any
+
+import pytest
+
+from builders import container, gpu_container, gpu_pod, pod, review
+from podberth.admission import decide
+from podberth.admission.outcome import Outcome
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot
+from podberth.kube.patch import apply
+from podberth.wellknown import APPLIED_ANNOTATION
+from snapshots import policy, snapshot
+
+
+def known(*mutations: dict[str, Any], fail: str = "Ignore") -> Snapshot:
+    """Return a snapshot of policies p0, p1, …, each with one mutation."""
+    texts = [
+        policy(f"p{order}", f"  failurePolicy: {fail}\n  mutations: [{json.dumps(each)}]", order=order)
+        for order, each in enumerate(mutations)
+    ]
+    return snapshot(*texts)
+
+
+def mutate(document: dict[str, Any], of: Snapshot) -> Outcome:
+    return decide.mutate(decode_review(review(document)), of)
+
+
+def patch(*operations: dict[str, Any]) -> dict[str, Any]:
+    return {"jsonPatch": json.dumps(operations)}
+
+
+def claim(template: str) -> dict[str, Any]:
+    return {"resourceClaims": f"[{{'name': 'nic', 'template': '{template}'}}]"}
+
+
+CONFLICTS = [
+    ({"labels": {"a": "'1'"}}, {"labels": {"a": "'2'"}}, "/metadata/labels/a"),
+    ({"annotations": {"x.io/a": "'1'"}}, {"annotations": {"x.io/a": "'2'"}}, "/metadata/annotations/x.io~1a"),
+    ({"schedulerName": "'a'"}, {"schedulerName": "'b'"}, "/spec/schedulerName"),
+    ({"runtimeClassName": "'a'"}, {"runtimeClassName": "'b'"}, "/spec/runtimeClassName"),
+    ({"env": {"A": "'1'"}}, {"env": {"A": "'2'"}}, "env A of container main"),
+    (claim("one"), claim("two"), "/spec/resourceClaims nic"),
+    (
+        {"labels": {"a": "'1'"}},
+        patch({"op": "replace", "path": "/metadata/labels/a", "value": "2"}),
+        "/metadata/labels/a",
+    ),
+    (
+        {"labels": {"a": "'1'"}},
+        {"applyConfiguration": "{'metadata': {'labels': {'a': '2'}}}"},
+        "/metadata/labels/a",
+    ),
+    (
+        {"applyConfiguration": "{'spec': {'runtimeClassName': 'a'}}"},
+        {"runtimeClassName": "'b'"},
+        "/spec/runtimeClassName",
+    ),
+    (
+        {"env": {"A": "'1'"}},
+        patch({"op": "replace", "path": "/spec/containers/0/env", "value": []}),
+        "/spec/containers",
+    ),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "path"), CONFLICTS)
+def test_the_first_stays_and_both_are_named(first: dict[str, Any], second: dict[str, Any], path: str) -> None:
+    document = gpu_pod()
+    outcome = mutate(document, known(first, second))
+
+    alone = mutate(document, known(first))
+    assert outcome.patch == alone.patch
+    [conflict] = [each for each in outcome.decisions if each.action == "conflict"]
+    assert conflict.policy == "p1"
+    assert "policy p0" in conflict.message
+    assert path in conflict.message
+    assert outcome.warnings[0].startswith("podberth p1: conflict with policy p0 at ")
+
+
+@pytest.mark.parametrize(("first", "second", "path"), CONFLICTS)
+def test_a_conflict_is_one_on_the_second_pass_too_and_changes_nothing(
+    first: dict[str, Any], second: dict[str, Any], path: str
+) -> None:
+    of = known(first, second)
+    once = apply(gpu_pod(), mutate(gpu_pod(), of).patch)
+    again = mutate(once, of)
+
+    assert again.patch == []
+    assert [path in each.message for each in again.decisions if each.action == "conflict"] == [True]
+
+
+@pytest.mark.parametrize(("first", "second", "_"), CONFLICTS)
+def test_equal_values_are_no_conflict(first: dict[str, Any], second: dict[str, Any], _: str) -> None:
+    decisions = [*mutate(gpu_pod(), known(first, first)).decisions, *mutate(gpu_pod(), known(second)).decisions]
+
+    assert [each.action for each in decisions if each.action == "conflict"] == []
+
+
+def test_what_the_user_wrote_is_no_conflict_of_policies() -> None:
+    outcome = mutate(gpu_pod(labels={"a": "0"}), known({"labels": {"a": "'1'"}}, {"labels": {"a": "'2'"}}))
+
+    assert outcome.decisions == ()
+
+
+def test_two_policies_that_add_to_one_list_do_not_conflict() -> None:
+    add = [
+        patch(
+            {"op": "test", "path": "/spec/tolerations/0/key", "value": "own"},
+            {"op": "add", "path": "/spec/tolerations/0", "value": {"key": key}},
+        )
+        for key in ("a", "b")
+    ]
+    document = gpu_pod(tolerations=[{"key": "own"}])
+    outcome = mutate(document, known({"tolerations": "[{'key': 'x', 'operator': 'Exists'}]"}, add[0]))
+
+    assert [each.action for each in outcome.decisions] == ["mutate", "mutate"]
+    assert [each["key"] for each in apply(document, outcome.patch)["spec"]["tolerations"]] == ["a", "own", "x"]
+
+
+UNSTABLE = [
+    (patch({"op": "add", "path": "/spec/tolerations/-", "value": {"key": "a"}}), "changes /spec/tolerations/- again"),
+    (patch({"op": "remove", "path": "/spec/tolerations/0"}), "fails when applied twice"),
+    (
+        {"applyConfiguration": "{'metadata': {'labels': {'a': object.metadata.?labels[?'a'].orValue('') + 'x'}}}"},
+        "changes /metadata/labels/a again",
+    ),
+]
+
+
+@pytest.mark.parametrize(("mutation", "message"), UNSTABLE)
+def test_a_mutation_that_would_change_the_pod_twice_is_an_error(mutation: dict[str, Any], message: str) -> None:
+    document = gpu_pod(tolerations=[{"key": "own"}])
+    outcome = mutate(document, known(mutation))
+
+    assert outcome.patch == []
+    assert [each.action for each in outcome.decisions] == ["error"]
+    assert message in outcome.decisions[0].message
+    assert "mutations[0]" in outcome.decisions[0].message
+    assert mutate(document, known(mutation, fail="Fail")).verdict == "denied"
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        {"when": "!object.spec.tolerations.exists(t, t.key == 'a')"},
+        {"jsonPatch": UNSTABLE[0][0]["jsonPatch"][:-1] + ", {'op': 'test', 'path': '/spec/tolerations/2'}]"},
+    ],
+)
+def test_a_guarded_one_is_none(guard: dict[str, Any]) -> None:
+    mutation = {**UNSTABLE[0][0], **guard}
+    if "when" not in guard:
+        mutation = patch(
+            {"op": "test", "path": "/spec/hostname"},
+            {"op": "add", "path": "/spec/tolerations/-", "value": {"key": "a"}},
+            {"op": "add", "path": "/spec/hostname", "value": "h"},
+        )
+    document = gpu_pod(tolerations=[{"key": "own"}])
+    of = known(mutation)
+    once = apply(document, mutate(document, of).patch)
+
+    assert [each["key"] for each in once["spec"]["tolerations"]] == ["own", "a"]
+    assert mutate(once, of).patch == []
+
+
+def test_a_matching_condition_guards_too() -> None:
+    text = policy(
+        "a",
+        '  matchConditions: [{name: once, expression: "!has(object.spec.hostname)"}]\n'
+        f"  mutations: [{json.dumps(UNSTABLE[0][0])}, "
+        + json.dumps(patch({"op": "add", "path": "/spec/hostname", "value": "h"}))
+        + "]",
+    )
+    outcome = mutate(gpu_pod(tolerations=[{"key": "own"}]), snapshot(text))
+
+    assert outcome.verdict == "mutated"
+
+
+def test_a_list_that_a_later_policy_adds_to_leaves_a_record_that_holds() -> None:
+    env = [{"name": "A", "value": "1"}]
+    of = known(patch({"op": "add", "path": "/spec/containers/0/env", "value": env}), {"env": {"B": "'2'"}})
+    document = pod(gpu_container("main"), container("side"))
+    once = apply(document, mutate(document, of).patch)
+
+    assert "p1" in json.loads(once["metadata"]["annotations"][APPLIED_ANNOTATION])
+    assert mutate(once, of).patch == []
+
+
+GROUPED = [
+    (patch({"op": "add", "path": "/spec/affinity", "value": {}}), "kueue places this pod's group"),
+    ({"applyConfiguration": "{'spec': {'schedulerName': 'x'}}"}, "kueue places this pod's group"),
+    (
+        {"applyConfiguration": "{'spec': {'containers': [{'name': 'main', 'resources': {'limits': {'cpu': '1'}}}]}}"},
+        "kueue has accounted",
+    ),
+    (claim("t"), "kueue has accounted"),
+]
+
+
+@pytest.mark.parametrize(("mutation", "reason"), GROUPED)
+def test_what_a_group_system_decides_is_left_to_it(mutation: dict[str, Any], reason: str) -> None:
+    outcome = mutate(gpu_pod(labels={"kueue.x-k8s.io/queue-name": "q"}), known(mutation))
+
+    assert outcome.patch == []
+    assert [(each.action, each.message.startswith(reason)) for each in outcome.decisions] == [("skip", True)]
+
+
+def test_a_scheduler_is_not_chosen_for_a_group_and_the_environment_is_written() -> None:
+    document = gpu_pod(labels={"kueue.x-k8s.io/queue-name": "q"})
+    outcome = mutate(document, known({"schedulerName": "'x'"}, {"env": {"A": "'1'"}}))
+
+    assert [each.policy for each in outcome.decisions] == ["p1"]
+
+
+def test_the_clusters_default_priority_class_is_not_the_users() -> None:
+    classes = [
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name},
+            "value": value,
+            "globalDefault": default,
+        }
+        for name, value, default in (("usual", 5, True), ("urgent", 9, False))
+    ]
+    text = policy("a", "  mutations: [{priorityClassName: \"'urgent'\"}]")
+    document = gpu_pod(priorityClassName="usual", priority=5)
+
+    assert mutate(document, snapshot(text)).patch == []
+    outcome = mutate(document, snapshot(text, objects=classes))
+    assert "priority" not in apply(document, outcome.patch)["spec"]
+
+
+def test_clashes_are_noted_on_the_snapshot() -> None:
+    assert len(known({"labels": {"a": "'1'"}}, {"labels": {"a": "'2'"}}).notes) == 1

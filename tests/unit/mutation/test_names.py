@@ -1,0 +1,79 @@
+"""Scheduler, runtime class and priority class are set where the user has not set them."""
+
+from typing import Any
+
+import pytest
+
+from builders import pod
+from podberth.errors import EvaluationError
+from podberth.kube.patch import Draft
+from podberth.mutation import names
+
+
+def set_name(draft: Draft, field: names.Field, value: object, default: str = "") -> object:
+    match field:
+        case "schedulerName":
+            return names.set_scheduler(draft, value)
+        case "runtimeClassName":
+            return names.set_runtime_class(draft, value)
+        case "priorityClassName":
+            return names.set_priority_class(draft, value, default)
+
+
+@pytest.mark.parametrize("field", names.FIELDS)
+@pytest.mark.parametrize("present", [[], [None], [""]])
+def test_a_field_without_a_value_is_set(field: names.Field, present: list[Any]) -> None:
+    document = pod()
+    for value in present:
+        document["spec"][field] = value
+    draft = Draft(document)
+    set_name(draft, field, "ours")
+
+    assert draft.document["spec"][field] == "ours"
+    assert set_name(draft, field, "ours") is None
+
+
+@pytest.mark.parametrize("field", names.FIELDS)
+def test_the_users_value_stays(field: names.Field) -> None:
+    document = pod()
+    document["spec"][field] = "mine"
+    draft = Draft(document)
+
+    assert set_name(draft, field, "ours", "other") is None
+    assert draft.document["spec"][field] == "mine"
+
+
+def test_the_default_scheduler_is_nobodys_choice() -> None:
+    draft = Draft(pod(schedulerName="default-scheduler"))
+    names.set_scheduler(draft, "ours")
+
+    assert draft.document["spec"]["schedulerName"] == "ours"
+
+
+def test_a_priority_class_takes_the_computed_values_of_the_default_class_along() -> None:
+    draft = Draft(pod(priorityClassName="usual", priority=100, preemptionPolicy="Never"))
+    change = names.set_priority_class(draft, "urgent", "usual")
+
+    assert draft.document["spec"] == {**pod()["spec"], "priorityClassName": "urgent"}
+    assert {each["path"]: each["op"] for each in draft.patch()} == {
+        "/spec/preemptionPolicy": "remove",
+        "/spec/priority": "remove",
+        "/spec/priorityClassName": "replace",
+    }
+    assert change is not None
+    assert change.describe() == "priorityClassName urgent"
+
+
+def test_the_default_class_itself_changes_nothing() -> None:
+    draft = Draft(pod(priorityClassName="usual", priority=100))
+
+    assert names.set_priority_class(draft, "usual", "usual") is None
+    assert draft.patch() == []
+
+
+@pytest.mark.parametrize("field", names.FIELDS)
+def test_an_empty_name_does_nothing_and_what_is_no_name_is_an_error(field: names.Field) -> None:
+    assert set_name(Draft(pod()), field, "") is None
+    for wrong in ("Upper", "a_b", "-a", "a" * 254, 1):
+        with pytest.raises(EvaluationError, match=f"{field}: got .*, want an object's name"):
+            set_name(Draft(pod()), field, wrong)

@@ -1,0 +1,200 @@
+"""JSON Patch as a policy's author writes it: all six operations, as the API server applies them.
+
+``patch`` makes and proves the patches that podberth sends; here are those that it is given. The semantics are those of
+MutatingAdmissionPolicy: gopkg.in/evanphx/json-patch.v4 patch.go, below apiserver
+pkg/admission/plugin/policy/mutating/patch/json_patch.go. Where that library goes beyond RFC 6902 so does this: negative
+indexes count from the end, and ``replace`` sets a key that an object does not have.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import orjson
+
+Verb: TypeAlias = Literal["add", "remove", "replace", "move", "copy", "test"]
+Steps: TypeAlias = tuple[str, ...]
+
+# apiserver pkg/server/config.go: JSONPatchMaxCopyBytes, the limit of what one patch copies
+MAX_COPIED_BYTES = 3 * 1024 * 1024
+_INDEX = re.compile(r"-?[0-9]{1,9}")
+ABSENT: Any = object()
+
+
+class PatchError(ValueError):
+    """An operation that does not apply."""
+
+
+class UnmetError(PatchError):
+    """A ``test`` that does not hold: nothing of the patch applies, and nothing is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation; ``value`` is ABSENT where there is none."""
+
+    verb: Verb
+    path: Steps
+    source: Steps = ()
+    value: Any = ABSENT
+
+
+def steps_of(pointer: str) -> Steps:
+    """Return the steps of a JSON Pointer (RFC 6901).
+
+    Raises:
+        PatchError: it is none, or the whole document.
+    """
+    if not pointer.startswith("/"):
+        raise PatchError(f"got {pointer!r}, want a JSON Pointer that begins with '/'")
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+
+
+def escape(key: str) -> str:
+    """Return a key as one step of a JSON Pointer (upstream's ``jsonpatch.escapeKey``)."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def edit(
+    document: dict[str, Any], operations: Sequence[Operation], admit: Callable[[Steps, Any], None]
+) -> dict[str, Any]:
+    """Return ``document`` with the operations applied in order; the argument stays as it is, and parts are shared.
+
+    ``admit`` is asked before a value is put at a path, and may raise.
+
+    Raises:
+        UnmetError: a test does not hold.
+        PatchError: an operation does not apply.
+    """
+    return _Edit(document, admit).run(operations)
+
+
+class _Edit:
+    """A document under operations. Containers are copied when they are first written; ours are known by identity."""
+
+    def __init__(self, document: dict[str, Any], admit: Callable[[Steps, Any], None]) -> None:
+        self._admit = admit
+        self._ours: dict[int, Any] = {}
+        """Kept, so that no identity is used again."""
+        self._document = self._own(document)
+        self._copied = 0
+
+    def run(self, operations: Iterable[Operation]) -> dict[str, Any]:
+        for position, each in enumerate(operations):
+            try:
+                self._apply(each)
+            except UnmetError:
+                raise
+            except PatchError as error:
+                raise PatchError(f"[{position}] {each.verb} {_shown(each.path)}: {error}") from error
+        result: dict[str, Any] = self._document
+        return result
+
+    def _apply(self, each: Operation) -> None:
+        match each.verb:
+            case "test":
+                self._test(each)
+            case "remove":
+                self._take(each.path)
+            case "move":
+                self._put(each.path, self._take(each.source))
+            case "copy":
+                self._put(each.path, self._copy(each.source))
+            case "add" | "replace":
+                self._put(each.path, _required(each.value), replace=each.verb == "replace")
+
+    def _test(self, each: Operation) -> None:
+        found = _child(self._at(each.path[:-1]), each.path[-1])
+        found = ABSENT if found is None else found
+        # A test without a value asks whether nothing is there.
+        if (found is ABSENT) != (each.value is ABSENT) or not same(found, each.value):
+            raise UnmetError(f"{_shown(each.path)} is not as tested")
+
+    def _copy(self, source: Steps) -> Any:
+        found = _child(self._at(source[:-1]), source[-1])
+        if found is ABSENT:
+            raise PatchError(f"there is nothing at {_shown(source)}")
+        text = orjson.dumps(found)
+        self._copied += len(text)
+        if self._copied > MAX_COPIED_BYTES:
+            raise PatchError(f"copies more than {MAX_COPIED_BYTES} bytes")
+        return orjson.loads(text)
+
+    def _take(self, path: Steps) -> Any:
+        container, key = self._place(path)
+        if isinstance(container, list):
+            return container.pop(_index(key, len(container)))
+        if key not in container:
+            raise PatchError(f"there is no {key!r}")
+        return container.pop(key)
+
+    def _put(self, path: Steps, value: Any, *, replace: bool = False) -> None:
+        container, key = self._place(path)
+        self._admit(path, value)
+        if isinstance(container, dict):
+            container[key] = value
+        elif replace:
+            container[_index(key, len(container))] = value
+        else:
+            container.insert(len(container) if key == "-" else _index(key, len(container) + 1), value)
+
+    def _place(self, path: Steps) -> tuple[Any, str]:
+        """Return the container that a path ends in, as one of ours, and the last step."""
+        container: Any = self._document
+        for key in path[:-1]:
+            child = _child(container, key)
+            if not isinstance(child, (dict, list)):
+                raise PatchError(f"there is no {key!r}")
+            own = self._own(child)
+            if own is not child:
+                container[_index(key, len(container)) if isinstance(container, list) else key] = own
+            container = own
+        return container, path[-1]
+
+    def _at(self, path: Steps) -> Any:
+        container: Any = self._document
+        for key in path:
+            container = _child(container, key)
+            if not isinstance(container, (dict, list)):
+                raise PatchError(f"there is no {key!r}")
+        return container
+
+    def _own(self, container: Any) -> Any:
+        if id(container) in self._ours:
+            return container
+        own = container.copy()
+        self._ours[id(own)] = own
+        return own
+
+
+def same(one: Any, other: Any) -> bool:
+    """Say whether two JSON values are equal; true is not 1."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(item, other[key]) for key, item in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _child(container: Any, key: str) -> Any:
+    return container[_index(key, len(container))] if isinstance(container, list) else container.get(key, ABSENT)
+
+
+def _index(key: str, length: int) -> int:
+    if not _INDEX.fullmatch(key):
+        raise PatchError(f"got {key!r} for a list, want an index")
+    index = int(key) + (length if key.startswith("-") else 0)
+    if not 0 <= index < length:
+        raise PatchError(f"got index {key}, want one below {length}")
+    return index
+
+
+def _required(value: Any) -> Any:
+    if value is ABSENT:
+        raise PatchError("got no value")
+    return value
+
+
+def _shown(path: Steps) -> str:
+    return "".join(f"/{escape(step)}" for step in path)

@@ -1,0 +1,96 @@
+"""Values held against the schema: is this what the API server would decode there?
+
+Types alone, and which fields there are: whether a value is legal is the API server's business.
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+
+from .schema import POD, PodSchema, Schema
+
+POD_TYPE: Final = Schema(kind="message", message=POD)
+_ANY: Final = Schema(kind="any")
+
+_PLAIN: Final[dict[str, tuple[type, ...]]] = {
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "string": (str,),
+    "array": (list,),
+    "map": (dict,),
+    "message": (dict,),
+}
+
+
+class MisfitError(ValueError):
+    """A value that is not of the schema's type, or a field that it does not have."""
+
+
+def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
+    """Check a value and everything in it. A null passes, as it does at the API server, but not as an item of a list.
+
+    Raises:
+        MisfitError: the first thing that is wrong, with its place below ``where``.
+    """
+    if value is None or kind.kind == "any":
+        return
+    if not isinstance(value, _PLAIN[kind.kind]) or (isinstance(value, bool) and kind.kind != "boolean"):
+        got = "a map" if isinstance(value, dict) else "a list" if isinstance(value, list) else repr(value)[:40]
+        raise MisfitError(f"{where}: got {got}, want {_named(kind)}")
+    for at, child, below in children(schema, kind, value, where):
+        place = f"{where}[{at}]" if isinstance(at, int) else f"{where}.{at}"
+        if child is None and isinstance(at, int):
+            raise MisfitError(f"{place}: got null, want {_named(below)}")
+        check(schema, below, child, place)
+
+
+def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterator[tuple[str | int, Any, Schema]]:
+    """Yield key or index, value and type of what a map or list holds; nothing for a scalar.
+
+    Raises:
+        MisfitError: a field that the schema does not have.
+    """
+    if kind.kind == "array":
+        yield from ((index, item, kind.element or _ANY) for index, item in enumerate(value))
+    elif kind.kind in ("map", "message"):
+        yield from ((key, item, step(schema, kind, key, where)) for key, item in value.items())
+
+
+def step(schema: PodSchema, kind: Schema, key: str, where: str) -> Schema:
+    """Return the type of what lies one key below a value of type ``kind``.
+
+    Raises:
+        MisfitError: nothing does.
+    """
+    if kind.kind in ("array", "map"):
+        return kind.element or _ANY
+    if kind.kind == "any":
+        return _ANY
+    if kind.kind != "message":
+        raise MisfitError(f"{where}: got {key!r} below {_named(kind)}")
+    fields = schema.definition(kind.message).fields
+    if key not in fields:
+        near = get_close_matches(key, list(fields), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise MisfitError(f"{where}: unknown field {key!r}{hint}")
+    return fields[key]
+
+
+def type_at(schema: PodSchema, steps: Sequence[str]) -> Schema:
+    """Return the type of what stands at a path below a Pod; steps into lists are indexes as text, or ``-``.
+
+    Raises:
+        MisfitError: nothing can stand there.
+    """
+    kind, where = POD_TYPE, "object"
+    for key in steps:
+        kind = step(schema, kind, key, where)
+        where += f".{key}"
+    return kind
+
+
+def _named(kind: Schema) -> str:
+    if kind.kind == "message":
+        return kind.message.rpartition(".")[2]
+    return {"array": "a list", "map": "a map", "integer": "a whole number"}.get(kind.kind, f"a {kind.kind}")

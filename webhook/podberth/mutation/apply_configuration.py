@@ -1,0 +1,24 @@
+"""An apply configuration: fields merged into the pod as the API server would (``kube.merge``)."""
+
+from ..errors import EvaluationError
+from ..kube import merge
+from ..kube.patch import Draft
+from ..kube.schema import PodSchema
+from ..kube.typed import POD_TYPE
+from . import bounds, leaf
+from .change import Change
+
+
+def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
+    """Merge ``value`` (a map, a part of a Pod) into the pod; keys with null say nothing.
+
+    Raises:
+        EvaluationError: it does not fit the schema, sets something atomic, or touches what no policy may.
+    """
+    if not isinstance(value, dict):
+        raise EvaluationError(f"applyConfiguration: got {leaf.kind(value)}, want a map")
+    try:
+        document = merge.merge(schema, POD_TYPE, draft.document, merge.stripped(value))
+    except merge.ConfigurationError as error:
+        raise EvaluationError(str(error)) from error
+    return bounds.take(draft, document, "applyConfiguration")

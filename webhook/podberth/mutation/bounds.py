@@ -1,0 +1,83 @@
+"""What a policy may not do to a pod even where it says field by field what to write (docs/rules.md, rules 1 and 11).
+
+For the two mutations that can write anything: the builders of the others write nothing of the kind.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from ..errors import EvaluationError
+from ..kube.patch import Draft, Path
+from ..kube.shape import shape_problems
+from ..wellknown import APPLIED_ANNOTATION, HOSTNAME_LABEL
+from .change import Change, Concern
+
+FORBIDDEN: tuple[Path, ...] = (
+    ("apiVersion",),
+    ("kind",),
+    ("status",),
+    ("metadata", "name"),
+    ("metadata", "generateName"),
+    ("metadata", "namespace"),
+    ("metadata", "uid"),
+    ("metadata", "annotations", APPLIED_ANNOTATION),
+    ("spec", "nodeName"),
+    ("spec", "nodeSelector", HOSTNAME_LABEL),
+    ("spec", "ephemeralContainers"),
+)
+_PARTS: tuple[Path, ...] = (("metadata",), ("spec",))
+# The record is an annotation that people read.
+_LONGEST_VALUE = 256
+_NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def take(draft: Draft, document: dict[str, Any], concern: Concern) -> Change | None:
+    """Make the draft ``document``; None where it is that already.
+
+    Returns:
+        The change, as RFC 6902 operations; a value of more than _LONGEST_VALUE bytes is left out of it.
+
+    Raises:
+        EvaluationError: the document is no Pod any more, or differs where no policy may write.
+    """
+    trial = draft.fork()
+    trial.become(document)
+    problems = shape_problems(trial.document)
+    if problems:
+        raise EvaluationError(f"{concern}: {problems[0]}")
+    for part in _PARTS:
+        if isinstance(draft.get(part), dict) and not isinstance(trial.get(part), dict):
+            raise EvaluationError(f"{concern}: may not take {part[0]} away")
+    for path in FORBIDDEN:
+        if trial.get(path) != draft.get(path):
+            raise EvaluationError(f"{concern}: may not write {'.'.join(map(str, path))}; no policy may")
+    before = set(_hosts(draft.get(_NODE_AFFINITY)))
+    if any(host not in before for host in _hosts(trial.get(_NODE_AFFINITY))):
+        raise EvaluationError(f"{concern}: may not name a host in node affinity; the scheduler chooses the node")
+    wrote = [_short(each) for each in trial.changes(since=draft)]
+    if not wrote:
+        return None
+    draft.become(document)
+    return Change(concern, wrote, lambda: "writes " + ", ".join(each["path"] for each in wrote))
+
+
+def _short(operation: dict[str, Any]) -> dict[str, Any]:
+    if len(orjson.dumps(operation.get("value"))) <= _LONGEST_VALUE:
+        return operation
+    return {key: operation[key] for key in ("op", "path")}
+
+
+def _hosts(affinity: object) -> Iterator[str]:
+    """Yield what in node affinity names a host: an expression on its label, or on its name."""
+    if not isinstance(affinity, dict):
+        return
+    terms = list((affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ())
+    terms += [item.get("preference") or {} for item in affinity.get(_PREFERRED) or ()]
+    for term in terms:
+        # The one field that can be matched is the node's name (core/v1 NodeSelectorTerm).
+        yield from (repr(item) for item in term.get("matchFields") or ())
+        yield from (repr(item) for item in term.get("matchExpressions") or () if item.get("key") == HOSTNAME_LABEL)

@@ -1,0 +1,76 @@
+"""Environment variables: added to every container, init container and sidecar that does not have them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import EvaluationError
+from ..kube.patch import Draft
+from . import leaf
+from .change import Change, Skipped
+
+LISTS = ("containers", "initContainers")
+
+
+def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
+    """Append variables, user's own first; a null value means nothing to do.
+
+    A container stays as it is in a variable that its ``env`` has, whatever its value, and in one that a source of its
+    ``envFrom`` may define: ``env`` would win over it (core/v1 Container), and what the source holds is not known here.
+
+    Returns:
+        The change, by container; Skipped where ``envFrom`` alone stood in the way.
+
+    Raises:
+        EvaluationError: a value is no string.
+    """
+    for name, value in values.items():
+        if value is not None and not isinstance(value, str):
+            raise EvaluationError(f"env[{name}]: got {leaf.kind(value)}, want a string")
+    wrote: dict[str, dict[str, str]] = {}
+    hidden: set[str] = set()
+    for kind in LISTS:
+        for index, container in enumerate(draft.get(("spec", kind)) or ()):
+            if not isinstance(container.get("env"), list | None):
+                raise EvaluationError(f"env: got {leaf.kind(container['env'])} in the pod, want a list")
+            added, unknown = _missing(container, values)
+            hidden |= unknown
+            for name, value in added.items():
+                draft.append(("spec", kind, index, "env"), {"name": name, "value": value})
+            if added:
+                wrote[container.get("name") or ""] = added
+    if not wrote:
+        return Skipped("env", f"envFrom may set {', '.join(sorted(hidden))}") if hidden else None
+    return Change("env", wrote, lambda: _phrase(wrote))
+
+
+def present(draft: Draft) -> dict[str, dict[str, Any]]:
+    """Return the variables that the containers have, by container and name; those from a source have null."""
+    return {
+        container.get("name") or "": {str(item.get("name")): item.get("value") for item in _maps(container.get("env"))}
+        for kind in LISTS
+        for container in draft.get(("spec", kind)) or ()
+    }
+
+
+def holds(there: Mapping[str, Mapping[str, Any]], wrote: Mapping[str, Mapping[str, str]]) -> bool:
+    """Say whether what is ``there`` (``present``) has the variables of a change."""
+    return all(name in there and values.items() <= there[name].items() for name, values in wrote.items())
+
+
+def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[dict[str, str], set[str]]:
+    """Return what is to be added to a container, and what its envFrom may have."""
+    present = {str(item.get("name")) for item in _maps(container.get("env"))}
+    prefixes = tuple(str(source.get("prefix") or "") for source in _maps(container.get("envFrom")))
+    absent = {name: value for name, value in sorted(values.items()) if isinstance(value, str) and name not in present}
+    unknown = {name for name in absent if name.startswith(prefixes)}
+    return {name: value for name, value in absent.items() if name not in unknown}, unknown
+
+
+def _maps(value: object) -> list[dict[str, Any]]:
+    """Return the maps of a list; ``kube.shape`` does not look at the environment, which is most of a pod."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _phrase(wrote: Mapping[str, Mapping[str, str]]) -> str:
+    names = sorted({f"{name}={value}" for added in wrote.values() for name, value in added.items()})
+    return f"env {', '.join(names)} in container {', '.join(wrote)}"

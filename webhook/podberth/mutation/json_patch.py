@@ -1,0 +1,59 @@
+"""JSON Patch: operations on the pod with the semantics of MutatingAdmissionPolicy (``kube.json_patch``)."""
+
+from typing import Any, cast, get_args
+
+from ..errors import EvaluationError
+from ..kube import json_patch, typed
+from ..kube.json_patch import Operation, Steps, Verb
+from ..kube.patch import Draft
+from ..kube.schema import PodSchema
+from . import bounds, leaf
+from .change import Change
+
+_KEYS = ("op", "path", "from", "value")
+_VERBS = get_args(Verb)
+_WITH_SOURCE = ("move", "copy")
+
+
+def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
+    """Apply ``value`` (a list of {op, path, from, value}) to the pod; where a ``test`` fails, nothing of it.
+
+    Raises:
+        EvaluationError: an operation has not that form or does not apply, a value does not fit the schema, or it
+            touches what no policy may.
+    """
+    operations = [_operation(item, f"jsonPatch[{index}]") for index, item in enumerate(leaf.maps(value, "jsonPatch"))]
+
+    def admit(path: Steps, wanted: Any) -> None:
+        try:
+            typed.check(schema, typed.type_at(schema, path), wanted, "value")
+        except typed.MisfitError as error:
+            raise json_patch.PatchError(str(error)) from error
+
+    try:
+        document = json_patch.edit(draft.document, operations, admit)
+    except json_patch.UnmetError:
+        return None
+    except json_patch.PatchError as error:
+        raise EvaluationError(f"jsonPatch{error}") from error
+    return bounds.take(draft, document, "jsonPatch")
+
+
+def _operation(item: dict[str, Any], where: str) -> Operation:
+    leaf.fields(item, where, _KEYS)
+    verb = item.get("op")
+    if verb not in _VERBS:
+        raise EvaluationError(f"{where}.op: got {leaf.kind(verb)}, want one of {', '.join(_VERBS)}")
+    return Operation(
+        cast("Verb", verb),
+        _steps(item, where, "path"),
+        _steps(item, where, "from") if verb in _WITH_SOURCE else (),
+        item.get("value", json_patch.ABSENT),
+    )
+
+
+def _steps(item: dict[str, Any], where: str, key: str) -> Steps:
+    try:
+        return json_patch.steps_of(leaf.text(item.get(key), f"{where}.{key}"))
+    except json_patch.PatchError as error:
+        raise EvaluationError(f"{where}.{key}: {error}") from error
