@@ -3,8 +3,8 @@
     .venv/bin/python tools/policy_pages.py           # writes what has changed
     .venv/bin/python tools/policy_pages.py --check   # writes nothing; exits with 1 and says what is stale
 
-What a page says is in the policy's own files: the comment above it, its parameters, the cases of its tests. What comes of
-a case is what the engine that decides in the cluster makes of it.
+What a page says is in the policy's own files: the comment above it, its parameters, the cases of its tests. What comes
+of a case is what the engine that decides in the cluster makes of it.
 """
 
 import difflib
@@ -46,15 +46,16 @@ def pages() -> dict[str, str]:
 
 
 def _index(library: tuple[Shipped, ...]) -> str:
-    rows = "\n".join(
-        f"| [{each.name}]({each.name}.md) | {'on' if each.on else 'off'} | {_does(each.policies)} | {each.description} |"
+    cells = (
+        (f"[{each.name}]({each.name}.md)", "on" if each.on else "off", _does(each.policies), each.description)
         for each in library
     )
+    rows = "\n".join(f"| {' | '.join(row)} |" for row in cells)
     return f"""{_GENERATED}
 # The policy library
 
-Each policy is a folder with its tests. Those that are on lie in [policies/](../../policies) and are safe on any cluster: they
-prefer where they choose nodes, and deny only what could not run. Those that are off lie in
+Each policy is a folder with its tests. Those that are on lie in [policies/](../../policies) and are safe on any
+cluster: they prefer where they choose nodes, and deny only what could not run. Those that are off lie in
 [optional-policies/](../../optional-policies); a copy beside the others turns one on:
 
     podberth policies list
@@ -82,8 +83,11 @@ def _does(policies: tuple[GPUPolicy, ...]) -> str:
 
 
 def _page(policy: Shipped, environment: Environment) -> str:
-    texts = [(name, (policy.folder / name).read_text(encoding="utf-8")) for name in (POLICY, PARAMS)
-             if (policy.folder / name).exists()]
+    texts = [
+        (name, (policy.folder / name).read_text(encoding="utf-8"))
+        for name in (POLICY, PARAMS)
+        if (policy.folder / name).exists()
+    ]
     suite, problems = parse_suite((policy.folder / SUITE).read_text(encoding="utf-8"), f"{policy.name}/{SUITE}")
     if suite is None:
         raise SystemExit("\n".join(map(str, problems)))
@@ -118,7 +122,8 @@ def _comment(text: str) -> str:
 def _parameters(texts: list[tuple[str, str]]) -> Iterator[str]:
     for name, text in texts:
         [(_, params)] = parse_policies([(name, text)]).params.items()
-        yield f"## Parameters\n\nIn the ConfigMap `{params['metadata']['name']}` of `{params['metadata']['namespace']}`:\n"
+        metadata = params["metadata"]
+        yield f"## Parameters\n\nIn the ConfigMap `{metadata['name']}` of `{metadata['namespace']}`:\n"
         yield f"```yaml\n{text.rstrip()}\n```\n"
 
 
@@ -187,7 +192,7 @@ def _yaml(document: dict[str, Any]) -> str:
     writer = YAML(typ="safe", pure=True)
     writer.default_flow_style = False
     writer.width = _WIDTH
-    writer.sort_base_mapping_type_on_output = False
+    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # declared by its default, None
     stream = io.StringIO()
     writer.dump(document, stream)
     return stream.getvalue()

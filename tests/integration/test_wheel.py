@@ -35,7 +35,12 @@ def test_the_command_line_finds_them_where_only_the_package_is(wheel: Path, tmp_
         archive.extractall(tmp_path)
     script = "import sys; from podberth.cli.main import main; sys.exit(main(['policies', 'list']))"
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.stderr, done.returncode) == ("", 0)
     assert len(done.stdout.splitlines()) == sum(1 for name in _DIRECTORIES for _ in (_ROOT / name).iterdir())

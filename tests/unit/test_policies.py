@@ -12,7 +12,8 @@ from podberth.suite.runner import run_suite
 
 ROOT = Path(__file__).parents[2]
 ON, OFF = (
-    tuple(sorted(path for path in (ROOT / name).iterdir() if path.is_dir())) for name in ("policies", "optional-policies")
+    tuple(sorted(path for path in (ROOT / name).iterdir() if path.is_dir()))
+    for name in ("policies", "optional-policies")
 )
 FOLDERS = (*ON, *OFF)
 SUITE = "tests.yaml"
