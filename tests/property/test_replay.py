@@ -45,7 +45,7 @@ TERMS = "[{'matchExpressions': [{'key': 'x', 'operator': 'Exists'}]}]"
 
 def rule(order: int, condition: str = "true", **fields: Any) -> str:
     """Return a policy of one condition; of ``fields``, what is no field of a policy's spec is a mutation."""
-    own = {key: fields.pop(key) for key in ("scope", "paramKind", "paramRef") if key in fields}
+    own: dict[str, Any] = {key: fields.pop(key) for key in ("scope", "paramKind", "paramRef") if key in fields}
     spec: dict[str, Any] = {
         "failurePolicy": "Ignore",
         "matchConditions": [{"name": "c", "expression": condition}],

@@ -41,7 +41,6 @@ def test_together_they_have_no_problem_and_run_in_this_order() -> None:
     assert parsed(*FOLDERS).problems == ()
     names = [each.policy.name for each in sorted(parsed(*ON).policies, key=lambda each: each.policy.sort_key)]
     assert names == [
-        "model-fits-memory",
         "mig-right-size",
         "mig-not-offered",
         "spot-and-priority",
@@ -59,6 +58,7 @@ def test_together_they_have_no_problem_and_run_in_this_order() -> None:
         "vendor-names",
         "vendor-name-not-offered",
         "idle-guard",
+        "model-fits-memory",
     ]
 
 
@@ -99,7 +99,7 @@ def test_a_policys_params_stand_beside_it_and_choose_the_mild_mode(folder: Path)
         if reference is not None:
             assert reference.name == f"podberth-{each.policy.name}"
             data = policies.params["podberth-system", reference.name]["data"]
-            assert data.get("mode", "preferred") in ("preferred", "warn")
+            assert data.get("mode", "preferred") == "preferred"
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.name))
