@@ -13,6 +13,13 @@ _TOLERATES = "podberth gpu-tolerations: tolerates nvidia.com/gpu:NoSchedule"
 _PREFERS_ZONE = f"podberth gang-topology: prefers one domain of {fleet.ZONE} for the gang"
 
 
+def _lacks_shm(gpus: int) -> str:
+    return (
+        f"podberth shm-and-limits: a container has {gpus} GPUs and 64 MiB of /dev/shm; mount an emptyDir with medium "
+        "Memory and a sizeLimit there"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Expected:
     """What comes of an example: how many pods run, and for how many of them podberth did something."""
@@ -31,7 +38,7 @@ _RIGHT_SIZED = (
 EXPECTED = {
     "cpu-pod": Expected(1, gpus=0),
     "cuda-pod": Expected(1, (f"{_TOLERATES}, sku=gpu:NoSchedule",), (GPU_TOLERATION, SKU_TOLERATION)),
-    "launcher-and-workers": Expected(5, (_TOLERATES, _PREFERS_ZONE), (GPU_TOLERATION,), gpus=4),
+    "launcher-and-workers": Expected(5, (_TOLERATES, _PREFERS_ZONE, _lacks_shm(8)), (GPU_TOLERATION,), gpus=4),
     "llm-deployment": Expected(
         2,
         (_TOLERATES, "podberth multi-gpu-nvlink: 4 GPUs in one NVLink domain: prefers 16 of 20 nodes"),
@@ -48,7 +55,7 @@ EXPECTED = {
     ),
     "own-affinity": Expected(
         1,
-        (_TOLERATES,),
+        (_TOLERATES, _lacks_shm(2)),
         (
             {"key": "nvidia.com/gpu", "operator": "Equal", "value": "present", "effect": "NoSchedule"},
             {"key": "team", "operator": "Equal", "value": "research", "effect": "NoSchedule"},
@@ -61,6 +68,7 @@ EXPECTED = {
             _TOLERATES,
             "podberth gang-topology: member of a gang of 8",
             _PREFERS_ZONE,
+            _lacks_shm(8),
         ),
         (GPU_TOLERATION,),
         gpus=8,

@@ -23,6 +23,24 @@ from snapshots import cluster, environment, policy, snapshot
 POLICIES = Path(__file__).parents[2] / "policies"
 NODES = cluster(hgx_h100_8=2, a100_pcie_4=1, dgx_a100_8_mig_mixed=1, l4_1=2, t4_shared=1, gb200_tray=2)
 PRODUCTS = ["NVIDIA-H100-80GB-HBM3", "NVIDIA-L4", "nothing"]
+CHOICES = [
+    *({"nvidia.com/gpu.product": product} for product in [*PRODUCTS, "NVIDIA-GB200"]),
+    {"kubernetes.io/arch": "arm64"},
+    {"cloud.google.com/gke-spot": "true"},
+]
+LABELS: list[dict[str, str]] = [
+    {},
+    {"podberth.io/gang": "g"},
+    {"kueue.x-k8s.io/queue-name": "q"},
+    {"podberth.io/role": "decode"},
+]
+WISHES: list[dict[str, str]] = [
+    {},
+    {"podberth.io/gpu-memory": "4Gi"},
+    {"podberth.io/gpu-memory": "60Gi"},
+    {"podberth.io/gang-size": "4"},
+    {"podberth.io/gpu-product": "H100,L4", "podberth.io/gpu-compute": "8.9"},
+]
 RESOURCES = ["nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "nvidia.com/mig-4g.5gb", "nvidia.com/gpu.shared", "amd.com/gpu"]
 
 
@@ -63,12 +81,10 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
         required = {"nodeSelectorTerms": draw(st.lists(terms(), min_size=1, max_size=2))}
         spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
     if draw(st.booleans()):
-        spec["nodeSelector"] = {"nvidia.com/gpu.product": draw(st.sampled_from(PRODUCTS))}
+        spec["nodeSelector"] = draw(st.sampled_from(CHOICES))
     if draw(st.booleans()):
         spec["tolerations"] = draw(TOLERATIONS)
-    labels = draw(st.sampled_from([{}, {"podberth.io/gang": "g"}, {"kueue.x-k8s.io/queue-name": "q"}]))
-    memory = draw(st.sampled_from([{}, {"podberth.io/gpu-memory": "4Gi"}, {"podberth.io/gang-size": "4"}]))
-    document = pod(*containers, labels=labels, annotations=memory, **spec)
+    document = pod(*containers, labels=draw(st.sampled_from(LABELS)), annotations=draw(st.sampled_from(WISHES)), **spec)
     document["spec"]["x-unknown"] = {"deep": [1, None]}
     return document
 
@@ -77,6 +93,7 @@ def mutate(document: dict[str, Any], known: Snapshot, **fields: Any) -> Outcome:
     return decide.mutate(decode_review(review(document, **fields)), known)
 
 
+@settings(deadline=None)  # compiling the library takes longer than one
 @given(pods())
 def test_mutation_is_idempotent(document: dict[str, Any]) -> None:
     once = apply(document, mutate(document, shipped()).patch)
@@ -104,6 +121,7 @@ def test_no_generated_term_names_a_host(document: dict[str, Any]) -> None:
     assert "nodeName" not in result["spec"]
 
 
+@settings(deadline=None)  # compiling the library takes longer than one
 @given(pods())
 def test_what_is_remembered_is_what_would_be_answered(document: dict[str, Any]) -> None:
     warm, cold = shipped(), shipped.__wrapped__()
@@ -138,6 +156,7 @@ def test_members_of_one_role_come_out_equal_whatever_the_index(one: int, other: 
     assert spec[0] == spec[1]
 
 
+@settings(deadline=None)  # compiling the library takes longer than one
 @given(st.sampled_from([{"kueue.x-k8s.io/queue-name": "q"}]), st.sampled_from([1, 2, 4, 8]))
 def test_pods_that_a_system_has_accounted_do_not_depend_on_the_snapshot(labels: dict[str, str], gpus: int) -> None:
     document = owned(gpu_pod(gpus, labels=labels), "Job")

@@ -149,7 +149,14 @@ def test_every_field_of_a_topology_document_is_named() -> None:
 
 # ---- links ----------------------------------------------------------------------------------------------------------
 
-PAGES = ("README.md", "docs/policy.md", "docs/operating.md", "docs/adr/README.md", "examples/README.md")
+PAGES = (
+    "README.md",
+    "docs/policy.md",
+    "docs/operating.md",
+    "docs/adr/README.md",
+    "docs/policies/README.md",
+    "examples/README.md",
+)
 
 
 def anchors(text: str) -> set[str]:

@@ -10,8 +10,12 @@ from podberth.policy.parse import ParsedPolicies, parse_policies
 from podberth.suite.model import parse_suite
 from podberth.suite.runner import run_suite
 
-POLICIES = Path(__file__).parents[2] / "policies"
-FOLDERS = tuple(sorted(path for path in POLICIES.iterdir() if path.is_dir()))
+ROOT = Path(__file__).parents[2]
+ON, OFF = (
+    tuple(sorted(path for path in (ROOT / name).iterdir() if path.is_dir()))
+    for name in ("policies", "optional-policies")
+)
+FOLDERS = (*ON, *OFF)
 SUITE = "tests.yaml"
 
 
@@ -22,21 +26,45 @@ def environment() -> Environment:
 
 def parsed(*folders: Path) -> ParsedPolicies:
     files = [path for folder in folders for path in sorted(folder.glob("*.yaml")) if path.name != SUITE]
-    return parse_policies((str(path.relative_to(POLICIES)), path.read_text(encoding="utf-8")) for path in files)
+    return parse_policies((str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")) for path in files)
 
 
-def test_the_four_of_them_are_there() -> None:
-    names = ["gang-topology", "gpu-tolerations", "mig-right-size", "multi-gpu-nvlink"]
-    assert [folder.name for folder in FOLDERS] == names
+def test_each_folder_is_named_after_its_policy_and_says_what_it_is_for_and_why() -> None:
     for folder in FOLDERS:
-        assert folder.name in [each.policy.name for each in parsed(folder).policies]
+        policies = {each.policy.name: each.policy for each in parsed(folder).policies}
+        assert folder.name in policies
+        assert all(policy.spec.description for policy in policies.values())
+        assert (folder / "policy.yaml").read_text(encoding="utf-8").startswith("# ")
 
 
 def test_together_they_have_no_problem_and_run_in_this_order() -> None:
-    everything = parsed(*FOLDERS)
-    assert everything.problems == ()
-    names = [each.policy.name for each in sorted(everything.policies, key=lambda each: each.policy.sort_key)]
-    assert names == ["mig-right-size", "mig-not-offered", "gpu-tolerations", "multi-gpu-nvlink", "gang-topology"]
+    assert parsed(*FOLDERS).problems == ()
+    names = [each.policy.name for each in sorted(parsed(*ON).policies, key=lambda each: each.policy.sort_key)]
+    assert names == [
+        "mig-right-size",
+        "mig-not-offered",
+        "spot-and-priority",
+        "arm64-gpu-nodes",
+        "gpu-tolerations",
+        "product-affinity",
+        "inference-roles",
+        "multi-gpu-nvlink",
+        "multi-node-nvlink",
+        "gang-topology",
+        "requests-equal-limits",
+        "shared-gpu-count",
+        "shared-gpu-count-by-label",
+        "shm-and-limits",
+        "vendor-names",
+        "vendor-name-not-offered",
+        "idle-guard",
+        "model-fits-memory",
+    ]
+
+
+def test_what_is_about_every_pod_is_off_unless_it_speaks_of_devices() -> None:
+    about_all = {each.policy.name for each in parsed(*ON).policies if each.policy.spec.scope == "All"}
+    assert about_all == {"vendor-names"}
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.name))
@@ -49,18 +77,34 @@ def test_the_tests_beside_a_policy_pass(folder: Path, environment: Environment) 
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.name))
-def test_a_suite_has_cases_that_change_and_cases_that_do_not(folder: Path, environment: Environment) -> None:
+def test_a_suite_has_cases_of_everything_that_the_policies_do_and_of_pods_left_alone(
+    folder: Path, environment: Environment
+) -> None:
     suite, _ = parse_suite((folder / SUITE).read_text(encoding="utf-8"), SUITE)
     assert suite is not None
-    verdicts = {case.verdict for case in run_suite(suite, parsed(folder), environment).cases}
-    assert {"mutated", "unchanged"} <= verdicts
+    cases = run_suite(suite, parsed(folder), environment).cases
+    done = {("Deny" if case.verdict == "denied" else "") for case in cases}
+    done |= {"Warn" for case in cases if case.verdict == "unchanged" and case.warnings}
+    done |= {"mutations" for case in cases if case.verdict == "mutated"}
+    for each in parsed(folder).policies:
+        assert {*each.policy.spec.validation_actions, *(["mutations"] if each.policy.spec.mutations else [])} <= done
+    assert any(case.verdict == "unchanged" and not case.warnings for case in cases)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.name))
-def test_a_policys_params_start_as_preferred_and_required_is_one_value_away(folder: Path) -> None:
+def test_a_policys_params_stand_beside_it_and_choose_the_mild_mode(folder: Path) -> None:
     policies = parsed(folder)
     for each in policies.policies:
         reference = each.policy.spec.param_ref
         if reference is not None:
             assert reference.name == f"podberth-{each.policy.name}"
-            assert policies.params["podberth-system", reference.name]["data"] == {"mode": "preferred"}
+            data = policies.params["podberth-system", reference.name]["data"]
+            assert data.get("mode", "preferred") == "preferred"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.name))
+def test_params_are_read_behind_the_conditions(folder: Path) -> None:
+    """A condition that reads params cannot be asked with the others, nor remembered (docs/adr/0005-recall.md)."""
+    conditions = [each for policy in parsed(folder).policies for each in policy.policy.spec.match_conditions]
+    assert conditions
+    assert not any("params" in each.expression for each in conditions)

@@ -1,0 +1,104 @@
+"""The policies that podberth ships: where they lie, what each is for, and copies of them.
+
+A policy is a folder, found by its name: ``policy.yaml`` with the comment that says why, ``params.yaml`` where it has
+parameters, ``tests.yaml``. Those that are right for any cluster lie in one directory, to be served as it is; the others
+are off until somebody copies them beside those that are served (docs/adr/0011-policy-library.md).
+"""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from ..errors import PolicyError, UsageError
+from ..policy.model import GPUPolicy
+from ..policy.parse import parse_policies
+
+# In a wheel they lie inside the package; in a checkout, from which an editable install runs, at its root. The names are
+# those of pyproject.toml's force-include.
+_PACKAGE, _CHECKOUT = Path(__file__).parents[1] / "library", Path(__file__).parents[3]
+_DIRECTORIES = (("policies", True), ("optional-policies", False))
+POLICY, PARAMS, SUITE = "policy.yaml", "params.yaml", "tests.yaml"
+"""The files of a folder; the second is not in every one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A policy of the library."""
+
+    folder: Path
+    on: bool
+    """Whether it is among those that are served unless somebody takes it away."""
+    policies: tuple[GPUPolicy, ...]
+    """The policy that the folder is named after, then those that its file holds besides."""
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
+    @property
+    def description(self) -> str:
+        """What it is for, in one line."""
+        return self.policies[0].spec.description
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What ``policy.yaml`` and ``params.yaml`` hold."""
+        files = (self.folder / name for name in (POLICY, PARAMS))
+        return tuple(file.read_text(encoding="utf-8") for file in files if file.exists())
+
+
+def shipped() -> tuple[Shipped, ...]:
+    """Return the library: what is on, then what is off, each by name.
+
+    Raises:
+        UsageError: there is none where this package is installed.
+        PolicyError: a policy of it was edited and cannot be read.
+    """
+    root = _PACKAGE if _PACKAGE.is_dir() else _CHECKOUT
+    found = tuple(_found(root))
+    if not found:
+        raise UsageError(f"policies: got none in {root}, want the library that podberth is packaged with; reinstall it")
+    return found
+
+
+def named(name: str) -> Shipped:
+    """Return a policy of the library.
+
+    Raises:
+        UsageError: there is none of that name; the message has the nearest.
+    """
+    library = {each.name: each for each in shipped()}
+    if name not in library:
+        near = get_close_matches(name, library, n=1)
+        meant = f"; did you mean {near[0]}" if near else ""
+        raise UsageError(f"policies: got {name!r}, want a name that `podberth policies list` prints{meant}")
+    return library[name]
+
+
+def copy(policy: Shipped, directory: Path) -> Path:
+    """Copy the folder of ``policy`` below ``directory``, which is made if need be; return the copy.
+
+    Raises:
+        UsageError: there is something of its name already, or it cannot be written.
+    """
+    target = directory / policy.name
+    if target.exists():
+        raise UsageError(f"{target}: exists already; move it away first")
+    try:
+        shutil.copytree(policy.folder, target)  # makes the directories above it, too
+    except OSError as error:
+        raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from error
+    return target
+
+
+def _found(root: Path) -> Iterator[Shipped]:
+    for directory, on in _DIRECTORIES:
+        for file in sorted((root / directory).glob(f"*/{POLICY}")):
+            parsed = parse_policies([(str(file), file.read_text(encoding="utf-8"))])
+            if parsed.problems:
+                raise PolicyError(parsed.problems)
+            policies = sorted((each.policy for each in parsed.policies), key=lambda each: each.sort_key)
+            yield Shipped(file.parent, on, tuple(policies))
