@@ -12,6 +12,7 @@ from ..errors import EvaluationError
 from ..kube.schema import PodSchema
 from . import ast, program
 from .functions import FUNCTIONS, ReviewContext
+from .libraries import LIBRARIES
 from .problems import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
@@ -42,6 +43,7 @@ __all__ = [
 
 _VARIABLES = VARIABLES_PREFIX.rstrip(".")
 _NAMES = frozenset(VARIABLES)
+_FUNCTION_NAMES = frozenset(row.name for row in (*FUNCTIONS, *LIBRARIES))
 
 
 class CompileError(Exception):
@@ -128,7 +130,7 @@ class Environment:
         self._types = messages(schema)
         pool = descriptor_pool(self._types)
         self._checker = Checker(pool)
-        self._runner = Runner(pool, VARIABLES)
+        self._runner = Runner(VARIABLES)
 
     def compile(
         self,
@@ -158,7 +160,7 @@ class Environment:
             declared[f"{VARIABLES_PREFIX}{name}"] = each if isinstance(each, CelType) else each.type
         checked = self._check(source, declared, (_NAMES | {_VARIABLES}) - allowed)
         inlined = {name: each._lowered for name, each in given.items() if isinstance(each, Expression)}  # noqa: SLF001
-        lowered, problems = program.lower(checked, inlined)
+        lowered, problems = program.lower(checked, inlined, self._checker.bodies.apply)
         if not accepts(want, lowered.type):
             problems.append(unwanted(lowered.type, want))
         if problems:
@@ -201,7 +203,7 @@ class Environment:
             words = Vocabulary(
                 names=frozenset(declared),
                 forbidden=forbidden,
-                functions=frozenset(row.name for row in FUNCTIONS),
+                functions=_FUNCTION_NAMES,
                 fields=self._types,
             )
             raise CompileError(explain(str(error), source, words)) from error

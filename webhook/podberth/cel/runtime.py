@@ -9,17 +9,19 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
-from cel_expr_python.ext import ext_optional, ext_strings  # type: ignore[import-untyped]
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from ..errors import EvaluationError
-from . import program
+from . import dispatch, opaque, program
+from .bodies import Bodies
 from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
+from .libraries import LIBRARIES, LibraryError, Overload
 from .problems import failure
-from .types import INT, NODES, OPTIONAL, STRING, CelType
+from .types import INT, NODES, OPTIONAL, STRING, CelType, parse
 
 # A program's operands and results: what is no int, string or bool is JSON; a node set is the number that stands for it.
 _RUN_TIME = {INT.name: cel.Type.INT, STRING.name: cel.Type.STRING, "bool": cel.Type.BOOL, NODES.name: cel.Type.INT}
@@ -27,6 +29,13 @@ _RUN_TIME = {INT.name: cel.Type.INT, STRING.name: cel.Type.STRING, "bool": cel.T
 # The first check in an environment of the engine takes 2 ms, a later one 50 us. There is one for each set of declared
 # names: one for all matchConditions, and one more for each variable of a policy. Past this number all are forgotten.
 _REMEMBERED = 64
+
+
+# Extensions of the engine's own. Those of upstream's environment are checked; strings is declared by us, for we add to
+# its functions (libraries.strings), and regex is what our regex library is made of.
+_CHECKED_EXTENSIONS = ("optional", "lists", "sets", "two-var-comprehensions")
+_RUN_EXTENSIONS = (*_CHECKED_EXTENSIONS, "strings", "regex")
+_DECLARED_ANEW = ("string",)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +83,8 @@ class _Slot:
         def bound(*operands: Any) -> Any:
             try:
                 return call(self.review, *operands)
+            except LibraryError:  # the expression's own error
+                raise
             except BaseException as fault:
                 self.fault = fault
                 raise
@@ -84,15 +95,19 @@ class _Slot:
 class Runner:
     """The environment in which programs run, on plain JSON, with the functions bound to the review at hand."""
 
-    def __init__(self, pool: DescriptorPool, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str]) -> None:
         """Bind the functions; ``names`` are what an activation binds."""
         self._slot = _Slot()
         self._names: Mapping[str, Any] = dict.fromkeys(names)
         self._engine = cel.NewEnv(
-            pool,
+            opaque.POOL,
+            _config(_RUN_EXTENSIONS),
             variables=dict.fromkeys(self._names, cel.Type.DYN),
-            extensions=_extensions(),
-            functions=[*map(self._function, FUNCTIONS), *map(self._nodes_field, NODES_FIELDS)],
+            functions=[
+                *map(self._function, FUNCTIONS),
+                *map(self._nodes_field, NODES_FIELDS),
+                *dispatch.declarations(self._slot.bind),
+            ],
         )
 
     def load(self, serialized: bytes) -> Any:
@@ -155,6 +170,8 @@ class Checker:
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
         self._functions = [_declaration(row) for row in FUNCTIONS]
+        self.bodies = Bodies(_config(_RUN_EXTENSIONS))
+        """The library functions that are written in CEL."""
 
     def check(self, source: str, variables: Mapping[str, CelType]) -> bytes:
         """Return the checked expression, serialised.
@@ -172,9 +189,12 @@ class Checker:
                 self._engines.clear()
             engine = cel.NewEnv(
                 self._pool,
-                _config({name: each for name, each in variables.items() if each.name == OPTIONAL}),
+                _config(
+                    _CHECKED_EXTENSIONS,
+                    LIBRARIES,
+                    {name: each for name, each in variables.items() if each.name == OPTIONAL},
+                ),
                 variables={name: _engine_type(each) for name, each in variables.items() if each.name != OPTIONAL},
-                extensions=_extensions(),
                 functions=self._functions,
             )
             self._engines[key] = engine
@@ -216,10 +236,6 @@ def _holds_optional(value: Any) -> bool:
     return False
 
 
-def _extensions() -> list[Any]:
-    return [ext_optional.ExtOptional(), ext_strings.ExtStrings()]
-
-
 def _declaration(row: Function) -> Any:
     operands = [cel.Type(each) for each in row.operands]
     overload = cel.Overload(row.id, return_type=cel.Type(row.result), parameters=operands, is_member=True)
@@ -239,14 +255,32 @@ def _engine_type(found: CelType) -> Any:
             return cel.Type(name)
 
 
-def _config(optionals: Mapping[str, CelType]) -> Any:
-    """Declare variables of an optional type the one way that the engine understands: in a document of its own.
+def _config(
+    extensions: Iterable[str], library: Iterable[Overload] = (), optionals: Mapping[str, CelType] = MappingProxyType({})
+) -> Any:
+    """Return the engine's own document of an environment, which says what its Python interface cannot.
 
-    cel.Type("optional_type<int>") makes a type of that name that fits no overload.
+    That is: the extensions beyond strings and optional types, type parameters, and variables of an optional type
+    (cel.Type("optional_type<int>") makes a type of that name that fits no overload).
     """
+    functions: dict[str, list[dict[str, Any]]] = {}
+    for row in library:
+        operands = [_spelled(parse(each)) for each in row.parameters]
+        overload = {"id": row.id, "args": operands, "return": _spelled(parse(row.result))}
+        if row.is_member:
+            overload |= {"target": operands[0], "args": operands[1:]}
+        functions.setdefault(row.name, []).append(overload)
+    document = {
+        "extensions": [{"name": name} for name in extensions],
+        # The engine takes a function from one declaration only.
+        "stdlib": {"exclude_functions": [{"name": name} for name in _DECLARED_ANEW if name in functions]},
+        "functions": [{"name": name, "overloads": overloads} for name, overloads in functions.items()],
+        "variables": [{"name": name, **_spelled(each)} for name, each in optionals.items()],
+    }
+    return cel.NewEnvConfigFromYaml(json.dumps({key: each for key, each in document.items() if each}))
 
-    def spell(found: CelType) -> dict[str, Any]:
-        return {"type_name": found.name, "params": [spell(each) for each in found.parameters]}
 
-    declared = [{"name": name, **spell(each)} for name, each in optionals.items()]
-    return cel.NewEnvConfigFromYaml(json.dumps({"variables": declared})) if declared else None
+def _spelled(found: CelType) -> dict[str, Any]:
+    if found.is_parameter:
+        return {"type_name": found.name, "is_type_param": True}
+    return {"type_name": found.name, "params": [_spelled(each) for each in found.parameters]}

@@ -1,0 +1,86 @@
+"""Kubernetes' CIDR library (apiserver pkg/cel/library/cidr.go, Go's net/netip).
+
+A prefix keeps the bits of its address behind the mask; its text is "<canonical address>/<bits>".
+"""
+
+from collections.abc import Callable
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Any
+
+from . import ip
+from .overload import CIDR, IP, LibraryError, Overload, rows
+
+
+def parse(text: str) -> str:
+    """Return the prefix's text.
+
+    Raises:
+        LibraryError: it is no prefix.
+    """
+    address, slash, bits = text.rpartition("/")
+    try:
+        if not slash:
+            raise LibraryError("no '/'")
+        found = ip.parse(address)
+    except LibraryError as error:
+        raise LibraryError(f'network address parse error during conversion from string: "{text}": {error}') from error
+    if not bits.isascii() or not bits.isdecimal() or (len(bits) > 1 and bits[0] == "0"):
+        raise LibraryError(f'network address parse error during conversion from string: "{text}": bad bits "{bits}"')
+    if len(bits) > len("128") or int(bits) > found.max_prefixlen:
+        raise LibraryError(f'network address parse error during conversion from string: "{text}": prefix out of range')
+    return f"{found}/{bits}"
+
+
+def _is_cidr(text: str) -> bool:
+    try:
+        parse(text)
+    except LibraryError:
+        return False
+    return True
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text, strict=False)
+
+
+def _contains_ip(prefix: str, address: str) -> bool:
+    return ip_address(address) in _network(prefix)
+
+
+def _contains_cidr(prefix: str, other: str) -> bool:
+    outer: Any = _network(prefix)
+    inner: Any = _network(other)
+    return outer.version == inner.version and bool(inner.subnet_of(outer))
+
+
+def _bits(prefix: str) -> int:
+    return int(prefix.rpartition("/")[2])
+
+
+def _of_text(question: Callable[[str, str], bool], convert: Callable[[str], str]) -> Callable[[str, str], bool]:
+    return lambda prefix, text: question(prefix, convert(text))
+
+
+OVERLOADS: tuple[Overload, ...] = (
+    *rows("cidr", ("string_to_cidr", ("string",), CIDR, parse), is_member=False),
+    *rows("isCIDR", ("is_cidr", ("string",), "bool", _is_cidr), is_member=False),
+    *rows(
+        "containsIP",
+        (
+            "cidr_contains_ip_string",
+            (CIDR, "string"),
+            "bool",
+            _of_text(_contains_ip, lambda text: str(ip.parse(text))),
+        ),
+        ("cidr_contains_ip_ip", (CIDR, IP), "bool", _contains_ip),
+    ),
+    *rows(
+        "containsCIDR",
+        ("cidr_contains_cidr_string", (CIDR, "string"), "bool", _of_text(_contains_cidr, parse)),
+        ("cidr_contains_cidr", (CIDR, CIDR), "bool", _contains_cidr),
+    ),
+    *rows("ip", ("cidr_ip", (CIDR,), IP, lambda prefix: prefix.rpartition("/")[0])),
+    *rows("prefixLength", ("cidr_prefix_length", (CIDR,), "int", _bits)),
+    *rows("masked", ("cidr_masked", (CIDR,), CIDR, lambda prefix: str(_network(prefix)))),
+    *rows("string", ("cidr_to_string", (CIDR,), "string", lambda prefix: prefix), is_member=False),
+)
