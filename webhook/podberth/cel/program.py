@@ -13,6 +13,7 @@ from .ast import Node
 from .dispatch import run_name
 from .functions import CARRIED, FUNCTIONS
 from .libraries import LIBRARIES, Overload
+from .libraries.lists import BOUNDED
 from .libraries.overload import QUANTITY
 from .libraries.quantity import EQUALS
 from .problems import CelProblem
@@ -29,6 +30,7 @@ Apply: TypeAlias = Callable[[str, list[Node]], Node]
 _BY_ID = {row.id: row for row in FUNCTIONS}
 _LIBRARY = {row.id: row for row in LIBRARIES}
 _EQUALITY = frozenset({"_==_", "_!=_"})
+_RANGE = "lists.range"
 _BLOCK = "cel.@block"
 """The engine's own construct (cel-cpp, common subexpressions): a list of lazily evaluated, remembered values, and an
 expression that names them @index0, @index1, ..."""
@@ -211,6 +213,10 @@ def _lower_call(checked: Node, node: Node, reads: set[Path], apply: Apply) -> st
             _replace(checked, node, EQUALS, list(is_equal.call_expr.args))
         else:
             _replace(checked, node, "!_", [is_equal])
+    elif call.function == _RANGE:
+        bounded = type(node)()
+        _call(bounded, BOUNDED, [ast.copy_of(operands[0])])
+        _replace(checked, node, _RANGE, [bounded])
     elif call.function == "_?._" and ast.type_of(checked, call.args[0]) == NODES:
         return "Nodes has all its fields always; write . instead of .?"
     elif call.function == "cel.@mapInsert":

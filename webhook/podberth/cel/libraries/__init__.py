@@ -1,6 +1,6 @@
 """Kubernetes' CEL libraries, one file each, under upstream's names and semantics (apiserver pkg/cel/library)."""
 
-from . import cidr, format, ip, lists, quantity, regex, semver, strings, url  # noqa: A004 - the library's own name
+from . import cidr, format, ip, lists, optionals, quantity, regex, semver, strings, url  # noqa: A004 - the library's own name
 from .overload import LibraryError, Overload, rows
 
 
@@ -18,11 +18,13 @@ LIBRARIES: tuple[Overload, ...] = (
     *cidr.OVERLOADS,
     *format.OVERLOADS,
     *semver.OVERLOADS,
+    *optionals.OVERLOADS,
 )
 """All that policies can call."""
 
 INTERNAL: tuple[Overload, ...] = (
     *rows("internal.fail", ("internal_fail", ("string",), "dyn", _fail)),
+    *lists.INTERNAL,
     *regex.INTERNAL,
     *quantity.INTERNAL,
     *format.INTERNAL,

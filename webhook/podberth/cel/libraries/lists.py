@@ -4,7 +4,9 @@ All in CEL, so that every element keeps its type and its precision. What 1.34 ad
 flatten, distinct, reverse, sort, sortBy, lists.range) and the sets library are extensions of the engine's own.
 """
 
-from .overload import Overload, rows
+from typing import Final
+
+from .overload import LibraryError, Overload, rows
 
 _COMPARABLE = {
     "int": "int",
@@ -24,6 +26,17 @@ _MIN, _MAX = _BEST.format(name="min", better="<"), _BEST.format(name="max", bett
 _INDEX_OF = "internal.fold(lists.range(size(a)), -1, r < 0 && a[v] == b ? v : r)"
 _LAST_INDEX_OF = "internal.fold(lists.range(size(a)), -1, a[v] == b ? v : r)"
 
+# As many as one evaluation may iterate over. The engine would make a list of any length at once; upstream counts it as
+# cost.
+_LONGEST_RANGE: Final = 10_000
+
+
+def _bounded(length: int) -> int:
+    """Return the length of ``lists.range``; upstream's of a negative one is empty, the engine's an error."""
+    if length > _LONGEST_RANGE:
+        raise LibraryError(f"lists.range: got {length}, want at most {_LONGEST_RANGE}")
+    return max(length, 0)
+
 
 OVERLOADS: tuple[Overload, ...] = (
     *rows(
@@ -42,3 +55,6 @@ OVERLOADS: tuple[Overload, ...] = (
     *rows("indexOf", ("list_a_index_of_int", ("list(A)", "A"), "int", _INDEX_OF)),
     *rows("lastIndexOf", ("list_a_last_index_of_int", ("list(A)", "A"), "int", _LAST_INDEX_OF)),
 )
+BOUNDED = "internal.bounded"
+"""What the argument of lists.range goes through."""
+INTERNAL: tuple[Overload, ...] = rows(BOUNDED, ("internal_bounded", ("int",), "int", _bounded))
