@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from controlplane.cluster import ControlPlane
@@ -28,7 +29,7 @@ def ask(control_plane: ControlPlane, expressions: Sequence[str]) -> list[str | N
     # Each policy is effective once its first vector is answered.
     for number in range(len(batches)):
         name = f"vectors-{number}-0"
-        wait_for(lambda name=name: _said(control_plane, name), timeout_seconds=30, what=name)
+        wait_for(partial(_said, control_plane, name), timeout_seconds=30, what=name)
     return [
         _value(_said(control_plane, f"vectors-{number}-{place}"))
         for number, batch in enumerate(batches)
@@ -41,7 +42,7 @@ def refusal(control_plane: ControlPlane, expression: str) -> str:
     status, body = control_plane.raw(
         "POST", f"{_GROUP}/validatingadmissionpolicies?dryRun=All", _policy("refused", [expression])
     )
-    return "" if status < 300 else str(json.loads(body)["message"])  # noqa: PLR2004 - HTTP: success
+    return "" if status < 300 else str(json.loads(body)["message"])
 
 
 def _put(control_plane: ControlPlane, name: str, expressions: Sequence[str]) -> None:
@@ -83,7 +84,7 @@ def _said(control_plane: ControlPlane, name: str) -> str:
     document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
     path = f"/api/v1/namespaces/{_NAMESPACE}/configmaps?dryRun=All"
     status, body = control_plane.api.raw("POST", path, document)
-    return "" if status < 300 else str(json.loads(body)["message"])  # noqa: PLR2004 - HTTP: success
+    return "" if status < 300 else str(json.loads(body)["message"])
 
 
 def _value(said: str) -> str | None:

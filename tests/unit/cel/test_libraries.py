@@ -13,6 +13,13 @@ from podberth.errors import EvaluationError
 
 from .conftest import Evaluate
 
+_QUANTITIES = "kubernetes.Quantity, kubernetes.Quantity"
+_VERSIONS = "kubernetes.Semver, kubernetes.Semver"
+_NO_AUTHORIZER = (
+    "1:1: authorizer is not known here, for podberth asks no API server while it decides; read request.userInfo, or "
+    "leave the check to a ValidatingAdmissionPolicy"
+)
+
 
 def value_of(evaluate: Evaluate, expression: str) -> str | None:
     try:
@@ -50,13 +57,11 @@ def test_overloads_are_unique() -> None:
         ("isIP(cidr('192.168.0.0/24'))", "1:5: found no matching overload for 'isIP' applied to '(net.CIDR)'"),
         (
             "quantity('1') + quantity('2')",
-            "1:15: found no matching overload for '_+_' applied to '(kubernetes.Quantity, kubernetes.Quantity)'; "
-            "write a.add(b)",
+            f"1:15: found no matching overload for '_+_' applied to '({_QUANTITIES})'; write a.add(b)",
         ),
         (
             "semver('1.0.0') >= semver('2.0.0')",
-            "1:17: found no matching overload for '_>=_' applied to '(kubernetes.Semver, kubernetes.Semver)'; "
-            "write a.compareTo(b) >= 0",
+            f"1:17: found no matching overload for '_>=_' applied to '({_VERSIONS})'; write a.compareTo(b) >= 0",
         ),
         ("quantity('1').value", "1:15: undefined field 'value' in Quantity"),
         ("['a'].indexOf(1)", "1:14: found no matching overload for 'indexOf' applied to '(list(string), int)'"),
@@ -73,8 +78,7 @@ def test_overloads_are_unique() -> None:
         ),
         (
             "authorizer",
-            "1:1: authorizer is not known here, for podberth asks no API server while it decides; read "
-            "request.userInfo, or leave the check to a ValidatingAdmissionPolicy",
+            _NO_AUTHORIZER,
         ),
         (
             "internal.isFormat('a')",

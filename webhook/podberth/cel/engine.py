@@ -43,7 +43,7 @@ __all__ = [
 
 _VARIABLES = VARIABLES_PREFIX.rstrip(".")
 _NAMES = frozenset(VARIABLES)
-_FUNCTION_NAMES = frozenset(row.name for row in (*FUNCTIONS, *LIBRARIES))
+_FUNCTION_NAMES = frozenset(row.name for row in FUNCTIONS) | frozenset(row.name for row in LIBRARIES)
 
 
 class CompileError(Exception):

@@ -1,7 +1,7 @@
 """Values of the types that CEL does not have, as the engine holds them: messages around their text.
 
-The engine has no opaque types, but it has messages: they keep their type through lists, maps and ``dyn``, are equal where
-their text is, and are handed to Python functions and back. The checker sees the same names without any field.
+The engine has no opaque types, but it has messages: they keep their type through lists, maps and ``dyn``, are equal
+where their text is, and are handed to Python functions and back. The checker sees the same names without any field.
 """
 
 from collections.abc import Mapping

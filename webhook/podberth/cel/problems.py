@@ -13,7 +13,7 @@ from .libraries.overload import QUANTITY, SEMVER
 from .types import NODES, CelType, Want
 
 # Functions and macros of CEL and of the engine's extensions, for suggestions only: cel-spec doc/langdef.md (list of
-# standard definitions), cel-cpp runtime/optional_types, extensions/lists, sets, comprehensions_v2. Others declare theirs.
+# standard definitions), cel-cpp runtime/optional_types, extensions/lists, sets, comprehensions_v2. Ours are declared.
 _STANDARD = tuple(
     """
     all bool bytes contains double duration dyn endsWith exists existsOne exists_one filter getDate getDayOfMonth

@@ -5,23 +5,21 @@ no type information, so its objects are ``Any``; they do not leave ``cel``.
 """
 
 import ctypes
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from ..errors import EvaluationError
-from . import dispatch, opaque, program
+from . import declarations, dispatch, opaque, program
 from .bodies import Bodies
 from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
-from .libraries import LIBRARIES, LibraryError, Overload
+from .libraries import LibraryError
 from .problems import failure
-from .types import INT, NODES, OPTIONAL, STRING, CelType, parse
+from .types import INT, NODES, OPTIONAL, STRING, CelType
 
 # A program's operands and results: what is no int, string or bool is JSON; a node set is the number that stands for it.
 _RUN_TIME = {INT.name: cel.Type.INT, STRING.name: cel.Type.STRING, "bool": cel.Type.BOOL, NODES.name: cel.Type.INT}
@@ -29,13 +27,6 @@ _RUN_TIME = {INT.name: cel.Type.INT, STRING.name: cel.Type.STRING, "bool": cel.T
 # The first check in an environment of the engine takes 2 ms, a later one 50 us. There is one for each set of declared
 # names: one for all matchConditions, and one more for each variable of a policy. Past this number all are forgotten.
 _REMEMBERED = 64
-
-
-# Extensions of the engine's own. Those of upstream's environment are checked; strings is declared by us, for we add to
-# its functions (libraries.strings), and regex is what our regex library is made of.
-_CHECKED_EXTENSIONS = ("optional", "lists", "sets", "two-var-comprehensions")
-_RUN_EXTENSIONS = (*_CHECKED_EXTENSIONS, "strings", "regex")
-_DECLARED_ANEW = ("string",)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +92,7 @@ class Runner:
         self._names: Mapping[str, Any] = dict.fromkeys(names)
         self._engine = cel.NewEnv(
             opaque.POOL,
-            _config(_RUN_EXTENSIONS),
+            declarations.run(),
             variables=dict.fromkeys(self._names, cel.Type.DYN),
             functions=[
                 *map(self._function, FUNCTIONS),
@@ -169,8 +160,9 @@ class Checker:
         """Declare the functions as policies call them; ``pool`` holds the message types."""
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
-        self._functions = [_declaration(row) for row in FUNCTIONS]
-        self.bodies = Bodies(_config(_RUN_EXTENSIONS))
+        self._functions = [*map(_declaration, FUNCTIONS), *declarations.functions()]
+        self._document = declarations.checked({})
+        self.bodies = Bodies(declarations.run())
         """The library functions that are written in CEL."""
 
     def check(self, source: str, variables: Mapping[str, CelType]) -> bytes:
@@ -187,14 +179,13 @@ class Checker:
         if engine is None:
             if len(self._engines) >= _REMEMBERED:
                 self._engines.clear()
+            optionals = {name: each for name, each in variables.items() if each.name == OPTIONAL}
             engine = cel.NewEnv(
                 self._pool,
-                _config(
-                    _CHECKED_EXTENSIONS,
-                    LIBRARIES,
-                    {name: each for name, each in variables.items() if each.name == OPTIONAL},
-                ),
-                variables={name: _engine_type(each) for name, each in variables.items() if each.name != OPTIONAL},
+                declarations.checked(optionals) if optionals else self._document,
+                variables={
+                    name: declarations.engine_type(each) for name, each in variables.items() if name not in optionals
+                },
                 functions=self._functions,
             )
             self._engines[key] = engine
@@ -240,47 +231,3 @@ def _declaration(row: Function) -> Any:
     operands = [cel.Type(each) for each in row.operands]
     overload = cel.Overload(row.id, return_type=cel.Type(row.result), parameters=operands, is_member=True)
     return cel.FunctionDecl(row.name, [overload])
-
-
-def _engine_type(found: CelType) -> Any:
-    parameters = [_engine_type(each) for each in found.parameters]
-    match found.name:
-        case "list":
-            return cel.Type.List(*parameters)
-        case "map":
-            return cel.Type.Map(*parameters)
-        case "optional_type":  # inside a list or map: cel.Type cannot say it, see _config
-            return cel.Type.DYN
-        case name:
-            return cel.Type(name)
-
-
-def _config(
-    extensions: Iterable[str], library: Iterable[Overload] = (), optionals: Mapping[str, CelType] = MappingProxyType({})
-) -> Any:
-    """Return the engine's own document of an environment, which says what its Python interface cannot.
-
-    That is: the extensions beyond strings and optional types, type parameters, and variables of an optional type
-    (cel.Type("optional_type<int>") makes a type of that name that fits no overload).
-    """
-    functions: dict[str, list[dict[str, Any]]] = {}
-    for row in library:
-        operands = [_spelled(parse(each)) for each in row.parameters]
-        overload = {"id": row.id, "args": operands, "return": _spelled(parse(row.result))}
-        if row.is_member:
-            overload |= {"target": operands[0], "args": operands[1:]}
-        functions.setdefault(row.name, []).append(overload)
-    document = {
-        "extensions": [{"name": name} for name in extensions],
-        # The engine takes a function from one declaration only.
-        "stdlib": {"exclude_functions": [{"name": name} for name in _DECLARED_ANEW if name in functions]},
-        "functions": [{"name": name, "overloads": overloads} for name, overloads in functions.items()],
-        "variables": [{"name": name, **_spelled(each)} for name, each in optionals.items()],
-    }
-    return cel.NewEnvConfigFromYaml(json.dumps({key: each for key, each in document.items() if each}))
-
-
-def _spelled(found: CelType) -> dict[str, Any]:
-    if found.is_parameter:
-        return {"type_name": found.name, "is_type_param": True}
-    return {"type_name": found.name, "params": [_spelled(each) for each in found.parameters]}

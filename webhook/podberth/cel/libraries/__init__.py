@@ -3,6 +3,8 @@
 from . import cidr, format, ip, lists, optionals, quantity, regex, semver, strings, url  # noqa: A004 - the library's own name
 from .overload import LibraryError, Overload, rows
 
+__all__ = ["INTERNAL", "LIBRARIES", "LibraryError", "Overload"]
+
 
 def _fail(text: str) -> str:
     raise LibraryError(text)

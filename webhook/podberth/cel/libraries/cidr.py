@@ -3,12 +3,15 @@
 A prefix keeps the bits of its address behind the mask; its text is "<canonical address>/<bits>".
 """
 
+import re
 from collections.abc import Callable
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import Any
+from typing import Any, Final
 
 from . import ip
 from .overload import CIDR, IP, LibraryError, Overload, rows
+
+_BITS: Final = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
 def parse(text: str) -> str:
@@ -17,17 +20,16 @@ def parse(text: str) -> str:
     Raises:
         LibraryError: it is no prefix.
     """
+    said = f'network address parse error during conversion from string: "{text}"'
     address, slash, bits = text.rpartition("/")
+    if not slash:
+        raise LibraryError(f"{said}: no '/'")
     try:
-        if not slash:
-            raise LibraryError("no '/'")
         found = ip.parse(address)
     except LibraryError as error:
-        raise LibraryError(f'network address parse error during conversion from string: "{text}": {error}') from error
-    if not bits.isascii() or not bits.isdecimal() or (len(bits) > 1 and bits[0] == "0"):
-        raise LibraryError(f'network address parse error during conversion from string: "{text}": bad bits "{bits}"')
-    if len(bits) > len("128") or int(bits) > found.max_prefixlen:
-        raise LibraryError(f'network address parse error during conversion from string: "{text}": prefix out of range')
+        raise LibraryError(f"{said}: {error}") from error
+    if not _BITS.fullmatch(bits) or int(bits) > found.max_prefixlen:
+        raise LibraryError(f'{said}: bad bits after slash: "{bits}"')
     return f"{found}/{bits}"
 
 

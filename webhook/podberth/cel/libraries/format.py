@@ -1,4 +1,4 @@
-"""Kubernetes' format library (apiserver pkg/cel/library/format.go): named formats of strings. A format's text is its name.
+"""Kubernetes' format library (apiserver pkg/cel/library/format.go): named formats. A format's text is its name.
 
 The problems are in upstream's words: apimachinery pkg/util/validation and pkg/api/validate/content, kube-openapi
 pkg/validation/strfmt.
@@ -19,16 +19,14 @@ _LABEL_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _KEY: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE: Final = f"({_KEY})?"
 _UUID: Final = re.compile(r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})", re.ASCII)
-_BASE64: Final = re.compile(
-    r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII
-)
+_BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII)
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})")
 
 _LONGEST_LABEL: Final = 63
 _LONGEST_SUBDOMAIN: Final = 253
 
-# A backtracking matcher takes quadratic time at most on these patterns, so no text is longer than a length check bounds.
+# These patterns may take a backtracking matcher quadratic time. What is longer fails by its length already.
 _LONGEST_TEXT: Final = 4096
 
 _LABEL_WORDS: Final = (
@@ -59,7 +57,6 @@ def _told(words: str, pattern: str, *examples: str) -> str:
 
 
 def _matches(pattern: str, text: str) -> bool:
-    # Go's $ is the end of the text; what is too long fails by its length already.
     return len(text) <= _LONGEST_TEXT and re.fullmatch(pattern, text, re.ASCII) is not None
 
 

@@ -78,7 +78,9 @@ OVERLOADS: tuple[Overload, ...] = (
     *rows("ip", ("string_to_ip", ("string",), IP, lambda text: str(parse(text))), is_member=False),
     *rows("isIP", ("is_ip", ("string",), "bool", _is_ip), is_member=False),
     *rows(
-        "ip.isCanonical", ("ip_is_canonical", ("string",), "bool", lambda text: str(parse(text)) == text), is_member=False
+        "ip.isCanonical",
+        ("ip_is_canonical", ("string",), "bool", lambda text: str(parse(text)) == text),
+        is_member=False,
     ),
     *rows("family", ("ip_family", (IP,), "int", lambda text: ip_address(text).version)),
     *rows("isUnspecified", ("ip_is_unspecified", (IP,), "bool", _asked(lambda address: int(address) == 0))),

@@ -41,12 +41,20 @@ def _bounded(length: int) -> int:
 OVERLOADS: tuple[Overload, ...] = (
     *rows(
         "isSorted",
-        *((f"list_{name}_is_sorted_bool", (f"list({kind})",), "bool", _IS_SORTED) for name, kind in _COMPARABLE.items()),
+        *(
+            (f"list_{name}_is_sorted_bool", (f"list({kind})",), "bool", _IS_SORTED)
+            for name, kind in _COMPARABLE.items()
+        ),
     ),
     *rows(
         "sum",
         *(
-            (f"list_{name}_sum_{name}", (f"list({_COMPARABLE[name]})",), _COMPARABLE[name], f"internal.fold(a, {zero}, r + v)")
+            (
+                f"list_{name}_sum_{name}",
+                (f"list({_COMPARABLE[name]})",),
+                _COMPARABLE[name],
+                f"internal.fold(a, {zero}, r + v)",
+            )
             for name, zero in _ZERO.items()
         ),
     ),

@@ -1,8 +1,8 @@
 """Kubernetes' quantity library (apiserver pkg/cel/library/quantity.go, apimachinery pkg/api/resource).
 
 An amount's text is "<digits>e<exponent>", with a "d" behind it for what upstream holds as a decimal of any length.
-Upstream's isInteger and asInteger look at how an amount is held and not at how much it is ('1000m' is no integer, nor is
-'100Ti'), so the text keeps that, and equality is a function here.
+Upstream's isInteger and asInteger look at how an amount is held and not at how much it is ('1000m' is no integer, nor
+is '100Ti'), so the text keeps that, and equality is a function here.
 """
 
 import math
@@ -31,9 +31,7 @@ _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T"
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)")
 
-_WRONG_SHAPE: Final = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
+_WRONG_SHAPE: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _WRONG_SUFFIX: Final = "unable to parse quantity's suffix"
 _WRONG_NUMBER: Final = "unable to parse numeric part of quantity"
 
@@ -89,15 +87,17 @@ def parse(text: str) -> Amount:
 
 
 def _binary(match: re.Match[str], num: str, denom: str, shift: int) -> Amount:
-    # "1Mi (2^20) has ~6 digits of decimal precision, so exponent*3/10 -1 is roughly the precision" (quantity.go)
+    # quantity.go: how many digits more are sure to fit an int64, if each power of two is 0.3 digits.
     digits = (int(num + denom) << shift) * (-1 if match[0][0] == "-" else 1)
     precision = 15 - len(num) - shift * 3 // 10 - 1
     if not denom and precision >= 0 and _SMALLEST_INT < digits <= _LARGEST_INT:
         return Amount(digits, 0, is_decimal=False)
     _want_number(match["value"])
     found = _rounded(digits, -len(denom))
-    return found if abs(found.digits) <= _LARGEST_INT * 10**9 else Amount(
-        _LARGEST_INT if digits > 0 else -_LARGEST_INT, 0, is_decimal=True
+    return (
+        found
+        if abs(found.digits) <= _LARGEST_INT * 10**9
+        else Amount(_LARGEST_INT if digits > 0 else -_LARGEST_INT, 0, is_decimal=True)
     )
 
 
@@ -194,9 +194,7 @@ _TWO = (QUANTITY, QUANTITY)
 _WITH_INT = (QUANTITY, "int")
 
 OVERLOADS: tuple[Overload, ...] = (
-    *rows(
-        "quantity", ("string_to_quantity", ("string",), QUANTITY, lambda text: parse(text).text), is_member=False
-    ),
+    *rows("quantity", ("string_to_quantity", ("string",), QUANTITY, lambda text: parse(text).text), is_member=False),
     *rows("isQuantity", ("is_quantity_string", ("string",), "bool", _is_quantity), is_member=False),
     # Upstream declares it as a function, for all that its documentation shows a member: sign(quantity('1')).
     *rows("sign", ("quantity_sign", (QUANTITY,), "int", _sign), is_member=False),
@@ -205,9 +203,7 @@ OVERLOADS: tuple[Overload, ...] = (
     *rows("compareTo", ("quantity_compare_to", _TWO, "int", _compared)),
     *rows("asApproximateFloat", ("quantity_get_float", (QUANTITY,), "double", _as_float)),
     *rows("asInteger", ("quantity_get_int", (QUANTITY,), "int", _as_integer)),
-    *rows(
-        "isInteger", ("quantity_is_integer", (QUANTITY,), "bool", lambda text: _integer(read(text)) is not None)
-    ),
+    *rows("isInteger", ("quantity_is_integer", (QUANTITY,), "bool", lambda text: _integer(read(text)) is not None)),
     *rows(
         "add",
         ("quantity_add", _TWO, QUANTITY, lambda a, b: plus(read(a), read(b)).text),

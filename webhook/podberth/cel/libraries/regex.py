@@ -1,8 +1,8 @@
 """Kubernetes' regex library (apiserver pkg/cel/library/regex.go): RE2, as Go's regexp is.
 
 The engine's own regex extension does the matching, for time linear in the text. It wants at most one capturing group,
-so groups stop capturing: RE2 has no back references, and what is found is the whole match anyway. Its extractAll forgets
-what stands before a match (``^`` matches again and again), so all matches are found by replacing them.
+so groups stop capturing: RE2 has no back references, and what is found is the whole match anyway. Its extractAll
+forgets what stands before a match (``^`` matches again and again), so all matches are found by replacing them.
 """
 
 from .overload import LibraryError, Overload, rows
@@ -15,9 +15,9 @@ _FIND_ALL = r"internal.found(a, regex.replace(a, '(' + internal.uncaptured(b) + 
 
 
 def uncaptured(pattern: str) -> str:
-    """Return the pattern with its capturing groups turned into groups that do not capture; flags stay.
+    r"""Return the pattern with its capturing groups turned into groups that do not capture; flags stay.
 
-    RE2's syntax: ``\\(`` and ``[(]`` and what is in ``\\Q...\\E`` open no group; (?P<n>...) and (?<n>...) capture.
+    RE2's syntax: ``\(`` and ``[(]`` and what is in ``\Q...\E`` open no group; (?P<n>...) and (?<n>...) capture.
     """
     made: list[str] = []
     at, in_class, class_start = 0, False, 0

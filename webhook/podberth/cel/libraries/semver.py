@@ -78,9 +78,7 @@ def compare(first: Version, second: Version) -> int:
 
 def _ranks(version: Version) -> list[tuple[bool, int, str]]:
     """Return what the prerelease is ordered by: numbers below words, by their value."""
-    return [
-        (False, int(each), "") if _NUMBER.fullmatch(each) else (True, 0, each) for each in version.prerelease
-    ]
+    return [(False, int(each), "") if _NUMBER.fullmatch(each) else (True, 0, each) for each in version.prerelease]
 
 
 def _number(text: str, what: str) -> int:
@@ -100,11 +98,11 @@ def _want_word(text: str, what: str) -> None:
         raise LibraryError(f'Invalid character(s) found in {what.lower()} "{text}"')
 
 
-def _semver(text: str, normalize: bool = False) -> str:  # noqa: FBT001, FBT002 - upstream's own signature
+def _semver(text: str, normalize: bool = False) -> str:
     return parse(normalized(text) if normalize else text).text
 
 
-def _is_semver(text: str, normalize: bool = False) -> bool:  # noqa: FBT001, FBT002 - upstream's own signature
+def _is_semver(text: str, normalize: bool = False) -> bool:
     try:
         _semver(text, normalize)
     except LibraryError:

@@ -6,7 +6,16 @@ an IP), its own are declared here again: cel-spec doc/langdef.md (string), cel-c
 
 from .overload import Overload, rows
 
-_TO_STRING = ("bool", "bytes", "double", "google.protobuf.Duration", "int", "string", "google.protobuf.Timestamp", "uint")
+_TO_STRING = (
+    "bool",
+    "bytes",
+    "double",
+    "google.protobuf.Duration",
+    "int",
+    "string",
+    "google.protobuf.Timestamp",
+    "uint",
+)
 _ONE = ("string", "string")
 
 OVERLOADS: tuple[Overload, ...] = (

@@ -1,7 +1,7 @@
 """Kubernetes' URL library (apiserver pkg/cel/library/urls.go, Go 1.26 net/url).
 
-A URL's text is what Go's URL.String writes, which is also what upstream compares. Go works on bytes: inside, a character
-is a byte.
+A URL's text is what Go's URL.String writes, which is also what upstream compares. Go works on bytes: inside, a
+character is a byte.
 """
 
 import re
