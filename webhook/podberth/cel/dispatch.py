@@ -13,6 +13,11 @@ from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed i
 from . import opaque
 from .libraries import INTERNAL, LIBRARIES, LibraryError, Overload
 from .libraries.overload import OPAQUE
+from .libraries.regex import FOUND
+
+# Reading a text of 1.5 MiB, as a pod can have one, takes up to 0.6 s (semver), one of this length 25 ms. Nobody writes
+# a URL, a version or a name as long.
+_LONGEST_TEXT = 1 << 16
 
 Bind: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -61,8 +66,16 @@ def _answer(rows: list[Overload]) -> Callable[..., Any]:
     def answer(_: object, *operands: Any) -> Any:
         unwrapped = [opaque.unwrap(each) for each in operands]
         row = by_types.get(tuple(kind for kind, _ in unwrapped))
+        if name != FOUND:
+            _want_short(name, operands)
         if row is None or row.call is None:
             raise LibraryError(f"no such overload: {name}({', '.join(kind or '...' for kind, _ in unwrapped)})")
         return opaque.wrap(row.result, row.call(*(value for _, value in unwrapped)))
 
     return answer
+
+
+def _want_short(name: str, operands: tuple[Any, ...]) -> None:
+    for each in operands:
+        if isinstance(each, str) and len(each) > _LONGEST_TEXT:
+            raise LibraryError(f"{name}: got a text of {len(each)} characters, want at most {_LONGEST_TEXT}")

@@ -70,7 +70,9 @@ OVERLOADS: tuple[Overload, ...] = (
         ("string_find_all_string_int", ("string", "string", "int"), "list(string)", _FIND_ALL.format(limit="c")),
     ),
 )
+FOUND = "internal.found"
+"""It splits a text that the engine has searched already, so any length will do."""
 INTERNAL: tuple[Overload, ...] = (
     *rows("internal.uncaptured", ("internal_uncaptured", ("string",), "string", uncaptured)),
-    *rows("internal.found", ("internal_found", ("string", "string", "int"), "list(string)", _found)),
+    *rows(FOUND, ("internal_found", ("string", "string", "int"), "list(string)", _found)),
 )

@@ -12,15 +12,22 @@ from urllib.parse import unquote_to_bytes
 from . import ip
 from .overload import URL, LibraryError, Overload, rows
 
-_ALNUM: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
-# What is not escaped where (net/url/encoding_table.go).
-_UNRESERVED: Final = _ALNUM | frozenset("-._~")
-_PATH: Final = _UNRESERVED | frozenset("$&+,/:;=@")
-_HOST: Final = _UNRESERVED | frozenset("!$&'()*+,;=:[]<>\"")
-_USER: Final = _UNRESERVED | frozenset("$&+,;=")
-_FRAGMENT: Final = _UNRESERVED | frozenset("!$&()*+,/:;=?@")
-_VALID_ENCODED: Final = frozenset("!$&'()*+,;=:@[]%")
-_VALID_USER: Final = _ALNUM | frozenset("-._:~!$&'()*+,;=%@")
+
+def _others(kept: str) -> re.Pattern[str]:
+    """Return what matches a character that is neither one of these nor a letter or a digit."""
+    return re.compile(f"[^A-Za-z0-9{re.escape(kept)}]")
+
+
+# What is escaped where (net/url/encoding_table.go).
+_NOT_PATH: Final = _others("-._~$&+,/:;=@")
+_NOT_HOST: Final = _others("-._~!$&'()*+,;=:[]<>\"")
+_NOT_USER: Final = _others("-._~$&+,;=")
+_NOT_FRAGMENT: Final = _others("-._~!$&()*+,/:;=?@")
+# validEncoded and validUserinfo; in a host also what escapes another than a percent sign of ASCII.
+_INVALID_PATH: Final = _others("-._~$&+,/:;=@!'()*[]%")
+_INVALID_FRAGMENT: Final = _others("-._~!$&()*+,/:;=?@'[]%")
+_INVALID_USER: Final = _others("-._:~!$&'()*+,;=%@")
+_INVALID_HOST: Final = re.compile(r"%(?!25)[0-7].|[^A-Za-z0-9\x80-\xff%\-._~!$&'()*+,;=:\[\]<>\"]", re.DOTALL)
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -54,7 +61,7 @@ class Parts:
             if (self.scheme or has_authority) and not (self.omits_host and not has_authority):
                 made += "//" if has_authority or self.path else ""
                 made += f"{self.user}@" if self.user is not None else ""
-                made += _escaped(self.host, _HOST)
+                made += _escaped(self.host, _NOT_HOST)
             made += self.path
         made += f"?{self.query}" if self.forces_query or self.query else ""
         return made + (f"#{self.fragment}" if self.fragment else "")
@@ -69,7 +76,7 @@ def parse(text: str) -> Parts:
     raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
     _parsed(raw, "", via_request=True)
     before, _, fragment = raw.partition("#")
-    return _parsed(before, _as_written(fragment, _FRAGMENT), via_request=False)
+    return _parsed(before, _as_written(fragment, _INVALID_FRAGMENT, _NOT_FRAGMENT), via_request=False)
 
 
 def _parsed(raw: str, fragment: str, *, via_request: bool) -> Parts:
@@ -101,7 +108,7 @@ def _parsed(raw: str, fragment: str, *, via_request: bool) -> Parts:
         scheme=scheme,
         user=user,
         host=host,
-        path=_as_written(rest, _PATH) if raw != "*" else "*",
+        path=_as_written(rest, _INVALID_PATH, _NOT_PATH) if raw != "*" else "*",
         opaque=opaque,
         query=query,
         forces_query=forces_query,
@@ -110,11 +117,10 @@ def _parsed(raw: str, fragment: str, *, via_request: bool) -> Parts:
     )
 
 
-def _as_written(text: str, kept: frozenset[str]) -> str:
+def _as_written(text: str, invalid: re.Pattern[str], escaped: re.Pattern[str]) -> str:
     """Return a path or fragment as EscapedPath does: as it stands where that is valid, else escaped anew."""
     bare = _unescaped(text)
-    valid = all(each in kept or each in _VALID_ENCODED for each in text)
-    return text if valid else _escaped(bare, kept)
+    return _escaped(bare, escaped) if invalid.search(text) else text
 
 
 def _authority(scheme: str, authority: str) -> tuple[str | None, str]:
@@ -122,11 +128,11 @@ def _authority(scheme: str, authority: str) -> tuple[str | None, str]:
     found = _host(scheme, host)
     if not at:
         return None, found
-    if not all(each in _VALID_USER for each in user):
+    if _INVALID_USER.search(user):
         raise _error("net/url: invalid userinfo")
     name, colon, password = user.partition(":")
-    written = _escaped(_unescaped(name), _USER)
-    return (f"{written}:{_escaped(_unescaped(password), _USER)}" if colon else written), found
+    written = _escaped(_unescaped(name), _NOT_USER)
+    return (f"{written}:{_escaped(_unescaped(password), _NOT_USER)}" if colon else written), found
 
 
 def _host(scheme: str, host: str) -> str:
@@ -167,12 +173,11 @@ def _want_port(text: str) -> None:
 
 
 def _unescaped_host(host: str) -> str:
-    # Of ASCII, only a percent sign may be escaped in a host.
-    for at in range(len(host)):
-        if host[at] == "%" and host[at + 1 : at + 2] in tuple("01234567") and host[at : at + 3] != "%25":
-            raise _error(f'invalid URL escape "{host[at : at + 3]}"')
-        if host[at] != "%" and host[at] < "\x80" and host[at] not in _HOST:
-            raise _error(f'invalid character "{host[at]}" in host name')
+    if wrong := _INVALID_HOST.search(host):
+        what = (
+            f'invalid URL escape "{wrong[0]}"' if wrong[0][0] == "%" else f'invalid character "{wrong[0]}" in host name'
+        )
+        raise _error(what)
     return _unescaped(host)
 
 
@@ -183,8 +188,8 @@ def _unescaped(text: str, *, is_query: bool = False) -> str:
     return unquote_to_bytes(bare.encode("latin-1")).decode("latin-1")
 
 
-def _escaped(text: str, kept: frozenset[str]) -> str:
-    return "".join(each if each in kept else f"%{ord(each):02X}" for each in text)
+def _escaped(text: str, others: re.Pattern[str]) -> str:
+    return others.sub(lambda each: f"%{ord(each[0]):02X}", text)
 
 
 def _error(what: str) -> LibraryError:
