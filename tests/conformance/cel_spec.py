@@ -11,14 +11,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
 from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math  # type: ignore[import-untyped]
 
-from podberth.cel import ast, program, runtime
+from podberth.cel import ast, declarations, opaque, program
+from podberth.cel.bodies import Bodies
 
 # Two of protobuf's own messages are CEL's times; every other name of a message is one that no pod has.
 _OF_PROTOBUF = re.compile(r"TestAllTypes|cel\.expr\.conformance|google\.protobuf(?!\.(Timestamp|Duration))")
@@ -111,7 +112,7 @@ def _evaluate(engine: Any, document: Mapping[str, Any]) -> bool:
     unchecked = bool(document.get("disableCheck"))
     compiled = engine.compile(document["expr"], disable_check=unchecked)
     if not unchecked:
-        lowered, problems = program.lower(ast.decode(compiled.serialize()), {})
+        lowered, problems = program.lower(ast.decode(compiled.serialize()), {}, _bodies().apply)
         if problems:
             raise UnsupportedError(str(problems))
         compiled = engine.deserialize(program.assemble([lowered], as_list=False))
@@ -128,10 +129,17 @@ def _engine(container: str, declares: str, with_all: bool) -> Any:
     if any("function" in each for each in declared):
         raise UnsupportedError("function")
     return cel.NewEnv(
+        opaque.POOL,
+        declarations.run(),
         variables={each["name"]: _engine_type(each["ident"]["type"]) for each in declared},
-        extensions=[*runtime._extensions(), *(_OTHERS if with_all else ())],
+        extensions=_OTHERS if with_all else (),
         container=cel.ExpressionContainer(container) if container else None,
     )
+
+
+@cache
+def _bodies() -> Bodies:
+    return Bodies(declarations.run())
 
 
 def _engine_type(document: Mapping[str, Any]) -> Any:

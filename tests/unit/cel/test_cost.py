@@ -27,6 +27,10 @@ def cost(environment: Environment, source: str, **variables: str) -> Cost:
         "gpu.requests.filter(r, r.kind == 'mig' && !mig.known(r.profile)).size()",
         "topology.nodes(gpu).withLinkDomain(gpu.perContainer).terms",
         "object == oldObject",
+        "quantity(object.spec.containers[0].resources.limits['cpu']).isLessThan(quantity('2'))",
+        "object.spec.containers.map(c, has(c.env) ? c.env.size() : 0).sum() > 100",
+        "object.spec.containers.all(c, isURL(c.image))",
+        "lists.range(100).reverse().indexOf(3) == 4",
     ],
 )
 def test_what_policies_ask_is_within_the_bound(environment: Environment, source: str) -> None:
@@ -37,6 +41,10 @@ def test_what_policies_ask_is_within_the_bound(environment: Environment, source:
     ("source", "column", "advice"),
     [
         # `map` and `filter` copy their list for each element: 5,100 tolerations, 9,000 variables.
+        ("object.spec.tolerations.distinct().size() > 0", 33, "every round of the outer loop"),
+        ("sets.contains(object.spec.tolerations, object.spec.tolerations)", 14, "every round of the outer loop"),
+        ("object.spec.containers.all(c, c.env.all(e, isURL(e.value)))", 49, "a text of any length"),
+        ("lists.range(9000).all(i, sets.intersects([i], lists.range(9000)))", 41, "every round of the outer loop"),
         ("object.spec.tolerations.filter(t, t.key == 'a').size() > 0", 31, "ask exists() or all()"),
         ("object.spec.tolerations.map(t, t.key)", 28, "ask exists() or all()"),
         ("object.spec.containers.all(c, c.env.filter(e, e.name == 'A').size() == 0)", 43, "ask exists() or all()"),

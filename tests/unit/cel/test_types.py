@@ -1,6 +1,6 @@
 import pytest
 
-from podberth.cel.types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, POD, STRING, CelType, Want, accepts
+from podberth.cel.types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, POD, STRING, CelType, Want, accepts, parse
 
 
 def list_of(element: CelType) -> CelType:
@@ -59,3 +59,18 @@ def test_a_type_that_cannot_be_what_is_wanted_is_refused(want: Want, found: CelT
 
 def test_a_type_is_spelled_as_cel_spells_it() -> None:
     assert str(optional(list_of(MAP))) == "optional_type(list(map(string, dyn)))"
+
+
+@pytest.mark.parametrize(
+    "text", ["int", "list(A)", "map(string, list(dyn))", "optional_type(list(string))", "map(list(int), map(int, A))"]
+)
+def test_a_type_is_read_as_it_is_written(text: str) -> None:
+    assert str(parse(text)) == text
+
+
+def test_a_capital_letter_is_any_type() -> None:
+    assert [each.is_parameter for each in (parse("A"), parse("int"), parse("list(A)").parameters[0])] == [
+        True,
+        False,
+        True,
+    ]

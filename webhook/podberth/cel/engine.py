@@ -13,6 +13,7 @@ from ..kube.schema import PodSchema
 from . import ast, program
 from .cost import Cost, cost_of
 from .functions import FUNCTIONS, ReviewContext
+from .libraries import LIBRARIES
 from .problems import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
@@ -45,6 +46,7 @@ _VARIABLES = VARIABLES_PREFIX.rstrip(".")
 _NAMES = frozenset(VARIABLES)
 _OURS: Mapping[str, Mapping[str, object]] = {"mig": {}, "jsonpatch": {}}
 """Names that are there for their functions alone."""
+_FUNCTION_NAMES = frozenset(row.name for row in FUNCTIONS) | frozenset(row.name for row in LIBRARIES)
 
 
 class CompileError(Exception):
@@ -147,7 +149,7 @@ class Environment:
         self._types = messages(schema)
         pool = descriptor_pool(self._types)
         self._checker = Checker(pool)
-        self._runner = Runner(pool, VARIABLES)
+        self._runner = Runner(VARIABLES)
 
     def compile(
         self,
@@ -179,7 +181,7 @@ class Environment:
         expressions = {name: each for name, each in given.items() if isinstance(each, Expression)}
         costs = {"": cost_of(checked, {name: each.costs[""].value for name, each in expressions.items()})}
         inlined = {name: each._lowered for name, each in expressions.items()}  # noqa: SLF001
-        lowered, problems = program.lower(checked, inlined)
+        lowered, problems = program.lower(checked, inlined, self._checker.bodies.apply)
         if not accepts(want, lowered.type):
             problems.append(unwanted(lowered.type, want))
         if problems:
@@ -225,7 +227,7 @@ class Environment:
             words = Vocabulary(
                 names=frozenset(declared),
                 forbidden=forbidden,
-                functions=frozenset(row.name for row in FUNCTIONS),
+                functions=_FUNCTION_NAMES,
                 fields=self._types,
             )
             raise CompileError(explain(str(error), source, words)) from error

@@ -9,24 +9,39 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from .libraries.overload import QUANTITY, SEMVER
 from .types import NODES, CelType, Want
 
-# Functions and macros of CEL and of the extensions in use, for suggestions only: cel-spec doc/langdef.md (list of
-# standard definitions), cel-cpp extensions/strings and runtime/optional_types.
+# Functions and macros of CEL and of the engine's extensions, for suggestions only: cel-spec doc/langdef.md (list of
+# standard definitions), cel-cpp runtime/optional_types, extensions/lists, sets, comprehensions_v2. Ours are declared.
 _STANDARD = tuple(
     """
-    all bool bytes contains double duration dyn endsWith exists exists_one filter getDate getDayOfMonth getDayOfWeek
-    getDayOfYear getFullYear getHours getMilliseconds getMinutes getMonth getSeconds has int map matches size
-    startsWith string timestamp type uint
-    charAt format indexOf join lastIndexOf lowerAscii replace split substring trim upperAscii
+    all bool bytes contains double duration dyn endsWith exists existsOne exists_one filter getDate getDayOfMonth
+    getDayOfWeek getDayOfYear getFullYear getHours getMilliseconds getMinutes getMonth getSeconds has int map matches
+    size startsWith string timestamp transformList type uint
     hasValue of ofNonZeroValue none optFlatMap optMap or orValue value
+    distinct flatten lists reverse slice sort sortBy sets
     """.split()  # noqa: SIM905 - one name a line would be fifty lines
 )
 
-# MutatingAdmissionPolicy's types, and what is written here in their place.
-_UPSTREAM: Mapping[str, str] = {
-    "Object": "{'key': value}",
-    "JSONPatch": "{'op': 'add', 'path': '/a/b', 'value': value}",
+# What upstream's expressions have and ours cannot, and what to write instead.
+_NOT_HAD: Mapping[str, str] = {
+    "Object": "Object{...} is not known here; write a map: {'key': value}",
+    "JSONPatch": ("JSONPatch{...} is not known here; write a map: {'op': 'add', 'path': '/a/b', 'value': value}"),
+    "authorizer": (
+        "authorizer is not known here, for podberth asks no API server while it decides; read request.userInfo, or "
+        "leave the check to a ValidatingAdmissionPolicy"
+    ),
+}
+
+# Operators that quantities and versions lack, and their functions.
+_INSTEAD: Mapping[str, str] = {
+    "_+_": "a.add(b)",
+    "_-_": "a.sub(b)",
+    "_<_": "a.isLessThan(b)",
+    "_>_": "a.isGreaterThan(b)",
+    "_<=_": "a.compareTo(b) <= 0",
+    "_>=_": "a.compareTo(b) >= 0",
 }
 
 # One entry: "ERROR: <input>:1:7: text", then lines of source that start with " | ". Line and column count from 1, the
@@ -114,8 +129,8 @@ def _undeclared(name: str, words: Vocabulary) -> tuple[str, str]:
         variable = rest.partition(".")[0]
         hint = _meant(variable, declared) or f"; declared before it: {', '.join(sorted(declared)) or 'none'}"
         return f"undeclared reference to 'variables.{variable}'{hint}", variable
-    if first in _UPSTREAM:
-        return f"{first}{{...}} is not known here; write a map: {_UPSTREAM[first]}", first
+    if first in _NOT_HAD:
+        return _NOT_HAD[first], first
     known_names = {known.partition(".")[0] for known in words.names}
     return f"undeclared reference to '{first}'{_meant(first, [*known_names, *_STANDARD, *words.functions])}", first
 
@@ -126,6 +141,8 @@ def _overload_hint(match: re.Match[str]) -> str:
         return "; write condition ? optional.of(value) : optional.none()"
     if "null_type" in operands:
         return "; ask has(...) instead of comparing with null"
+    if function in _INSTEAD and any(each in operands for each in (QUANTITY, SEMVER)):
+        return f"; write {_INSTEAD[function]}"
     if function == "_+_" and "string" in operands:
         return "; write string(...)"
     return ""
@@ -160,6 +177,8 @@ def _find(text: str, index: int, name: str) -> int:
 # ---- evaluation -----------------------------------------------------------------------------------------------------
 # In upstream's words (cel-go common/types, interpreter) where it has some. The status code in front says nothing more.
 _STATUS = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
+# Run-time names of library functions: cel.dispatch.
+_OURS = re.compile(r"\b(?:library|internal)\.(?=\w)")
 _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Key not found in map : \"?(.*?)\"?$"), r"no such key: \1"),
     (re.compile(r"Index error: index=(-?\d+) size=(\d+)"), r"index out of bounds: \1, size \2"),
@@ -178,5 +197,5 @@ def failure(text: str) -> str:
     said = _STATUS.sub("", _STATUS.sub("", text)).strip()
     for pattern, words in _FAILURES:
         if pattern.search(said):
-            return pattern.sub(words, said).replace("int64", "int")
+            return _OURS.sub("", pattern.sub(words, said)).replace("int64", "int")
     return said

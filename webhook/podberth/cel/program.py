@@ -4,12 +4,18 @@ Type checking sees objects with declared fields; at run time there is plain JSON
 differences are bridged here, once, at compile time. Nothing is evaluated here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from . import ast
 from .ast import Node
+from .dispatch import run_name
 from .functions import CARRIED, FUNCTIONS
+from .libraries import LIBRARIES, Overload
+from .libraries.lists import BOUNDED
+from .libraries.overload import QUANTITY
+from .libraries.quantity import EQUALS
 from .problems import CelProblem
 from .reads import Path
 from .reads import reads as reads_of
@@ -18,7 +24,13 @@ from .typing import UNESCAPED, VARIABLES
 
 VARIABLES_PREFIX = "variables."
 
+Apply: TypeAlias = Callable[[str, list[Node]], Node]
+"""Takes a body and the operands of a call: ``bodies.Bodies.apply``."""
+
 _BY_ID = {row.id: row for row in FUNCTIONS}
+_LIBRARY = {row.id: row for row in LIBRARIES}
+_EQUALITY = frozenset({"_==_", "_!=_"})
+_RANGE = "lists.range"
 _BLOCK = "cel.@block"
 """The engine's own construct (cel-cpp, common subexpressions): a list of lazily evaluated, remembered values, and an
 expression that names them @index0, @index1, ..."""
@@ -44,8 +56,13 @@ class Lowered:
         return [self.variables[name] for name in sorted(names) if name in self.variables]
 
 
-def lower(checked: Node, variables: Mapping[str, Lowered]) -> tuple[Lowered, list[CelProblem]]:
+def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tuple[Lowered, list[CelProblem]]:
     """Rewrite a checked expression, in place, to the one that runs on plain JSON.
+
+    Args:
+        checked: the expression, with what the checker knows of it.
+        variables: the variables that are expressions themselves.
+        apply: what makes an expression of the body of a library function.
 
     Returns:
         The expression, and what in it cannot run.
@@ -61,7 +78,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered]) -> tuple[Lowered, lis
             case "select_expr":
                 _lower_select(checked, node)
             case "call_expr":
-                message = _lower_call(checked, node, reads)
+                message = _lower_call(checked, node, reads, apply)
             case "struct_expr" if node.struct_expr.message_name:
                 message = f"{node.struct_expr.message_name}{{...}} makes an object; write a map: {{'key': value}}"
         if message:
@@ -177,18 +194,73 @@ def _lower_select(checked: Node, node: Node) -> None:
     node.call_expr.args.add().CopyFrom(asked)
 
 
-def _lower_call(checked: Node, node: Node, reads: set[Path]) -> str:
-    """Turn a call of ours into the function that answers it; return why it cannot be, or nothing."""
+def _lower_call(checked: Node, node: Node, reads: set[Path], apply: Apply) -> str:
+    """Turn a call of ours into what answers it; return why it cannot be, or nothing."""
     call = node.call_expr
+    operands = [*([call.target] if call.HasField("target") else []), *call.args]
     overloads = list(checked.reference_map[node.id].overload_id) if node.id in checked.reference_map else []
     row = _BY_ID.get(overloads[0]) if overloads else None
     if row is not None:
-        operands = [ast.copy_of(each) for each in (call.target, *call.args)]
-        call.Clear()
-        call.function = row.id
-        call.args.extend(each for each, kind in zip(operands, row.operands, strict=True) if kind in CARRIED)
-        del checked.reference_map[node.id]
+        carried = [ast.copy_of(each) for each, kind in zip(operands, row.operands, strict=True) if kind in CARRIED]
+        _replace(checked, node, row.id, carried)
         reads.update(row.reads)
+    elif overloads and overloads[0] in _LIBRARY:
+        _lower_library(checked, node, [_LIBRARY[each] for each in overloads if each in _LIBRARY], apply)
+    elif call.function in _EQUALITY and QUANTITY in (ast.type_of(checked, each).name for each in operands):
+        is_equal = type(node)()
+        _call(is_equal, EQUALS, [ast.copy_of(each) for each in operands])
+        if call.function == "_==_":
+            _replace(checked, node, EQUALS, list(is_equal.call_expr.args))
+        else:
+            _replace(checked, node, "!_", [is_equal])
+    elif call.function == _RANGE:
+        bounded = type(node)()
+        _call(bounded, BOUNDED, [ast.copy_of(operands[0])])
+        _replace(checked, node, _RANGE, [bounded])
     elif call.function == "_?._" and ast.type_of(checked, call.args[0]) == NODES:
         return "Nodes has all its fields always; write . instead of .?"
+    elif call.function == "cel.@mapInsert":
+        return "maps cannot be made in a loop here; write transformList(...), or the map out: {'key': value}"
     return ""
+
+
+def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply) -> None:
+    """Turn a call of a library into what answers it; ``rows`` are the overloads that its types leave open.
+
+    Several are left where an operand is dyn. Functions in Python find theirs when they run, and bodies of one function
+    fit all their overloads; between the engine's own (of strings) and a body (of lists) the receiver's type decides.
+    """
+    call = node.call_expr
+    operands = [ast.copy_of(each) for each in (*([call.target] if call.HasField("target") else []), *call.args)]
+    by_body = [row for row in rows if row.body]
+    if by_body:
+        made = apply(by_body[0].body, operands)
+        if any(row.is_native for row in rows):
+            made = _if_list(operands[0], made, ast.copy_of(node))
+        made.id = node.id
+        node.CopyFrom(made)
+        del checked.reference_map[node.id]
+    elif not any(row.is_native for row in rows):
+        _replace(checked, node, run_name(rows[0].name), operands)
+
+
+def _if_list(operand: Node, then: Node, otherwise: Node) -> Node:
+    made, test, asked, kind = (type(operand)() for _ in range(4))
+    _call(asked, "type", [operand])
+    kind.ident_expr.name = "list"
+    _call(test, "_==_", [asked, kind])
+    otherwise.id = 0
+    _call(made, "_?_:_", [test, then, otherwise])
+    return made
+
+
+def _call(node: Node, function: str, operands: list[Node]) -> None:
+    node.call_expr.function = function
+    node.call_expr.args.extend(operands)
+
+
+def _replace(checked: Node, node: Node, function: str, operands: list[Node]) -> None:
+    node.call_expr.Clear()
+    _call(node, function, operands)
+    if node.id in checked.reference_map:
+        del checked.reference_map[node.id]

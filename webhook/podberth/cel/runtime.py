@@ -5,19 +5,19 @@ no type information, so its objects are ``Any``; they do not leave ``cel``.
 """
 
 import ctypes
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
-from cel_expr_python.ext import ext_optional, ext_strings  # type: ignore[import-untyped]
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from ..errors import EvaluationError
-from . import program
+from . import declarations, dispatch, opaque, program
+from .bodies import Bodies
 from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
+from .libraries import LibraryError
 from .problems import failure
 from .types import INT, NODES, OPTIONAL, STRING, CelType
 
@@ -82,6 +82,8 @@ class _Slot:
         def bound(*operands: Any) -> Any:
             try:
                 return call(self.review, *operands)
+            except LibraryError:  # the expression's own error
+                raise
             except BaseException as fault:
                 self.fault = fault
                 raise
@@ -92,15 +94,19 @@ class _Slot:
 class Runner:
     """The environment in which programs run, on plain JSON, with the functions bound to the review at hand."""
 
-    def __init__(self, pool: DescriptorPool, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str]) -> None:
         """Bind the functions; ``names`` are what an activation binds."""
         self._slot = _Slot()
         self._names: Mapping[str, Any] = dict.fromkeys(names)
         self._engine = cel.NewEnv(
-            pool,
+            opaque.POOL,
+            declarations.run(),
             variables=dict.fromkeys(self._names, cel.Type.DYN),
-            extensions=_extensions(),
-            functions=[*map(self._function, FUNCTIONS), *map(self._nodes_field, NODES_FIELDS)],
+            functions=[
+                *map(self._function, FUNCTIONS),
+                *map(self._nodes_field, NODES_FIELDS),
+                *dispatch.declarations(self._slot.bind),
+            ],
         )
 
     def load(self, serialized: bytes) -> Any:
@@ -163,10 +169,14 @@ class Checker:
         """Declare the functions as policies call them; ``pool`` holds the message types."""
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
+        ours = dict.fromkeys(row.name for row in FUNCTIONS)
         self._functions = [
-            cel.FunctionDecl(name, [_overload(row) for row in FUNCTIONS if row.name == name])
-            for name in dict.fromkeys(row.name for row in FUNCTIONS)
+            *(cel.FunctionDecl(name, [_overload(row) for row in FUNCTIONS if row.name == name]) for name in ours),
+            *declarations.functions(),
         ]
+        self._document = declarations.checked({})
+        self.bodies = Bodies(declarations.run())
+        """The library functions that are written in CEL."""
 
     def check(self, source: str, variables: Mapping[str, CelType]) -> bytes:
         """Return the checked expression, serialised.
@@ -182,11 +192,13 @@ class Checker:
         if engine is None:
             if len(self._engines) >= _REMEMBERED:
                 self._engines.clear()
+            optionals = {name: each for name, each in variables.items() if each.name == OPTIONAL}
             engine = cel.NewEnv(
                 self._pool,
-                _config({name: each for name, each in variables.items() if each.name == OPTIONAL}),
-                variables={name: _engine_type(each) for name, each in variables.items() if each.name != OPTIONAL},
-                extensions=_extensions(),
+                declarations.checked(optionals) if optionals else self._document,
+                variables={
+                    name: declarations.engine_type(each) for name, each in variables.items() if name not in optionals
+                },
                 functions=self._functions,
             )
             self._engines[key] = engine
@@ -228,10 +240,6 @@ def _holds_optional(value: Any) -> bool:
     return False
 
 
-def _extensions() -> list[Any]:
-    return [ext_optional.ExtOptional(), ext_strings.ExtStrings()]
-
-
 def _overload(row: Function) -> Any:
     operands = [_declared(each) for each in row.operands]
     return cel.Overload(row.id, return_type=_declared(row.result), parameters=operands, is_member=True)
@@ -239,29 +247,3 @@ def _overload(row: Function) -> Any:
 
 def _declared(spelled: str) -> Any:
     return cel.Type.List(cel.Type.STRING) if spelled == "list(string)" else cel.Type(spelled)
-
-
-def _engine_type(found: CelType) -> Any:
-    parameters = [_engine_type(each) for each in found.parameters]
-    match found.name:
-        case "list":
-            return cel.Type.List(*parameters)
-        case "map":
-            return cel.Type.Map(*parameters)
-        case "optional_type":  # inside a list or map: cel.Type cannot say it, see _config
-            return cel.Type.DYN
-        case name:
-            return cel.Type(name)
-
-
-def _config(optionals: Mapping[str, CelType]) -> Any:
-    """Declare variables of an optional type the one way that the engine understands: in a document of its own.
-
-    cel.Type("optional_type<int>") makes a type of that name that fits no overload.
-    """
-
-    def spell(found: CelType) -> dict[str, Any]:
-        return {"type_name": found.name, "params": [spell(each) for each in found.parameters]}
-
-    declared = [{"name": name, **spell(each)} for name, each in optionals.items()]
-    return cel.NewEnvConfigFromYaml(json.dumps({"variables": declared})) if declared else None

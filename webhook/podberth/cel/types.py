@@ -23,6 +23,26 @@ class CelType:
         """Say whether it is an object with declared fields."""
         return self.name.startswith(_MESSAGE_PACKAGES)
 
+    @property
+    def is_parameter(self) -> bool:
+        """Say whether it stands for any type: a capital letter, in the declaration of a function."""
+        return len(self.name) == 1
+
+
+def parse(text: str) -> CelType:
+    """Return the type that a text spells, as ``CelType.__str__`` does."""
+    name, bracket, inside = text.strip().partition("(")
+    if not bracket:
+        return CelType(name)
+    parameters, depth, start = [], 0, 0
+    inside = inside.removesuffix(")")
+    for at, each in enumerate(inside):
+        depth += (each == "(") - (each == ")")
+        if each == "," and not depth:
+            parameters.append(parse(inside[start:at]))
+            start = at + 1
+    return CelType(name, (*parameters, parse(inside[start:])))
+
 
 BOOL = CelType("bool")
 INT = CelType("int")

@@ -11,6 +11,7 @@ from google.protobuf import descriptor_pb2, struct_pb2
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from ..kube.schema import CONFIG_MAP, NAMESPACE, POD, PodSchema, Schema
+from .libraries.overload import OPAQUE
 
 Fields = Mapping[str, str]
 
@@ -96,6 +97,8 @@ DECLARED: Mapping[str, Fields] = MappingProxyType(
     }
 )
 
+_NO_FIELDS: Fields = MappingProxyType({})
+
 # The namespace as upstream's expressions see it: no managedFields, no ownerReferences (apiserver
 # pkg/admission/plugin/cel/compile.go, whose declaration spells `UID`, which no object has).
 _NAMESPACE_HIDES: Mapping[str, frozenset[str]] = {
@@ -146,7 +149,7 @@ def messages(schema: PodSchema) -> dict[str, Fields]:
     Raises:
         ValueError: two definitions would share a name.
     """
-    found: dict[str, Fields] = dict(DECLARED)
+    found: dict[str, Fields] = {**DECLARED, **dict.fromkeys(OPAQUE, _NO_FIELDS)}
     for name, definition in schema.definitions.items():
         short = _short(name)
         if short in found:
@@ -167,7 +170,7 @@ def descriptor_pool(types: Mapping[str, Fields]) -> DescriptorPool:
     pool = DescriptorPool()
     pool.AddSerializedFile(struct_pb2.DESCRIPTOR.serialized_pb)
     # The packages refer to each other only from podberth to k8s, if at all; one file each keeps them apart.
-    for package in ("k8s", "podberth"):
+    for package in ("k8s", "podberth", *sorted({name.rpartition(".")[0] for name in OPAQUE})):
         file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3")
         file.dependency.append(struct_pb2.DESCRIPTOR.name)
         for name in sorted(types):

@@ -1,0 +1,82 @@
+"""Library functions that are written in CEL: from their source to the expression that takes a call's place."""
+
+from typing import Any
+
+from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
+
+from . import ast, opaque
+from .ast import Node
+from .libraries import INTERNAL
+
+ARGUMENTS = ("a", "b", "c")
+"""What a body calls its operands, in order."""
+FOLD = "internal.fold"
+"""``internal.fold(list, initial, step)``: the last value of ``r``, which is ``step`` for each element ``v``. CEL has no
+macro for it."""
+_RESULT, _ELEMENT = "r", "v"
+
+
+class Bodies:
+    """Compiles bodies, each when it is first called for."""
+
+    def __init__(self, config: Any) -> None:
+        """Make an environment of the engine; ``config`` names the extensions that bodies may use."""
+        dyn = cel.Type.DYN
+        internal = {row.name: len(row.parameters) for row in INTERNAL} | {FOLD: 3}
+        self._engine = cel.NewEnv(
+            opaque.POOL,
+            config,
+            variables=dict.fromkeys((*ARGUMENTS, _RESULT, _ELEMENT), dyn),
+            functions=[
+                cel.FunctionDecl(name, [cel.Overload(name, return_type=dyn, parameters=[dyn] * arity)])
+                for name, arity in internal.items()
+            ],
+        )
+        self._known: dict[str, Node] = {}
+
+    def apply(self, source: str, operands: list[Node]) -> Node:
+        """Return the expression that computes a body for its operands, each of which is evaluated once."""
+        body = self._known.get(source)
+        if body is None:
+            body = self._known[source] = self._compile(source)
+        made = ast.copy_of(body)
+        # Inside out: the first argument is bound first. No name of a policy's can be one with "@" in it.
+        for name, operand in reversed(list(zip(ARGUMENTS, operands, strict=False))):
+            made = _bind(f"@{name}", operand, made)
+        return made
+
+    def _compile(self, source: str) -> Node:
+        root = ast.decode(bytes(self._engine.compile(source).serialize())).expr
+        for node in reversed(list(ast.walk(root))):
+            node.id = 0  # no node of the policy's own: nothing is known of it
+            if ast.kind(node) == "call_expr" and node.call_expr.function == FOLD:
+                items, initial, step = (ast.copy_of(each) for each in node.call_expr.args)
+                node.CopyFrom(_fold(items, initial, step))
+            elif ast.kind(node) == "ident_expr" and node.ident_expr.name in ARGUMENTS:
+                node.ident_expr.name = f"@{node.ident_expr.name}"
+        return root
+
+
+def _fold(items: Node, initial: Node, step: Node) -> Node:
+    made = type(items)()
+    loop = made.comprehension_expr
+    loop.iter_var, loop.accu_var = _ELEMENT, _RESULT
+    loop.iter_range.CopyFrom(items)
+    loop.accu_init.CopyFrom(initial)
+    loop.loop_condition.const_expr.bool_value = True
+    loop.loop_step.CopyFrom(step)
+    loop.result.ident_expr.name = _RESULT
+    return made
+
+
+def _bind(name: str, value: Node, body: Node) -> Node:
+    """Return what the macro cel.bind makes: a loop over nothing whose result is the body."""
+    made = type(body)()
+    loop = made.comprehension_expr
+    loop.iter_var, loop.accu_var = "#unused", name
+    loop.iter_range.list_expr.SetInParent()
+    loop.accu_init.CopyFrom(value)
+    loop.loop_condition.const_expr.bool_value = False
+    loop.loop_step.ident_expr.name = name
+    loop.result.CopyFrom(body)
+    return made

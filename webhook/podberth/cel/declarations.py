@@ -1,0 +1,101 @@
+"""How the engine is told of types, extensions and library functions: by its Python interface and by its document.
+
+The document says what the interface cannot: extensions beyond strings and optional types, type parameters, and what is
+of an optional type (cel.Type("optional_type<int>") makes a type of that name that fits no overload). Reading it is slow
+(4 ms with all libraries in it), so it has no more than that.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
+
+from .libraries import LIBRARIES, Overload
+from .types import OPTIONAL, CelType, parse
+
+# Extensions of the engine's own. Those that upstream has are checked; strings is declared by us, for we add to its
+# functions (libraries.strings), and regex is what our regex library is made of.
+_CHECKED_EXTENSIONS = ("optional", "lists", "sets", "two-var-comprehensions")
+_RUN_EXTENSIONS = (*_CHECKED_EXTENSIONS, "strings", "regex")
+# The engine takes a function from one declaration only.
+_DECLARED_ANEW = ("string",)
+
+
+def _needs_document(rows: Iterable[Overload]) -> bool:
+    waiting = [parse(each) for row in rows for each in (*row.parameters, row.result)]
+    while waiting:
+        found = waiting.pop()
+        if found.is_parameter or found.name == OPTIONAL:
+            return True
+        waiting.extend(found.parameters)
+    return False
+
+
+_BY_NAME = {
+    name: tuple(rows) for name, rows in groupby(sorted(LIBRARIES, key=lambda row: row.name), key=lambda row: row.name)
+}
+_IN_DOCUMENT = {name: rows for name, rows in _BY_NAME.items() if _needs_document(rows)}
+
+
+def functions() -> list[Any]:
+    """Return the declarations of the library functions that are not in the document."""
+    return [
+        cel.FunctionDecl(name, [_overload(row) for row in rows])
+        for name, rows in _BY_NAME.items()
+        if name not in _IN_DOCUMENT
+    ]
+
+
+def checked(optionals: Mapping[str, CelType]) -> Any:
+    """Return the document of an environment that checks, with its variables of an optional type."""
+    return _document(
+        extensions=[{"name": name} for name in _CHECKED_EXTENSIONS],
+        stdlib={"exclude_functions": [{"name": name} for name in _DECLARED_ANEW]},
+        functions=[
+            {"name": name, "overloads": [_spelled_overload(row) for row in rows]} for name, rows in _IN_DOCUMENT.items()
+        ],
+        variables=[{"name": name, **_spelled(each)} for name, each in optionals.items()],
+    )
+
+
+def run() -> Any:
+    """Return the document of an environment that runs programs."""
+    return _document(extensions=[{"name": name} for name in _RUN_EXTENSIONS])
+
+
+def engine_type(found: CelType) -> Any:
+    """Return a type as the Python interface has it."""
+    parameters = [engine_type(each) for each in found.parameters]
+    match found.name:
+        case "list":
+            return cel.Type.List(*parameters)
+        case "map":
+            return cel.Type.Map(*parameters)
+        case "optional_type":  # inside a list or map: only the document can say it
+            return cel.Type.DYN
+        case name:
+            return cel.Type(name)
+
+
+def _document(**parts: object) -> Any:
+    return cel.NewEnvConfigFromYaml(json.dumps({key: each for key, each in parts.items() if each}))
+
+
+def _overload(row: Overload) -> Any:
+    operands = [engine_type(parse(each)) for each in row.parameters]
+    result = engine_type(parse(row.result))
+    return cel.Overload(row.id, return_type=result, parameters=operands, is_member=row.is_member)
+
+
+def _spelled_overload(row: Overload) -> dict[str, Any]:
+    operands = [_spelled(parse(each)) for each in row.parameters]
+    made: dict[str, Any] = {"id": row.id, "return": _spelled(parse(row.result))}
+    return made | ({"target": operands[0], "args": operands[1:]} if row.is_member else {"args": operands})
+
+
+def _spelled(found: CelType) -> dict[str, Any]:
+    if found.is_parameter:
+        return {"type_name": found.name, "is_type_param": True}
+    return {"type_name": found.name, "params": [_spelled(each) for each in found.parameters]}

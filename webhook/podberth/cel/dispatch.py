@@ -1,0 +1,81 @@
+"""Library functions at run time: one function of the engine for each name, which finds the overload by its operands.
+
+The engine tells operands apart by kind only, and all opaque values are of one kind (messages). So overloads of equal
+kinds share a function, and the type of each message decides here.
+"""
+
+from collections.abc import Callable, Mapping
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
+
+from . import opaque
+from .libraries import INTERNAL, LIBRARIES, LibraryError, Overload
+from .libraries.overload import OPAQUE
+from .libraries.regex import FOUND
+
+# Reading a text of 1.5 MiB, as a pod can have one, takes up to 0.6 s (semver), one of this length 25 ms. Nobody writes
+# a URL, a version or a name as long.
+LONGEST_TEXT = 1 << 16
+
+Bind: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_KINDS: Mapping[str, Any] = {
+    "int": cel.Type.INT,
+    "string": cel.Type.STRING,
+    "bool": cel.Type.BOOL,
+    # Any of them: a message is a message.
+    **dict.fromkeys(OPAQUE, cel.Type(OPAQUE[0])),
+}
+
+
+def run_name(name: str) -> str:
+    """Return the run-time name of a library function: no name that the engine has."""
+    return name if name.startswith("internal.") else f"library.{name}"
+
+
+def declarations(bind: Bind) -> list[Any]:
+    """Return what the run-time environment has to be told; ``bind`` guards against exceptions that are bugs."""
+    rows = sorted((row for row in (*LIBRARIES, *INTERNAL) if row.call is not None), key=lambda row: row.name)
+    return [
+        cel.FunctionDecl(run_name(name), _overloads(run_name(name), list(group), bind))
+        for name, group in groupby(rows, key=lambda row: row.name)
+    ]
+
+
+def _overloads(name: str, rows: list[Overload], bind: Bind) -> list[Any]:
+    by_kinds: dict[tuple[str, ...], list[Overload]] = {}
+    for row in rows:
+        by_kinds.setdefault(tuple("message" if each in OPAQUE else each for each in row.parameters), []).append(row)
+    return [
+        cel.Overload(
+            f"{name}_{'_'.join(kinds)}",
+            return_type=cel.Type.DYN,
+            parameters=[_KINDS[each] for each in alike[0].parameters],
+            impl=bind(_answer(alike)),
+        )
+        for kinds, alike in by_kinds.items()
+    ]
+
+
+def _answer(rows: list[Overload]) -> Callable[..., Any]:
+    by_types = {tuple(each if each in OPAQUE else "" for each in row.parameters): row for row in rows}
+    name = rows[0].name
+
+    def answer(_: object, *operands: Any) -> Any:
+        unwrapped = [opaque.unwrap(each) for each in operands]
+        row = by_types.get(tuple(kind for kind, _ in unwrapped))
+        if name != FOUND:
+            _want_short(name, operands)
+        if row is None or row.call is None:
+            raise LibraryError(f"no such overload: {name}({', '.join(kind or '...' for kind, _ in unwrapped)})")
+        return opaque.wrap(row.result, row.call(*(value for _, value in unwrapped)))
+
+    return answer
+
+
+def _want_short(name: str, operands: tuple[Any, ...]) -> None:
+    for each in operands:
+        if isinstance(each, str) and len(each) > LONGEST_TEXT:
+            raise LibraryError(f"{name}: got a text of {len(each)} characters, want at most {LONGEST_TEXT}")

@@ -1,0 +1,88 @@
+"""Kubernetes' CIDR library (apiserver pkg/cel/library/cidr.go, Go's net/netip).
+
+A prefix keeps the bits of its address behind the mask; its text is "<canonical address>/<bits>".
+"""
+
+import re
+from collections.abc import Callable
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Any, Final
+
+from . import ip
+from .overload import CIDR, IP, LibraryError, Overload, rows
+
+_BITS: Final = re.compile(r"0|[1-9][0-9]{0,2}")
+
+
+def parse(text: str) -> str:
+    """Return the prefix's text.
+
+    Raises:
+        LibraryError: it is no prefix.
+    """
+    said = f'network address parse error during conversion from string: "{text}"'
+    address, slash, bits = text.rpartition("/")
+    if not slash:
+        raise LibraryError(f"{said}: no '/'")
+    try:
+        found = ip.parse(address)
+    except LibraryError as error:
+        raise LibraryError(f"{said}: {error}") from error
+    if not _BITS.fullmatch(bits) or int(bits) > found.max_prefixlen:
+        raise LibraryError(f'{said}: bad bits after slash: "{bits}"')
+    return f"{found}/{bits}"
+
+
+def _is_cidr(text: str) -> bool:
+    try:
+        parse(text)
+    except LibraryError:
+        return False
+    return True
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text, strict=False)
+
+
+def _contains_ip(prefix: str, address: str) -> bool:
+    return ip_address(address) in _network(prefix)
+
+
+def _contains_cidr(prefix: str, other: str) -> bool:
+    outer: Any = _network(prefix)
+    inner: Any = _network(other)
+    return outer.version == inner.version and bool(inner.subnet_of(outer))
+
+
+def _bits(prefix: str) -> int:
+    return int(prefix.rpartition("/")[2])
+
+
+def _of_text(question: Callable[[str, str], bool], convert: Callable[[str], str]) -> Callable[[str, str], bool]:
+    return lambda prefix, text: question(prefix, convert(text))
+
+
+OVERLOADS: tuple[Overload, ...] = (
+    *rows("cidr", ("string_to_cidr", ("string",), CIDR, parse), is_member=False),
+    *rows("isCIDR", ("is_cidr", ("string",), "bool", _is_cidr), is_member=False),
+    *rows(
+        "containsIP",
+        (
+            "cidr_contains_ip_string",
+            (CIDR, "string"),
+            "bool",
+            _of_text(_contains_ip, lambda text: str(ip.parse(text))),
+        ),
+        ("cidr_contains_ip_ip", (CIDR, IP), "bool", _contains_ip),
+    ),
+    *rows(
+        "containsCIDR",
+        ("cidr_contains_cidr_string", (CIDR, "string"), "bool", _of_text(_contains_cidr, parse)),
+        ("cidr_contains_cidr", (CIDR, CIDR), "bool", _contains_cidr),
+    ),
+    *rows("ip", ("cidr_ip", (CIDR,), IP, lambda prefix: prefix.rpartition("/")[0])),
+    *rows("prefixLength", ("cidr_prefix_length", (CIDR,), "int", _bits)),
+    *rows("masked", ("cidr_masked", (CIDR,), CIDR, lambda prefix: str(_network(prefix)))),
+    *rows("string", ("cidr_to_string", (CIDR,), "string", lambda prefix: prefix), is_member=False),
+)

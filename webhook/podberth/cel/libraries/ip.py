@@ -1,0 +1,92 @@
+"""Kubernetes' IP address library (apiserver pkg/cel/library/ip.go, Go's net/netip). An address's text is canonical."""
+
+from collections.abc import Callable
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final
+
+from .overload import IP, LibraryError, Overload, rows
+
+Address = IPv4Address | IPv6Address
+
+# net/netip's own bounds of the kinds, which are not Python's.
+_LOOPBACK: Final = IPv4Network("127.0.0.0/8")
+_LINK_LOCAL_4: Final = IPv4Network("169.254.0.0/16")
+_LINK_LOCAL_6: Final = IPv6Network("fe80::/10")
+_LINK_LOCAL_MULTICAST_4: Final = IPv4Network("224.0.0.0/24")
+_BROADCAST: Final = IPv4Address("255.255.255.255")
+
+
+def parse(text: str) -> Address:
+    """Return the address, as parseIPAddr does: without a zone, and no IPv4 address within an IPv6 one.
+
+    Raises:
+        LibraryError: it is no such address.
+    """
+    if "%" in text:
+        raise LibraryError(f'IP address "{text}" with zone value is not allowed')
+    address = parse_any(text)
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        raise LibraryError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
+    return address
+
+
+def parse_any(text: str) -> Address:
+    """Return the address; one of IPv4 may be within one of IPv6.
+
+    Raises:
+        LibraryError: it is no address, or has a zone.
+    """
+    try:
+        return IPv6Address(text) if ":" in text else IPv4Address(text)
+    except AddressValueError as error:
+        raise LibraryError(f'IP Address "{text}" parse error during conversion from string: {error}') from error
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        parse(text)
+    except LibraryError:
+        return False
+    return True
+
+
+def _is_loopback(address: Address) -> bool:
+    return address in _LOOPBACK if isinstance(address, IPv4Address) else address == IPv6Address(1)
+
+
+def _is_link_local(address: Address) -> bool:
+    return address in (_LINK_LOCAL_4 if isinstance(address, IPv4Address) else _LINK_LOCAL_6)
+
+
+def _is_link_local_multicast(address: Address) -> bool:
+    if isinstance(address, IPv4Address):
+        return address in _LINK_LOCAL_MULTICAST_4
+    return address.packed[0] == 0xFF and address.packed[1] & 0x0F == 0x02  # noqa: PLR2004 - ff02::/16, any flags
+
+
+def _is_global_unicast(address: Address) -> bool:
+    """Tell what netip tells: private addresses count, a broadcast does not."""
+    kept_off = address.is_multicast or int(address) == 0 or address == _BROADCAST
+    return not (kept_off or _is_loopback(address) or _is_link_local(address))
+
+
+def _asked(question: Callable[[Address], bool]) -> Callable[[str], bool]:
+    return lambda text: question(ip_address(text))
+
+
+OVERLOADS: tuple[Overload, ...] = (
+    *rows("ip", ("string_to_ip", ("string",), IP, lambda text: str(parse(text))), is_member=False),
+    *rows("isIP", ("is_ip", ("string",), "bool", _is_ip), is_member=False),
+    *rows(
+        "ip.isCanonical",
+        ("ip_is_canonical", ("string",), "bool", lambda text: str(parse(text)) == text),
+        is_member=False,
+    ),
+    *rows("family", ("ip_family", (IP,), "int", lambda text: ip_address(text).version)),
+    *rows("isUnspecified", ("ip_is_unspecified", (IP,), "bool", _asked(lambda address: int(address) == 0))),
+    *rows("isLoopback", ("ip_is_loopback", (IP,), "bool", _asked(_is_loopback))),
+    *rows("isLinkLocalMulticast", ("ip_is_link_local_multicast", (IP,), "bool", _asked(_is_link_local_multicast))),
+    *rows("isLinkLocalUnicast", ("ip_is_link_local_unicast", (IP,), "bool", _asked(_is_link_local))),
+    *rows("isGlobalUnicast", ("ip_is_global_unicast", (IP,), "bool", _asked(_is_global_unicast))),
+    *rows("string", ("ip_to_string", (IP,), "string", lambda text: text), is_member=False),
+)

@@ -1,0 +1,68 @@
+"""Kubernetes' lists library (apiserver pkg/cel/library/lists.go).
+
+All in CEL, so that every element keeps its type and its precision. What 1.34 added (cel-go ext.Lists version 3: slice,
+flatten, distinct, reverse, sort, sortBy, lists.range) and the sets library are extensions of the engine's own.
+"""
+
+from typing import Final
+
+from .overload import LibraryError, Overload, rows
+
+_COMPARABLE = {
+    "int": "int",
+    "uint": "uint",
+    "double": "double",
+    "bool": "bool",
+    "duration": "google.protobuf.Duration",
+    "timestamp": "google.protobuf.Timestamp",
+    "string": "string",
+    "bytes": "bytes",
+}
+_ZERO = {"int": "0", "uint": "0u", "double": "0.0", "duration": "duration('0s')"}
+
+_IS_SORTED = "a.all(i, v, i == 0 || a[i - 1] <= v)"
+_BEST = "size(a) == 0 ? internal.fail('{name} called on empty list') : internal.fold(a, a[0], v {better} r ? v : r)"
+_MIN, _MAX = _BEST.format(name="min", better="<"), _BEST.format(name="max", better=">")
+_INDEX_OF = "internal.fold(lists.range(size(a)), -1, r < 0 && a[v] == b ? v : r)"
+_LAST_INDEX_OF = "internal.fold(lists.range(size(a)), -1, a[v] == b ? v : r)"
+
+# As many as one evaluation may iterate over. The engine would make a list of any length at once; upstream counts it as
+# cost.
+_LONGEST_RANGE: Final = 10_000
+
+
+def _bounded(length: int) -> int:
+    """Return the length of ``lists.range``; upstream's of a negative one is empty, the engine's an error."""
+    if length > _LONGEST_RANGE:
+        raise LibraryError(f"lists.range: got {length}, want at most {_LONGEST_RANGE}")
+    return max(length, 0)
+
+
+OVERLOADS: tuple[Overload, ...] = (
+    *rows(
+        "isSorted",
+        *(
+            (f"list_{name}_is_sorted_bool", (f"list({kind})",), "bool", _IS_SORTED)
+            for name, kind in _COMPARABLE.items()
+        ),
+    ),
+    *rows(
+        "sum",
+        *(
+            (
+                f"list_{name}_sum_{name}",
+                (f"list({_COMPARABLE[name]})",),
+                _COMPARABLE[name],
+                f"internal.fold(a, {zero}, r + v)",
+            )
+            for name, zero in _ZERO.items()
+        ),
+    ),
+    *rows("min", *((f"list_{name}_min_{name}", (f"list({kind})",), kind, _MIN) for name, kind in _COMPARABLE.items())),
+    *rows("max", *((f"list_{name}_max_{name}", (f"list({kind})",), kind, _MAX) for name, kind in _COMPARABLE.items())),
+    *rows("indexOf", ("list_a_index_of_int", ("list(A)", "A"), "int", _INDEX_OF)),
+    *rows("lastIndexOf", ("list_a_last_index_of_int", ("list(A)", "A"), "int", _LAST_INDEX_OF)),
+)
+BOUNDED = "internal.bounded"
+"""What the argument of lists.range goes through."""
+INTERNAL: tuple[Overload, ...] = rows(BOUNDED, ("internal_bounded", ("int",), "int", _bounded))

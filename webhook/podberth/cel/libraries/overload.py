@@ -1,0 +1,74 @@
+"""One function of a library as upstream declares it, and what answers it here.
+
+A library is a table of these rows, upstream's names, overload ids and types in them, and plain functions over plain
+values. A value of a type that CEL does not have (a Quantity, an IP, ...) is its text here, in a canonical form that is
+equal where upstream's values are equal; ``cel.opaque`` makes an object of its own type of it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+QUANTITY = "kubernetes.Quantity"
+SEMVER = "kubernetes.Semver"
+URL = "kubernetes.URL"
+FORMAT = "kubernetes.NamedFormat"
+IP = "net.IP"
+CIDR = "net.CIDR"
+
+OPAQUE: tuple[str, ...] = (QUANTITY, SEMVER, URL, FORMAT, IP, CIDR)
+"""The types that the libraries add, by upstream's names (apiserver pkg/cel)."""
+
+
+class LibraryError(Exception):
+    """A function has no value for its arguments: an error of the expression, which ``||`` and ``&&`` may absorb."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overload:
+    """A function for one list of argument types.
+
+    It is answered by ``call``, by ``body`` or, with neither, by the engine itself.
+    """
+
+    id: str
+    """Upstream's name of the overload; unique."""
+    name: str
+    """As policies call it: "quantity", "format.named"."""
+    parameters: tuple[str, ...]
+    """Types, spelled as CEL's messages do; the receiver is the first. A capital letter is any type."""
+    result: str
+    is_member: bool = True
+    call: Callable[..., Any] | None = None
+    """Called with plain values and the texts of opaque ones.
+
+    Raises LibraryError. Its parameters are strings, ints, bools and opaque ones, no lists and maps: the engine crashes
+    on converting a map that has an optional in it.
+    """
+    body: str = ""
+    """CEL that computes it, in the arguments ``a``, ``b`` and ``c``; may use what ``INTERNAL`` has."""
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the engine answers it."""
+        return self.call is None and not self.body
+
+
+def rows(
+    name: str,
+    *overloads: tuple[str, tuple[str, ...], str, Callable[..., Any] | str | None],
+    is_member: bool = True,
+) -> tuple[Overload, ...]:
+    """Return the overloads of one function: (id, parameters, result, what answers it)."""
+    return tuple(
+        Overload(
+            id=each,
+            name=name,
+            parameters=parameters,
+            result=result,
+            is_member=is_member,
+            call=answer if callable(answer) else None,
+            body=answer if isinstance(answer, str) else "",
+        )
+        for each, parameters, result, answer in overloads
+    )

@@ -1,0 +1,222 @@
+"""Kubernetes' quantity library (apiserver pkg/cel/library/quantity.go, apimachinery pkg/api/resource).
+
+An amount's text is "<digits>e<exponent>", with a "d" behind it for what upstream holds as a decimal of any length.
+Upstream's isInteger and asInteger look at how an amount is held and not at how much it is ('1000m' is no integer, nor
+is '100Ti'), so the text keeps that, and equality is a function here.
+"""
+
+import math
+import re
+from typing import Final, NamedTuple
+
+from .overload import QUANTITY, LibraryError, Overload, rows
+
+_LARGEST_INT: Final = 2**63 - 1
+_SMALLEST_INT: Final = -(2**63)
+# math.go, maxInt64Factors: digits that are sure to fit.
+_SURE_DIGITS: Final = 18
+_NANO: Final = -9
+
+# Longer texts are no amounts that anybody writes, and exact arithmetic costs with the size: upstream takes them.
+_LONGEST_TEXT: Final = 128
+_LARGEST_EXPONENT: Final = 1000
+
+# parseQuantityString: number, then letters of suffixes, a sign, digits. It takes texts without a digit ("Ki", "+") for
+# zero.
+_SHAPE: Final = re.compile(
+    r"(?P<value>[+-]?0*(?P<num>[0-9]*)(?:\.(?P<denom>[0-9]*))?)(?P<suffix>[eEinumkKMGTP]*[+-]?[0-9]*)"
+)
+# suffix.go
+_DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)")
+
+_WRONG_SHAPE: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_WRONG_SUFFIX: Final = "unable to parse quantity's suffix"
+_WRONG_NUMBER: Final = "unable to parse numeric part of quantity"
+
+
+class Amount(NamedTuple):
+    """``digits`` times ten to the ``exponent``."""
+
+    digits: int
+    exponent: int
+    is_decimal: bool
+    """Held as upstream's inf.Dec; otherwise as an int64 with a scale."""
+
+    @property
+    def text(self) -> str:
+        """What stands for it in an evaluation."""
+        return f"{self.digits}e{self.exponent}{'d' if self.is_decimal else ''}"
+
+
+def read(text: str) -> Amount:
+    """Return the amount of a text that ``Amount.text`` made."""
+    digits, _, exponent = text.partition("e")
+    return Amount(int(digits), int(exponent.removesuffix("d")), is_decimal=exponent.endswith("d"))
+
+
+def parse(text: str) -> Amount:
+    """Return what resource.ParseQuantity makes of a text.
+
+    Raises:
+        LibraryError: it is no quantity, in upstream's words.
+    """
+    if len(text) > _LONGEST_TEXT:
+        raise LibraryError(f"got a quantity of {len(text)} characters, want at most {_LONGEST_TEXT}")
+    match = _SHAPE.fullmatch(text)
+    if not match or not text:
+        raise LibraryError(_WRONG_SHAPE)
+    num, denom, suffix = match["num"] or "0", match["denom"] or "", match["suffix"]
+    if suffix in _BINARY:
+        return _binary(match, num, denom, _BINARY[suffix])
+    if suffix in _DECIMAL:
+        exponent = _DECIMAL[suffix]
+    elif written := _EXPONENT.fullmatch(suffix):
+        exponent = int(written[1])
+        if abs(exponent) > _LARGEST_EXPONENT:
+            raise LibraryError(f"got a quantity with the exponent {exponent}, want at most {_LARGEST_EXPONENT}")
+    else:
+        raise LibraryError(_WRONG_SUFFIX)
+    scale = exponent - len(denom)
+    digits = int(num + denom) * (-1 if text[0] == "-" else 1)
+    if len(num) + len(denom) <= _SURE_DIGITS and scale >= _NANO:
+        return Amount(digits, scale, is_decimal=False)
+    _want_number(match["value"])
+    return _rounded(digits, scale)
+
+
+def _binary(match: re.Match[str], num: str, denom: str, shift: int) -> Amount:
+    # quantity.go: how many digits more are sure to fit an int64, if each power of two is 0.3 digits.
+    digits = (int(num + denom) << shift) * (-1 if match[0][0] == "-" else 1)
+    precision = 15 - len(num) - shift * 3 // 10 - 1
+    if not denom and precision >= 0 and _SMALLEST_INT < digits <= _LARGEST_INT:
+        return Amount(digits, 0, is_decimal=False)
+    _want_number(match["value"])
+    found = _rounded(digits, -len(denom))
+    return (
+        found
+        if abs(found.digits) <= _LARGEST_INT * 10**9
+        else Amount(_LARGEST_INT if digits > 0 else -_LARGEST_INT, 0, is_decimal=True)
+    )
+
+
+def _want_number(value: str) -> None:
+    if not any(each.isdigit() for each in value):
+        raise LibraryError(_WRONG_NUMBER)
+
+
+def _rounded(digits: int, exponent: int) -> Amount:
+    """Return the amount in nanos, what is finer rounded away from zero."""
+    if not digits:
+        return Amount(0, 0, is_decimal=True)
+    size = abs(digits)
+    nanos = size * 10 ** (exponent - _NANO) if exponent >= _NANO else -(-size // 10 ** (_NANO - exponent))
+    return Amount(nanos if digits > 0 else -nanos, _NANO, is_decimal=True)
+
+
+def _aligned(first: Amount, second: Amount) -> tuple[int, int, int]:
+    """Return both in units of the finer exponent, and that."""
+    exponent = min(first.exponent, second.exponent)
+    return (
+        first.digits * 10 ** (first.exponent - exponent),
+        second.digits * 10 ** (second.exponent - exponent),
+        exponent,
+    )
+
+
+def plus(first: Amount, second: Amount) -> Amount:
+    """Return the sum, held as Quantity.Add leaves it."""
+    as_int = not first.is_decimal and not second.is_decimal
+    if as_int and not second.digits:
+        return first
+    if as_int and not first.digits:
+        return second
+    one, other, exponent = _aligned(first, second)
+    fits = all(_SMALLEST_INT <= each <= _LARGEST_INT for each in (one, other, one + other))
+    return Amount(one + other, exponent, is_decimal=not (as_int and fits))
+
+
+def minus(first: Amount, second: Amount) -> Amount:
+    """Return the difference, held as Quantity.Sub leaves it."""
+    return plus(first, second._replace(digits=-second.digits))
+
+
+def compare(first: Amount, second: Amount) -> int:
+    """Return -1, 0 or 1."""
+    one, other, _ = _aligned(first, second)
+    return (one > other) - (one < other)
+
+
+def _integer(amount: Amount) -> int | None:
+    if amount.is_decimal or amount.exponent < 0:
+        return None
+    if not amount.digits:
+        return 0
+    found = amount.digits * 10**amount.exponent
+    return found if _SMALLEST_INT <= found <= _LARGEST_INT else None
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        parse(text)
+    except LibraryError:
+        return False
+    return True
+
+
+def _as_integer(text: str) -> int:
+    found = _integer(read(text))
+    if found is None:
+        raise LibraryError("cannot convert value to integer")
+    return found
+
+
+def _as_float(text: str) -> float:
+    digits, exponent, _ = read(text)
+    try:
+        # Two roundings, as upstream: the digits become a double before they are scaled (AsApproximateFloat64).
+        return float(digits) * (float(f"1e{exponent}") if exponent else 1.0)
+    except OverflowError:
+        return math.copysign(math.inf, digits)
+
+
+def _sign(text: str) -> int:
+    digits = read(text).digits
+    return (digits > 0) - (digits < 0)
+
+
+def _compared(first: str, second: str) -> int:
+    return compare(read(first), read(second))
+
+
+_TWO = (QUANTITY, QUANTITY)
+_WITH_INT = (QUANTITY, "int")
+
+OVERLOADS: tuple[Overload, ...] = (
+    *rows("quantity", ("string_to_quantity", ("string",), QUANTITY, lambda text: parse(text).text), is_member=False),
+    *rows("isQuantity", ("is_quantity_string", ("string",), "bool", _is_quantity), is_member=False),
+    # Upstream declares it as a function, for all that its documentation shows a member: sign(quantity('1')).
+    *rows("sign", ("quantity_sign", (QUANTITY,), "int", _sign), is_member=False),
+    *rows("isGreaterThan", ("quantity_is_greater_than", _TWO, "bool", lambda a, b: _compared(a, b) > 0)),
+    *rows("isLessThan", ("quantity_is_less_than", _TWO, "bool", lambda a, b: _compared(a, b) < 0)),
+    *rows("compareTo", ("quantity_compare_to", _TWO, "int", _compared)),
+    *rows("asApproximateFloat", ("quantity_get_float", (QUANTITY,), "double", _as_float)),
+    *rows("asInteger", ("quantity_get_int", (QUANTITY,), "int", _as_integer)),
+    *rows("isInteger", ("quantity_is_integer", (QUANTITY,), "bool", lambda text: _integer(read(text)) is not None)),
+    *rows(
+        "add",
+        ("quantity_add", _TWO, QUANTITY, lambda a, b: plus(read(a), read(b)).text),
+        ("quantity_add_int", _WITH_INT, QUANTITY, lambda a, b: plus(read(a), Amount(b, 0, is_decimal=False)).text),
+    ),
+    *rows(
+        "sub",
+        ("quantity_sub", _TWO, QUANTITY, lambda a, b: minus(read(a), read(b)).text),
+        ("quantity_sub_int", _WITH_INT, QUANTITY, lambda a, b: minus(read(a), Amount(b, 0, is_decimal=False)).text),
+    ),
+)
+EQUALS = "internal.quantityEquals"
+"""What ``==`` of quantities is at run time."""
+INTERNAL: tuple[Overload, ...] = rows(
+    EQUALS, ("internal_quantity_equals", _TWO, "bool", lambda a, b: _compared(a, b) == 0)
+)

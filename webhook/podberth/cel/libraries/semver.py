@@ -1,0 +1,143 @@
+"""Kubernetes' semver library (apiserver pkg/cel/library/semverlib.go, github.com/blang/semver/v4).
+
+A version's text is itself without its build metadata, which takes no part in comparing. ASCII only, as in Go.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+from .overload import SEMVER, LibraryError, Overload, rows
+
+_UINT64: Final = 2**64
+_NUMBER: Final = re.compile(r"[0-9]+")
+_WORD: Final = re.compile(r"[0-9A-Za-z-]+")
+
+
+class Version(NamedTuple):
+    """A version without its build metadata."""
+
+    numbers: tuple[int, int, int]
+    prerelease: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """What stands for it in an evaluation."""
+        numbers = ".".join(map(str, self.numbers))
+        return f"{numbers}-{'.'.join(self.prerelease)}" if self.prerelease else numbers
+
+
+def parse(text: str) -> Version:
+    """Return what semver.Parse makes of a text.
+
+    Raises:
+        LibraryError: it is no version; what is wrong, in upstream's words.
+    """
+    if not text:
+        raise LibraryError("Version string empty")
+    parts = text.split(".", 2)
+    if len(parts) != 3:  # noqa: PLR2004 - major, minor, patch
+        raise LibraryError("No Major.Minor.Patch elements found")
+    patch, has_build, build = parts[2].partition("+")
+    patch, has_prerelease, prerelease = patch.partition("-")
+    numbers = (_number(parts[0], "Major"), _number(parts[1], "Minor"), _number(patch, "Patch"))
+    before = tuple(prerelease.split(".")) if has_prerelease else ()
+    for each in before:
+        _want_word(each, "Prerelease")
+        if _NUMBER.fullmatch(each):
+            _number(each, "Prerelease")
+    for each in build.split(".") if has_build else ():
+        _want_word(each, "Build meta data")
+    return Version(numbers, before)
+
+
+def normalized(text: str) -> str:
+    """Return the text with its short forms filled up (normalizeAndParse).
+
+    Raises:
+        LibraryError: a short version has a prerelease or build metadata.
+    """
+    parts = text.removeprefix("v").split(".", 2)
+    for place, part in enumerate(parts):
+        if len(part) > 1:
+            bare = part.lstrip("0")
+            parts[place] = bare if bare and bare[0] in "0123456789" else f"0{bare}"
+    if len(parts) < 3 and any(each in parts[-1] for each in "+-"):  # noqa: PLR2004 - major, minor, patch
+        raise LibraryError("short version cannot contain PreRelease/Build meta data")
+    return ".".join([*parts, *["0"] * (3 - len(parts))])
+
+
+def compare(first: Version, second: Version) -> int:
+    """Return -1, 0 or 1; a release is above its prereleases."""
+    if first.numbers != second.numbers:
+        return 1 if first.numbers > second.numbers else -1
+    if not first.prerelease or not second.prerelease:
+        return bool(second.prerelease) - bool(first.prerelease)
+    one, other = _ranks(first), _ranks(second)
+    return (one > other) - (one < other)
+
+
+def _ranks(version: Version) -> list[tuple[bool, int, str]]:
+    """Return what the prerelease is ordered by: numbers below words, by their value."""
+    return [(False, int(each), "") if _NUMBER.fullmatch(each) else (True, 0, each) for each in version.prerelease]
+
+
+def _number(text: str, what: str) -> int:
+    if not _NUMBER.fullmatch(text):
+        raise LibraryError(f'Invalid character(s) found in {what.lower()} number "{text}"')
+    if len(text) > 1 and text[0] == "0":
+        raise LibraryError(f'{what} number must not contain leading zeroes "{text}"')
+    if len(text) > len(str(_UINT64)) or int(text) >= _UINT64:
+        raise LibraryError(f'strconv.ParseUint: parsing "{text}": value out of range')
+    return int(text)
+
+
+def _want_word(text: str, what: str) -> None:
+    if not text:
+        raise LibraryError(f"{what} is empty")
+    if not _WORD.fullmatch(text):
+        raise LibraryError(f'Invalid character(s) found in {what.lower()} "{text}"')
+
+
+def _semver(text: str, normalize: bool = False) -> str:
+    return parse(normalized(text) if normalize else text).text
+
+
+def _is_semver(text: str, normalize: bool = False) -> bool:
+    try:
+        _semver(text, normalize)
+    except LibraryError:
+        return False
+    return True
+
+
+def _compared(first: str, second: str) -> int:
+    return compare(parse(first), parse(second))
+
+
+def _part(text: str, place: int) -> int:
+    number = parse(text).numbers[place]
+    return number if number < _UINT64 // 2 else number - _UINT64  # Go's conversion of a uint64 to an int64
+
+
+_TWO = (SEMVER, SEMVER)
+
+OVERLOADS: tuple[Overload, ...] = (
+    *rows(
+        "semver",
+        ("string_to_semver", ("string",), SEMVER, _semver),
+        ("string_bool_to_semver", ("string", "bool"), SEMVER, _semver),
+        is_member=False,
+    ),
+    *rows(
+        "isSemver",
+        ("is_semver_string", ("string",), "bool", _is_semver),
+        ("is_semver_string_bool", ("string", "bool"), "bool", _is_semver),
+        is_member=False,
+    ),
+    *rows("isGreaterThan", ("semver_is_greater_than", _TWO, "bool", lambda a, b: _compared(a, b) > 0)),
+    *rows("isLessThan", ("semver_is_less_than", _TWO, "bool", lambda a, b: _compared(a, b) < 0)),
+    *rows("compareTo", ("semver_compare_to", _TWO, "int", _compared)),
+    *rows("major", ("semver_major", (SEMVER,), "int", lambda text: _part(text, 0))),
+    *rows("minor", ("semver_minor", (SEMVER,), "int", lambda text: _part(text, 1))),
+    *rows("patch", ("semver_patch", (SEMVER,), "int", lambda text: _part(text, 2))),
+)
