@@ -26,7 +26,7 @@ from podberth.kube.documents import load_documents
 from podberth.wellknown import JOB_COMPLETION_INDEX
 
 from . import ROOT, clusters, native
-from .decisions import POLICIES
+from .decisions import four_policies
 from .figures import RATIO_HEADER, Ratio, percentile, table
 from .reviews import distinct, numbered
 from .servers import Servers
@@ -80,7 +80,7 @@ def _set_up(control_plane: ControlPlane, servers: Servers, folder: Path) -> None
     for component in _IDLE_COMPONENTS:
         control_plane.stop_component(component)
     topology = clusters.write(folder / "snapshot.json", 1000, 50)
-    podberth = servers.podberth("podberth", policies=POLICIES, topology=topology, core=None)
+    podberth = servers.podberth("podberth", policies=four_policies(folder / "four"), topology=topology, core=None)
     bare = servers.bare_aiohttp(orjson.dumps(native.STATIC_PATCH).decode(), core=None)
     configurations = _shipped()
     # The API server learns of them in this order: once podberth's are in force, aiohttp's are.

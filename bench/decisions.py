@@ -1,5 +1,6 @@
 """A decision without a server around it: the shipped policies over a simulated cluster, and reviews to decide on."""
 
+import shutil
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -20,12 +21,21 @@ from . import ROOT
 from .reviews import distinct, numbered
 
 POLICIES = ROOT / "policies"
+# What nearly every pod with GPUs needs; the rest of the library is for some pods.
+_FOUR = ("gang-topology", "gpu-tolerations", "mig-right-size", "multi-gpu-nvlink")
 
 
-def snapshot(cluster: Iterable[dict[str, Any]], policies: Path = POLICIES) -> Snapshot:
-    """Compile the policies below a folder, their params beside them, over a cluster."""
-    texts, _ = read_policy_texts(policies)
-    parsed = parse_policies(texts)
+def four_policies(folder: Path) -> Path:
+    """Copy the four policies that write on ordinary pods below ``folder``, which is made; return it."""
+    for name in _FOUR:
+        shutil.copytree(POLICIES / name, folder / name)
+    return folder
+
+
+def snapshot(cluster: Iterable[dict[str, Any]], *, library: bool = False) -> Snapshot:
+    """Compile the four policies, or all that are shipped, with the params beside them, over a cluster."""
+    folders = [POLICIES] if library else [POLICIES / name for name in _FOUR]
+    parsed = parse_policies([text for folder in folders for text in read_policy_texts(folder)[0]])
     return load_snapshot(parsed, collect(cluster, now=None), Environment(PodSchema.packaged()), Conventions())
 
 

@@ -40,7 +40,7 @@ def main() -> int:
     rows: list[tuple[str, ...]] = []
     slowest = 0.0
     for nodes, classes in ((1_000, 50), (10_000, 500)):
-        snapshot = decisions.snapshot(clusters.documents(nodes, classes))
+        snapshot = decisions.snapshot(clusters.documents(nodes, classes), library=True)
         for name, make in HOSTILE.items():
             took = [_times(make(number), snapshot) for number in range(options.tries)]
             best = [min(each) for each in zip(*(times for times, _ in took), strict=True)]

@@ -17,7 +17,7 @@ from statistics import median
 from controlplane.credentials import issue
 
 from . import clusters, reviews
-from .decisions import POLICIES
+from .decisions import POLICIES, four_policies
 from .figures import RATIO_HEADER, Ratio, table
 from .servers import CONNECTIONS, Load, Server, Servers, load
 
@@ -53,10 +53,11 @@ def _measure(folder: Path, servers: Servers, options: argparse.Namespace) -> tup
     topology = clusters.write(folder / "snapshot.json", options.nodes, options.classes)
     nothing = folder / "no-policies"
     nothing.mkdir()
-    with_policies = servers.podberth("podberth", policies=POLICIES, topology=topology)
+    with_policies = servers.podberth("podberth", policies=four_policies(folder / "four"), topology=topology)
     loads: dict[str, tuple[Server, Path]] = {
         "podberth": (with_policies, distinct),
         "podberth, one template": (with_policies, repeated),
+        "podberth, library": (servers.podberth("library", policies=POLICIES, topology=topology), distinct),
         "podberth, no policy": (servers.podberth("no-policies", policies=nothing, topology=topology), distinct),
         "aiohttp, nothing": (servers.bare_aiohttp(), distinct),
         "Go typed, nothing": (servers.typed(), distinct),
@@ -116,6 +117,8 @@ def ratios(rounds: Rounds) -> list[Ratio]:
     pairs = (
         ("policies / typed Go", "podberth", "Go typed, nothing", 1.0),
         ("policies / no policy", "podberth", "podberth, no policy", 0.66),
+        ("library / no policy", "podberth, library", "podberth, no policy", 0.66),
+        ("library / typed Go", "podberth, library", "Go typed, nothing", None),
         ("no policy / bare aiohttp", "podberth, no policy", "aiohttp, nothing", None),
         ("one template / typed Go", "podberth, one template", "Go typed, nothing", None),
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from builders import container, gpu_container, pod, review, sidecar
+from builders import container, pod, review, sidecar
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.admission import decide
@@ -163,9 +163,9 @@ def _concern(case: Case) -> str:
 
 
 def manifest(case: str) -> Document:
-    """Return the pod that every case is about."""
+    """Return the pod that every case is about; without GPUs, so that no podberth of another test is asked."""
     return pod(
-        gpu_container(
+        container(
             "main",
             env=[{"name": "ONE", "value": "1"}, {"name": "OWN", "value": "$(ONE)"}, {"name": "TWO", "value": "2"}],
             ports=[{"containerPort": 80}, {"containerPort": 81}],
