@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from podberth.kube.json_patch import ABSENT, MAX_COPIED_BYTES, Operation, PatchError, UnmetError, edit, escape, steps_of
+from podberth.kube.json_patch import ABSENT, MAX_COPIED_BYTES, Operation, PatchError, UnmetError, edit, steps_of
+from podberth.kube.paths import escape
 
 DOCUMENT = {"a": {"b": 1, "n": None, "t": True}, "l": [1, 2, 3], "x/y": {"~": 0}, "deep": {"list": [{"k": "v"}]}}
 

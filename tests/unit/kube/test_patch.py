@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from podberth.errors import UnprovedError
-from podberth.kube.patch import Draft, apply, pointer
+from podberth.kube.patch import Draft, apply
+from podberth.kube.paths import pointer
 
 POD: dict[str, Any] = {
     "metadata": {"name": "a", "labels": {"x": "1"}},

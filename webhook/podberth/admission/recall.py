@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
-from ..cel.reads import ELEMENT
+from ..kube.paths import ELEMENT
 
 _Answer = TypeVar("_Answer")
 _NOTHING: Any = object()

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 
 from ..cel.functions import ReviewContext
-from ..cel.reads import ELEMENT
 from ..kube.patch import Path
+from ..kube.paths import ELEMENT
 from ..kube.pod import spec
 from ..topology.index import Need, NodeSelection
 from ..topology.need import CHOSEN_BY, is_small, own_tolerations

@@ -12,7 +12,8 @@ dear and what is cheap, and not how fast a machine is.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..kube.budget import ELEMENT, ENTRIES, GPU_REQUESTS, LARGEST, MAX_BYTES, MAX_NAME_BYTES, NAMES
+from ..kube.budget import ENTRIES, GPU_REQUESTS, LARGEST, MAX_BYTES, MAX_NAME_BYTES, NAMES
+from ..kube.paths import ELEMENT
 from . import ast
 from .ast import Node
 from .dispatch import LONGEST_TEXT

@@ -18,7 +18,7 @@ from typing import Any
 from ..devices import mig, mig_nearest, mig_placement
 from ..devices.mig_tables import TABLES
 from ..devices.resources import recognise
-from ..kube.json_patch import escape
+from ..kube.paths import escape
 from ..topology.index import Need, NodeSet, TopologyIndex
 from ..topology.need import CHOSEN_BY
 from .types import NODES

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from ..kube.paths import ELEMENT
 from . import ast
 from .types import OPTIONAL
 from .typing import UNESCAPED
 
 Path: TypeAlias = tuple[str, ...]
 """Field names from a variable on: ("object", "spec", "nodeName"); ELEMENT for each element of a list."""
-
-ELEMENT = "*"
 
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 """Operators whose constant string argument is a field: a['x'], a[?'x'] and a.?x."""

@@ -10,6 +10,8 @@ from typing import Any
 
 import orjson
 
+from .paths import ELEMENT
+
 MAX_BYTES = 1_572_864
 """1.5 MiB, etcd's default for a request (etcd --max-request-bytes): what is larger cannot be stored."""
 
@@ -24,7 +26,6 @@ ENTRIES = 1_000
 """Of any list or map that has no bound of its own."""
 GPU_REQUESTS = 400
 """Of accelerator resources in all containers together: two for each."""
-ELEMENT = "*"
 
 _CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
 # Environment: MAX_BYTES of entries of 170 bytes, with a name and a value of usual length.

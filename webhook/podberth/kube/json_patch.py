@@ -13,6 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
+from .paths import parse_pointer, pointer
+
 Verb: TypeAlias = Literal["add", "remove", "replace", "move", "copy", "test"]
 Steps: TypeAlias = tuple[str, ...]
 
@@ -40,20 +42,15 @@ class Operation:
     value: Any = ABSENT
 
 
-def steps_of(pointer: str) -> Steps:
+def steps_of(text: str) -> Steps:
     """Return the steps of a JSON Pointer (RFC 6901).
 
     Raises:
         PatchError: it is none, or the whole document.
     """
-    if not pointer.startswith("/"):
-        raise PatchError(f"got {pointer!r}, want a JSON Pointer that begins with '/'")
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
-
-
-def escape(key: str) -> str:
-    """Return a key as one step of a JSON Pointer (upstream's ``jsonpatch.escapeKey``)."""
-    return key.replace("~", "~0").replace("/", "~1")
+    if not text.startswith("/"):
+        raise PatchError(f"got {text!r}, want a JSON Pointer that begins with '/'")
+    return parse_pointer(text)
 
 
 def edit(
@@ -87,7 +84,7 @@ class _Edit:
             except UnmetError:
                 raise
             except PatchError as error:
-                raise PatchError(f"[{position}] {each.verb} {_shown(each.path)}: {error}") from error
+                raise PatchError(f"[{position}] {each.verb} {pointer(each.path)}: {error}") from error
         result: dict[str, Any] = self._document
         return result
 
@@ -109,12 +106,12 @@ class _Edit:
         found = ABSENT if found is None else found
         # A test without a value asks whether nothing is there.
         if (found is ABSENT) != (each.value is ABSENT) or not same(found, each.value):
-            raise UnmetError(f"{_shown(each.path)} is not as tested")
+            raise UnmetError(f"{pointer(each.path)} is not as tested")
 
     def _copy(self, source: Steps) -> Any:
         found = _child(self._at(source[:-1]), source[-1])
         if found is ABSENT:
-            raise PatchError(f"there is nothing at {_shown(source)}")
+            raise PatchError(f"there is nothing at {pointer(source)}")
         text = orjson.dumps(found)
         self._copied += len(text)
         if self._copied > MAX_COPIED_BYTES:
@@ -194,7 +191,3 @@ def _required(value: Any) -> Any:
     if value is ABSENT:
         raise PatchError("got no value")
     return value
-
-
-def _shown(path: Steps) -> str:
-    return "".join(f"/{escape(step)}" for step in path)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ..errors import UnprovedError
+from .paths import parse_pointer, pointer
 
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and list indexes from the root: ``("spec", "containers", 0, "resources")``."""
@@ -18,6 +19,10 @@ Patch: TypeAlias = list[dict[str, Any]]
 """RFC 6902 operations in order."""
 
 _ABSENT: Any = object()
+
+# Policies write to the same few places of every pod. A path may also hold text of the pod, which may be a megabyte.
+_remembered_steps = lru_cache(1024)(parse_pointer)
+_LONGEST_REMEMBERED = 256
 
 
 class Draft:
@@ -153,7 +158,8 @@ def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> 
     result = dict(document)
     copied: dict[tuple[str, ...], Any] = {(): result}
     for operation in operations:
-        steps = _parse_pointer(operation["path"])
+        path = operation["path"]
+        steps = _remembered_steps(path) if len(path) <= _LONGEST_REMEMBERED else parse_pointer(path)
         container = _copied(result, steps[:-1], copied)
         _apply_one(container, steps[-1], operation)
     return result
@@ -199,16 +205,6 @@ def _key(container: Any, step: str) -> Any:
 
 def _has(container: Any, key: Any) -> bool:
     return key < len(container) if isinstance(container, list) else key in container
-
-
-def pointer(path: Iterable[str | int]) -> str:
-    """Return ``path`` as a JSON Pointer (RFC 6901)."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
-
-
-@lru_cache(1024)  # policies write to the same few places of every pod
-def _parse_pointer(text: str) -> tuple[str, ...]:
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:])
 
 
 def _shallow(container: Any) -> Any:

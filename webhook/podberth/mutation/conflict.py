@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..kube.patch import Draft, Path, pointer
+from ..kube.patch import Draft, Path
+from ..kube.paths import pointer
 from . import claims, names, record
 from .change import Change, Proposal
 from .record import Record

@@ -1,0 +1,21 @@
+"""How a place in a document is written: the step for every element of a list, and JSON Pointers (RFC 6901)."""
+
+from collections.abc import Iterable
+
+ELEMENT = "*"
+"""The step of a path to each element of a list or entry of a map, whichever it is."""
+
+
+def escape(key: str) -> str:
+    """Return a key as one step of a JSON Pointer (upstream's ``jsonpatch.escapeKey``)."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def pointer(path: Iterable[str | int]) -> str:
+    """Return ``path`` as a JSON Pointer."""
+    return "".join("/" + escape(str(step)) for step in path)
+
+
+def parse_pointer(text: str) -> tuple[str, ...]:
+    """Return the steps of a JSON Pointer that begins with "/"."""
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:])
