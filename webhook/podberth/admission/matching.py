@@ -118,7 +118,7 @@ class Matcher:
     def again(self, evaluation: Evaluation, pod: dict[str, Any], paths: tuple[Path, ...]) -> list[Asked]:
         """Return what a policy that has just written ``paths`` would want of the pod as it has left it.
 
-        This matcher stays as it is.
+        To this matcher the pod stays as it was.
 
         Raises:
             EvaluationError: as ``mutations`` says.

@@ -4,13 +4,13 @@ It denies for one reason only: a policy with mutations that could not be asked, 
 is ``validate``'s.
 """
 
-from typing import Any, cast
+from typing import Any
 
 from ..errors import EvaluationError, ReviewError
 from ..kube.patch import Draft, Path
 from ..kube.shape import shape_problems
 from ..mutation import pipeline, record
-from ..mutation.change import Change, Concern, Proposal, Skipped
+from ..mutation.change import Change, Proposal, Skipped
 from ..mutation.conflict import overruled, undone
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation
@@ -192,7 +192,7 @@ class _Run:
 
     def _follow(self, policy: CompiledPolicy, asked: Asked, step: "_Step") -> None:
         """Let one mutation write, and take down what came of it."""
-        concern = cast("Concern", asked.mutation.concern)
+        concern = asked.mutation.concern
         system = self.matcher.state.gang.system
         refused = refusal(policy, asked.mutation, system)
         if refused is not None:
@@ -224,7 +224,7 @@ class _Run:
             EvaluationError: a second application would change the pod again, or fail.
         """
         for asked in self.matcher.again(evaluation, step.draft.document, tuple(step.touched)):
-            concern = cast("Concern", asked.mutation.concern)
+            concern = asked.mutation.concern
             if concern not in pipeline.ANYTHING:
                 continue
             proposal = Proposal(concern=concern, leaves=asked.leaves, reason="")

@@ -75,7 +75,7 @@ class Expression:
     )
 
     def __init__(
-        self, source: str, want: Want, lowered: Lowered, loaded: Any, runner: Runner, costs: Mapping[str, Cost]
+        self, source: str, want: Want, lowered: Lowered, *, loaded: Any, runner: Runner, costs: Mapping[str, Cost]
     ) -> None:
         """Made by ``Environment.compile``."""
         self.costs = costs
@@ -192,7 +192,7 @@ class Environment:
         for name in {path[1] for path in lowered.reads if path[0] == _VARIABLES and path[1:]} & expressions.keys():
             inner = expressions[name].costs
             costs |= {each: inner[each] for each in inner if each} | {name: inner[""]}
-        return Expression(source, want, lowered, loaded, self._runner, costs)
+        return Expression(source, want, lowered, loaded=loaded, runner=self._runner, costs=costs)
 
     def batch(self, expressions: Sequence[Expression]) -> Batch:
         """Join conditions to one program.

@@ -11,8 +11,8 @@ import orjson
 from ..errors import EvaluationError
 from ..kube.patch import Draft, Path
 from ..kube.shape import shape_problems
-from ..wellknown import APPLIED_ANNOTATION, HOSTNAME_LABEL
-from .change import Change, Concern
+from ..wellknown import APPLIED_ANNOTATION, HOSTNAME_LABEL, Concern
+from .change import Change
 
 FORBIDDEN: tuple[Path, ...] = (
     ("apiVersion",),

@@ -2,25 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-Concern: TypeAlias = Literal[
-    "tolerations",
-    "nodeAffinity",
-    "resources",
-    "gang",
-    "topology",
-    "labels",
-    "annotations",
-    "env",
-    "schedulerName",
-    "runtimeClassName",
-    "priorityClassName",
-    "resourceClaims",
-    "applyConfiguration",
-    "jsonPatch",
-]
-"""The key of a ``mutations`` entry, and of the record."""
+from ..wellknown import Concern
 
 
 @dataclass(frozen=True, slots=True)

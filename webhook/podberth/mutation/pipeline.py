@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from ..kube.patch import Draft
 from ..kube.schema import PodSchema
+from ..wellknown import Concern
 from . import (
     affinity,
     apply_configuration,
@@ -22,7 +23,7 @@ from . import (
     resources,
     tolerations,
 )
-from .change import Change, Concern, Proposal, Skipped
+from .change import Change, Proposal, Skipped
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from ..cel.cost import MAX_MICROSECONDS, too_dear
 from ..cel.engine import CompileError, Environment, Expression, Want
 from ..errors import Problem
+from ..wellknown import Concern
 from .match import is_static
 from .model import Gang, GPUPolicy, Mutation, NodeAffinity
 from .parse import ParsedPolicy
@@ -56,7 +57,7 @@ class CompiledMutation:
     """One entry of ``mutations``: its leaves by name ("" for a concern with one leaf), and its literals."""
 
     name: str
-    concern: str
+    concern: Concern
     when: Bound | None
     reason: Bound | None
     leaves: Mapping[str, Bound]

@@ -7,12 +7,12 @@ several in ``refusals``. Files, places and words for the author are ``parse``'s.
 """
 
 from functools import cached_property
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from pydantic.alias_generators import to_camel
 
-from ..wellknown import API_VERSION, POLICY_KIND
+from ..wellknown import API_VERSION, POLICY_KIND, Concern
 from .fields import EnvName, Expression, Identifier, Message, QualifiedName, Subdomain
 
 
@@ -139,22 +139,6 @@ class Topology(_Model):
     mode: Literal["required", "preferred"]
 
 
-Concern: TypeAlias = Literal[
-    "tolerations",
-    "nodeAffinity",
-    "resources",
-    "gang",
-    "topology",
-    "labels",
-    "annotations",
-    "env",
-    "schedulerName",
-    "runtimeClassName",
-    "priorityClassName",
-    "resourceClaims",
-    "applyConfiguration",
-    "jsonPatch",
-]
 CONCERNS: tuple[Concern, ...] = get_args(Concern)
 """What a mutation can write; each entry has exactly one."""
 
