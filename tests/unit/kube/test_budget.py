@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from builders import gpu_container, pod
-from podberth.kube.budget import CONTAINERS, ELEMENT, LARGEST, MAX_BYTES, MAX_NAME_BYTES, excess
+from podberth.kube.budget import CONTAINERS, LARGEST, MAX_BYTES, MAX_NAME_BYTES, excess
+from podberth.kube.paths import ELEMENT
 
 
 def with_entries(path: tuple[str, ...], number: int) -> dict[str, Any]:
