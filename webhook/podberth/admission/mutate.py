@@ -17,7 +17,7 @@ from ..policy.evaluate import Asked, Evaluation
 from . import messages, response
 from .gate import overreach, refusal
 from .matching import Fault, Matcher
-from .outcome import Action, Decision, Outcome
+from .outcome import Action, Decision, Outcome, Written
 from .replay import Basis, Course, basis_of, course_of
 from .restore import restore
 from .review import AdmissionRequest
@@ -58,6 +58,17 @@ def afresh(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     """
     pod = checked_pod(request)
     return _Run(Matcher("mutate", request, snapshot, pod), pod).outcome()
+
+
+def traced(request: AdmissionRequest, snapshot: Snapshot) -> tuple[Outcome, tuple[Written, ...]]:
+    """Decide on the creation of a pod as ``mutate`` does, and say which mutation wrote what.
+
+    Raises:
+        ReviewError: the review's object is no pod.
+    """
+    pod = checked_pod(request)
+    run = _Run(Matcher("mutate", request, snapshot, pod), pod, traced=True)
+    return run.outcome(), tuple(run.written)
 
 
 def checked_pod(request: AdmissionRequest) -> dict[str, object]:
@@ -106,6 +117,7 @@ class _Step:
         self.draft = draft
         self.changes: list[Change] = []
         self.decisions: list[Decision] = []
+        self.written: list[Written] = []
         self._before: frozenset[Path] = frozenset()
 
     @property
@@ -129,7 +141,9 @@ class _Step:
 class _Run:
     """One creation: the policies in order over one draft."""
 
-    def __init__(self, matcher: Matcher, pod: dict[str, Any]) -> None:
+    def __init__(self, matcher: Matcher, pod: dict[str, Any], *, traced: bool = False) -> None:
+        self.traced = traced
+        self.written: list[Written] = []
         self.request = matcher.request
         self.snapshot = matcher.snapshot
         self.draft = Draft(pod)
@@ -184,6 +198,7 @@ class _Run:
         except EvaluationError as error:
             return Fault(policy, str(error))
         self.decisions += step.decisions
+        self.written += step.written
         if step.changes:
             self.draft = step.draft
             self.record = record.add(self.record, policy.name, step.changes)
@@ -203,19 +218,25 @@ class _Run:
         proposal = Proposal(concern=concern, leaves=asked.leaves, reason=asked.reason)
         for each in overruled(step.draft, proposal, policy.name, self.record):
             step.tell(policy, "conflict", str(each))
-        trial = step.draft.fork() if concern in pipeline.ANYTHING else step.draft
+        trial = step.draft.fork() if self.traced or concern in pipeline.ANYTHING else step.draft
         change = self._build(trial, proposal)
         if isinstance(change, Skipped):
             step.tell(policy, "skip", f"{concern} left as it is: {change.reason}")
         elif change is not None:
-            if trial is not step.draft:
+            if concern in pipeline.ANYTHING:
                 too_far = overreach(system, trial.touched)
                 conflict = undone(step.draft, trial, change, policy.name, self.record)
                 if too_far or conflict is not None:
                     step.tell(policy, "skip" if too_far else "conflict", too_far or str(conflict))
                     return
+            reason = (asked.reason or change.describe()) + self._effect(change)
+            if self.traced:
+                patch = trial.changes(step.draft)
+                step.written.append(
+                    Written(policy=policy.name, mutation=asked.mutation.name, reason=reason, patch=patch)
+                )
             step.take(trial, change)
-            step.tell(policy, "mutate", (asked.reason or change.describe()) + self._effect(change))
+            step.tell(policy, "mutate", reason)
 
     def _prove_stable(self, evaluation: Evaluation, step: "_Step") -> None:
         """Ask a policy that can write anything once more, about its own result: it must want nothing else.

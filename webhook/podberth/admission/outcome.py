@@ -34,3 +34,14 @@ class Outcome:
     decisions: tuple[Decision, ...] = ()
     patch: Patch
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What one mutation of one policy wrote on a pod; ``patch`` leads from the pod before it to the pod behind it."""
+
+    policy: str
+    mutation: str
+    """Its name, or its place in the policy, as messages have it."""
+    reason: str
+    patch: Patch

@@ -1,0 +1,81 @@
+"""The report as JSON: the shape that CI reads."""
+
+from podberth.check.model import Change, Finding, Report, Result
+
+_DENIED = Result(
+    file="a.yaml",
+    line=1,
+    api_version="v1",
+    kind="Pod",
+    namespace="default",
+    name="a",
+    path="",
+    verdict="denied",
+    denials=(Finding(policy="p", message="no", field="spec.containers[0]", line=7),),
+)
+_MUTATED = Result(
+    file="a.yaml",
+    line=20,
+    api_version="batch/v1",
+    kind="Job",
+    namespace="default",
+    name="b",
+    path="spec.template",
+    verdict="mutated",
+    warnings=(Finding(policy="q", message="hm", field="", line=20),),
+    changes=(
+        Change(policy="q", op="add", path="/spec/template/metadata/labels/a", value="1", reason="so"),
+        Change(policy="q", op="remove", path="/spec/template/spec/priority", value=None, reason="so"),
+    ),
+)
+_SKIPPED = Result(
+    file="b.yaml", line=1, api_version="v1", kind="Service", namespace="default", name="s", path="", verdict="skipped"
+)
+
+
+def test_the_summary_counts_verdicts_and_names_the_kinds_that_were_skipped() -> None:
+    summary = Report(results=(_DENIED, _MUTATED, _SKIPPED, _SKIPPED), files=2, documents=4).as_json()["summary"]
+
+    assert summary == {
+        "files": 2,
+        "documents": 4,
+        "denied": 1,
+        "error": 0,
+        "mutated": 1,
+        "unchanged": 0,
+        "skipped": 2,
+        "warnings": 1,
+        "skippedKinds": {"v1 Service": 2},
+    }
+
+
+def test_a_result_has_the_published_names() -> None:
+    document = Report(results=(_DENIED, _MUTATED), files=1, documents=2).as_json()
+
+    assert document["version"] == 1
+    assert list(document["results"][0]) == [
+        "file",
+        "line",
+        "apiVersion",
+        "kind",
+        "namespace",
+        "name",
+        "path",
+        "verdict",
+        "denials",
+        "warnings",
+        "errors",
+        "changes",
+    ]
+    assert document["results"][0]["denials"] == [
+        {"policy": "p", "message": "no", "field": "spec.containers[0]", "line": 7}
+    ]
+
+
+def test_a_removal_has_no_value_and_an_addition_has_one() -> None:
+    changes = Report(results=(_MUTATED,), files=1, documents=1).as_json()["results"][0]["changes"]
+
+    assert changes == [
+        {"policy": "q", "op": "add", "path": "/spec/template/metadata/labels/a", "value": "1", "reason": "so"},
+        {"policy": "q", "op": "remove", "path": "/spec/template/spec/priority", "reason": "so"},
+    ]

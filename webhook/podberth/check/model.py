@@ -1,0 +1,131 @@
+"""What a check found: the report that every output format is made from, and that ``-o json`` prints.
+
+Field names here are those of the JSON, in snake case. The JSON's shape is versioned: ``VERSION`` grows when a reader
+of the old shape would go wrong.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+VERSION: Final = 1
+
+Verdict: TypeAlias = Literal["denied", "mutated", "unchanged", "skipped", "error"]
+VERDICTS: Final[tuple[Verdict, ...]] = ("denied", "error", "mutated", "unchanged", "skipped")
+"""The gravest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A denial, a warning or an error, at the field that it is about."""
+
+    policy: str
+    """Empty where podberth itself speaks: the YAML, the shape, what no policy is asked about."""
+    message: str
+    field: str
+    """The path in the document, as people write it (``kube.positions.render_path``); empty for the document."""
+    line: int
+    """Where the field stands in the file, from 1; where it is absent, its nearest parent. 0: nowhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One operation of RFC 6902 that a policy would apply; ``path`` is a JSON Pointer into the document."""
+
+    policy: str
+    op: Literal["add", "replace", "remove"]
+    path: str
+    value: Any
+    """None for ``remove``."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What came of one pod template, or of a document without one.
+
+    ``skipped`` is a document that makes no pods that podberth could foretell, or none that are its business: a warning
+    says which. ``error`` is one that could not be judged; ``errors`` says why.
+    """
+
+    file: str
+    line: int
+    """Where the template (of a document without one, the document) starts."""
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    path: str
+    """The template's path in the document (``spec.template``); empty for a Pod and for a document without one."""
+    verdict: Verdict
+    denials: tuple[Finding, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    errors: tuple[Finding, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything that a check found, in order of file and line."""
+
+    results: tuple[Result, ...]
+    files: int
+    """How many files were read."""
+    documents: int
+    """How many documents they held, empty ones left out."""
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many results have a verdict."""
+        return sum(result.verdict == verdict for result in self.results)
+
+    @property
+    def skipped_kinds(self) -> dict[str, int]:
+        """Count what was skipped by ``apiVersion/Kind``: nothing is passed over in silence."""
+        counted: dict[str, int] = {}
+        for result in self.results:
+            if result.verdict == "skipped":
+                name = f"{result.api_version} {result.kind}".strip()
+                counted[name] = counted.get(name, 0) + 1
+        return dict(sorted(counted.items()))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as ``-o json`` has it."""
+        return {
+            "version": VERSION,
+            "summary": {
+                "files": self.files,
+                "documents": self.documents,
+                **{verdict: self.count(verdict) for verdict in VERDICTS},
+                "warnings": sum(len(result.warnings) for result in self.results),
+                "skippedKinds": self.skipped_kinds,
+            },
+            "results": [_result(each) for each in self.results],
+        }
+
+
+def _result(result: Result) -> dict[str, Any]:
+    return {
+        "file": result.file,
+        "line": result.line,
+        "apiVersion": result.api_version,
+        "kind": result.kind,
+        "namespace": result.namespace,
+        "name": result.name,
+        "path": result.path,
+        "verdict": result.verdict,
+        "denials": _findings(result.denials),
+        "warnings": _findings(result.warnings),
+        "errors": _findings(result.errors),
+        "changes": [_change(each) for each in result.changes],
+    }
+
+
+def _findings(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    return [
+        {"policy": each.policy, "message": each.message, "field": each.field, "line": each.line} for each in findings
+    ]
+
+
+def _change(change: Change) -> dict[str, Any]:
+    value = {} if change.op == "remove" else {"value": change.value}
+    return {"policy": change.policy, "op": change.op, "path": change.path, **value, "reason": change.reason}
