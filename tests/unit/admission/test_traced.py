@@ -19,7 +19,7 @@ _FAILING = (
 )
 
 
-def written(document: dict[str, Any], *policies: tuple[str, str]) -> tuple[Written, ...]:
+def written(document: dict[str, Any], *policies: str) -> tuple[Written, ...]:
     request = decode_review(review(document))
     known = snapshot(*policies)
     outcome, steps = traced(request, known)
