@@ -121,6 +121,27 @@ OTHERS = {
         labels={"a": "string(object.spec.containers.filter(c, has(c.resources)).size())"},
     ),
     "counts elements": rule(510, labels={"n": "string(object.spec.containers.map(c, 1).size())"}),
+    "asks whether it is there": rule(
+        520,
+        "has(object.spec.nodeSelector) && !has(object.spec.hostname)",
+        labels={"b": "has(object.spec.affinity) ? 'y' : 'n'"},
+    ),
+    "asks for the first": rule(
+        530, "object.spec.containers.size() > 0", labels={"first": "object.spec.containers[0].name"}
+    ),
+    "asks for the first of some": rule(
+        540,
+        "object.spec.containers.filter(c, c.name != 'a').size() > 0",
+        labels={"other": "object.spec.containers.filter(c, c.name != 'a')[0].name"},
+    ),
+    "asks for what may be there": rule(
+        545,
+        "object.spec.?tolerations.orValue([]).exists(t, t.key == 'team') || object.spec.?hostname.orValue('') == 'h'",
+        labels={"claims": "string(object.spec.?resourceClaims.orValue([]).size())"},
+    ),
+    "asks for parts of requests": rule(
+        550, "gpu.requests[0].quantity > 1", labels={"n": "string(gpu.requests.size())"}
+    ),
     "asks for nodes": rule(
         205, "topology.nodes(gpu).count > 1 || gpu.vendor == 'amd'", nodeAffinity={"required": TERMS}
     ),

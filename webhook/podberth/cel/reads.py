@@ -54,20 +54,9 @@ class _Reader:
         """
         match ast.kind(node):
             case "ident_expr":
-                name = node.ident_expr.name
-                if name.startswith("."):  # absolute: never a loop's variable
-                    return tuple(name[1:].split(".")), True
-                # The checker resolves a declared name with dots (variables.x) to one identifier.
-                if name not in scope:
-                    return tuple(name.split(".")), True
-                path = scope[name]
-                return path, path is not None and path[-1] == ELEMENT
+                return _named(node.ident_expr.name, scope)
             case "select_expr":
-                path, is_open = self._resolve(node.select_expr.operand, scope)
-                field = self._field(node.select_expr.operand, node.select_expr.field)
-                # has() asks whether it is there, which the facts of ours always are.
-                asked = ("",) if node.select_expr.test_only and path and path[0] == _POD else ()
-                return ((*path, field, *asked) if is_open and path else path), is_open
+                return self._select(node.select_expr, scope)
             case "call_expr":
                 return self._call(node.call_expr, scope)
             case "comprehension_expr":
@@ -76,6 +65,13 @@ class _Reader:
                 for child in ast.children(node):
                     self.visit(child, scope)
         return None, False
+
+    def _select(self, select: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+        path, is_open = self._resolve(select.operand, scope)
+        field = self._field(select.operand, select.field)
+        # has() asks whether it is there, which the facts of ours always are.
+        asked = ("",) if select.test_only and path and path[0] == _POD else ()
+        return ((*path, field, *asked) if is_open and path else path), is_open
 
     def _call(self, call: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
         operands = [*([call.target] if call.HasField("target") else []), *call.args]
@@ -139,6 +135,17 @@ class _Reader:
         self.visit(loop.loop_condition, inner)
         self.visit(loop.loop_step, inner)
         return None, False
+
+
+def _named(name: str, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+    """Return what a name stands for, as ``_resolve`` does."""
+    if name.startswith("."):  # absolute: never a loop's variable
+        return tuple(name[1:].split(".")), True
+    # The checker resolves a declared name with dots (variables.x) to one identifier.
+    if name not in scope:
+        return tuple(name.split(".")), True
+    path = scope[name]
+    return path, path is not None and path[-1] == ELEMENT
 
 
 def _is_constant(node: ast.Node) -> bool:
