@@ -5,6 +5,7 @@ Reading files and printing results is the CLI's.
 """
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -15,6 +16,7 @@ from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import Problem, ReviewError
+from ..kube.canonical import write_quantities
 from ..kube.patch import apply
 from ..kube.positions import Path
 from ..policy.parse import ParsedPolicies
@@ -129,7 +131,15 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
         "dryRun": False,
         **given,
     }
+    request |= {key: _written(given[key]) for key in ("object", "oldObject") if isinstance(given.get(key), dict)}
     return decode_review({"apiVersion": API_VERSION, "kind": KIND, "request": request})
+
+
+def _written(pod: Document) -> Document:
+    """Return a pod with its quantities as the API server writes them, before and after every webhook."""
+    made = deepcopy(pod)
+    write_quantities(made)
+    return made
 
 
 def _decide(name: str, request: AdmissionRequest, snapshot: Snapshot) -> CaseResult:
@@ -138,7 +148,7 @@ def _decide(name: str, request: AdmissionRequest, snapshot: Snapshot) -> CaseRes
     denial = _denial(mutated)
     if denial:
         return CaseResult(name=name, verdict="denied", warnings=mutated.warnings, denial=denial)
-    pod = apply(request.object, mutated.patch) if request.object is not None else None
+    pod = _written(apply(request.object, mutated.patch)) if request.object is not None else None
     validated = decide.validate(replace(request, object=pod), snapshot)
     denial = _denial(validated)
     verdict = "denied" if denial else "mutated" if mutated.patch else "unchanged"
@@ -175,7 +185,7 @@ def _compare(case: Case, result: CaseResult) -> Iterator[Finding]:
     if expect.patched is not None and result.pod is None:
         yield ("expect", "patched"), "got no pod, for it was denied"
     elif expect.patched is not None:
-        yield from differences(expect.patched, result.pod, ("expect", "patched"))
+        yield from differences(_written(expect.patched), result.pod, ("expect", "patched"))
 
 
 def _texts(field: str, expected: tuple[str, ...] | None, actual: tuple[str, ...]) -> Iterator[Finding]:
