@@ -127,7 +127,7 @@ class Stage:
     def asked(self) -> bool:
         """Tell whether both webhooks have been called."""
         calls = [
-            sum(count for name, count in self.podberth.metrics().items() if name.startswith(f"{_CALLS}{path}"))
+            sum(count for name, count in self.podberth.metrics().items() if name.startswith(f'{_CALLS}{path}"'))
             for path in ("/mutate", "/validate")
         ]
         return all(calls)
