@@ -6,7 +6,7 @@ import pytest
 
 from podberth.cli.main import main
 
-POLICIES = Path(__file__).parents[3] / "policies"
+LIBRARY = [Path(__file__).parents[3] / name for name in ("policies", "optional-policies")]
 POLICY = """
 apiVersion: podberth.io/v1alpha1
 kind: GPUPolicy
@@ -34,10 +34,13 @@ def folder(path: Path, expression: str = "object.metadata.name == 'train'", verd
 
 
 @pytest.mark.parametrize("engine", ["cpp", "python", "both"])
-def test_the_shipped_policies_pass_on_every_engine(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["test", str(POLICIES), "--engine", engine]) == 0
+@pytest.mark.parametrize("policies", LIBRARY, ids=lambda policies: str(policies.name))
+def test_the_shipped_policies_pass_on_every_engine(
+    policies: Path, engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["test", str(policies), "--engine", engine]) == 0
     lines = capsys.readouterr().out.splitlines()
-    suites = sorted(POLICIES.glob("*/tests.yaml"))
+    suites = sorted(policies.glob("*/tests.yaml"))
     assert [line.split(": ")[0] for line in lines[: len(suites)]] == [f"ok   {suite}" for suite in suites]
     assert ("agree on both engines" in lines[len(suites)]) if engine != "cpp" else len(lines) == len(suites)
 

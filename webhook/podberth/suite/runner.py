@@ -4,7 +4,8 @@ Pure: documents in, results out. A case never raises for what its pod or its clu
 Reading files and printing results is the CLI's.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -14,15 +15,15 @@ from ..admission.review import API_VERSION, KIND, AdmissionRequest, decode_revie
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
 from ..conventions import Conventions
-from ..errors import Problem, ReviewError, TopologyError
+from ..errors import Problem, ReviewError
+from ..kube.canonical import write_quantities
 from ..kube.patch import apply
 from ..kube.positions import Path
 from ..policy.parse import ParsedPolicies
 from ..policy.wording import shown
 from ..topology.objects import collect
-from ..topology.shapes import simulate
-from ..wellknown import NAMESPACE
-from .model import Case, Document, Nodes, Suite
+from .cluster import UnusableError, documents, with_values
+from .model import Case, Document, Suite
 from .partial import differences
 
 
@@ -69,14 +70,6 @@ Finding: TypeAlias = tuple[Path, str]
 """A path below the case, and what is wrong there."""
 
 
-class _UnusableError(Exception):
-    """A case that cannot be run, for a reason that stands at ``path`` of its document."""
-
-    def __init__(self, path: Path, message: str) -> None:
-        super().__init__(message)
-        self.path = path
-
-
 class _Runner:
     """Runs the cases of one suite; a finding is a path and a message until it gets its place."""
 
@@ -97,7 +90,7 @@ class _Runner:
             snapshot = self._snapshot(path, case, request.namespace)
             result = _decide(case.name, request, snapshot)
             findings = [*_second_pass(request, result, snapshot), *_compare(case, result)]
-        except _UnusableError as error:
+        except UnusableError as error:
             return CaseResult(name=case.name, verdict="", violations=(self._violation(error.path, str(error)),))
         except ReviewError as error:
             return CaseResult(name=case.name, verdict="", violations=(self._violation(place, str(error)),))
@@ -108,63 +101,11 @@ class _Runner:
 
     def _snapshot(self, path: Path, case: Case, namespace: str) -> Snapshot:
         """Return the case's cluster, with the policies compiled for it."""
-        cluster = self.suite.cluster
-        place = path if case.topology is not None else ()
-        groups = case.topology if case.topology is not None else cluster.topology or ()
-        nodes = [node for at, group in enumerate(groups) for node in _nodes((*place, "topology", at), group)]
-        others = case.objects if case.objects is not None else cluster.objects or ()
-        objects = collect([*_namespace(namespace, [*nodes, *others]), *nodes, *others], now=None)
+        objects = collect(documents(self.suite, case, namespace), now=None)
         if objects.problems:
-            raise _UnusableError(path, "; ".join(objects.problems))
-        values = case.params if case.params is not None else cluster.params or {}
-        policies = replace(self.policies, params=_with_values(self.policies.params, values))
+            raise UnusableError(path, "; ".join(objects.problems))
+        policies = replace(self.policies, params=with_values(self.suite, case, self.policies.params))
         return load_snapshot(policies, objects, self.environment, self.conventions)
-
-
-def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
-    """Yield the documents of one entry of ``topology``."""
-    if group.shape is None:
-        yield from group.documents or ()
-        return
-    added = {key: value for key, value in group.labels.items() if value is not None}
-    for number in range(group.count):
-        name = f"{group.name or group.shape}-{number}"
-        try:
-            node, topology = simulate(group.shape, name, placement=added, provider=group.provider)
-        except TopologyError as error:
-            raise _UnusableError(path, str(error)) from error
-        labels = node["metadata"]["labels"]
-        node["metadata"]["labels"] = {key: labels[key] for key in labels if group.labels.get(key, "") is not None}
-        if group.taints is not None:
-            node["spec"]["taints"] = list(group.taints)
-        yield from (node, topology)
-
-
-def _namespace(name: str, given: Iterable[Document]) -> Iterator[Document]:
-    """Yield the request's namespace, which exists for certain, unless it is among the objects given."""
-    if name and not any(item.get("kind") == "Namespace" and _name(item) == name for item in given):
-        labels = {"kubernetes.io/metadata.name": name}
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-
-
-def _name(document: Document) -> object:
-    metadata = document.get("metadata")
-    return metadata.get("name") if isinstance(metadata, dict) else None
-
-
-def _with_values(
-    params: Mapping[tuple[str, str], Document], values: Mapping[str, Mapping[str, str]]
-) -> dict[tuple[str, str], Document]:
-    """Return the params with single values replaced, by ConfigMap name; a name that is not there is made."""
-    changed = dict(params)
-    for name, data in values.items():
-        keys = [key for key in changed if key[1] == name] or [(NAMESPACE, name)]
-        for key in keys:
-            old = changed.get(
-                key, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": key[0]}}
-            )
-            changed[key] = {**old, "data": {**(old.get("data") or {}), **data}}
-    return changed
 
 
 # ---- one case ------------------------------------------------------------------------------------------------------
@@ -178,7 +119,7 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
     pod = given.get("object") or given.get("oldObject")
     metadata = pod.get("metadata") if isinstance(pod, dict) else None
     if metadata is not None and not isinstance(metadata, dict):
-        raise _UnusableError(place, f"metadata: got {shown(metadata)}, want an object")
+        raise UnusableError(place, f"metadata: got {shown(metadata)}, want an object")
     request = {
         "uid": "00000000-0000-0000-0000-000000000000",
         "kind": {"group": "", "version": "v1", "kind": "Pod"},
@@ -190,7 +131,15 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
         "dryRun": False,
         **given,
     }
+    request |= {key: _written(given[key]) for key in ("object", "oldObject") if isinstance(given.get(key), dict)}
     return decode_review({"apiVersion": API_VERSION, "kind": KIND, "request": request})
+
+
+def _written(pod: Document) -> Document:
+    """Return a pod with its quantities as the API server writes them, before and after every webhook."""
+    made = deepcopy(pod)
+    write_quantities(made)
+    return made
 
 
 def _decide(name: str, request: AdmissionRequest, snapshot: Snapshot) -> CaseResult:
@@ -199,7 +148,7 @@ def _decide(name: str, request: AdmissionRequest, snapshot: Snapshot) -> CaseRes
     denial = _denial(mutated)
     if denial:
         return CaseResult(name=name, verdict="denied", warnings=mutated.warnings, denial=denial)
-    pod = apply(request.object, mutated.patch) if request.object is not None else None
+    pod = _written(apply(request.object, mutated.patch)) if request.object is not None else None
     validated = decide.validate(replace(request, object=pod), snapshot)
     denial = _denial(validated)
     verdict = "denied" if denial else "mutated" if mutated.patch else "unchanged"
@@ -236,7 +185,7 @@ def _compare(case: Case, result: CaseResult) -> Iterator[Finding]:
     if expect.patched is not None and result.pod is None:
         yield ("expect", "patched"), "got no pod, for it was denied"
     elif expect.patched is not None:
-        yield from differences(expect.patched, result.pod, ("expect", "patched"))
+        yield from differences(_written(expect.patched), result.pod, ("expect", "patched"))
 
 
 def _texts(field: str, expected: tuple[str, ...] | None, actual: tuple[str, ...]) -> Iterator[Finding]:
