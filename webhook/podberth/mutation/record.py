@@ -229,7 +229,7 @@ def _holds_colocation(there: _There, wrote: dict[str, Any]) -> bool:
 def _holds_operation(there: _There, operation: dict[str, Any]) -> bool:
     """Say whether the pod is as an operation left it; one whose value was too long to be kept is believed."""
     *above, last = steps_of(operation["path"])
-    container: Any = there.draft.get(())
+    container: Any = there.draft.get(())  # not past the draft, which keeps account of what a decision is made from
     for step in above:
         container = _below(container, step)
     if last == "-":
