@@ -163,7 +163,7 @@ def test_what_the_user_alone_makes_impossible_is_no_conflict_of_policies(
     ("first", "second"),
     [
         (draw("rack"), draw("zone")),
-        (draw("rack"), draw("rack", "preferred")),
+        (draw("rack", "preferred"), draw("rack")),
         (affine({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}}), draw("zone")),
     ],
 )
@@ -181,6 +181,6 @@ def test_a_gang_is_drawn_together_as_the_first_policy_says(first: dict[str, Any]
     assert ("p1", "conflict") in told(again)
 
 
-def test_the_same_level_in_the_same_mode_is_no_conflict_and_neither_is_none() -> None:
-    for second in (draw("rack"), draw("", "preferred")):
+def test_what_is_required_already_is_no_conflict_and_neither_is_no_level() -> None:
+    for second in (draw("rack"), draw("rack", "preferred"), draw("", "preferred")):
         assert told(mutate(member(), known(draw("rack"), second, nodes=False))) == [("p0", "mutate")]

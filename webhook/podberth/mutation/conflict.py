@@ -138,7 +138,10 @@ def _gang(case: _Case) -> _Answer:
 
 
 def _topology(case: _Case) -> _Answer:
-    """Hold level and mode; of what can write anything, that it wrote pod affinity is all that can be compared."""
+    """Hold level and mode: a preference for what is required already is met.
+
+    Of what can write anything, that it wrote pod affinity is all that can be compared.
+    """
     level, mode = case.proposal.leaves["level"], case.proposal.leaves["mode"]
     member, drawn = case.draft.get(gang.MEMBERSHIP["label"]), case.draft.get(gang.COLOCATED)
     if level in ("", None) or not member:
@@ -146,8 +149,8 @@ def _topology(case: _Case) -> _Answer:
     for name, concerns in case.others.items():
         wrote = concerns.get("topology")
         if wrote is not None:
-            equal = (wrote.get("level"), wrote.get("mode")) == (level, mode)
-            return ([], case.proposal) if equal else ([Conflict(pointer(gang.POD_AFFINITY), name)], None)
+            said = wrote.get("level") == level and wrote.get("mode") in (mode, "required")
+            return ([], case.proposal) if said else ([Conflict(pointer(gang.POD_AFFINITY), name)], None)
         affinity_there = case.draft.get(gang.REQUIRED) or case.draft.get(gang.PREFERRED)
         if affinity_there and not drawn and written.operations(concerns, gang.POD_AFFINITY):
             return [Conflict(pointer(gang.POD_AFFINITY), name)], None
