@@ -45,6 +45,7 @@ def bear(seconds: int, rest: str = "'operator': 'Exists'") -> dict[str, Any]:
     return {"tolerations": f"[{{'key': 'a', {rest}, 'effect': 'NoExecute', 'tolerationSeconds': {seconds}}}]"}
 
 
+ALONE = "object.spec.containers.size() == 1"
 SMALL, LARGE = "nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.10gb"
 # Whatever the pod asks for, as it is when the policy is asked.
 ALL_TO_LARGE = {
@@ -162,8 +163,14 @@ ADDING = [
     (bear(300), {"tolerations": "[{'key': 'a', 'effect': 'NoSchedule', 'value': 'x'}]"}),
     (bear(300, "'value': 'x'"), bear(60, "'value': 'y'")),
     (rewrite(SMALL), {"resources": "[{'container': 'other', 'from': 'nvidia.com/gpu', 'to': 'x/y', 'quantity': 1}]"}),
-    (rewrite(SMALL), rewrite(SMALL, of=LARGE)),
+    (rewrite(SMALL), rewrite(SMALL, 2, of=LARGE)),  # there is none to rewrite
     ({"gang": {"name": "'g'"}}, {"gang": {"name": "'g'", "size": "8"}}),
+    ({"gang": {"name": "'g'", "size": "8"}}, {"gang": {"name": "'g'"}}),
+    ({"gang": {"name": "'g'", "size": "8"}}, {"gang": {"name": "'g'", "size": "-1"}}),
+    (
+        {**patch({"op": "add", "path": "/spec/containers/0", "value": container("first")}), "when": ALONE},
+        rewrite(SMALL),
+    ),
 ]
 
 
@@ -206,6 +213,22 @@ def test_of_a_list_only_what_conflicts_is_left_out() -> None:
     assert [each.action for each in outcome.decisions] == ["mutate", "conflict", "mutate"]
 
 
+def test_two_resources_do_not_become_different_amounts_of_one() -> None:
+    document = pod(gpu_container("main", requests={LARGE: 1}))
+    outcome = mutate(document, known(rewrite(SMALL), rewrite(SMALL, 2, of=LARGE)))
+
+    assert [each.action for each in outcome.decisions] == ["mutate", "conflict"]
+    assert outcome.patch == mutate(document, known(rewrite(SMALL))).patch
+
+
+def test_a_value_within_a_list_that_the_earlier_replaced_stays() -> None:
+    document = pod(gpu_container("main", env=[{"name": "A", "value": "0"}]))
+    replace = patch({"op": "replace", "path": "/spec/containers/0/env/0/value", "value": "1"})
+    outcome = mutate(document, known(replace, {"env": {"A": "'2'"}}))
+
+    assert [each.action for each in outcome.decisions] == ["mutate", "conflict"]
+
+
 def test_a_resource_that_the_earlier_took_away_is_not_put_back() -> None:
     document = pod(gpu_container("main", requests={LARGE: 1}))
     outcome = mutate(document, known(rewrite(SMALL), rewrite("nvidia.com/gpu", of=LARGE)))
@@ -239,6 +262,14 @@ def test_a_pod_labelled_for_one_gang_does_not_join_the_group_of_another() -> Non
     )
     assert "/spec/schedulingGroup/podGroupName" in other_way.warnings[0]
     assert other_way.warnings[0].startswith("podberth p0: conflict with policy p1")
+
+
+def test_the_size_of_a_group_that_the_pod_is_in_is_no_field_of_the_pod() -> None:
+    size = {"annotations": {"podberth.io/gang-size": "'4'"}}
+    document = gpu_pod(schedulingGroup={"podGroupName": "g"})
+
+    decisions = mutate(document, known(size, {"gang": {"name": "'g'", "size": "8"}})).decisions
+    assert [each.action for each in decisions] == ["mutate"]
 
 
 def test_a_fault_in_what_is_overruled_is_still_the_policys() -> None:

@@ -1,5 +1,6 @@
 """Two policies that place one pod otherwise: the first stays, and no policy makes another's requirement impossible."""
 
+import copy
 import json
 from typing import Any
 
@@ -22,6 +23,11 @@ NODES = [
     for shape, zone in (("hgx-h100-8", "a"), ("l4-1", "a"), ("l4-1", "b"))
     for document in simulate(shape, f"{shape}-{zone}", placement={ZONE: zone})
 ]
+PRODUCT_BY_MEMORY = "nvidia.com/gpu.memory"
+MEMORY_OF_H100, MEMORY_OF_L4 = (
+    next(each["metadata"]["labels"][PRODUCT_BY_MEMORY] for each in NODES if each["metadata"]["name"] == name)
+    for name in ("hgx-h100-8-a", "l4-1-a")
+)
 TERM = {"topologyKey": "rack", "labelSelector": {"matchLabels": {"a": "b"}}}
 PATH = "/spec/affinity/nodeAffinity"
 
@@ -111,6 +117,30 @@ def test_terms_that_leave_nodes_are_joined() -> None:
     assert told(outcome) == [("p0", "mutate"), ("p1", "mutate")]
 
 
+def test_terms_are_joined_to_a_choice_that_had_no_node_left_before() -> None:
+    exists = [{"matchExpressions": [{"key": PRODUCT, "operator": "Exists"}]}]
+    of = known(require(zone=["b"]), {"nodeAffinity": {"required": json.dumps(exists)}})
+    outcome = mutate(gpu_pod(affinity=own((PRODUCT_BY_MEMORY, [MEMORY_OF_H100]))), of)
+
+    assert [each.message.partition(": ")[2] for each in outcome.decisions] == [
+        "0 nodes fit (was 1)",
+        "0 nodes fit (was 0)",
+    ]
+
+
+def test_what_a_policy_tolerates_itself_counts_for_its_own_terms() -> None:
+    nodes = copy.deepcopy(NODES)
+    [tainted] = [each for each in nodes if each["metadata"]["name"] == "l4-1-b" and each["kind"] == "Node"]
+    tainted["spec"]["taints"].append({"key": "team", "effect": "NoSchedule"})
+    first = policy("p0", f"  mutations: [{json.dumps(require(product=['NVIDIA-L4']))}]", order=0)
+    tolerate = {"tolerations": "[{'key': 'team', 'operator': 'Exists'}]"}
+    second = policy("p1", f"  mutations: {json.dumps([tolerate, require(zone=['b'])])}", order=1)
+    more = simulate("a100-pcie-4", "more", placement={ZONE: "b"})
+    outcome = mutate(gpu_pod(), snapshot(first, second, objects=[*nodes, *more]))
+
+    assert "conflict" not in {action for _, action in told(outcome)}
+
+
 def test_without_known_nodes_only_terms_that_contradict_each_other_conflict() -> None:
     assert told(mutate(gpu_pod(), known(*(each for each in CONFLICTS[0][:2]), nodes=False)))[1] == ("p1", "conflict")
     assert told(mutate(gpu_pod(), known(*(each for each in CONFLICTS[1][:2]), nodes=False)))[1] == ("p1", "mutate")
@@ -123,23 +153,30 @@ def test_of_three_the_one_is_named_that_leaves_no_node() -> None:
     assert "conflict with policy p1" in outcome.warnings[0]
 
 
-def test_policies_that_only_together_leave_no_node_are_found() -> None:
-    document = gpu_pod(affinity=own((ZONE, ["a"])))
-    either = {
-        "nodeAffinity": {
-            "required": json.dumps(
-                [
-                    {"matchExpressions": [{"key": PRODUCT, "operator": "In", "values": [H100]}]},
-                    {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["b"]}]},
-                ]
-            )
-        }
-    }
-    of = known(either, require(product=["NVIDIA-L4"]))
-    outcome = mutate(document, of)
+HERE_OR_THERE = [
+    {"matchExpressions": [{"key": PRODUCT, "operator": "In", "values": [H100]}]},
+    {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["b"]}]},
+]
 
-    assert told(outcome) == [("p0", "mutate"), ("p1", "conflict")]
-    assert mutate(apply(document, outcome.patch), of).patch == []
+
+@pytest.mark.parametrize(
+    ("key", "value", "again"),
+    [(PRODUCT, "NVIDIA-L4", "skip"), (PRODUCT_BY_MEMORY, MEMORY_OF_L4, "conflict")],
+    ids=["contradiction", "no node"],
+)
+def test_policies_that_only_together_with_the_user_leave_no_node_are_found(key: str, value: str, again: str) -> None:
+    document = gpu_pod(affinity=own((ZONE, ["a"])))
+    term = {"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}
+    of = known(
+        {"nodeAffinity": {"required": json.dumps(HERE_OR_THERE)}}, {"nodeAffinity": {"required": json.dumps([term])}}
+    )
+    first = mutate(document, of)
+    second = mutate(apply(document, first.patch), of)
+
+    assert told(first) == [("p0", "mutate"), ("p1", "conflict")]
+    assert second.patch == []
+    # What the user said cannot be told from what the policy made of it any more.
+    assert told(second) == [("p1", again)]
 
 
 @pytest.mark.parametrize(
@@ -184,3 +221,21 @@ def test_a_gang_is_drawn_together_as_the_first_policy_says(first: dict[str, Any]
 def test_what_is_required_already_is_no_conflict_and_neither_is_no_level() -> None:
     for second in (draw("rack"), draw("rack", "preferred"), draw("", "preferred")):
         assert told(mutate(member(), known(draw("rack"), second, nodes=False))) == [("p0", "mutate")]
+
+
+MARK = {"labels": {"podberth.io/colocated": "'x'"}}
+
+
+@pytest.mark.parametrize(("first", "second"), [(draw("rack"), MARK), (MARK, draw("rack"))])
+def test_the_label_that_a_gang_is_drawn_by_is_a_field_too(first: dict[str, Any], second: dict[str, Any]) -> None:
+    outcome = mutate(member(), known(first, second, nodes=False))
+
+    assert told(outcome) == [("p0", "mutate"), ("p1", "conflict")]
+    assert "at /metadata/labels/podberth.io~1colocated:" in outcome.warnings[0]
+
+
+def test_what_the_user_has_drawn_together_is_no_conflict_of_policies() -> None:
+    document = gpu_pod(labels={"podberth.io/gang": "g", "podberth.io/colocated": "g"})
+    first = affine({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}})
+
+    assert told(mutate(document, known(first, draw("zone"), nodes=False))) == [("p0", "mutate")]

@@ -41,7 +41,7 @@ def forecasts(
     for name, index, proposal in constants:
         trial = draft.fork()
         try:
-            standing = stand(draft, proposal, name, known, lambda _: None)
+            standing = stand(draft, proposal, name, known, lambda _: 0)
             change = standing.proposal and pipeline.apply(trial, standing.proposal, surroundings)
         except EvaluationError:
             continue

@@ -258,17 +258,15 @@ class _Run:
         )
         return pipeline.apply(draft, proposal, surroundings)
 
-    def _nodes_left(self, draft: Draft) -> int | None:
-        """Return how many known nodes could run the pod of a draft; None where none is known."""
-        topology, pod_spec = self.snapshot.topology, draft.document["spec"]
-        if not topology.known:
-            return None
+    def _nodes_left(self, draft: Draft) -> int:
+        """Return how many known nodes could run the pod of a draft."""
+        pod_spec = draft.document["spec"]
         need = replace(
             self.matcher.state.need,
             selector=NodeSelection.of(pod_spec),
             tolerations=own_tolerations(pod_spec, self.snapshot.conventions),
         )
-        return topology.nodes(need).count
+        return self.snapshot.topology.nodes(need).count
 
     def _effect(self, change: Change) -> str:
         """Say what new node affinity does to the choice of nodes.

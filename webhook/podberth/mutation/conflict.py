@@ -199,7 +199,7 @@ def _resources(case: _Case) -> _Answer:
         conflict = _rewritten(case, item) if isinstance(item, dict) else None
         if conflict is None:
             kept.append(item)
-        elif conflict not in found:
+        else:
             found.append(conflict)
     return found, case.kept(kept)
 
@@ -222,9 +222,7 @@ def _rewritten(case: _Case, item: dict[str, Any]) -> Conflict | None:
 
 def _tolerations(case: _Case) -> _Answer:
     wrote = {
-        record.key_of(item): name
-        for name, concerns in reversed(case.others.items())
-        for item in concerns.get("tolerations", ())
+        record.key_of(item): name for name, concerns in case.others.items() for item in concerns.get("tolerations", ())
     }
     if not wrote:
         return [], case.proposal
@@ -248,10 +246,9 @@ def _first(present: Iterable[dict[str, Any]], item: dict[str, Any], wrote: Mappi
     Beside it, whether it says so of every taint that ``item`` is for.
     """
     ours = tolerations.evicting(item)
-    own = {key: value for key, value in item.items() if value not in (None, "")}
+    if ours is None:
+        return None
     for each in present:
-        if ours is None or each == own:
-            return None
         theirs = tolerations.evicting(each)
         if theirs is None or not (covers(theirs, ours) or covers(ours, theirs)):
             continue

@@ -14,8 +14,8 @@ from . import affinity, record, written
 from .change import Change
 from .record import Record
 
-Left: TypeAlias = Callable[[Draft], int | None]
-"""How many known nodes could run the pod of a draft; None where no node is known at all."""
+Left: TypeAlias = Callable[[Draft], int]
+"""How many known nodes could run the pod of a draft; 0 where no node is known at all."""
 
 
 @dataclass(frozen=True, slots=True)
