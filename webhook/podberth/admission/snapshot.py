@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from ..cel.engine import Batch, Environment, Expression
+from ..cel.engine import Batch, Environment, Expression, ReviewContext
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem
 from ..policy.clashes import clashes
@@ -16,7 +16,9 @@ from ..policy.compile import CompiledPolicy, compile_policies
 from ..policy.match import Route, applies_statically
 from ..policy.parse import ParsedPolicies
 from ..topology.index import TopologyIndex
+from ..topology.need import Need
 from ..topology.objects import ClusterObjects
+from .forecast import forecasts
 from .recall import Footprint, Recall, footprint
 from .review import AdmissionRequest
 
@@ -129,17 +131,19 @@ def load_snapshot(
     policies, problems = compile_policies(parsed.policies, environment)
     if parsed.problems or problems:
         raise PolicyError(tuple(sorted([*parsed.problems, *problems])))
+    topology = TopologyIndex.build(objects.nodes, conventions)
+    review = ReviewContext(topology, Need(), objects.class_resources)
     return Snapshot(
         policies=policies,
         environment=environment,
-        topology=TopologyIndex.build(objects.nodes, conventions),
+        topology=topology,
         namespaces=objects.namespaces,
         config_maps={**parsed.params, **objects.config_maps},
         pod_groups=_by_namespace(objects.pod_groups),
         owners=objects.owners,
         class_resources=objects.class_resources,
         default_priority_class=objects.default_priority_class,
-        notes=clashes(parsed.policies),
+        notes=tuple(sorted([*clashes(parsed.policies), *forecasts(parsed.policies, policies, environment, review)])),
         conventions=conventions,
     )
 
