@@ -176,7 +176,7 @@ def _type_of(checked: Any) -> str:
 
 
 def _bindings(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in document.get("bindings", {}).items()}
+    return {name: untagged(value) for name, value in document.get("bindings", {}).items()}
 
 
 @lru_cache(maxsize=64)
@@ -272,13 +272,13 @@ def _spelled(document: Mapping[str, Any]) -> str:
             return {"null": "null_type"}.get(kind, kind)
 
 
-def _plain(tagged: Mapping[str, Any]) -> Any:
+def untagged(tagged: Mapping[str, Any]) -> Any:
     """Return a tagged value as plain Python."""
     kind, value = next(iter(tagged.items()))
     if kind == "list":
-        return [_plain(each) for each in value]
+        return [untagged(each) for each in value]
     if kind == "map":
-        return {_plain(key): _plain(each) for key, each in value}
+        return {untagged(key): untagged(each) for key, each in value}
     return _SCALARS[kind](value) if kind in _SCALARS else value
 
 
@@ -288,7 +288,7 @@ def _same(value: Any, tagged: Mapping[str, Any]) -> bool:
     if kind == "list":
         return isinstance(plain, list) and len(plain) == len(tagged[kind]) and all(map(_same, plain, tagged[kind]))
     if kind == "map":
-        entries = {_plain(key): each for key, each in tagged[kind]}
+        entries = {untagged(key): each for key, each in tagged[kind]}
         if not isinstance(plain, dict) or plain.keys() != entries.keys():
             return False
         return all(_same(each, entries[key]) for key, each in plain.items())
@@ -297,5 +297,5 @@ def _same(value: Any, tagged: Mapping[str, Any]) -> bool:
     if kind == "type":
         name = plain.name().partition("<")[0]
         return bool(_AS_VALUES.get(name, name.lower()) == tagged[kind])
-    expected = _plain(tagged)
+    expected = untagged(tagged)
     return bool(plain == expected or (kind == "double" and math.isnan(plain) and math.isnan(expected)))
