@@ -49,20 +49,8 @@ _CEL_PYTHON = "https://github.com/cloud-custodian/cel-python"
 
 _UNDECLARED = re.compile(r"error: undeclared reference to '(\w+)'")
 # Of the engine's own extensions, which are not declared by us.
-_LISTS_AND_SETS = [
-    "sets",
-    "lists",
-    "range",
-    "flatten",
-    "slice",
-    "distinct",
-    "sort",
-    "sortBy",
-    "reverse",
-    "first",
-    "last",
-]
-_LIBRARIES = frozenset(part for row in LIBRARIES for part in row.name.split(".")).union(_LISTS_AND_SETS)
+_LISTS = {"lists", "range", "flatten", "slice", "distinct", "sort", "sortBy", "reverse", "first", "last"}
+_LIBRARIES = frozenset(part for row in LIBRARIES for part in row.name.split(".")) | _LISTS | {"sets"}
 _TWO_VARIABLES = frozenset({"all", "exists", "existsOne", "exists_one", "transformList"})
 
 
