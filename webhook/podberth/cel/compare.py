@@ -88,6 +88,7 @@ class ComparingEnvironment(Environment):
         """By the name of a row of KNOWN."""
         self.differences: dict[Difference, None] = {}
         """What is not explained, each once, in the order of its first appearance."""
+        self._known: tuple[Activation | None, dict[Expression, Any]] = (None, {})
 
     def compile(
         self,
@@ -105,6 +106,15 @@ class ComparingEnvironment(Environment):
     def batch(self, expressions: Any) -> Batch:
         """Ask conditions one by one, so that each is compared."""
         return Batch(tuple(expressions), None, self._runner)
+
+    def variables_of(self, activation: Activation) -> dict[Expression, Any]:
+        """Return what the second engine has said of variables for an activation; the latest one is remembered.
+
+        A variable may be named by many that are named by many: asked each time, they would take for ever.
+        """
+        if self._known[0] is not activation:
+            self._known = (activation, {})
+        return self._known[1]
 
     def note(self, found: Difference) -> None:
         """Take note of what the engines say of one expression."""
@@ -154,6 +164,14 @@ class _Compared(Expression):
     def _variable(self, expression: Expression, activation: Activation) -> Any:
         if not isinstance(expression, _Compared):
             raise TypeError("variables: got an expression of another environment, want one of this")
+        known = self._environment.variables_of(activation)
+        if expression not in known:
+            known[expression] = _outcome(partial(self._ask, expression, activation))
+        if isinstance(known[expression], EvaluationError):
+            raise known[expression]
+        return known[expression]
+
+    def _ask(self, expression: "_Compared", activation: Activation) -> Any:
         try:
             return expression.ask_second(activation)
         except UnreadableError as error:
