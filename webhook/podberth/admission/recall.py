@@ -24,8 +24,9 @@ GANG_FIELDS = frozenset({"known", "name", "size", "index", "source", "system"})
 """The fields that CEL's ``gpu`` and ``gang`` have (cel.typing)."""
 _POD, _GPU, _GANG = "object", "gpu", "gang"
 _OF_THE_NEED = frozenset({"topology", "mig"})
-# Params belong to the question; what variables read is among the paths. There is nothing in jsonpatch but a function.
-_ELSEWHERE = frozenset({"params", "variables", "jsonpatch"})
+# Params belong to the question; what variables read is among the paths. There is nothing in the others but functions
+# of their arguments.
+_ELSEWHERE = frozenset({"params", "variables", "jsonpatch", "shell", "models"})
 _REQUESTS = "requests"
 _PART_OF_EACH = 3
 """("requests", ELEMENT, <part>)."""

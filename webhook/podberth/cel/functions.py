@@ -15,12 +15,13 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from ..devices import mig, mig_nearest, mig_placement
+from ..devices import mig, mig_nearest, mig_placement, products
 from ..devices.mig_tables import TABLES
 from ..devices.resources import recognise
 from ..kube.paths import escape
 from ..topology.index import Need, NodeSet, TopologyIndex
 from ..topology.need import CHOSEN_BY
+from ..workload import command_line, models
 from .types import NODES
 
 
@@ -135,10 +136,17 @@ def _known(review: ReviewContext, name: str) -> bool:
 
 def _offered(review: ReviewContext, name: str) -> bool:
     try:
-        resource = name if "/" in name else mig.parse(name).resource
+        return _offers(review, name if "/" in name else mig.parse(name).resource)
     except ValueError:
         return False
+
+
+def _offers(review: ReviewContext, resource: str) -> bool:
     return review.index.offers(resource) or resource in review.class_resources
+
+
+def _memory_mib(review: ReviewContext, name: str) -> int:
+    return review.index.memory_mib(name) or products.most_memory_mib(name)
 
 
 def _capacity(review: ReviewContext, name: str) -> int:
@@ -184,6 +192,24 @@ def _is_shared_mig(resource: str) -> bool:
     return accelerator is not None and accelerator.kind == "shared" and bool(accelerator.profile)
 
 
+def _commands(_: ReviewContext, line: list[Any]) -> list[list[str]]:
+    return command_line.commands(line) if _are_texts(line) else []
+
+
+def _flag(_: ReviewContext, words: list[Any], names: list[Any]) -> str:
+    return command_line.flag(words, names) if _are_texts([*words, *names]) else ""
+
+
+def _are_texts(found: list[Any]) -> bool:
+    """Tell whether a list holds strings alone: an element of a dyn list may be anything."""
+    return all(isinstance(each, str) for each in found)
+
+
+def _named(_: ReviewContext, name: str) -> dict[str, Any]:
+    model = models.named(name)
+    return {"millions": model.millions, "dense": model.is_dense}
+
+
 def _escape_key(_: ReviewContext, key: str) -> str:
     return escape(key)
 
@@ -221,6 +247,22 @@ FUNCTIONS: tuple[Function, ...] = (
         parameters=("int",),
         result="string",
         call=_narrowest_safe_level,
+    ),
+    Function(
+        id="topology_offers",
+        name="offers",
+        receiver="podberth.Topology",
+        parameters=("string",),
+        result="bool",
+        call=_offers,
+    ),
+    Function(
+        id="topology_memory_mib",
+        name="memoryMiB",
+        receiver="podberth.Topology",
+        parameters=("string",),
+        result="int",
+        call=_memory_mib,
     ),
     Function(
         id="mig_smallest",
@@ -306,6 +348,30 @@ FUNCTIONS: tuple[Function, ...] = (
         result="string",
         call=_escape_key,
     ),
+    Function(
+        id="shell_commands",
+        name="commands",
+        receiver="podberth.Shell",
+        parameters=("list(string)",),
+        result="list(list(string))",
+        call=_commands,
+    ),
+    Function(
+        id="shell_flag",
+        name="flag",
+        receiver="podberth.Shell",
+        parameters=("list(string)", "list(string)"),
+        result="string",
+        call=_flag,
+    ),
+    Function(
+        id="models_named",
+        name="named",
+        receiver="podberth.Models",
+        parameters=("string",),
+        result="podberth.NamedModel",
+        call=_named,
+    ),
 )
 
 NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
@@ -318,6 +384,8 @@ NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
         "taints": lambda nodes: [taint.as_dict() for taint in nodes.taints],
         "tolerations": lambda nodes: list(nodes.tolerations),
         "shared": lambda nodes: nodes.shared,
+        "leastMemoryMiB": lambda nodes: nodes.memory_mib[0],
+        "mostMemoryMiB": lambda nodes: nodes.memory_mib[1],
         "separable": lambda nodes: nodes.placement.separable,
         "requirable": lambda nodes: nodes.placement.requirable,
         "obstacle": lambda nodes: nodes.placement.obstacle,

@@ -22,7 +22,7 @@ Path: TypeAlias = tuple[str | int, ...]
 # VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); gpu, gang, topology
 # and mig are ours and there from the start.
 _CONDITION_NAMES = frozenset(
-    {"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig", "jsonpatch"}
+    {"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig", "jsonpatch", "shell", "models"}
 )
 _ALL_NAMES = _CONDITION_NAMES | {"namespaceObject", "variables"}
 
