@@ -38,6 +38,7 @@ _DENIAL = re.compile(
 )
 # What the apiserver draws by lot, and what says when and where: no two creations have it in common.
 _TOKEN_VOLUME = re.compile(r"kube-api-access-[a-z0-9]{5}")
+_PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 _STAMPS = ("uid", "creationTimestamp", "managedFields", "namespace")
 
 
@@ -144,11 +145,39 @@ def staged(directory: Path, policies: Path) -> Iterator[Stage]:
 
 def differences(api: Api, trial: Trial) -> Iterator[str]:
     """Yield what an apiserver with podberth in front of it makes of a case, other than the runner said."""
-    want, got = _expected(api, trial), _observed(api, trial)
+    with _priority_classes(api, trial):
+        want, got = _expected(api, trial), _observed(api, trial)
     for field in fields(Outcome):
         one, other = getattr(want, field.name), getattr(got, field.name)
         if one != other:
             yield f"{trial.name}: {field.name}: got {other}, want {one}"
+
+
+@contextmanager
+def _priority_classes(api: Api, trial: Trial) -> Iterator[None]:
+    """Have the classes that the case's cluster holds, and those that its pod names before or behind podberth."""
+    named = {pod["spec"].get("priorityClassName", "") for pod in (trial.pod, trial.told.pod or trial.pod)}
+    held = {each["metadata"]["name"]: each for each in trial.cluster if each.get("kind") == "PriorityClass"}
+    needed = {name for name in named - held.keys() if name and not name.startswith("system-")}
+    classes = [*held.values(), *(_priority_class(name) for name in needed)]
+    for each in classes:
+        api.request("POST", _PRIORITY_CLASSES, each)
+        _await_class(api, each["metadata"]["name"], HTTPStatus.CREATED)
+    yield
+    for each in classes:
+        api.request("DELETE", f"{_PRIORITY_CLASSES}/{each['metadata']['name']}")
+        _await_class(api, each["metadata"]["name"], HTTPStatus.FORBIDDEN)
+
+
+def _priority_class(name: str) -> Document:
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 10}
+
+
+def _await_class(api: Api, name: str, status: int) -> None:
+    """Wait until the apiserver's Priority plugin, which goes by what it watches, knows of a class or no longer does."""
+    container = {"name": "main", "image": IMAGE}
+    pod = {"metadata": {"name": "probe"}, "spec": {"priorityClassName": name, "containers": [container]}}
+    wait_for(lambda: without_podberth(api, pod).status == status, timeout_seconds=SECONDS, what=f"class {name}")
 
 
 def _expected(api: Api, trial: Trial) -> Outcome:

@@ -18,7 +18,6 @@ from podberth.policy.parse import parse_policies
 from .podberth_process import POLICIES, ROOT
 from .registration import Registration, for_every_pod, shipped
 from .suite_stage import Stage, Trial, created, differences, staged, trials, without_podberth
-from .test_priority import priority_class
 
 SUITES = {
     Path(files.suite[0]).parent: files
@@ -53,18 +52,13 @@ def told() -> dict[Path, list[Trial]]:
 
 @pytest.fixture(scope="module")
 def surroundings(control_plane: ControlPlane, told: dict[Path, list[Trial]]) -> Iterator[None]:
-    """Have the namespaces and the priority classes that the cases name."""
+    """Have the namespaces that the cases name."""
     pods = [trial.pod for each in told.values() for trial in each]
     there = {each["metadata"]["name"] for each in control_plane.api.read("/api/v1/namespaces")["items"]}
     namespaces = {each["metadata"]["namespace"] for each in pods} - there
     for name in namespaces:
         control_plane.add_namespace(name)
-    named = {each["spec"].get("priorityClassName", "") for each in pods}
-    classes = [priority_class(name, 1000) for name in sorted(named) if name and not name.startswith("system-")]
-    control_plane.apply(*classes)
     yield
-    for each in classes:
-        control_plane.kubectl("delete", "priorityclass", each["metadata"]["name"])
     for name in namespaces:
         control_plane.kubectl("delete", "namespace", name, "--wait=false")
 
