@@ -31,6 +31,8 @@ MAX_ALIASED_NODES = 150_000
 _TAGS = {"!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 _MERGE = "<<"
 _BLOCK_STYLES = ("|", ">")
+_COLON = re.compile(r"[ \t]*:")
+_DASH = re.compile(r"(?:\s|#[^\n]*)*-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,10 @@ class _Composer:
             value = self._unicode(value, place.position)
             place.style, place.value = event.style or "", value
         if event.style in _BLOCK_STYLES:  # the parser's end is where the next token starts
-            place.end = place.index + len(self._chunk.text[place.index : place.end].rstrip("\n "))
+            header, _, content = self._chunk.text[place.index : place.end].partition("\n")
+            keep = "+" in header.partition("#")[0]
+            content = content.rstrip(" ").removesuffix("\n") if keep else content.rstrip("\n ")
+            place.end = place.index + len(header) + 1 + len(content) if content or keep else place.index + len(header)
         return value
 
     def _unicode(self, value: str, position: Position) -> str:
@@ -219,6 +224,10 @@ class _Composer:
                 break
             position, start = self._at(event), event.start_mark.index
             value, part = self._value(event, depth + 1)
+            if part.index == part.end and not place.style:
+                before = place.parts[len(items) - 1].end if items else place.index
+                self._settle(part, _DASH.match(self._chunk.text, before))
+                position, start = part.position, part.index
             place.parts[len(items)] = Part(position, part, start, start, _end(event, part))
             items.append(value)
         return items
@@ -240,6 +249,8 @@ class _Composer:
             key = None if merge else self._key(event, depth)
             of_value = next(self._events)
             value, inner = self._value(of_value, depth + 1)
+            if inner.index == inner.end:
+                self._settle(inner, _COLON.match(self._chunk.text, event.end_mark.index))
             part = Part(position, inner, event.start_mark.index, event.end_mark.index, _end(of_value, inner))
             if merge:
                 self._merge(items, place, (value, inner), position)
@@ -250,6 +261,13 @@ class _Composer:
                 own.add(key)
                 items[key], place.parts[key] = value, part
         return items
+
+    def _settle(self, place: Place, sign: re.Match[str] | None) -> None:
+        """Place an empty value right behind its sign; the parser has it where the next token starts."""
+        if sign:
+            place.index = place.end = end = sign.end()
+            text, before = self._chunk.text, self._chunk.lines_before
+            place.position = Position(before + text.count("\n", 0, end) + 1, end - text.rfind("\n", 0, end))
 
     def _key(self, event: Any, depth: int) -> str | None:
         value, place = self._value(event, depth + 1)

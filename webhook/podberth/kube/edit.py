@@ -9,6 +9,7 @@ folds long lines, drops the spaces before comments and knows nothing of kubectl'
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -95,6 +96,4 @@ class _Lines:
 
 
 def _line_of(starts: Sequence[int], offset: int) -> int:
-    from bisect import bisect_right
-
     return bisect_right(starts, offset) - 1

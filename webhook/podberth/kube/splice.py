@@ -15,7 +15,7 @@ from typing import Any
 
 from .json_patch import same
 from .positions import Part, Place
-from .yaml_text import Flow, Indents, double_quoted, entry, flow, flow_key, indented, list_item, scalar
+from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, list_item, scalar
 
 # From a dash to the item that it is of: blanks, comments and line breaks
 _DASH = re.compile(r"-(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*")
@@ -72,7 +72,7 @@ def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Spli
     """Return what makes the document ``old``, which stands at ``place``, into ``new``; offsets are of the chunk."""
     writer = _Writer(place)
     if not writer.change(place, old, new):
-        text = flow(new, writer.flow_style(place)) if place.style else "\n".join(writer.block(new))
+        text = flow(new, writer.flow_style(place)) if place.style else "\n".join(block(new, writer.indents))
         writer.cut(place.index, place.end, text)
     # Those of one place in the order in which they came: the innermost collection ends first
     return sorted(writer.found, key=lambda each: (each.start, each.end > each.start))
@@ -87,15 +87,11 @@ class _Writer:
         self._aliased = "*" in self.text
         self._now: dict[int, Any] = {}
         """What places hold after the edit, by identity, for the aliases behind them; only what keeps its anchor."""
-        self._indents = _indents(root)
+        self.indents = _indents(root)
 
     def cut(self, start: int, end: int, text: str = "") -> None:
         """Put text in place of a range."""
         self.found.append(Splice(start, end, text))
-
-    def block(self, value: dict[str, Any]) -> list[str]:
-        """Return the lines of an object in this document's style."""
-        return [line for key, item in value.items() for line in entry(scalar(key), item, self._indents)]
 
     def change(self, place: Place, old: Any, new: Any) -> bool:
         """Edit a value inside; False, and nothing done, where it has to be written anew."""
@@ -207,15 +203,15 @@ class _Writer:
             return
         if part.start == part.key_end:
             dash = self._dash(part.start)
-            first, *rest = list_item(new, self._indents)
+            first, *rest = list_item(new, self.indents)
             body, column = rest, self._column(dash)
             start, head = dash, first
             if not rest and isinstance(new, str):
                 start, head = part.start, blank + scalar(new, quote)
         else:
-            first, *body = entry("", new, self._indents)
+            first, *body = entry("", new, self.indents)
             column = self._column(part.start)
-            start, head = (part.key_end, first) if body else (start, blank + scalar_or_empty(new, quote))
+            start, head = (part.key_end, first) if body else (start, blank + scalar(new, quote))
         self.cut(start, part.end, head)
         if body:
             self._lines_after(part.end, indented(body, column))
@@ -246,7 +242,7 @@ class _Writer:
                 self.cut(*[whole.kept_from(gap).start] * 2, margin.join(lines) + margin)
 
     def _lines(self, key: str | None, value: Any) -> list[str]:
-        return list_item(value, self._indents) if key is None else entry(scalar(key), value, self._indents)
+        return list_item(value, self.indents) if key is None else entry(scalar(key), value, self.indents)
 
     def _arrange_flow(self, whole: _Collection) -> None:
         slots, place, style = whole.slots, whole.place, self.flow_style(whole.place)
@@ -261,8 +257,7 @@ class _Writer:
             comma = _COMMA.match(self.text, start, place.end)
             assert comma is not None  # noqa: S101 - two parts in flow style have a comma between them
             if trailing:
-                rest = _REST_OF_LINE.match(self.text, comma.end())
-                self.cut(max(comma.end(), rest.end() if rest else 0), trailing.end())
+                self.cut(self._end_of_rest(comma.end()), self._end_of_rest(trailing.end()))
             else:
                 self.cut(comma.end() - 1, comma.end())
                 self.cut(comma.end(), slots[last].part.end)
@@ -285,8 +280,7 @@ class _Writer:
         comma = _COMMA.match(self.text, end, whole.place.end)
         if comma_stays and comma:
             end = comma.end()
-        rest = _REST_OF_LINE.match(self.text, end)
-        at = rest.end() if rest and "\n" in margin else end
+        at = self._end_of_rest(end) if "\n" in margin else end
         if not comma_stays:
             self.cut(end, end, ",")
         self.cut(at, at, margin + f",{margin}".join(texts) + ("," if comma_stays else ""))
@@ -322,6 +316,11 @@ class _Writer:
         end = self._line_end(offset)
         self.cut(end, end, "".join(f"\n{line}" for line in lines))
 
+    def _end_of_rest(self, offset: int) -> int:
+        """Return the end of a line that holds nothing but a comment from ``offset`` on; else ``offset``."""
+        rest = _REST_OF_LINE.match(self.text, offset)
+        return rest.end() if rest else offset
+
     def _line_start(self, offset: int) -> int:
         return self.text.rfind("\n", 0, offset) + 1
 
@@ -338,11 +337,6 @@ class _Writer:
 
     def _is_first_on_line(self, offset: int) -> bool:
         return not self.text[self._line_start(offset) : offset].strip(" ")
-
-
-def scalar_or_empty(value: Any, quote: str) -> str:
-    """Return a leaf or an empty collection in one line."""
-    return "[]" if value == [] and isinstance(value, list) else scalar(value, quote)
 
 
 def _followed(whole: _Collection, slot: _Slot) -> bool:
@@ -404,6 +398,3 @@ def _indents(root: Place) -> Indents:
             of_list = max(place.position.column - part.position.column, 0)
         queue += [(place, inner) for inner in place.parts.values()]
     return Indents(max(of_object or 2, 1), of_list or 0)
-
-
-__all__ = ["Splice", "double_quoted", "splices"]

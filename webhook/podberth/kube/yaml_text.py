@@ -12,7 +12,7 @@ from typing import Any
 from .scalars import resolve
 
 # What no YAML 1.1 reader takes for punctuation, wherever it stands, plus a colon that no blank follows
-_PLAIN = re.compile(r"[^\W_]?(?:[\w./$(+-]|(?<=\w)[/@])(?:[\w./@%+=~^$()<>;-]|:(?=[\w/])| (?=[\w./@%+=~^$()<>;]))*")
+_PLAIN = re.compile(r"(?!\.\.\.)[\w./](?:[\w./@%+=~^$()<>;-]|:(?=[\w/])| (?=[\w./@%+=~^$()<>;]))*")
 _KEY = re.compile(r"[^\W\d][\w./-]*")
 # Dates and sexagesimal numbers are strings to kubectl and not to every reader. YAML 1.1, timestamp and int
 _LIKE_A_NUMBER = re.compile(r"[-+.\d][-+.:_\dTZtz ]*")
