@@ -115,3 +115,38 @@ def _at(value: Any, path: tuple[Any, ...]) -> Any:
     for key in path:
         value = value[key]
     return value
+
+
+# Rare and well-formed: anchors, merge keys, tags, documents in one file, comments where they are in the way.
+ODD = (
+    "base: &b\n  x: 1\n  z: [1]\none: *b\ntwo:\n  <<: *b\n  yy: 2\n",
+    "a: &a {x: 1}\nb: [*a, *a]\nc: {d: *a, <<: *a}\n",
+    "a: &n 5\nb: *n\nc:\n- *n\n- &m [1, 2] # m\n- *m\n",
+    "a:\n  - &x\n    m: 1\n  - <<: [*x, {q: 2}]\n    r: 3\n  - - 1\n    - 2\n",
+    "? a\n: 1\nb: 2\n",
+    "a: [b: 1, c]\nd: !!str 5\n",
+    "a:  # one\n  # two\n  b:   # three\n# four\nc: # five\n- # six\n  d: 1\n-\n- e\n",
+    "a: |+\n  x\n\n\nb: >-\n  y\n  z\n\nc: 'q\n  r'\nd:\n",
+    "---\na: 1\n--- # next\nb: 2\n...\n# end\n",
+    "%YAML 1.1\n---\na: 1\n...\n---\nb: {\n  x: 1, # x\n\n  k: [ 1,2 , ], # k\n}\n",
+    "\ufeffa: 1",
+    "{a: 1, 'b': [ ], c: { }, }\n",
+    '{\n\t"a": [1,\n\t2],\n\t"b": {}\n}\n',
+)
+
+
+@settings(deadline=None, max_examples=600)
+@given(st.data(), st.sampled_from(ODD))
+def test_a_rare_form_is_edited_or_refused_and_its_other_documents_stay(data: st.DataObject, text: str) -> None:
+    documents, problems = load_documents(text, "f")
+    assert problems == []
+    chosen = data.draw(st.sampled_from(range(len(documents))))
+    wanted = data.draw(operations(documents[chosen].document))
+    result, problems = edited(text, "f", [(documents[chosen], wanted)])
+
+    expected = [each.document for each in documents]
+    if problems:
+        assert result == text
+    else:
+        expected[chosen] = edit(expected[chosen], wanted, lambda _path, _value: None)
+    assert [each.document for each in load_documents(result, "f")[0] if each.document] == [each for each in expected if each]

@@ -211,7 +211,8 @@ class _Writer:
         else:
             first, *body = entry("", new, self.indents)
             column = self._column(part.start)
-            start, head = (part.key_end, first) if body else (start, blank + scalar(new, quote))
+            below = "\n" in self.text[part.key_end : start]
+            start, head = (part.key_end, first) if body or below else (start, blank + scalar(new, quote))
         self.cut(start, part.end, head)
         if body:
             self._lines_after(part.end, indented(body, column))
