@@ -15,7 +15,25 @@ from podberth.kube.yaml_text import Flow, Indents, as_yaml, flow
 
 words = st.sampled_from(
     ["a", "name", "on", "no", "~", "null", "1", "0x1f", "1e3", "2026-11-21", "1:30", "a: b", "a #b", "- a", "*a", "&a"]
-    + ["", " ", " a ", "é☃", "a'b", 'a"b', "a\\b", "a\nb", "a\n", "\na", " a\nb", "a\n\n", "{a", "a,b", "<<", "=", "\x1b[1m"]
+    + [
+        "",
+        " ",
+        " a ",
+        "é☃",
+        "a'b",
+        'a"b',
+        "a\\b",
+        "a\nb",
+        "a\n",
+        "\na",
+        " a\nb",
+        "a\n\n",
+        "{a",
+        "a,b",
+        "<<",
+        "=",
+        "\x1b[1m",
+    ]
     + ["\u0085", "\u2028", "\ufeff", "𝄞", "---", "...", "%a", "@a", "nvidia.com/gpu", "a/b~c", "?", "|", ">", "!a", "y"]
 )
 keys = words | st.text(max_size=5)
@@ -56,7 +74,9 @@ def operations(draw: st.DrawFn, document: dict[str, Any]) -> list[Operation]:
             fresh = draw(keys) if isinstance(container, dict) else str(draw(st.integers(0, len(container))))
         else:
             fresh = draw(st.sampled_from(present))
-        each = Operation(verb, (*path, fresh)) if verb == "remove" else Operation(verb, (*path, fresh), value=draw(values))
+        each = (
+            Operation(verb, (*path, fresh)) if verb == "remove" else Operation(verb, (*path, fresh), value=draw(values))
+        )
         found.append(each)
         document = edit(document, [each], lambda _path, _value: None)
     return found
@@ -87,7 +107,9 @@ def test_the_edited_text_reads_as_the_edited_document(
 
 @settings(deadline=None, max_examples=200)
 @given(st.data(), objects, st.sampled_from([Indents(2, 0), Indents(2, 2), Indents(3, 1)]))
-def test_what_is_added_leaves_every_line_and_comment(data: st.DataObject, document: dict[str, Any], indents: Any) -> None:
+def test_what_is_added_leaves_every_line_and_comment(
+    data: st.DataObject, document: dict[str, Any], indents: Any
+) -> None:
     plain = as_yaml(document, indents)
     assume("|" not in plain)  # a comment in a block scalar is none
     text = "".join(f"{line}  # {number}\n" for number, line in enumerate(plain.splitlines()))
@@ -149,4 +171,6 @@ def test_a_rare_form_is_edited_or_refused_and_its_other_documents_stay(data: st.
         assert result == text
     else:
         expected[chosen] = edit(expected[chosen], wanted, lambda _path, _value: None)
-    assert [each.document for each in load_documents(result, "f")[0] if each.document] == [each for each in expected if each]
+    assert [each.document for each in load_documents(result, "f")[0] if each.document] == [
+        each for each in expected if each
+    ]

@@ -295,8 +295,10 @@ class _Writer:
         text = self.text[place.index : place.end]
         parts = list(place.parts.values())
         keys = [part for part in parts if part.key_end > part.start]
-        quoted = any(self.text[part.start] == '"' for part in keys) if keys else self.text.lstrip()[:1] == "{" and (
-            '":' in self.text
+        quoted = (
+            any(self.text[part.start] == '"' for part in keys)
+            if keys
+            else self.text.lstrip()[:1] == "{" and ('":' in self.text)
         )
         spread = bool(parts) and self._is_first_on_line(parts[0].start)
         indent = self._column(parts[0].start) - self._margin(place.index) if spread else 0

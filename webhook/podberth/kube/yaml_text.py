@@ -97,8 +97,10 @@ def double_quoted(value: str) -> str:
 def flow(value: Any, style: Flow, column: int = 0) -> str:
     """Return a value in flow style; lines after the first are put in from ``column``."""
     if isinstance(value, dict):
-        items = [f"{flow_key(key, style)}{style.colon}{flow(item, style, column + style.indent)}"
-                 for key, item in value.items()]
+        items = [
+            f"{flow_key(key, style)}{style.colon}{flow(item, style, column + style.indent)}"
+            for key, item in value.items()
+        ]
     elif isinstance(value, list):
         items = [flow(item, style, column + style.indent) for item in value]
     else:
