@@ -115,8 +115,8 @@ def test_json_stays_json_with_its_indentation() -> None:
 def test_kyaml_stays_in_flow_style_with_its_commas() -> None:
     text = '---\n{\n  spec: {\n    a: [{\n      name: "x", # c\n    }],\n    priority: 5, # gone\n  },\n}\n'
 
-    assert patched(text, add("/spec/a/0/image", "i"), remove("/spec/priority"), add("/spec/b", True)) == (
-        '---\n{\n  spec: {\n    a: [{\n      name: "x", # c\n      image: "i",\n    }],\n    b: true,\n  },\n}\n'
+    assert patched(text, add("/spec/a/0/image", "i"), remove("/spec/priority"), add("/spec/b", 3)) == (
+        '---\n{\n  spec: {\n    a: [{\n      name: "x", # c\n      image: "i",\n    }],\n    b: 3,\n  },\n}\n'
     )
 
 
@@ -142,12 +142,21 @@ def test_an_edit_below_a_shared_value_leaves_its_other_users(operations: tuple[O
     assert patched(ALIASES, *operations) == expected
 
 
-def test_what_cannot_be_edited_in_place_stays_and_is_said_at_its_place() -> None:
-    text = "# one\n? a\n: 1\n"
-    (source,), _ = load_documents(text, "f.yaml")
-    result, problems = edited(text, "f.yaml", [(source, [add("/b", 1)])])
+def test_an_explicit_key_is_written_as_the_others() -> None:
+    assert patched("# one\n? a\n: 1\n", add("/b", 1)) == "# one\na: 1\nb: 1\n"
 
-    assert problems == [] or (result == text and problems[0].line == 2)
+
+def test_what_cannot_be_edited_in_place_stays_and_is_said_at_its_place() -> None:
+    # The blank line below b would become one of a's
+    text = "# one\na: |+\n  x\nb: 2\n\nc: 3\n"
+    (source,), _ = load_documents(text, "f.yaml")
+    result, problems = edited(text, "f.yaml", [(source, [remove("/b")])])
+
+    assert result == text
+    assert [str(each) for each in problems] == [
+        "f.yaml:2:1: the changes cannot be written into this text and leave the rest of it; got a rare form of YAML, "
+        "want blocks or JSON; rewrite the document"
+    ]
 
 
 def test_an_empty_value_stands_behind_its_colon_or_dash() -> None:

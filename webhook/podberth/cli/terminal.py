@@ -85,9 +85,9 @@ class Terminal:
             table.add_row(*(visible(cell) for cell in row))
         options = self._console.options.update_width(self.width - len(indent))
         for segments in self._console.render_lines(table, options, pad=False):
-            row = Text(indent).append_text(Text.assemble(*((part.text, part.style or "") for part in segments)))
-            row.rstrip()
-            self._console.print(row, soft_wrap=True)
+            written = Text.assemble(indent, *((part.text, part.style or "") for part in segments))
+            written.rstrip()
+            self._console.print(written, soft_wrap=True)
 
     def _wrapped(self, line: Line) -> list[Text]:
         text = Text.assemble(*((visible(span.text).replace(_NO_BREAK, _HELD), span.style) for span in line.spans))

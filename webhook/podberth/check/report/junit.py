@@ -5,23 +5,23 @@ case, which it does not know, are what GitLab and CircleCI link. One ``failure``
 """
 
 from collections.abc import Sequence
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
-from ..model import Finding, Result, Report
+from ..model import Finding, Report, Result
 from .lines import visible
 from .results import by_file, place, reasons, sentence, title
 
 
 def render(report: Report) -> str:
     """Return the document."""
-    root = ElementTree.Element("testsuites", {"name": "podberth check", **_counts(report.results)})
+    root = ET.Element("testsuites", {"name": "podberth check", **_counts(report.results)})
     for file, results in by_file(report).items():
-        suite = ElementTree.SubElement(root, "testsuite", {"name": _text(file), **_counts(results)})
+        suite = ET.SubElement(root, "testsuite", {"name": _text(file), **_counts(results)})
         seen: dict[str, int] = {}
         for result in results:
             suite.append(_case(result, seen))
-    ElementTree.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
 def _counts(results: Sequence[Result]) -> dict[str, str]:
@@ -35,17 +35,17 @@ def _counts(results: Sequence[Result]) -> dict[str, str]:
     }
 
 
-def _case(result: Result, seen: dict[str, int]) -> ElementTree.Element:
+def _case(result: Result, seen: dict[str, int]) -> ET.Element:
     name = title(result)
     seen[name] = seen.get(name, 0) + 1
     if seen[name] > 1:  # readers tell cases apart by their names alone
         name = f"{name} ({seen[name]})"
     attributes = {"classname": _text(result.file), "name": _text(name), "time": "0", "file": _text(result.file)}
-    case = ElementTree.Element("testcase", {**attributes, **({"line": str(result.line)} if result.line else {})})
+    case = ET.Element("testcase", {**attributes, **({"line": str(result.line)} if result.line else {})})
     match result.verdict:
         case "skipped":
             said = result.warnings[0].message if result.warnings else f"{result.kind or 'this'} makes no pods"
-            ElementTree.SubElement(case, "skipped", {"message": _text(said)})
+            ET.SubElement(case, "skipped", {"message": _text(said)})
         case "error":
             _add(case, "error", result, result.errors)
         case "denied":
@@ -55,15 +55,15 @@ def _case(result: Result, seen: dict[str, int]) -> ElementTree.Element:
     told = [f"warning: {_located(result, each)}" for each in result.warnings]
     told += [f"changed: {policy}: {reason}" for policy, reason in reasons(result)]
     if told:
-        ElementTree.SubElement(case, "system-out").text = _text("\n".join(told))
+        ET.SubElement(case, "system-out").text = _text("\n".join(told))
     return case
 
 
-def _add(case: ElementTree.Element, tag: str, result: Result, findings: Sequence[Finding]) -> None:
+def _add(case: ET.Element, tag: str, result: Result, findings: Sequence[Finding]) -> None:
     first = sentence(findings[0]) if findings else result.verdict
     more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
     kind = findings[0].policy if findings and findings[0].policy else "podberth"
-    element = ElementTree.SubElement(case, tag, {"message": _text(first + more), "type": _text(kind)})
+    element = ET.SubElement(case, tag, {"message": _text(first + more), "type": _text(kind)})
     element.text = _text("\n".join(_located(result, each) for each in findings))
 
 
