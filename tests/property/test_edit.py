@@ -49,13 +49,14 @@ def operations(draw: st.DrawFn, document: dict[str, Any]) -> list[Operation]:
         path: tuple[str, ...] = ()
         container: Any = document
         inner = [key for key, item in _items(container) if isinstance(item, dict | list)]
-        while inner and draw(st.booleans()):
+        deeper = draw(st.integers(0, 4))
+        while inner and len(path) < deeper:
             key = draw(st.sampled_from(inner))
             path, container = (*path, str(key)), container[key]
             inner = [key for key, item in _items(container) if isinstance(item, dict | list)]
         present = [str(key) for key, _ in _items(container)]
         verbs: list[Verb] = ["add", "replace", "remove"] if present else ["add"]
-        verb = draw(st.sampled_from(verbs))
+        verb: Verb = draw(st.sampled_from(verbs))
         if verb == "add":
             fresh = draw(keys) if isinstance(container, dict) else str(draw(st.integers(0, len(container))))
         else:

@@ -21,6 +21,7 @@ _NARROWEST: Final = 40
 _NO_BREAK: Final = "\u00a0"
 # rich breaks at every blank, no-break ones too; a character of the private use area is none
 _HELD: Final = "\ue0ff"
+_OLD_COMMAND: Final = "##["
 
 
 class Terminal:
@@ -100,6 +101,11 @@ class Terminal:
 
 
 def _released(text: Text) -> Text:
-    text.plain = text.plain.replace(_HELD, " ")
+    """Give the blanks back, and take away what GitHub's runner obeys in any log (``ActionCommand``, which trims)."""
+    text.plain = text.plain.replace(_HELD, " ").replace(_OLD_COMMAND, "## [")
     text.rstrip()
+    start = len(text.plain) - len(text.plain.lstrip())
+    if text.plain.startswith("::", start):
+        before, after = text.divide([start])
+        text = before + Text("\\") + after
     return text

@@ -1,4 +1,4 @@
-"""Which item of a list became which: by equality, by name, or by turn. Nothing of it is certain, and nothing depends on it.
+"""Which item of a list became which: by equality, by name, or by turn. None of it is certain, and no result depends on it.
 
 An edit that follows it touches fewer lines than one that writes the list anew; what comes out is the same list.
 """

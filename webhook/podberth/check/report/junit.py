@@ -9,14 +9,14 @@ from xml.etree import ElementTree as ET
 
 from ..model import Finding, Report, Result
 from .lines import visible
-from .results import by_file, place, reasons, sentence, title
+from .results import STDIN, by_file, place, reasons, sentence, shown, title
 
 
 def render(report: Report) -> str:
     """Return the document."""
     root = ET.Element("testsuites", {"name": "podberth check", **_counts(report.results)})
     for file, results in by_file(report).items():
-        suite = ET.SubElement(root, "testsuite", {"name": _text(file), **_counts(results)})
+        suite = ET.SubElement(root, "testsuite", {"name": _text(shown(file)), **_counts(results)})
         seen: dict[str, int] = {}
         for result in results:
             suite.append(_case(result, seen))
@@ -40,8 +40,12 @@ def _case(result: Result, seen: dict[str, int]) -> ET.Element:
     seen[name] = seen.get(name, 0) + 1
     if seen[name] > 1:  # readers tell cases apart by their names alone
         name = f"{name} ({seen[name]})"
-    attributes = {"classname": _text(result.file), "name": _text(name), "time": "0", "file": _text(result.file)}
-    case = ET.Element("testcase", {**attributes, **({"line": str(result.line)} if result.line else {})})
+    attributes = {"classname": _text(shown(result.file)), "name": _text(name), "time": "0"}
+    if result.file != STDIN:
+        attributes["file"] = _text(result.file)
+    if result.line:
+        attributes["line"] = str(result.line)
+    case = ET.Element("testcase", attributes)
     match result.verdict:
         case "skipped":
             said = result.warnings[0].message if result.warnings else f"{result.kind or 'this'} makes no pods"
