@@ -106,7 +106,8 @@ def test_json_stays_json_with_its_indentation() -> None:
     text = '{\n    "a": {\n        "b": [\n            1\n        ],\n        "e": {}\n    },\n    "c": 2\n}\n'
 
     assert patched(text, add("/a/b/-", {"x": "é"}), replace("/a/e", ["y"]), remove("/c")) == (
-        '{\n    "a": {\n        "b": [\n            1,\n            {\n                "x": "é"\n            }\n        ],\n'
+        '{\n    "a": {\n        "b": [\n            1,\n            {\n'
+        '                "x": "é"\n            }\n        ],\n'
         '        "e": [\n            "y"\n        ]\n    }\n}\n'
     )
     assert patched('{"a":1,"b":[]}', add("/c", {"d": [1, 2]})) == '{"a":1,"b":[],"c":{"d":[1,2]}}'

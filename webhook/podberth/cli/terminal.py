@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..check.report.lines import Line, Span, visible
+from ..check.report.lines import Line, Span, inert, visible
 
 PIPED_COLUMNS: Final = 100
 """Where nobody knows the width: readable in a log of CI and in a document alike."""
@@ -21,7 +21,6 @@ _NARROWEST: Final = 40
 _NO_BREAK: Final = "\u00a0"
 # rich breaks at every blank, no-break ones too; a character of the private use area is none
 _HELD: Final = "\ue0ff"
-_OLD_COMMAND: Final = "##["
 
 
 class Terminal:
@@ -91,7 +90,9 @@ class Terminal:
             self._console.print(written, soft_wrap=True)
 
     def _wrapped(self, line: Line) -> list[Text]:
-        text = Text.assemble(*((visible(span.text).replace(_NO_BREAK, _HELD), span.style) for span in line.spans))
+        text = Text.assemble(
+            *((inert(visible(span.text)).replace(_NO_BREAK, _HELD), span.style) for span in line.spans)
+        )
         if len(text) <= line.hanging or text.cell_len <= self.width:
             return [_released(text)]
         first, rest = text.divide([line.hanging])
@@ -101,11 +102,7 @@ class Terminal:
 
 
 def _released(text: Text) -> Text:
-    """Give the blanks back, and take away what GitHub's runner obeys in any log (``ActionCommand``, which trims)."""
-    text.plain = text.plain.replace(_HELD, " ").replace(_OLD_COMMAND, "## [")
+    """Give the blanks back. A long word may have been folded before what a runner of CI would obey."""
+    text.plain = text.plain.replace(_HELD, " ")
     text.rstrip()
-    start = len(text.plain) - len(text.plain.lstrip())
-    if text.plain.startswith("::", start):
-        before, after = text.divide([start])
-        text = before + Text("\\") + after
-    return text
+    return Text("\\") + text if text.plain.lstrip().startswith("::") else text

@@ -1,6 +1,6 @@
-"""Which item of a list became which: by equality, by name, or by turn. None of it is certain, and no result depends on it.
+"""Which item of a list became which: by equality, by name, or by turn.
 
-An edit that follows it touches fewer lines than one that writes the list anew; what comes out is the same list.
+A guess that no result depends on: an edit that follows it touches fewer lines than one that writes the list anew.
 """
 
 import difflib

@@ -8,7 +8,7 @@ come first here, the last line has the true counts, and ``-o sarif`` has no such
 from collections.abc import Iterator
 
 from ..model import Finding, Report, Result
-from .lines import visible
+from .lines import inert, visible
 from .results import STDIN, by_file, reasons, sentence, shown, skipped, summary, title
 
 
@@ -60,5 +60,5 @@ def _property(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a line that is no command, whatever kinds are called: commands of old (``##[``) may stand anywhere."""
-    return visible(text).replace("##[", "## [")
+    """Return a line that is no command, whatever kinds are called."""
+    return inert(visible(text))

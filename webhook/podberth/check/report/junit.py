@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from ..model import Finding, Report, Result
-from .lines import visible
+from .lines import inert, visible
 from .results import STDIN, by_file, place, reasons, sentence, shown, title
 
 
@@ -77,4 +77,4 @@ def _located(result: Result, finding: Finding) -> str:
 
 def _text(text: str) -> str:
     """Return text that XML can hold (XML 1.0, production 2), and that is safe to print."""
-    return visible(text, keep="\n\t")
+    return inert(visible(text, keep="\n\t"))

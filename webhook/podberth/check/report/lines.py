@@ -11,6 +11,8 @@ _UNSEEN = re.compile(
 )
 
 
+# actions/runner, src/Runner.Common/ActionCommand.cs
+_COMMAND = re.compile(r"(?<!\S)::")
 _LATIN_1 = 0xFF
 
 
@@ -36,6 +38,11 @@ class Line:
 def visible(text: str, keep: str = "") -> str:
     r"""Return text with what is not seen, and could command a terminal, as an escape: ``\x1b``, ``\u202e``."""
     return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
+
+
+def inert(text: str) -> str:
+    """Return text without what GitHub's runner obeys in any log: ``##[``, and ``::`` where it may come to begin a line."""
+    return _COMMAND.sub(r"\\::", text).replace("##[", "## [")
 
 
 def _escape(character: str) -> str:

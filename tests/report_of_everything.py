@@ -1,4 +1,4 @@
-"""A report that has everything: each verdict, unicode, long messages, and manifests that try to command what shows them."""
+"""A report that has everything: each verdict, unicode, long messages, and manifests that command their reader."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from podberth.check.model import Change, Finding, Report, Result
 from podberth.kube.documents import load_documents
 
-GOLDEN: Final = Path(__file__).parent / "golden"
+GOLDEN: Final = Path(__file__).parent / "unit" / "check" / "golden"
 TRAIN: Final = """\
 # a training job
 apiVersion: batch/v1
@@ -34,7 +34,10 @@ LONG: Final = (
     "container main: resources.limits[nvidia.com/mig-4g.5gb]: no GPU of this cluster has this MIG profile; want one of "
     "1g.5gb, 1g.5gb+me, 1g.10gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb; ask for the nearest: nvidia.com/mig-4g.20gb"
 )
-INJECTION: Final = "\x1b[2J\x1b]0;owned\x07 ::error file=x::forged\n::stop-commands::x\r##[error]y \u202egnp & <b> ]]> \ud800\ufffe 100%"
+INJECTION: Final = (
+    "\x1b[2J\x1b]0;owned\x07 ::error file=x::forged\n::stop-commands::x\r##[error]y "
+    "\u202egnp & <b> ]]> \ud800\ufffe 100%"
+)
 DESCRIPTIONS: Final = {"gpu-tolerations": "Pods tolerate the taints of the nodes that their GPUs are on."}
 
 
