@@ -126,10 +126,21 @@ def load_snapshot(
     Raises:
         PolicyError: a policy cannot be read or does not compile; all problems at once.
     """
+    snapshot, problems = load_working(parsed, objects, environment, conventions)
+    if problems:
+        raise PolicyError(problems)
+    return snapshot
+
+
+def load_working(
+    parsed: ParsedPolicies, objects: ClusterObjects, environment: Environment, conventions: Conventions
+) -> tuple[Snapshot, tuple[Problem, ...]]:
+    """Make a snapshot as ``load_snapshot`` does, of the policies that can be used; return every problem of the others.
+
+    For whoever checks manifests: the policies that work have something to say, too.
+    """
     policies, problems = compile_policies(parsed.policies, environment)
-    if parsed.problems or problems:
-        raise PolicyError(tuple(sorted([*parsed.problems, *problems])))
-    return Snapshot(
+    snapshot = Snapshot(
         policies=policies,
         environment=environment,
         topology=TopologyIndex.build(objects.nodes, conventions),
@@ -142,6 +153,7 @@ def load_snapshot(
         notes=clashes(parsed.policies),
         conventions=conventions,
     )
+    return snapshot, tuple(sorted([*parsed.problems, *problems]))
 
 
 def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:

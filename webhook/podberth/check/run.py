@@ -212,9 +212,7 @@ class _Object:
         Raises:
             ReviewError: no API server would send such a pod.
         """
-        snapshot = self.snapshot
-        for uid, owner in template.owners.items():
-            snapshot = snapshot.with_owner(uid, owner)
+        snapshot = self.snapshot.with_owners(template.owners)
         request = _creation(template.pod, self.namespace)
         outcome, written = traced(request, snapshot)
         decisions = [("mutate", each) for each in outcome.decisions]

@@ -60,11 +60,11 @@ def find_manifests(paths: Iterable[str]) -> Listing:
     return Listing(tuple(files), tuple(problems), tuple(empty))
 
 
-def read_manifest(file: str, stdin: BinaryIO) -> tuple[str, str] | Problem:
-    """Return the name and the text of one file, or why it has none."""
+def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] | Problem:
+    """Return the name and the text of one file (``-``: of standard input), or why it has none."""
     name = STDIN_NAME if file == STDIN else file
     try:
-        if file == STDIN:
+        if file == STDIN and stdin is not None:
             content = stdin.read(MAX_FILE_BYTES + 1)
         else:
             with Path(file).open("rb") as opened:
