@@ -5,37 +5,35 @@ stands under its parents (``spec:``, ``containers:``, ``- name: main``, ``resour
 """
 
 import difflib
-import io
 import re
+from collections.abc import Iterator
 from typing import Any
 
-from ruamel.yaml import YAML
+from ...kube.yaml_text import as_yaml
 
 _LEADING = re.compile(r"( *)(- )?")
 
 
-def as_yaml(document: Any) -> str:
-    """Write a document as kubectl prints it: blocks, keys in their order, no line folded."""
-    emitter = YAML()
-    emitter.width = 1_000_000
-    text = io.StringIO()
-    emitter.dump(document, text)
-    return text.getvalue()
-
-
-def changes(before: Any, after: Any) -> list[str]:
-    """Return the lines of the difference, each behind "+", "-" or " "; none where nothing changes."""
-    lines = [line for line in difflib.ndiff(_lines(before), _lines(after)) if line[0] != "?"]
+def difference(before: Any, after: Any) -> list[str]:
+    """Return the lines of the difference, each behind "+", "-" or " " and a blank; none where nothing changes."""
+    lines = list(_compared(as_yaml(before).splitlines(), as_yaml(after).splitlines()))
     shown: set[int] = set()
     for number, line in enumerate(lines):
         if line[0] in "+-":
             shown.add(number)
             shown.update(_parents(lines, number))
-    return [lines[number][0] + lines[number][1:].rstrip() for number in sorted(shown)]
+    return [lines[number].rstrip() for number in sorted(shown)]
 
 
-def _lines(document: Any) -> list[str]:
-    return as_yaml(document).splitlines()
+def _compared(before: list[str], after: list[str]) -> Iterator[str]:
+    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(
+        None, before, after, autojunk=False
+    ).get_opcodes():
+        if kind == "equal":
+            yield from (f"  {line}" for line in before[start:end])
+        else:
+            yield from (f"- {line}" for line in before[start:end])
+            yield from (f"+ {line}" for line in after[new_start:new_end])
 
 
 def _parents(lines: list[str], number: int) -> list[int]:
