@@ -71,6 +71,7 @@ def test_a_result_has_the_published_names() -> None:
         "denials",
         "warnings",
         "errors",
+        "notes",
         "changes",
     ]
     assert document["results"][0]["denials"] == [

@@ -20,6 +20,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
 from ..errors import Problem
+from .block_yaml import read_block
 from .json_text import MAX_DEPTH, read_object
 from .positions import Chunk, Part, Place, Position, Positions
 from .scalars import resolve
@@ -57,6 +58,10 @@ def load_documents(text: str, file: str) -> tuple[list[PositionedDocument], list
     documents: list[PositionedDocument] = []
     problems: list[Problem] = []
     for chunk in _chunks(text):
+        plain = read_block(chunk)
+        if plain is not None:
+            documents.append(PositionedDocument(plain[0], _positions(plain[1])))
+            continue
         for composed in _composed(chunk):
             if composed.wrong:
                 problems += [Problem(file, *position, "", message) for position, message in composed.wrong]
