@@ -8,7 +8,7 @@ here that the parser would decide differently, which the tests hold against it.
 import re
 from typing import Any, Final
 
-from .positions import Chunk, Place, Position
+from .positions import Chunk, Part, Place, Position
 from .scalars import resolve
 
 Read = tuple[Any, Place]
@@ -128,7 +128,7 @@ class _Reader:
                 raise _NotPlainError
             position = Position(self._chunk.lines_before + self._line + 1, indent + 1)
             items[key], place = self._value(found.end(), indent, of_key=True)
-            here.parts[key] = (position, place)
+            here.parts[key] = Part(position, place)
         if self._column > indent:
             raise _NotPlainError
         self._depth -= 1
@@ -142,7 +142,7 @@ class _Reader:
         items: list[Any] = []
         while self._column == indent and self._is_item():
             value, place = self._value(indent + 1, indent, of_key=False)
-            here.parts[len(items)] = (place.position, place)
+            here.parts[len(items)] = Part(place.position, place)
             items.append(value)
         if self._column > indent:
             raise _NotPlainError
@@ -262,7 +262,7 @@ class _Reader:
                     raise _NotPlainError
                 items[key] = _word(word[0], part)
                 column = word.end()
-            place.parts[key] = (position or part.position, part)
+            place.parts[key] = Part(position or part.position, part)
             column = self._blank(column)
             if text[column] == ",":
                 column = self._blank(column + 1)

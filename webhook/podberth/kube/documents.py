@@ -70,6 +70,14 @@ def load_documents(text: str, file: str) -> tuple[list[PositionedDocument], list
     return documents, sorted(problems)
 
 
+def whole_place(source: PositionedDocument) -> Place:
+    """Return a document's place with where everything in it starts and ends, which the quick readers leave out."""
+    root = source.positions.root
+    if root.end:
+        return root
+    return next(each.place for each in _composed(root.chunk) if each.place.position == root.position)
+
+
 def _positions(place: Place) -> Positions:
     return Positions(lambda: place)
 

@@ -34,17 +34,18 @@ class Position(NamedTuple):
 class Part(NamedTuple):
     """An entry of an object or an item of a list: where it stands in its chunk's text, and the place of its value.
 
-    What an alias or a merge key brings in has the place that it has there; only ``start`` and ``end`` are of here.
+    What an alias or a merge key brings in has the place that it has there; only ``start`` and ``end`` are of here. The
+    offsets are 0 where a quick reader placed the part: ``documents.whole_place`` has them.
     """
 
     position: Position
     """Of the key; of a list: of the item."""
     place: "Place"
-    start: int
+    start: int = 0
     """Offset of the key's first character; of a list: of the item's, behind its dash."""
-    key_end: int
+    key_end: int = 0
     """Offset behind the key; of a list: ``start``."""
-    end: int
+    end: int = 0
     """Offset behind the value, or behind the alias that stands for it."""
 
 
