@@ -87,10 +87,7 @@ class Snapshot:
 
     def _make_plan(self, phase: Phase, route: Route) -> Plan:
         policies = tuple(
-            policy
-            for policy in self.policies
-            if _has_part(phase, policy)
-            and applies_statically(policy.source, route)
+            policy for policy in self.policies if _has_part(phase, policy) and applies_statically(policy.source, route)
         )
         slices: list[slice | None] = []
         expressions: list[Expression] = []

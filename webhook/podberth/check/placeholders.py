@@ -36,7 +36,9 @@ _NUMBERS: Final = frozenset(
 )
 _QUANTITIES: Final = frozenset({"limits", "requests"})
 
-ADVICE: Final = "expand it first, for example: helm template … | podberth check -, or envsubst < FILE | podberth check -"
+ADVICE: Final = (
+    "expand it first, for example: helm template … | podberth check -, or envsubst < FILE | podberth check -"
+)
 
 
 def is_placeholder(value: object) -> bool:

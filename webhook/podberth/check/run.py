@@ -140,7 +140,13 @@ class _Object:
         for index in range(len(found)):
             template = found[index]
             inside = [each for each in unfilled if each[0][: len(template.path)] == template.path]
-            mine = inside if index else unfilled[: len(unfilled)] if len(found) == 1 else [*inside, *_outside(unfilled, found)]
+            mine = (
+                inside
+                if index
+                else unfilled[: len(unfilled)]
+                if len(found) == 1
+                else [*inside, *_outside(unfilled, found)]
+            )
             result, patch = self._template(template, [self._finding(message, path) for path, message in mine])
             yield result, [self._in_file(operation) for operation in patch]
             if patch and index + 1 < len(found):  # places may share metadata: the next one is written on top

@@ -96,7 +96,9 @@ def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:
     for index, item in enumerate(items):
         root = (*source.root, "items", index)
         if not isinstance(item, dict):
-            problems.append(source.positions.problem(source.file, root, "got no object, want one with apiVersion and kind"))
+            problems.append(
+                source.positions.problem(source.file, root, "got no object, want one with apiVersion and kind")
+            )
             continue
         inner = Source(
             file=source.file,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from ..check.formats import FORMATS, Outcome
+from ..check.formats import FORMATS
 from ..check.model import Report
 from ..check.run import Settings
 from ..cluster.checking import Request, run_check
@@ -105,7 +105,9 @@ def _outputs(given: Sequence[str]) -> list[tuple[str, str]]:
         if name not in names or (equals and not file):
             raise UsageError(f"-o: got {each!r}, want FORMAT or FORMAT=FILE, the format one of {', '.join(names)}")
         if any(file == other for _, other in found):
-            raise UsageError(f"-o: got {each!r} beside another for {file or 'stdout'}, want one; name a file: {name}=FILE")
+            raise UsageError(
+                f"-o: got {each!r} beside another for {file or 'stdout'}, want one; name a file: {name}=FILE"
+            )
         found.append((name, file))
     return found
 

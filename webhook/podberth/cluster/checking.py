@@ -14,7 +14,7 @@ from ..check.formats import Outcome
 from ..check.run import Checked, Settings, check, report, unreadable
 from ..check.sources import Document, read
 from ..check.surroundings import referred, surroundings, within
-from ..errors import PolicyError, Problem
+from ..errors import Problem
 from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..topology.objects import ClusterObjects
@@ -58,7 +58,10 @@ def run_check(request: Request, stdin: BinaryIO) -> Done:
     jobs = max(1, min(request.jobs, len(items)))
     shares = [items[start::jobs] for start in range(jobs)]
     done = _together(shares[0], snapshot, request.settings) if jobs == 1 else _apart(shares, snapshot, request.settings)
-    refused = [Checked(file=each.file, documents=0, results=(unreadable(each),), patched=()) for each in request.listing.problems]
+    refused = [
+        Checked(file=each.file, documents=0, results=(unreadable(each),), patched=())
+        for each in request.listing.problems
+    ]
     checked = [*refused, *(each for each, _ in done)]
     outcome = Outcome(
         report=report(checked),

@@ -15,7 +15,9 @@ Read = tuple[Any, Place]
 
 _DEEPEST: Final = 50
 # A line break of YAML beside \n, a tab, a control character, a byte order mark, half a surrogate pair
-_STRANGE: Final = re.compile("[^\\n\\x20-\\x7e\\xa0-\\u2027\\u202a-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd\\U00010000-\\U0010ffff]")
+_STRANGE: Final = re.compile(
+    "[^\\n\\x20-\\x7e\\xa0-\\u2027\\u202a-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd\\U00010000-\\U0010ffff]"
+)
 _START: Final = re.compile(r"---[ ]*(?:#.*)?")
 _QUOTED: Final = r"""(?:"[^"\\]*"|'[^']*')"""
 _KEY: Final = re.compile(rf"([A-Za-z_][A-Za-z0-9_./-]{{0,250}}|{_QUOTED})[ ]*:(?=[ ]|$)")
@@ -108,7 +110,8 @@ class _Reader:
 
     def _place(self, column: int) -> Place:
         position = Position(self._chunk.lines_before + self._line + 1, column + 1)
-        return Place(position=position, chunk=self._chunk, index=self._offset + column)
+        index = self._offset + column
+        return Place(position=position, chunk=self._chunk, index=index, end=index)
 
     # ---- block collections -------------------------------------------------------------------------------------------
 
@@ -127,8 +130,10 @@ class _Reader:
             if key in items or (key is word and resolve(word) is not word):
                 raise _NotPlainError
             position = Position(self._chunk.lines_before + self._line + 1, indent + 1)
+            start = self._offset + indent
             items[key], place = self._value(found.end(), indent, of_key=True)
-            here.parts[key] = Part(position, place)
+            here.parts[key] = Part(position, place, start, start + len(word), place.end)
+        here.end = place.end
         if self._column > indent:
             raise _NotPlainError
         self._depth -= 1
@@ -142,8 +147,9 @@ class _Reader:
         items: list[Any] = []
         while self._column == indent and self._is_item():
             value, place = self._value(indent + 1, indent, of_key=False)
-            here.parts[len(items)] = Part(place.position, place)
+            here.parts[len(items)] = Part(place.position, place, place.index, place.index, place.end)
             items.append(value)
+        here.end = place.end
         if self._column > indent:
             raise _NotPlainError
         self._depth -= 1
@@ -202,6 +208,7 @@ class _Reader:
             value, end = self._flow(column, place)
             if not _REST.match(text, end):
                 raise _NotPlainError
+            place.end = self._offset + end
         else:
             value = _inline(text, column, place)
         self._next()
@@ -231,6 +238,10 @@ class _Reader:
             line += 1
         while not content[-1]:
             content.pop()
+        text = lines[self._line + len(content)].rstrip(" ")
+        place.end = (
+            self._offset + sum(len(each) + 1 for each in lines[self._line : self._line + len(content)]) + len(text)
+        )
         value = _folded(content) if header[1] == ">" else "\n".join(content)
         value += "" if header[2] else "\n"
         place.style, place.value = header[1], value
@@ -247,22 +258,25 @@ class _Reader:
         text = self._text
         closing = "]" if text[column] == "[" else "}"
         items: dict[str | int, Any] = {}
+        place.style = "{"
         column = self._blank(column + 1)
         while text[column] != closing:
             key: str | int = len(items)
-            position = None
+            start, length = column, 0
             if closing == "}":
-                key, position, column = self._flow_key(column, items)
+                key, length, column = self._flow_key(column, items)
             part = self._place(column)
             if text[column] in "[{":
                 items[key], column = self._flow(column, part)
+                part.end = self._offset + column
             else:
                 word = _FLOW_WORD.match(text, column)
                 if word is None:
                     raise _NotPlainError
                 items[key] = _word(word[0], part)
                 column = word.end()
-            place.parts[key] = Part(position or part.position, part)
+            first = self._offset + start
+            place.parts[key] = Part(self._place(start).position, part, first, first + length, part.end)
             column = self._blank(column)
             if text[column] == ",":
                 column = self._blank(column + 1)
@@ -271,15 +285,14 @@ class _Reader:
         self._depth -= 1
         return (items if closing == "}" else list(items.values())), column + 1
 
-    def _flow_key(self, column: int, items: dict[str | int, Any]) -> tuple[str, Position, int]:
+    def _flow_key(self, column: int, items: dict[str | int, Any]) -> tuple[str, int, int]:
         found = _KEY.match(self._text, column)
         if found is None or self._text[found.end() - 2] == " ":
             raise _NotPlainError
-        position = Position(self._chunk.lines_before + self._line + 1, column + 1)
         key = _word(found[1], self._place(column))
         if not isinstance(key, str) or key in items:
             raise _NotPlainError
-        return key, position, self._blank(found.end())
+        return key, len(found[1]), self._blank(found.end())
 
     def _blank(self, column: int) -> int:
         """Return where the next character that is no blank stands."""
@@ -292,6 +305,7 @@ class _Reader:
 
 def _word(word: str, place: Place) -> Any:
     """Return the value of a scalar in a flow collection."""
+    place.end = place.index + len(word)
     if word[0] in "\"'":
         place.style, place.value = word[0], word[1:-1]
         return word[1:-1]
@@ -309,16 +323,18 @@ def _inline(text: str, column: int, place: Place) -> Any:
             value = found[1]
             if "\\" in value:
                 value = _ESCAPE.sub(lambda match: _ESCAPED[match[1]], value)
-            place.style, place.value = first, value
+            place.style, place.value, place.end = first, value, place.index + found.end(1) + 1 - column
             return value
     elif first == "'":
         found = _SINGLE.match(text, column)
         if found is not None:
             place.style, place.value = first, found[1].replace("''", "'")
+            place.end = place.index + found.end(1) + 1 - column
             return place.value
     else:
         found = _PLAIN.match(text, column)
         if found is not None and not found[1].endswith(":"):
+            place.end = place.index + len(found[1])
             return _plain(found[1], place)
     raise _NotPlainError
 

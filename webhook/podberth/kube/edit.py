@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..errors import Problem
-from .documents import PositionedDocument, load_documents, whole_place
+from .documents import PositionedDocument, load_documents
 from .json_patch import Operation, edit, same
 from .positions import Chunk
 from .splice import Splice, splices
@@ -40,7 +40,7 @@ def edited(
         new = edit(source.document, operations, lambda _path, _value: None)
         if same(new, source.document):
             continue
-        root = whole_place(source)
+        root = source.positions.root
         found = splices(root, source.document, new)
         if _proved(root.chunk, found, root.index, new):
             places += lines.placed(root.chunk, found)

@@ -34,18 +34,17 @@ class Position(NamedTuple):
 class Part(NamedTuple):
     """An entry of an object or an item of a list: where it stands in its chunk's text, and the place of its value.
 
-    What an alias or a merge key brings in has the place that it has there; only ``start`` and ``end`` are of here. The
-    offsets are 0 where a quick reader placed the part: ``documents.whole_place`` has them.
+    What an alias or a merge key brings in has the place that it has there; only ``start`` and ``end`` are of here.
     """
 
     position: Position
     """Of the key; of a list: of the item."""
     place: "Place"
-    start: int = 0
+    start: int
     """Offset of the key's first character; of a list: of the item's, behind its dash."""
-    key_end: int = 0
+    key_end: int
     """Offset behind the key; of a list: ``start``."""
-    end: int = 0
+    end: int
     """Offset behind the value, or behind the alias that stands for it."""
 
 
