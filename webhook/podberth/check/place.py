@@ -1,4 +1,4 @@
-"""Which field of a pod a decision is about: what its message names, else what its policy reads, else what asks for GPUs.
+"""Which field of a pod a decision is about: what its message names, else what its policy reads.
 
 Paths are those of the foretold pod; whoever knows the template leads them on to the document.
 """
@@ -116,7 +116,7 @@ def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
     else:
         return None
     for each in steps:
-        below = _resolve(document[each], rest)  # type: ignore[index,call-overload]  # its own key
+        below = _resolve(document[each], rest)  # type: ignore[index]  # its own key
         if below is not None:
             return (each, *below)
     return None

@@ -11,8 +11,8 @@ from ..kube.patch import Path
 
 # $GPUS, ${GPUS}, $(GPUS), {{ .Values.gpus }}, {% … %}, <gpus>, %GPUS%, __GPUS__, @GPUS@: whole values, one or several.
 _PLACEHOLDER: Final = re.compile(
-    r"\s*(?:\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{.*?\}\}|\{%.*?%\}|<[A-Za-z][\w .-]*>|%[A-Z_]+%|__\w+__|@[A-Z_]+@)"
-    r"[\w.]*\s*"
+    r"\s*(?:\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{.*?\}\}|\{%.*?%\}"
+    r"|<[A-Za-z][\w .-]*>|%[A-Z_]+%|__\w+__|@[A-Z_]+@)[\w.]*\s*"
 )
 # The int32 and int64 fields that counts of pods and of their order come from, of every kind in the workload table
 _NUMBERS: Final = frozenset(
@@ -34,7 +34,7 @@ _NUMBERS: Final = frozenset(
         "terminationGracePeriodSeconds",
     }
 )
-_QUANTITIES: Final = frozenset({"limits", "requests"})
+_QUANTITY_HOLDERS: Final = frozenset({("limits",), ("requests",)})
 
 ADVICE: Final = (
     "expand it first, for example: helm template … | podberth check -, or envsubst < FILE | podberth check -"
@@ -57,6 +57,3 @@ def unexpanded(document: dict[str, Any]) -> Iterator[tuple[Path, str]]:
             waiting += [((*path, at), each) for at, each in reversed(list(enumerate(value)))]
         elif path and (path[-1] in _NUMBERS or path[-2:-1] in _QUANTITY_HOLDERS) and is_placeholder(value):
             yield path, f"got the placeholder {value.strip()[:60]}, want a number; {ADVICE}"
-
-
-_QUANTITY_HOLDERS: Final = frozenset((each,) for each in _QUANTITIES)

@@ -28,7 +28,7 @@ from .sources import Document, Source, SourceFile
 
 _TOLD: Final = frozenset({"skip", "conflict", "warn", "error"})
 """Actions that are warnings. A mutation is a change, and what is for the audit log is for the cluster's alone."""
-_RECORD: Final = "podberth's own note of what it wrote"
+_RECORD: Final = ("podberth", "its own note of what the policies wrote")
 _NOBODY: Final = "00000000-0000-0000-0000-000000000000"
 _UNKNOWN_KIND: Final = "nothing of it is checked; say where its pod templates stand with --template-path"
 
@@ -44,15 +44,6 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patched:
-    """What is written on one document of a file; ``patch`` leads from it to what admission makes of it."""
-
-    index: int
-    """Which of the file's documents that could be read, from 0."""
-    patch: Patch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
     """What came of one file."""
 
@@ -61,8 +52,6 @@ class Checked:
     """How many it holds, those that could not be read among them."""
     results: tuple[Result, ...]
     """In order of line."""
-    patched: tuple[Patched, ...]
-    """The documents that change, in order."""
 
 
 def report(checked: Sequence[Checked]) -> Report:
@@ -77,17 +66,12 @@ def report(checked: Sequence[Checked]) -> Report:
 def check(file: SourceFile, snapshot: Snapshot, settings: Settings, known: Sequence[Document] = ()) -> Checked:
     """Decide on everything in one file; ``known`` are documents that workloads may refer to (``surroundings``)."""
     results = [unreadable(problem) for problem in file.problems]
-    patches: dict[int, Patch] = {}
     for source in file.sources:
-        for result, patch in _Object(source, snapshot, settings, known).results():
-            results.append(result)
-            if patch:
-                patches.setdefault(source.index, []).extend(patch)
+        results += _Object(source, snapshot, settings, known).results()
     return Checked(
         file=file.name,
         documents=len(file.documents) + len({problem.line for problem in file.problems}),
         results=tuple(sorted(results, key=lambda result: result.line)),
-        patched=tuple(Patched(index=index, patch=patch) for index, patch in sorted(patches.items())),
     )
 
 
@@ -131,24 +115,17 @@ class _Object:
         self.content = source.content
         """The object as the templates so far have left it."""
 
-    def results(self) -> Iterator[tuple[Result, Patch]]:
-        """Yield the result of each template, or of the object where it has none, each with what is written."""
+    def results(self) -> Iterator[Result]:
+        """Yield the result of each template, or of the object where it has none."""
         found = self._templates() if self.source.api_version and self.source.kind else []
         if not found:
-            yield self._without_templates(), []
+            yield self._without_templates()
         unfilled = list(unexpanded(self.content))
         for index in range(len(found)):
             template = found[index]
-            inside = [each for each in unfilled if each[0][: len(template.path)] == template.path]
-            mine = (
-                inside
-                if index
-                else unfilled[: len(unfilled)]
-                if len(found) == 1
-                else [*inside, *_outside(unfilled, found)]
-            )
+            mine = [each for each in unfilled if _inside(each[0], template) or not (index or _in_any(each[0], found))]
             result, patch = self._template(template, [self._finding(message, path) for path, message in mine])
-            yield result, [self._in_file(operation) for operation in patch]
+            yield result
             if patch and index + 1 < len(found):  # places may share metadata: the next one is written on top
                 self.content = apply(self.content, patch)
                 found = self._templates()
@@ -245,10 +222,10 @@ class _Object:
         """Return what is written on the document, and what admission writes that it cannot hold."""
         changes: list[Change] = []
         notes: list[Finding] = []
-        authors = [(each.policy, each.reason) for each in decided.written] + [("", _RECORD)]
+        authors = [(each.policy, each.reason) for each in decided.written] + [_RECORD]
         for (policy, reason), each in zip(authors, decided.projected, strict=False):
             said = " ".join(reason.split())
-            if each.left and policy:
+            if each.left and (policy, reason) != _RECORD:
                 notes.append(self._finding(f"{said}; not in the document: {each.left}", template.path, policy))
             for operation in map(self._in_file, each.operations):
                 op, path, value = operation["op"], operation["path"], operation.get("value")
@@ -273,13 +250,18 @@ class _Object:
             name=source.name,
             path=source.field(path),
             verdict=verdict,
+            source=source.document,
             **told,
         )
 
 
-def _outside(unfilled: Sequence[tuple[Path, str]], found: Sequence[Template]) -> list[tuple[Path, str]]:
-    """Return what is unfilled beside all templates: it is told with the first."""
-    return [each for each in unfilled if all(each[0][: len(one.path)] != one.path for one in found)]
+def _inside(path: Path, template: Template) -> bool:
+    return path[: len(template.path)] == template.path
+
+
+def _in_any(path: Path, found: Sequence[Template]) -> bool:
+    """Say whether a path is in one of the templates; what is beside all of them is told with the first."""
+    return any(_inside(path, template) for template in found)
 
 
 def _at(document: object, path: Path) -> object:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Problem
-from ..kube.documents import load_documents
+from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Path, Positions, render_path
 
 Document = dict[str, Any]
@@ -18,14 +18,13 @@ Document = dict[str, Any]
 class Source:
     """One object of a file.
 
-    ``root`` leads to it from its document, and is empty where it is one. ``index`` counts the file's documents from 0.
+    ``root`` leads to it from its document, and is empty where it is one.
     """
 
     file: str
-    index: int
+    document: PositionedDocument
     root: Path
     content: Document
-    positions: Positions
 
     @property
     def api_version(self) -> str:
@@ -48,6 +47,11 @@ class Source:
         metadata = self.content.get("metadata")
         return (_text(metadata.get("namespace")) if isinstance(metadata, dict) else "") or default
 
+    @property
+    def positions(self) -> Positions:
+        """Where the parts of its document stand."""
+        return self.document.positions
+
     def line(self, path: Path = ()) -> int:
         """Return the line of what stands at a path of the object; where it is absent, of its nearest parent."""
         return self.positions.at((*self.root, *path)).line if path else self.positions.key(self.root).line
@@ -63,7 +67,7 @@ class SourceFile:
 
     name: str
     text: str
-    documents: tuple[Document, ...]
+    documents: tuple[PositionedDocument, ...]
     sources: tuple[Source, ...]
     problems: tuple[Problem, ...]
 
@@ -72,13 +76,12 @@ def read(name: str, text: str) -> SourceFile:
     """Read one file; never raises, whatever the text is."""
     documents, problems = load_documents(text, name)
     sources: list[Source] = []
-    for index, each in enumerate(documents):
-        whole = Source(file=name, index=index, root=(), content=each.document, positions=each.positions)
-        sources += _opened(whole, problems)
+    for each in documents:
+        sources += _opened(Source(file=name, document=each, root=(), content=each.document), problems)
     return SourceFile(
         name=name,
         text=text,
-        documents=tuple(each.document for each in documents),
+        documents=tuple(documents),
         sources=tuple(sources),
         problems=tuple(sorted(problems)),
     )
@@ -96,16 +99,14 @@ def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:
     for index, item in enumerate(items):
         root = (*source.root, "items", index)
         if not isinstance(item, dict):
-            problems.append(
-                source.positions.problem(source.file, root, "got no object, want one with apiVersion and kind")
-            )
+            message = "got no object, want one with apiVersion and kind"
+            problems.append(source.positions.problem(source.file, root, message))
             continue
         inner = Source(
             file=source.file,
-            index=source.index,
+            document=source.document,
             root=root,
             content={**implied, **item} if implied else item,
-            positions=source.positions,
         )
         yield from _opened(inner, problems)
 

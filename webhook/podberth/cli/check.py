@@ -1,19 +1,18 @@
 """``podberth check``: manifests in, verdicts out, with the engine of the webhook and no cluster."""
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from ..check.formats import FORMATS
 from ..check.model import Report
 from ..check.run import Settings
 from ..cluster.checking import Request, run_check
 from ..cluster.manifests import find_manifests
 from ..errors import UsageError
 from .exitcodes import ExitCode
+from .formats import FORMATS, write
 
 _FAIL_ON: Final = ("deny", "warn", "change")
 
@@ -69,16 +68,17 @@ def run(arguments: argparse.Namespace) -> int:
             topology=arguments.topology,
             conventions=arguments.conventions,
             jobs=arguments.jobs,
+            sources=any(each.sources for each in FORMATS if each.name in dict(outputs)),
         ),
         sys.stdin.buffer,
     )
     for line in (*done.talk, *(f"{path}: got no manifest, want .yaml, .yml or .json files" for path in listing.empty)):
         print(f"podberth: {line}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
     for name, file in outputs:
-        _write(next(each for each in FORMATS if each.name == name).render(done.outcome), file)
+        write(name, done, file)
     if listing.empty or done.broken_policies:
         return ExitCode.USAGE
-    return _code(done.outcome.report, arguments.fail_on or ())
+    return _code(done.report, arguments.fail_on or ())
 
 
 def _code(report: Report, fail_on: Sequence[str]) -> ExitCode:
@@ -104,7 +104,7 @@ def _outputs(given: Sequence[str]) -> list[tuple[str, str]]:
         name, equals, file = each.partition("=")
         if name not in names or (equals and not file):
             raise UsageError(f"-o: got {each!r}, want FORMAT or FORMAT=FILE, the format one of {', '.join(names)}")
-        if any(file == other for _, other in found):
+        if any(file == place for _, place in found):
             raise UsageError(
                 f"-o: got {each!r} beside another for {file or 'stdout'}, want one; name a file: {name}=FILE"
             )
@@ -127,21 +127,3 @@ def _jobs(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text)):
         raise argparse.ArgumentTypeError(f"got {text!r}, want a number of processes from 1 on")
     return int(text)
-
-
-def _write(text: str, file: str) -> None:
-    """Write an output to its file, or to stdout.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
-    try:
-        if file:
-            Path(file).write_text(text, encoding="utf-8")
-            return
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough; Python would complain once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        raise UsageError(f"-o: {file or 'stdout'}: cannot be written: {error.strerror or error}") from error

@@ -1,27 +1,30 @@
 """The wiring of a check: reads policies, snapshot and manifests, and has them decided on, in one process or several."""
 
-import multiprocessing
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from ..admission.snapshot import Snapshot, load_working
 from ..cel.engine import Environment
-from ..check.formats import Outcome
+from ..check.model import Report
 from ..check.run import Checked, Settings, check, report, unreadable
 from ..check.sources import Document, read
 from ..check.surroundings import referred, surroundings, within
+from ..conventions import Conventions
 from ..errors import Problem
+from ..kube.documents import load_documents
 from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..topology.objects import ClusterObjects
 from .files import read_objects, read_policy_texts
 from .library import served
 from .manifests import STDIN, Listing, read_manifest
-from .naming import read_conventions
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +38,19 @@ class Request:
     topology: Path | None
     conventions: Path | None
     jobs: int
+    sources: bool
+    """Whether the results are to keep the documents that they were read from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
     """What came of it. ``talk`` is for a person, one line each."""
 
-    outcome: Outcome
+    report: Report
+    texts: Mapping[str, str]
+    """Of the files that could be read, by name."""
+    descriptions: Mapping[str, str]
+    """Of the policies, by name."""
     talk: tuple[str, ...]
     broken_policies: bool
 
@@ -57,18 +66,19 @@ def run_check(request: Request, stdin: BinaryIO) -> Done:
     items = [_Item(file, read_manifest(file, stdin) if file == STDIN else None) for file in request.listing.files]
     jobs = max(1, min(request.jobs, len(items)))
     shares = [items[start::jobs] for start in range(jobs)]
-    done = _together(shares[0], snapshot, request.settings) if jobs == 1 else _apart(shares, snapshot, request.settings)
-    refused = [
-        Checked(file=each.file, documents=0, results=(unreadable(each),), patched=())
-        for each in request.listing.problems
-    ]
-    checked = [*refused, *(each for each, _ in done)]
-    outcome = Outcome(
-        report=report(checked),
+    if jobs == 1:
+        done = _together(shares[0], snapshot, request.settings)
+    else:
+        done = _apart(shares, snapshot, request.settings)
+        done = [_with_sources(*each) for each in done] if request.sources else done
+    refused = [Checked(file=each.file, documents=0, results=(unreadable(each),)) for each in request.listing.problems]
+    return Done(
+        report=report([*refused, *(each for each, _ in done)]),
         texts={each.file: text for each, text in done},
-        patched={each.file: each.patched for each in checked if each.patched},
+        descriptions={each.name: each.source.spec.description for each in snapshot.policies},
+        talk=tuple(talk),
+        broken_policies=bool(problems),
     )
-    return Done(outcome=outcome, talk=tuple(talk), broken_policies=bool(problems))
 
 
 def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
@@ -80,7 +90,7 @@ def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
         parse_policies(texts),
         objects,
         Environment(PodSchema.packaged()),
-        read_conventions(request.conventions),
+        _conventions(request.conventions),
         checked=request.policies is None,  # the tests of every release compile them
     )
     problems = tuple(sorted([*unread, *problems]))
@@ -91,6 +101,15 @@ def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
     if request.topology is None:
         talk.append("no node is known: give --topology to have placement decided on, too")
     return snapshot, problems, [*talk, *map(str, problems), *objects.problems]
+
+
+def _conventions(path: Path | None) -> Conventions:
+    """Return the presets, or what a file says, whose reader is only then needed."""
+    if path is None:
+        return Conventions()
+    from .naming import read_conventions  # noqa: PLC0415 - importing it takes 4 ms
+
+    return read_conventions(path)
 
 
 # ---- the files -------------------------------------------------------------------------------------------------------
@@ -122,7 +141,7 @@ class _Share:
         known = tuple(referred(documents))
         whole = within(snapshot, documents)
         return [
-            (Checked(file=each.file, documents=0, results=(unreadable(each),), patched=()), "")
+            (Checked(file=each.file, documents=0, results=(unreadable(each),)), "")
             if isinstance(each, Problem)
             else (check(each, whole, self._settings, known), each.text)
             for each in self._files
@@ -140,8 +159,9 @@ def _together(items: Sequence[_Item], snapshot: Snapshot, settings: Settings) ->
 
 def _apart(shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: Settings) -> list[_Done]:
     """Have each share decided on by a process of its own, which inherits the compiled policies."""
+    import multiprocessing  # noqa: PLC0415 - most checks do without
+
     context = multiprocessing.get_context("fork")
-    found: list[list[_Done]] = []
     with ExitStack() as stack:
         pipes: list[Connection] = []
         for share in shares:
@@ -159,8 +179,24 @@ def _apart(shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: Sett
     return [next(dealt[at % len(dealt)]) for at in range(sum(map(len, found)))]
 
 
-def _work(pipe: Connection, items: Sequence[_Item], snapshot: Snapshot, settings: Settings) -> None:
+def _work(pipe: "Connection", items: Sequence[_Item], snapshot: Snapshot, settings: Settings) -> None:
     share = _Share(items, settings)
     pipe.send(share.surroundings())
-    pipe.send(share.decide(snapshot, pipe.recv()))
+    pipe.send([(_without_sources(each), text) for each, text in share.decide(snapshot, pipe.recv())])
     pipe.close()
+
+
+def _without_sources(checked: Checked) -> Checked:
+    """Return a file's outcome as it goes through a pipe: reading its text again costs less than sending all places."""
+    return replace(checked, results=tuple(replace(each, source=None) for each in checked.results))
+
+
+def _with_sources(checked: Checked, text: str) -> _Done:
+    """Return a file's outcome with the documents that its results are of: each ends where the next one starts."""
+    documents = load_documents(text, checked.file)[0]
+    starts = [each.positions.root.position.line for each in documents]
+    results = tuple(
+        replace(each, source=documents[max(bisect_right(starts, each.line) - 1, 0)]) if each.kind and starts else each
+        for each in checked.results
+    )
+    return replace(checked, results=results), text

@@ -15,7 +15,6 @@ from ..errors import Problem
 from .files import SUFFIXES
 
 STDIN: Final = "-"
-STDIN_NAME: Final = "<stdin>"
 # All objects of a cluster of 5,000 nodes as kubectl prints them; YAML of that size takes minutes to read
 MAX_FILE_BYTES: Final = 256 * 2**20
 _MANY: Final = f"want {MAX_FILE_BYTES // 2**20} MiB at most; split the file"
@@ -43,8 +42,8 @@ class Listing:
 def find_manifests(paths: Iterable[str]) -> Listing:
     """Return the files that arguments stand for.
 
-    A file counts whatever its name is; of a directory, and of those below it, files with the suffix of YAML or JSON. Names with a leading dot are left
-    out, and a directory that a link leads back to is not entered again.
+    A file counts whatever its name is; of a directory, and of those below it, files with the suffix of YAML or JSON.
+    Names with a leading dot are left out, and a directory that a link leads back to is not entered again.
     """
     files: dict[str, None] = {}
     problems: list[Problem] = []
@@ -62,7 +61,6 @@ def find_manifests(paths: Iterable[str]) -> Listing:
 
 def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] | Problem:
     """Return the name and the text of one file (``-``: of standard input), or why it has none."""
-    name = STDIN_NAME if file == STDIN else file
     try:
         if file == STDIN and stdin is not None:
             content = stdin.read(MAX_FILE_BYTES + 1)
@@ -71,15 +69,15 @@ def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] |
                 content = opened.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return Problem(name, 0, 0, "", f"cannot be read: {reason}")
+        return Problem(file, 0, 0, "", f"cannot be read: {reason}")
     if len(content) > MAX_FILE_BYTES:
-        return Problem(name, 0, 0, "", f"cannot be read: got more than {_MANY}")
+        return Problem(file, 0, 0, "", f"cannot be read: got more than {_MANY}")
     try:
-        return name, decode(content)
+        return file, decode(content)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         message = f"this is no text: byte {content[error.start]:#04x} is no {error.encoding.upper()}; want YAML or JSON"
-        return Problem(name, line, 0, "", message)
+        return Problem(file, line, 0, "", message)
 
 
 def decode(content: bytes) -> str:
@@ -101,13 +99,8 @@ def decode(content: bytes) -> str:
 
 def _without_mark(start: bytes) -> str:
     """Name the encoding by where the NULs of the first, ASCII, characters are."""
-    nuls = tuple(byte == 0 for byte in start)
-    return {
-        (False, True, False, True): "utf-16-le",
-        (True, False, True, False): "utf-16-be",
-        (False, True, True, True): "utf-32-le",
-        (True, True, True, False): "utf-32-be",
-    }.get(nuls, "utf-8")
+    nuls = "".join("0" if byte == 0 else "x" for byte in start)
+    return {"x0x0": "utf-16-le", "0x0x": "utf-16-be", "x000": "utf-32-le", "000x": "utf-32-be"}.get(nuls, "utf-8")
 
 
 def _below(top: Path, problems: list[Problem]) -> Iterator[str]:

@@ -120,6 +120,7 @@ class _Reader:
         indent = self._column
         self._enter()
         here = self._place(indent)
+        place = here
         items: dict[str, Any] = {}
         while self._column == indent:
             found = _KEY.match(self._text, indent)
@@ -144,6 +145,7 @@ class _Reader:
         indent = self._column
         self._enter()
         here = self._place(indent)
+        place = here
         items: list[Any] = []
         while self._column == indent and self._is_item():
             value, place = self._value(indent + 1, indent, of_key=False)

@@ -323,8 +323,8 @@ class _Compiler:
 
     def _before(self, path: Path, source: str) -> dict[str, Expression]:
         """Return the variables that an expression may use, those that it names among them for certain."""
-        end = path[1] if path[0] == "variables" else len(self._order)
-        seen = [name for name, index in self._order.items() if index < end]
+        of_variable = path[0] == "variables"
+        seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]
         named = set(_WORD.findall(source))
         for name in seen:
             if name in named:
