@@ -95,10 +95,11 @@ class Terminal:
         )
         if len(text) <= line.hanging or text.cell_len <= self.width:
             return [_released(text)]
-        first, rest = text.divide([line.hanging])
-        rows = list(rest.wrap(self._console, self.width - line.hanging, overflow="fold"))
+        _, rest = text.divide([line.hanging])
+        first, *rows = rest.wrap(self._console, self.width - line.hanging, overflow="fold")
         margin = Text(" " * line.hanging)
-        return [_released((first if number == 0 else margin) + row) for number, row in enumerate(rows)]
+        # Cut from the whole, so that no style ends and begins again where nothing does
+        return [_released(text[: line.hanging + len(first)]), *(_released(margin + row) for row in rows)]
 
 
 def _released(text: Text) -> Text:
