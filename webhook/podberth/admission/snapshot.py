@@ -72,9 +72,9 @@ class Snapshot:
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """Answers given so far."""
 
-    def with_owner(self, uid: str, owner: Mapping[str, Any]) -> "Snapshot":
-        """Return the snapshot with one more owner of a gang; plans and answers, which go by the gang, are shared."""
-        known = replace(self, owners={**self.owners, uid: owner})
+    def with_owners(self, owners: Mapping[str, Mapping[str, Any]]) -> "Snapshot":
+        """Return the snapshot with more owners of gangs by uid; plans and answers, which go by the gang, are shared."""
+        known = replace(self, owners={**self.owners, **owners})
         for shared in ("plans", "recall"):
             object.__setattr__(known, shared, getattr(self, shared))
         return known
@@ -89,10 +89,7 @@ class Snapshot:
 
     def _make_plan(self, phase: Phase, route: Route) -> Plan:
         policies = tuple(
-            policy
-            for policy in self.policies
-            if (policy.mutations if phase == "mutate" else policy.validations or policy.audit_annotations)
-            and applies_statically(policy.source, route)
+            policy for policy in self.policies if _has_part(phase, policy) and applies_statically(policy.source, route)
         )
         slices: list[slice | None] = []
         expressions: list[Expression] = []
@@ -109,8 +106,26 @@ class Snapshot:
             batch=self.environment.batch(expressions) if expressions else None,
             batch_reads=footprint(frozenset().union(*asked_together)),
             slices=tuple(slices),
-            footprints={policy.name: footprint(_reads(phase, policy)) for policy in policies},
+            footprints=_Footprints(phase, policies),
         )
+
+
+def _has_part(phase: Phase, policy: CompiledPolicy) -> bool:
+    spec = policy.source.spec
+    return bool(spec.mutations if phase == "mutate" else spec.validations or spec.audit_annotations)
+
+
+class _Footprints(dict[str, Footprint | None]):
+    """What each policy's mutations (or validations) read, by its name; known when it is asked for."""
+
+    def __init__(self, phase: Phase, policies: Iterable[CompiledPolicy]) -> None:
+        super().__init__()
+        self._phase = phase
+        self._policies = {policy.name: policy for policy in policies}
+
+    def __missing__(self, name: str) -> Footprint | None:
+        self[name] = found = footprint(_reads(self._phase, self._policies[name]))
+        return found
 
 
 def _reads(phase: str, policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
@@ -128,24 +143,42 @@ def load_snapshot(
     Raises:
         PolicyError: a policy cannot be read or does not compile; all problems at once.
     """
-    policies, problems = compile_policies(parsed.policies, environment)
-    if parsed.problems or problems:
-        raise PolicyError(tuple(sorted([*parsed.problems, *problems])))
-    topology = TopologyIndex.build(objects.nodes, conventions)
-    review = ReviewContext(topology, Need(), objects.class_resources)
-    return Snapshot(
+    snapshot, problems = load_working(parsed, objects, environment, conventions)
+    if problems:
+        raise PolicyError(problems)
+    review = ReviewContext(snapshot.topology, Need(), snapshot.class_resources)
+    foreseen = forecasts(parsed.policies, snapshot.policies, environment, review)
+    return replace(snapshot, notes=tuple(sorted([*clashes(parsed.policies), *foreseen])))
+
+
+def load_working(
+    parsed: ParsedPolicies,
+    objects: ClusterObjects,
+    environment: Environment,
+    conventions: Conventions,
+    *,
+    checked: bool = False,
+) -> tuple[Snapshot, tuple[Problem, ...]]:
+    """Make a snapshot as ``load_snapshot`` does, of the policies that can be used; return every problem of the others.
+
+    For whoever checks manifests: the policies that work have something to say, too. Nobody asks there for ``notes``,
+    and there are none. ``checked`` is ``compile_policies``'.
+    """
+    policies, problems = compile_policies(parsed.policies, environment, checked=checked)
+    snapshot = Snapshot(
         policies=policies,
         environment=environment,
-        topology=topology,
+        topology=TopologyIndex.build(objects.nodes, conventions),
         namespaces=objects.namespaces,
         config_maps={**parsed.params, **objects.config_maps},
         pod_groups=_by_namespace(objects.pod_groups),
         owners=objects.owners,
         class_resources=objects.class_resources,
         default_priority_class=objects.default_priority_class,
-        notes=tuple(sorted([*clashes(parsed.policies), *forecasts(parsed.policies, policies, environment, review)])),
+        notes=(),
         conventions=conventions,
     )
+    return snapshot, tuple(sorted([*parsed.problems, *problems]))
 
 
 def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:

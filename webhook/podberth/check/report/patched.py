@@ -1,0 +1,25 @@
+"""The patched documents: the file's own text, edited where policies change it (``kube.edit``)."""
+
+from collections.abc import Sequence
+
+from ...errors import Problem
+from ...kube.edit import edited
+from ..model import Result
+from .results import operations
+
+
+def render(text: str, file: str, results: Sequence[Result]) -> tuple[str, list[Problem]]:
+    """Return a file's text with the changes of its mutated results; byte for byte where there are none.
+
+    A document that cannot be edited in place stays as it is, with a Problem.
+
+    Raises:
+        PatchError: a change does not apply to its document.
+    """
+    mutated = [result for result in results if result.verdict == "mutated" and result.source]
+    sources = {id(result.source): result.source for result in mutated if result.source}
+    wanted = [
+        (source, [each for result in mutated if result.source is source for each in operations(result)])
+        for source in sources.values()
+    ]
+    return edited(text, file, wanted)

@@ -1,0 +1,203 @@
+"""The pod that stands at a place, in the form of a Pod; and the way back.
+
+``read`` puts the parts that a form names together; ``write`` returns the document with the parts put where they stand.
+Whatever the document holds, nothing raises here: parts of a wrong type are handed on as they are.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from ..kube.carry import ABSENT
+from .places import Form, Steps
+
+# kubernetes/api core/v1 types.go PodSpec (1.36), without what an operator's inline form uses in another sense
+POD_SPEC_FIELDS: Final = frozenset(
+    {
+        "activeDeadlineSeconds",
+        "affinity",
+        "automountServiceAccountToken",
+        "containers",
+        "dnsConfig",
+        "dnsPolicy",
+        "enableServiceLinks",
+        "ephemeralContainers",
+        "hostAliases",
+        "hostIPC",
+        "hostNetwork",
+        "hostPID",
+        "hostUsers",
+        "hostname",
+        "hostnameOverride",
+        "imagePullSecrets",
+        "initContainers",
+        "nodeName",
+        "nodeSelector",
+        "os",
+        "overhead",
+        "preemptionPolicy",
+        "priority",
+        "priorityClassName",
+        "readinessGates",
+        "resourceClaims",
+        "resources",
+        "restartPolicy",
+        "runtimeClassName",
+        "schedulerName",
+        "schedulingGates",
+        "schedulingGroup",
+        "securityContext",
+        "serviceAccount",
+        "serviceAccountName",
+        "setHostnameAsFQDN",
+        "shareProcessNamespace",
+        "subdomain",
+        "terminationGracePeriodSeconds",
+        "tolerations",
+        "topologySpreadConstraints",
+        "volumes",
+        "workloadRef",
+    }
+)
+
+# kubernetes/api core/v1 types.go Container
+_CONTAINER_FIELDS: Final = (
+    "args",
+    "command",
+    "env",
+    "envFrom",
+    "image",
+    "imagePullPolicy",
+    "lifecycle",
+    "livenessProbe",
+    "name",
+    "ports",
+    "readinessProbe",
+    "resizePolicy",
+    "resources",
+    "restartPolicy",
+    "restartPolicyRules",
+    "securityContext",
+    "startupProbe",
+    "stdin",
+    "stdinOnce",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+    "tty",
+    "volumeDevices",
+    "volumeMounts",
+    "workingDir",
+)
+CONTAINER_FIELDS: Final[Mapping[str, str]] = {name: name for name in _CONTAINER_FIELDS}
+"""A Container, whole and under its own names."""
+
+
+def find(document: object, steps: Steps) -> Any:
+    """Return what stands at a path, ABSENT where it does not go on."""
+    for step in steps:
+        known = step in document if isinstance(document, Mapping) else _is_index(document, step)
+        if not known:
+            return ABSENT
+        document = document[step]  # type: ignore[index]  # a Mapping or a list, by what was just asked
+    return document
+
+
+def _is_index(document: object, step: object) -> bool:
+    return isinstance(document, list) and isinstance(step, int) and 0 <= step < len(document)
+
+
+def put(document: Any, steps: Steps, value: Any) -> Any:
+    """Return ``document`` with ``value`` at a path, which ABSENT takes away; parents that are not there are made."""
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if isinstance(document, list) and isinstance(step, int):
+        return [put(item, rest, value) if index == step else item for index, item in enumerate(document)]
+    before = document if isinstance(document, Mapping) else {}
+    below = put(before.get(step, ABSENT if not rest else {}), rest, value)
+    if below is ABSENT:
+        return {key: item for key, item in before.items() if key != step}
+    return {**before, step: below}
+
+
+def front_of(form: Form, place: object) -> Steps | None:
+    """Return where the pod's first container stands below a place, None where it stands in the list."""
+    found = next((steps for steps in form.front if isinstance(find(place, steps), Mapping)), None)
+    return form.front[0] if found is None and form.front_always else found
+
+
+def read(document: object, path: Steps, form: Form) -> dict[str, Any]:
+    """Return the pod that stands at a place, as it is written there; the parts are the document's own."""
+    place = find(document, path)
+    pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod"}
+    for target, source in form.seats:
+        value = find(place, source)
+        if target == ("spec",) and form.fields is not None and isinstance(value, Mapping):
+            value = {key: item for key, item in value.items() if key in form.fields}
+        if value is not ABSENT:
+            pod = put(pod, target, value)
+    for key in ("metadata", "spec"):
+        pod.setdefault(key, _misfit(place, key, form))
+    front = front_of(form, place)
+    spec = {} if pod["spec"] is None and front is not None else pod["spec"]
+    if front is not None and isinstance(spec, Mapping):
+        inside = find(place, front)
+        names = form.front_fields.items() if isinstance(inside, Mapping) else ()
+        first = {key: inside[name] for key, name in names if name in inside}
+        others = spec.get("containers")
+        pod["spec"] = {**spec, "containers": [first, *(others if isinstance(others, list) else ())]}
+    return pod
+
+
+def _misfit(place: object, key: str, form: Form) -> Any:
+    """Return what stands in a part's place and is no object, so that it is reported; else None."""
+    if not any(target[0] == key and source[:1] == (key,) for target, source in form.seats):
+        return None
+    value = find(place, (key,))
+    return None if value is ABSENT or isinstance(value, Mapping) else value
+
+
+def write(document: Any, path: Steps, form: Form, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
+    """Return ``document`` with the pod ``after`` at a place where ``before`` was read; equal parts are not touched."""
+    front = front_of(form, find(document, path))
+    if front is not None:
+        first, old, new = (*path, *front), find(before, _FIRST), find(after, _FIRST)
+        for key, name in form.front_fields.items():
+            if find(old, (key,)) is not find(new, (key,)):
+                document = put(document, (*first, name), find(new, (key,)))
+        before, after = _without_first(before), _without_first(after)
+    for target, source in form.seats:
+        old, new = find(before, target), find(after, target)
+        if target == ("spec",) and isinstance(new, Mapping):
+            apart = {seat[1] for seat, _ in form.seats if len(seat) > 1 and seat[0] == "spec"}
+            document = _write_spec(document, (*path, *source), old, new, apart)
+        elif old is not new:
+            document = put(document, (*path, *source), new)
+    return document
+
+
+_FIRST: Final = ("spec", "containers", 0)
+
+
+def _without_first(pod: Mapping[str, Any]) -> Mapping[str, Any]:
+    spec = pod["spec"]
+    rest = spec["containers"][1:]
+    return {**pod, "spec": {key: rest if key == "containers" else spec[key] for key in spec}}
+
+
+def _write_spec(document: Any, path: Steps, old: Any, new: Mapping[str, Any], apart: Collection[object]) -> Any:
+    before = old if isinstance(old, Mapping) else {}
+    for key in (*before, *(key for key in new if key not in before)):
+        was, value = before.get(key, ABSENT), new.get(key, ABSENT)
+        if was is not value and was != value and key not in apart:
+            document = put(document, (*path, key), value)
+    return document
+
+
+INLINE: Final = Form(seats=((("spec",), ()),), fields=POD_SPEC_FIELDS)
+"""A PodSpec among fields of other meaning."""
+
+COMPONENT: Final = Form(
+    seats=((("metadata", "labels"), ("labels",)), (("metadata", "annotations"), ("annotations",)), (("spec",), ())),
+    fields=POD_SPEC_FIELDS,
+)
+"""A PodSpec inline, with the labels and annotations of its pods beside it."""
