@@ -4,13 +4,13 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from podberth.admission.reach import Cluster, Reach
 from podberth.kube.patch import apply
 from podberth.workload.kinds import row_for
 
 from . import cluster_of_shapes as simulated
 from .examples import Example, PodTemplate, pods
 from .pod_diff import changes
-from .reach import Cluster, Reach
 from .reviews import Answer, Webhook
 from .terminal import Terminal
 
