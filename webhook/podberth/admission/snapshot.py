@@ -70,9 +70,9 @@ class Snapshot:
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """Answers given so far."""
 
-    def with_owner(self, uid: str, owner: Mapping[str, Any]) -> "Snapshot":
-        """Return the snapshot with one more owner of a gang; plans and answers, which go by the gang, are shared."""
-        known = replace(self, owners={**self.owners, uid: owner})
+    def with_owners(self, owners: Mapping[str, Mapping[str, Any]]) -> "Snapshot":
+        """Return the snapshot with more owners of gangs by uid; plans and answers, which go by the gang, are shared."""
+        known = replace(self, owners={**self.owners, **owners})
         for shared in ("plans", "recall"):
             object.__setattr__(known, shared, getattr(self, shared))
         return known

@@ -3,14 +3,16 @@
 It never denies and never patches: the pods are decided when they come. Would-be denials are warnings that say so.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..errors import ReviewError
 from ..kube.patch import apply
-from ..kube.shape import template_problems
+from ..kube.positions import render_path
 from ..workload.kinds import row_for
-from ..workload.present import present
+from ..workload.places import Template
+from ..workload.templates import templates
 from . import messages, response
 from .mutate import mutate
 from .outcome import Decision, Outcome
@@ -23,34 +25,38 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     """Decide on one review of a workload.
 
     Raises:
-        ReviewError: the workload's template is no pod template.
+        ReviewError: a template of the workload is no pod template.
     """
     if not _concerns_pods(request):
         return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
-    workload: dict[str, Any] = request.object or {}
-    presented = present(workload, namespace=request.namespace)
-    problems = template_problems(presented.pod)
+    found = templates(request.object or {}, namespace=request.namespace)
+    problems = [f"{_place(each, found)}: {problem}" for each in found for problem in each.problems]
     if problems:
-        raise ReviewError(400, "; ".join(f"template: {problem}" for problem in problems[:5]))
-    known = snapshot.with_owner(presented.owner_uid, workload)
-    pod_request = _pod_request(request, presented.pod)
-    mutated = mutate(pod_request, known)
-    decisions = list(mutated.decisions)
-    if mutated.verdict != "denied":
-        final = apply(presented.pod, mutated.patch)
-        decisions += validate(replace(pod_request, object=final), known).decisions
+        raise ReviewError(400, "; ".join(problems[:5]))
+    decisions = [(each, item) for each in found for item in decide_on(each, request, snapshot)]
     warnings = messages.within_budget(
-        messages.line(item.policy, _would_be(item))
-        for item in sorted(decisions, key=lambda item: item.action != "deny")
+        messages.line(item.policy, _would_be(item, _place(each, found) if len(found) > 1 else ""))
+        for each, item in sorted(decisions, key=lambda pair: pair[1].action != "deny")
         if item.action != "audit"
     )
     return Outcome(
         response=response.allowed(request.uid, warnings),
         verdict="allowed",
-        decisions=tuple(decisions),
+        decisions=tuple(item for _, item in decisions),
         patch=[],
         warnings=warnings,
     )
+
+
+def decide_on(template: Template, request: AdmissionRequest, snapshot: Snapshot) -> list[Decision]:
+    """Return what the policies would decide on the pods of a template."""
+    known = snapshot.with_owners(template.owners)
+    pod_request = _pod_request(request, template.pod)
+    mutated = mutate(pod_request, known)
+    if mutated.verdict == "denied":
+        return list(mutated.decisions)
+    final = apply(template.pod, mutated.patch)
+    return [*mutated.decisions, *validate(replace(pod_request, object=final), known).decisions]
 
 
 def _concerns_pods(request: AdmissionRequest) -> bool:
@@ -58,6 +64,14 @@ def _concerns_pods(request: AdmissionRequest) -> bool:
     if request.operation not in ("CREATE", "UPDATE") or request.object is None or row_for(request.object) is None:
         return False
     return request.operation == "CREATE" or (request.old_object or {}).get("spec") != request.object.get("spec")
+
+
+def _place(template: Template, among: Sequence[Template]) -> str:
+    """Name a template: by its role, where no other has the same."""
+    if len(among) == 1:
+        return "template"
+    named = template.role and sum(each.role == template.role for each in among) == 1
+    return template.role if named else render_path(template.path)
 
 
 def _pod_request(request: AdmissionRequest, pod: dict[str, Any]) -> AdmissionRequest:
@@ -81,5 +95,8 @@ def _pod_request(request: AdmissionRequest, pod: dict[str, Any]) -> AdmissionReq
     )
 
 
-def _would_be(item: Decision) -> str:
-    return f"pods of this workload would be denied: {item.message}" if item.action == "deny" else item.message
+def _would_be(item: Decision, place: str) -> str:
+    whose = f"{place} pods" if place else "pods"
+    if item.action == "deny":
+        return f"{whose} of this workload would be denied: {item.message}"
+    return f"{place}: {item.message}" if place else item.message

@@ -1,0 +1,181 @@
+"""Carrying a change over: what was changed in a fuller copy of a document, written into the document itself.
+
+Three documents: ``own`` is what its author wrote, ``shown`` the same with what others fill in (defaults, stamps, items
+added to lists), ``after`` is ``shown`` changed. Asked for is ``own`` with the same change, and without what was merely
+filled in. Nothing here knows what a pod is, and nothing raises but ``NotCarriedError``.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import orjson
+
+from .json_patch import same
+from .patch import Patch
+from .paths import pointer
+
+ABSENT: Final[Any] = object()
+"""Stands for a field that is not there."""
+
+Steps = tuple[str | int, ...]
+
+
+class NotCarriedError(ValueError):
+    """A change of something that is only in the fuller copy; ``steps`` lead to it from the root."""
+
+    def __init__(self, steps: Steps) -> None:
+        """Take the place of what was changed."""
+        super().__init__(pointer(steps))
+        self.steps = steps
+
+
+def carry(own: Any, shown: Any, after: Any, at: Steps = ()) -> Any:
+    """Return ``own`` with what leads from ``shown`` to ``after``; parts that stay as they are are ``own``'s parts.
+
+    Raises:
+        NotCarriedError: an item of a list is changed that ``own`` does not have.
+    """
+    if after is shown or (after is not ABSENT and shown is not ABSENT and same(after, shown)):
+        return own
+    if after is ABSENT or shown is ABSENT:
+        return after
+    if isinstance(after, dict) and isinstance(shown, dict) and (own is ABSENT or own is None or isinstance(own, dict)):
+        return _carry_object(own, shown, after, at)
+    if isinstance(after, list) and isinstance(shown, list) and (own is ABSENT or own is None or isinstance(own, list)):
+        return _carry_list(own, shown, after, at)
+    return after
+
+
+def _carry_object(own: Any, shown: dict[str, Any], after: dict[str, Any], at: Steps) -> Any:
+    before = own if isinstance(own, dict) else {}
+    result: dict[str, Any] = {}
+    for key in (*before, *(key for key in after if key not in before)):
+        value = carry(before.get(key, ABSENT), shown.get(key, ABSENT), after.get(key, ABSENT), (*at, key))
+        if value is not ABSENT:
+            result[key] = value
+    return result if result or isinstance(own, dict) else own
+
+
+def _carry_list(own: Any, shown: list[Any], after: list[Any], at: Steps) -> Any:
+    items = own if isinstance(own, list) else []
+    origin = _aligned(items, shown)
+    result: list[Any] = []
+    kept = 0  # how many of the result's first items lead up to the last of own
+    waiting = [index for index in range(len(items)) if index not in origin.values()]
+    for place, (item, source) in enumerate(zip(after, _sources(shown, after), strict=True)):
+        index = None if source is None else origin.get(source)
+        if index is not None and source is not None:
+            result += [items[each] for each in waiting if each < index]
+            waiting = [each for each in waiting if each > index]
+            result.append(carry(items[index], shown[source], item, (*at, place)))
+            kept = len(result)
+        elif source is None:
+            result.append(item)
+        elif not same(shown[source], item):
+            raise NotCarriedError((*at, source))
+    result[kept:kept] = [items[each] for each in waiting]
+    return result if result or isinstance(own, list) else own
+
+
+def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
+    """Return which item of ``shown`` is which of ``items``: their order is the same, but others stand between them."""
+    found: dict[int, int] = {}
+    start = 0
+    for index, item in enumerate(items):
+        place = next((each for each in range(start, len(shown)) if _within(item, shown[each])), None)
+        if place is not None:
+            found[place] = index
+            start = place + 1
+    return found
+
+
+def _within(part: Any, whole: Any) -> bool:
+    """Say whether ``whole`` can be ``part`` filled in; a name decides alone, and 4 is filled in as "4"."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        if part.get("name") is not None or whole.get("name") is not None:
+            return bool(part.get("name", whole.get("name")) == whole.get("name"))
+        return all(value is None or (key in whole and _within(value, whole[key])) for key, value in part.items())
+    if isinstance(part, list) and isinstance(whole, list):
+        return len(_aligned(part, whole)) == len(part)
+    return str(part) == str(whole)
+
+
+def _sources(shown: list[Any], after: list[Any]) -> list[int | None]:
+    """Return for each item of ``after`` which item of ``shown`` it is, as it was or changed; None for a new one."""
+    unused: dict[bytes, list[int]] = {}
+    for index, item in enumerate(shown):
+        unused.setdefault(_key(item), []).append(index)
+    sources: list[int | None] = []
+    for item in after:
+        equal = unused.get(_key(item))
+        sources.append(equal.pop(0) if equal else None)
+    changed = sorted(index for indexes in unused.values() for index in indexes)
+    for place, item in enumerate(after):
+        if sources[place] is None:
+            source = _changed_from(item, place, shown, changed)
+            if source is not None:
+                changed.remove(source)
+                sources[place] = source
+    return sources
+
+
+def _changed_from(item: Any, place: int, shown: list[Any], candidates: list[int]) -> int | None:
+    if not isinstance(item, dict):
+        return None
+    name = item.get("name")
+    alike = [each for each in candidates if isinstance(shown[each], dict) and shown[each].get("name") == name]
+    if name is None:
+        return place if place in alike else None
+    return alike[0] if alike else None
+
+
+def _key(item: Any) -> bytes:
+    try:
+        return orjson.dumps(item, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+    except (TypeError, ValueError):  # nested more deeply than orjson writes, or text that is no Unicode
+        return repr(item).encode(errors="surrogatepass")
+
+
+def operations(before: Any, after: Any, at: Steps = ()) -> Patch:
+    """Return the operations of RFC 6902 that lead from one document to the other, as few and as small as is simple."""
+    if before is after or same(before, after):
+        return []
+    if isinstance(before, dict) and isinstance(after, dict):
+        found: Patch = [{"op": "remove", "path": pointer((*at, key))} for key in before if key not in after]
+        for key, value in after.items():
+            if key in before:
+                found += operations(before[key], value, (*at, key))
+            else:
+                found.append({"op": "add", "path": pointer((*at, key)), "value": value})
+        return found
+    if isinstance(before, list) and isinstance(after, list):
+        return _list_operations(before, after, at)
+    return [{"op": "replace", "path": pointer(at), "value": after}]
+
+
+def _list_operations(before: list[Any], after: list[Any], at: Steps) -> Patch:
+    if len(before) == len(after):
+        pairs = enumerate(zip(before, after, strict=True))
+        return [each for index, (old, new) in pairs for each in operations(old, new, (*at, index))]
+    added = _inserted(before, after) if before else None
+    if added is None:
+        return [{"op": "replace", "path": pointer(at), "value": after}]
+    last = len(before)
+    found: Patch = []
+    for index in added:
+        step: str | int = "-" if index == last else index
+        found.append({"op": "add", "path": pointer((*at, step)), "value": after[index]})
+        last += 1
+    return found
+
+
+def _inserted(before: list[Any], after: list[Any]) -> list[int] | None:
+    """Return which items of ``after`` are new, where all of ``before`` is there in its order; else None."""
+    added: list[int] = []
+    start = 0
+    for index, item in enumerate(after):
+        if start < len(before) and same(before[start], item):
+            start += 1
+        else:
+            added.append(index)
+    return added if start == len(before) else None

@@ -1,0 +1,176 @@
+"""What a row of the table of kinds says: where a kind's pod templates stand, and how its operator makes pods of them.
+
+A row is data and a few small functions; ``kinds`` has the table, ``present`` and ``projection`` read it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from .subject import at
+
+Steps: TypeAlias = tuple[str | int, ...]
+"""Keys and list indexes."""
+
+Found: TypeAlias = Mapping[str, Any]
+
+PLACEHOLDER_UID: Final = "00000000-0000-0000-0000-000000000000"
+"""Stands for the uid of an object that does not exist yet; the nil UUID is never a real one (RFC 9562, 5.9)."""
+
+PLACEHOLDER_HASH: Final = "0000000000"
+"""Stands for what only a controller knows: a hash, a random suffix, the number of one replica of many.
+
+Kubernetes' hashes are written without vowels and without 0 (apimachinery pkg/util/rand SafeEncodeString), so that no
+real one is met.
+"""
+
+PLACEHOLDER_MINUTES: Final = "00000000"
+"""Stands for the time in the name of a CronJob's Job."""
+
+PLACEHOLDERS: Final = (PLACEHOLDER_UID, PLACEHOLDER_HASH)
+"""What contains one of these is no one's to write down: it is another for every pod, or for every creation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """A template where it stands, for whoever stamps its pod. Nothing in it has been checked."""
+
+    document: Found
+    name: str
+    uid: str
+    """The workload's, the placeholder where it has none."""
+    namespace: str
+    path: Steps
+    """From the document to the place."""
+    items: tuple[Any, ...] = ()
+    """What stands at each ``ELEMENT`` of the place's path, outermost first: a replicated job, a worker group."""
+    keys: tuple[str | int, ...] = ()
+    """The key or index of each of them."""
+    known: Sequence[Found] = ()
+    """Other documents that a workload may refer to."""
+
+    @property
+    def spec(self) -> Found:
+        """The workload's spec, empty where it is none."""
+        found = at(self.document, "spec")
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def item(self) -> Found:
+        """What stands at the innermost ``ELEMENT``, empty where that is no object."""
+        found = self.items[-1] if self.items else {}
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def key(self) -> str:
+        """The item's name: its key in a map, its ``name`` in a list."""
+        key = self.keys[-1] if self.keys else ""
+        found = key if isinstance(key, str) else at(self.item, "name")
+        return found if isinstance(found, str) else ""
+
+
+Stamp: TypeAlias = Callable[[dict[str, Any], Scene], None]
+"""Writes on a pod of its own what the operator writes on every pod; never raises on a pod whose shape was checked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How the parts of a Pod stand at a place.
+
+    ``seats`` lead from parts of the Pod to where they stand below the place. ``inline`` is a place that holds other
+    fields beside those of a PodSpec. ``front`` are the fields of which one holds the pod's first container.
+    """
+
+    seats: tuple[tuple[Steps, Steps], ...]
+    inline: bool = False
+    front: tuple[str, ...] = ()
+
+
+_METADATA: Final = ("labels", "annotations", "finalizers")
+
+TEMPLATE: Final = Form(
+    # What a controller takes over of a template's metadata (GetPodFromTemplate, kubernetes
+    # pkg/controller/controller_utils.go).
+    seats=(*((("metadata", key), ("metadata", key)) for key in _METADATA), (("spec",), ("spec",)))
+)
+"""A PodTemplateSpec."""
+
+BARE: Final = Form(seats=((("spec",), ("spec",)), (("metadata",), ("metadata",))))
+"""A Pod."""
+
+POD_SPEC: Final = Form(seats=((("spec",), ()),))
+"""A PodSpec, whose pods have no metadata of the user's."""
+
+
+def no_stamp(_pod: dict[str, Any], _scene: Scene) -> None:
+    """Stamp nothing."""
+
+
+def _workload(scene: Scene) -> Found:
+    return scene.document
+
+
+def one(_scene: Scene) -> int:
+    """Return the replicas of what makes one pod."""
+    return 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One place in a kind where a pod template stands."""
+
+    path: tuple[str, ...]
+    """From the object to the place; ``ELEMENT`` is each item of a list, or each entry of a map."""
+    form: Form = TEMPLATE
+    stamp: Stamp = no_stamp
+    optional: bool = False
+    """Whether an object without it is whole."""
+    role: str = ""
+    """What these pods are called: leader, head; empty where the innermost ``ELEMENT`` says it."""
+    replicas: Callable[[Scene], int] = one
+    """How many pods one object makes of the template; 0 where only the cluster knows."""
+    owner: Callable[[Scene], Found] = _workload
+    """The object that gangs are read from, where it is not the workload itself: the RayCluster of a RayJob."""
+    lacks: frozenset[str] = frozenset()
+    """Fields of a Pod that the kind's schema prunes: ``metadata``, or fields of the spec."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadKind:
+    """One kind of workload."""
+
+    api_versions: frozenset[str]
+    kind: str
+    source: str
+    """Where the places and the stamps are from."""
+    places: tuple[Place, ...] = ()
+    nested: tuple[tuple[str, ...], ...] = ()
+    """Paths to whole objects that may be workloads themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A foretold Pod, and where it comes from.
+
+    ``path`` leads from the document to its place, so that a finding at the Pod's ``spec.x`` stands near ``path`` +
+    that (``projection.place_of``). A template of a wrong shape comes back as it is, and ``problems`` says what is
+    wrong with it: nothing else may be asked about its pod.
+    """
+
+    pod: dict[str, Any]
+    path: Steps
+    problems: tuple[str, ...] = ()
+    role: str = ""
+    replicas: int = 1
+    owner_uid: str = ""
+    """The uid in its controller's owner reference, empty for a bare Pod."""
+    owners: Mapping[str, Found] = field(default_factory=dict)
+    """What ``gangs.gang_of`` reads of the pod's owners, by uid."""
+    document: Found
+    """The whole document, as it was given."""
+    own: dict[str, Any]
+    """The pod as far as the document itself says it: no defaults, no stamps."""
+    form: Form = TEMPLATE
+    lacks: frozenset[str] = frozenset()
+    fixed: tuple[tuple[Steps, str], ...] = ()
+    """Parts of the pod that are asked for elsewhere in the document, and where."""

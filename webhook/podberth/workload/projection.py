@@ -1,0 +1,142 @@
+"""What was decided for a foretold Pod, as changes of the document that it comes from.
+
+Each step is what one mutation wrote, and becomes operations on the document, or is left out with the reason: nothing
+is written by half. Defaults and stamps are not written down, and neither is what depends on a placeholder.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from ..kube.carry import ABSENT, NotCarriedError, carry, operations
+from ..kube.json_patch import same
+from ..kube.patch import Patch, apply
+from ..kube.positions import render_path
+from ..wellknown import APPLIED_ANNOTATION
+from . import forms
+from .places import PLACEHOLDERS, Steps, Template
+
+
+@dataclass(frozen=True, slots=True)
+class Projected:
+    """What becomes of one step.
+
+    ``operations`` (RFC 6902) lead on from the document as the steps before left it. ``left`` says why the step is left
+    out, and is empty where it is not; then no operation means that the document says so already.
+    """
+
+    operations: Patch
+    left: str = ""
+
+
+class _LeftError(Exception):
+    """A step that cannot be written; the text is the reason."""
+
+
+_PARTS: Final = ((), ("metadata",), ("spec",))
+"""A template may lack these as a whole: their fields are looked at one by one."""
+
+
+def project(template: Template, steps: Sequence[Patch], whole: Patch) -> tuple[Projected, ...]:
+    """Return what becomes of each step, and, as the last one, of what ``whole`` writes beside them: the record.
+
+    ``steps`` lead from the template's pod on, one after the other; ``whole`` leads from the pod to the final one. The
+    record is left out with any step, for it would claim what is not there.
+    """
+    final = apply(template.pod, whole)
+    pods = [template.pod]
+    for each in steps:
+        pods.append(apply(pods[-1], each))
+    pods.append(final)
+    document: Any = template.document
+    own = template.own
+    found: list[Projected] = []
+    for shown, after in pairwise(pods):
+        last = len(found) == len(steps)
+        try:
+            if last and any(each.left for each in found) and _record(after) != _record(shown):
+                raise _LeftError("the record would name what is left out")  # noqa: TRY301 - one way out for all reasons
+            next_own, next_document = _write(template, document, own, shown, after)
+        except _LeftError as left:
+            found.append(Projected([], str(left)))
+            continue
+        found.append(Projected(operations(document, next_document)))
+        own, document = next_own, next_document
+    return tuple(found)
+
+
+def _record(pod: dict[str, Any]) -> Any:
+    return forms.find(pod, ("metadata", "annotations", APPLIED_ANNOTATION))
+
+
+def _write(
+    template: Template, document: Any, own: dict[str, Any], shown: dict[str, Any], after: dict[str, Any]
+) -> tuple[dict[str, Any], Any]:
+    for steps, elsewhere in template.fixed:
+        if not same(forms.find(shown, steps), forms.find(after, steps)):
+            raise _LeftError(f"{render_path(steps)}: {elsewhere}")
+    try:
+        changed = carry(own, shown, after)
+    except NotCarriedError as error:
+        raise _LeftError(f"{render_path(error.steps)}: the operator adds it to the pod") from error
+    for steps, value in _changes(own, changed, ()):
+        reason = _unwritable(template, steps, value)
+        if reason:
+            raise _LeftError(reason)
+    return changed, forms.write(document, template.path, template.form, own, changed)
+
+
+def _unwritable(template: Template, steps: Steps, value: Any) -> str:
+    """Say why a value cannot be written down at a place of the pod; empty where it can."""
+    where = render_path(steps)
+    if any(word in _texts(value, where) for word in (*PLACEHOLDERS, template.owner_uid) if word):
+        return f"{where}: depends on what only the cluster knows of the pod"
+    if not any(steps[: len(target)] == target for target, _ in template.form.seats):
+        return f"{where}: a {template.document.get('kind')} has no place for it"
+    lacking = template.lacks.intersection((steps[0], steps[1] if len(steps) > 1 else ""))
+    return f"{where}: the schema of a {template.document.get('kind')} has no place for it" if lacking else ""
+
+
+def _texts(value: Any, where: str) -> str:
+    return f"{where}\n{value!r}"
+
+
+def _changes(before: Any, after: Any, at: Steps) -> Iterator[tuple[Steps, Any]]:
+    """Yield the places where two pods differ, as deep as objects go, with what stands there afterwards."""
+    if before is after or same(before, after):
+        return
+    if isinstance(after, dict) and (isinstance(before, dict) or (at in _PARTS and before in (None, ABSENT))):
+        old = before if isinstance(before, dict) else {}
+        for key in (*old, *(key for key in after if key not in old)):
+            yield from _changes(old.get(key, ABSENT), after.get(key, ABSENT), (*at, key))
+        return
+    yield at, after
+
+
+def place_of(template: Template, steps: Steps) -> Steps:
+    """Return where in the document a place of the pod stands: itself, else the nearest one around it that is there."""
+    target, source = max(
+        ((target, source) for target, source in template.form.seats if steps[: len(target)] == target),
+        key=lambda seat: len(seat[0]),
+        default=((), ()),
+    )
+    rest = steps[len(target) :] if target else ()
+    found = (*template.path, *source) if target else template.path
+    found, rest = _past_front(template, found, rest)
+    while found and forms.find(template.document, found) is ABSENT:
+        found = found[:-1]
+    for step in rest:
+        if forms.find(template.document, (*found, step)) is ABSENT:
+            break
+        found = (*found, step)
+    return found
+
+
+def _past_front(template: Template, found: Steps, rest: Steps) -> tuple[Steps, Steps]:
+    front = forms.front_of(template.form, forms.find(template.document, template.path))
+    index = rest[1] if rest[:1] == ("containers",) and len(rest) > 1 else None
+    if not front or not isinstance(index, int):
+        return found, rest
+    below = rest[2:]
+    return (found, ("containers", index - 1, *below)) if index else ((*template.path, front), below)

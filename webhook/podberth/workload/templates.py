@@ -1,0 +1,188 @@
+"""Every pod template of a document, as the Pod that admission will see: the template as its operator makes it.
+
+Used where the workload itself is judged, before any pod exists. What only the cluster knows (names to be generated,
+hashes, uids) is a placeholder. Whatever a document holds, nothing raises here: a template of a wrong shape comes back
+with what is wrong.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, Final
+
+from ..kube.carry import ABSENT
+from ..kube.paths import ELEMENT
+from ..kube.positions import render_path
+from ..kube.shape import template_problems
+from . import forms
+from .defaults import apply_defaults
+from .kinds import row_for
+from .places import BARE, PLACEHOLDER_UID, POD_SPEC, TEMPLATE, Place, Scene, Steps, Template
+from .subject import at
+
+# An AppWrapper of Lists of AppWrappers ends somewhere; documents nest no deeper in earnest.
+_DEEPEST: Final = 5
+
+
+def templates(
+    document: Mapping[str, Any],
+    *,
+    namespace: str,
+    known: Sequence[Mapping[str, Any]] = (),
+    extra: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
+) -> list[Template]:
+    """Return the templates of a document in their order there; [] of a kind that makes no pods, or is not known.
+
+    ``namespace`` is used where the document names none. ``known`` are other documents that a workload may refer to: the
+    runtime of a TrainJob. ``extra`` are further paths to templates, by kind: to a PodTemplateSpec, or to a PodSpec.
+    """
+    return list(_templates(document, namespace, known, extra or {}, ()))
+
+
+def _templates(
+    document: Mapping[str, Any],
+    namespace: str,
+    known: Sequence[Mapping[str, Any]],
+    extra: Mapping[str, Sequence[tuple[str, ...]]],
+    below: Steps,
+) -> Iterator[Template]:
+    where = text_at(document, "metadata", "namespace") or namespace
+    if document.get("apiVersion") == "v1" and document.get("kind") == "Pod":
+        yield _bare(document, where)
+    row = row_for(document)
+    scene = Scene(
+        document=document,
+        name=text_at(document, "metadata", "name"),
+        uid=text_at(document, "metadata", "uid") or PLACEHOLDER_UID,
+        namespace=where,
+        path=(),
+        known=known,
+    )
+    for place in row.places if row else ():
+        yield from _at_place(place, scene)
+    kind = document.get("kind")
+    for path in extra.get(kind, ()) if isinstance(kind, str) else ():
+        yield from _at_place(extra_place(document, path), scene)
+    for path in row.nested if row and len(below) < _DEEPEST else ():
+        for found, _, _ in _expand(document, path):
+            inner = forms.find(document, found)
+            if isinstance(inner, Mapping):
+                for template in _templates(inner, where, known, extra, (*below, *found)):
+                    yield _lifted(template, document, found)
+
+
+def _lifted(template: Template, document: Mapping[str, Any], path: Steps) -> Template:
+    """Return a wrapped object's template as one of the document around it."""
+    return replace(template, document=document, path=(*path, *template.path))
+
+
+def text_at(document: object, *path: str) -> str:
+    """Return the text at a path of an unchecked document, empty where there is none."""
+    found = at(document, *path)
+    return found if isinstance(found, str) else ""
+
+
+def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> Place:
+    """Return the place of a path that a user gave: of a PodSpec, if containers stand at it, else of a template."""
+    first = next((found for found, _, _ in _expand(document, tuple(path))), ())
+    inline = isinstance(at(forms.find(document, first), "containers"), list)
+    return Place(path=tuple(path), form=POD_SPEC if inline else TEMPLATE)
+
+
+def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Steps, tuple[Any, ...], tuple[str | int, ...]]]:
+    """Yield the paths that a path with ``ELEMENT`` stands for, with what stands at each ``ELEMENT`` and its key.
+
+    Where a list or map is not there, nothing; where something else is, the path to that.
+    """
+    if ELEMENT not in path:
+        yield tuple(path), (), ()
+        return
+    split = list(path).index(ELEMENT)
+    head, rest = tuple(path[:split]), path[split + 1 :]
+    holder = forms.find(document, head)
+    if isinstance(holder, Mapping):
+        entries: list[tuple[str | int, Any]] = list(holder.items())
+    elif isinstance(holder, list):
+        entries = list(enumerate(holder))
+    else:
+        if holder is not ABSENT and holder is not None:
+            yield head, (), ()
+        return
+    for key, item in entries:
+        for tail, items, keys in _expand(item, rest):
+            yield (*head, key, *tail), (item, *items), (key, *keys)
+
+
+def _at_place(place: Place, workload: Scene) -> Iterator[Template]:
+    for path, items, keys in _expand(workload.document, place.path):
+        scene = replace(workload, path=path, items=items, keys=keys)
+        found = forms.find(workload.document, path)
+        if len(path) < len(place.path):
+            message = f"{render_path(path)}: got {_kind(found)}, want a list or an object"
+            yield _misfit(place, scene, message)
+        elif found is not ABSENT and found is not None:
+            yield _present(place, scene)
+        elif not place.optional:
+            yield _misfit(place, scene, f"{render_path(path)}: got nothing, want a pod template")
+
+
+def _kind(value: object) -> str:
+    return {str: "string", bool: "boolean", int: "integer", float: "number"}.get(type(value), type(value).__name__)
+
+
+def _misfit(place: Place, scene: Scene, problem: str) -> Template:
+    pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": None, "spec": None}
+    return Template(
+        pod=pod,
+        path=scene.path,
+        problems=(problem,),
+        role=place.role,
+        document=scene.document,
+        own=pod,
+        form=place.form,
+    )
+
+
+def _present(place: Place, scene: Scene) -> Template:
+    own = forms.read(scene.document, scene.path, place.form)
+    problems = template_problems(own)
+    template = Template(
+        pod=own,
+        path=scene.path,
+        problems=tuple(problems),
+        role=place.role or scene.key,
+        owner_uid=scene.uid,
+        document=scene.document,
+        own=own,
+        form=place.form,
+        lacks=place.lacks,
+    )
+    if problems or not own["spec"]:
+        return template
+    pod = deepcopy(own)
+    written = {key: value for key, value in (pod["metadata"] or {}).items() if value is not None}
+    pod["metadata"] = {"namespace": scene.namespace, **written}
+    place.stamp(pod, scene)
+    apply_defaults(pod)
+    pod["status"] = {}
+    uid = next((each["uid"] for each in pod["metadata"].get("ownerReferences") or () if each.get("controller")), "")
+    owner = place.owner(scene)
+    return replace(
+        template,
+        pod=pod,
+        replicas=place.replicas(scene),
+        owner_uid=uid,
+        owners={each: owner for each in (uid, scene.uid) if each},
+    )
+
+
+def _bare(document: Mapping[str, Any], namespace: str) -> Template:
+    own = dict(document)
+    problems = template_problems(own)
+    template = Template(pod=own, path=(), problems=tuple(problems), document=document, own=own, form=BARE)
+    if problems or not own.get("spec"):
+        return template
+    pod = deepcopy(own)
+    pod["metadata"] = {**(pod.get("metadata") or {}), "namespace": namespace}
+    apply_defaults(pod)
+    return replace(template, pod=pod)
