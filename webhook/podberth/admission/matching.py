@@ -21,7 +21,6 @@ from .snapshot import Phase, Plan, Snapshot
 from .state import PodState, fact_of, fingerprint, follow, meets, observe, parts_of
 
 _Answer = TypeVar("_Answer")
-_OUT_OF_SCOPE = "scope: GPU, and the pod asks for no accelerators, or another system shares them out"
 _CONDITION_FALSE = "matchConditions: one is false"
 GANG_NAME = ("gang", "name")
 """The access path of a gang's name."""
@@ -91,7 +90,9 @@ class Matcher:
         """Yield, for each policy that matches, an evaluation per params object; a fault where that cannot be said."""
         for index, policy in enumerate(self.plan.policies):
             if not self._in_scope(policy):
-                self._pass_over(policy, _OUT_OF_SCOPE)
+                shared = self.state.gpu.dialect
+                has = f"leaves its share of a device to {shared}" if shared else "asks for no devices"
+                self._pass_over(policy, f"scope: GPU, and the pod {has}")
                 continue
             try:
                 yield from self._matches(index, policy)
@@ -237,7 +238,8 @@ class Matcher:
                 self._watch.answered(policy, bound, self._activate(None), answer)
         holds = combine(policy, answers)
         if not holds:
-            self._pass_over(policy, _CONDITION_FALSE)
+            name, _ = policy.conditions[list(answers).index(False)]
+            self._pass_over(policy, f"matchConditions {name}: false")
         return holds
 
     def _pass_over(self, policy: CompiledPolicy, why: str) -> None:

@@ -14,6 +14,7 @@ from . import ast
 from .ast import Node
 from .program import VARIABLES_PREFIX
 from .tokens import CLOSING, Token, tokens_of
+from .typing import VARIABLES
 
 Kind: TypeAlias = Literal["path", "and", "or", "choice", "macro", "other"]
 
@@ -44,7 +45,8 @@ class Part:
 
     ``path`` is a name with fields and indexes behind it: its children are what it leads through. Of ``and``, ``or``
     and ``choice`` the children are the operands in order, and not all of them are needed. Of a ``macro`` the first
-    child is what it is applied to, the others are in its body. Literals are no parts.
+    child is what it is applied to, the others are in its body. Literals are no parts, and neither are ``object`` and its
+    like, which hold everything.
     """
 
     text: str
@@ -82,7 +84,7 @@ class _Reader:
     def read(self, node: Node) -> Part | None:
         """Return one part with those within it."""
         kind = ast.kind(node)
-        if not kind or _is_literal(node):
+        if not kind or _is_literal(node) or (kind == "ident_expr" and node.ident_expr.name in VARIABLES):
             return None
         macro = self._macro(node)
         if macro is not None:

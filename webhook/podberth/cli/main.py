@@ -39,6 +39,7 @@ class Command:
 COMMANDS: tuple[Command, ...] = (
     Command("serve", ".serve", "answer the API server's reviews"),
     Command("test", ".test", "run the tests beside policies"),
+    Command("explain", ".explain", "say why a pod comes out as it does"),
     Command("policies", ".policies", "list, show and copy the policies that podberth ships"),
     Command("version", ".version", "print the version"),
 )
