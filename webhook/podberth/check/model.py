@@ -5,8 +5,10 @@ of the old shape would go wrong.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
+
+from ..kube.documents import PositionedDocument
 
 VERSION: Final = 1
 
@@ -62,6 +64,8 @@ class Result:
     warnings: tuple[Finding, ...] = ()
     errors: tuple[Finding, ...] = ()
     changes: tuple[Change, ...] = ()
+    source: PositionedDocument | None = field(default=None, compare=False, repr=False)
+    """The document as it was read, for the difference and the patched text; None where it could not be. Not in JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from ruamel.yaml.reader import ReaderError
 
 from ..errors import Problem
 from .json_text import MAX_DEPTH, read_object
-from .positions import Chunk, Place, Position, Positions
+from .positions import Chunk, Part, Place, Position, Positions
 from .scalars import resolve
 
 # A line that starts so begins a document, wherever it stands: no scalar may hold it. YAML 1.2.2, 9.1.2 (c-forbidden)
@@ -30,6 +30,9 @@ _DOCUMENT_START = re.compile(r"^\ufeff?(?=---(?:\s|$))", re.MULTILINE)
 MAX_ALIASED_NODES = 150_000
 _TAGS = {"!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 _MERGE = "<<"
+_BLOCK_STYLES = ("|", ">")
+_COLON = re.compile(r"[ \t]*:")
+_DASH = re.compile(r"(?:\s|#[^\n]*)*-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,7 @@ class _Composer:
             raise _RefusedError(position, f"nested more than {MAX_DEPTH} deep")
         if isinstance(event, yaml_events.AliasEvent):
             return self._alias(event, position)
-        place = Place(position=position, chunk=self._chunk, index=event.start_mark.index)
+        place = Place(position=position, chunk=self._chunk, index=event.start_mark.index, end=event.end_mark.index)
         before = self._count
         if event.anchor:
             self._anchors[event.anchor] = None  # open: an alias to it now would be a loop
@@ -168,10 +171,10 @@ class _Composer:
         value: object
         if isinstance(event, yaml_events.ScalarEvent):
             value = self._scalar(event, place)
-        elif isinstance(event, yaml_events.SequenceStartEvent):
-            value = self._sequence(place, depth)
         else:
-            value = self._mapping(place, depth)
+            place.style = "{" if event.flow_style else ""
+            sequence = isinstance(event, yaml_events.SequenceStartEvent)
+            value = self._sequence(place, depth) if sequence else self._mapping(place, depth)
         if event.anchor:
             self._anchors[event.anchor] = (value, place, self._count - before + 1)
         return value, place
@@ -199,6 +202,11 @@ class _Composer:
         if isinstance(value, str):
             value = self._unicode(value, place.position)
             place.style, place.value = event.style or "", value
+        if event.style in _BLOCK_STYLES:  # the parser's end is where the next token starts
+            header, _, content = self._chunk.text[place.index : place.end].partition("\n")
+            keep = "+" in header.partition("#")[0]
+            content = content.rstrip(" ").removesuffix("\n") if keep else content.rstrip("\n ")
+            place.end = place.index + len(header) + 1 + len(content) if content or keep else place.index + len(header)
         return value
 
     def _unicode(self, value: str, position: Position) -> str:
@@ -212,10 +220,15 @@ class _Composer:
         items: list[object] = []
         for event in self._events:
             if isinstance(event, yaml_events.SequenceEndEvent):
+                _close(place, event)
                 break
-            position = self._at(event)
+            position, start = self._at(event), event.start_mark.index
             value, part = self._value(event, depth + 1)
-            place.parts[len(items)] = (position, part)
+            if part.index == part.end and not place.style:
+                before = place.parts[len(items) - 1].end if items else place.index
+                self._settle(part, _DASH.match(self._chunk.text, before))
+                position, start = part.position, part.index
+            place.parts[len(items)] = Part(position, part, start, start, _end(event, part))
             items.append(value)
         return items
 
@@ -224,6 +237,7 @@ class _Composer:
         own: set[str] = set()
         for event in self._events:
             if isinstance(event, yaml_events.MappingEndEvent):
+                _close(place, event)
                 break
             position = self._at(event)
             merge = (
@@ -233,15 +247,27 @@ class _Composer:
                 and not event.tag
             )
             key = None if merge else self._key(event, depth)
-            value, part = self._value(next(self._events), depth + 1)
+            of_value = next(self._events)
+            value, inner = self._value(of_value, depth + 1)
+            if inner.index == inner.end:
+                self._settle(inner, _COLON.match(self._chunk.text, event.end_mark.index))
+            part = Part(position, inner, event.start_mark.index, event.end_mark.index, _end(of_value, inner))
             if merge:
-                self._merge(items, place, (value, part), position)
+                self._merge(items, place, (value, inner), position)
+                place.merges.append(part)
             elif key in own:
-                self._refuse(position, f"duplicate key {key!r}; the first is in line {place.parts[key][0].line}")
+                self._refuse(position, f"duplicate key {key!r}; the first is in line {place.parts[key].position.line}")
             elif key is not None:
                 own.add(key)
-                items[key], place.parts[key] = value, (position, part)
+                items[key], place.parts[key] = value, part
         return items
+
+    def _settle(self, place: Place, sign: re.Match[str] | None) -> None:
+        """Place an empty value right behind its sign; the parser has it where the next token starts."""
+        if sign:
+            place.index = place.end = end = sign.end()
+            text, before = self._chunk.text, self._chunk.lines_before
+            place.position = Position(before + text.count("\n", 0, end) + 1, end - text.rfind("\n", 0, end))
 
     def _key(self, event: Any, depth: int) -> str | None:
         value, place = self._value(event, depth + 1)
@@ -260,7 +286,7 @@ class _Composer:
         sources = (
             [source]
             if one
-            else [(item, part.parts[at][1]) for at, item in enumerate(value)]
+            else [(item, part.parts[at].place) for at, item in enumerate(value)]
             if isinstance(value, list)
             else []
         )
@@ -281,6 +307,20 @@ class _Composer:
 
     def _refuse(self, position: Position, message: str) -> None:
         self._wrong.append((position, message))
+
+
+def _end(event: Any, place: Place) -> int:
+    """Return the offset behind a value that may be an alias to a place elsewhere."""
+    return int(event.end_mark.index) if isinstance(event, yaml_events.AliasEvent) else place.end
+
+
+def _close(place: Place, event: Any) -> None:
+    """Set a collection's end: its bracket's, or its last part's, since the parser's is where the next token starts."""
+    if place.style:
+        place.end = event.end_mark.index
+    else:
+        own = [*place.parts.values(), *place.merges]
+        place.end = max((part.end for part in own if part.start >= place.index), default=place.end)
 
 
 def _kind(value: object) -> str:

@@ -31,6 +31,23 @@ class Position(NamedTuple):
     column: int
 
 
+class Part(NamedTuple):
+    """An entry of an object or an item of a list: where it stands in its chunk's text, and the place of its value.
+
+    What an alias or a merge key brings in has the place that it has there; only ``start`` and ``end`` are of here.
+    """
+
+    position: Position
+    """Of the key; of a list: of the item."""
+    place: "Place"
+    start: int
+    """Offset of the key's first character; of a list: of the item's, behind its dash."""
+    key_end: int
+    """Offset behind the key; of a list: ``start``."""
+    end: int
+    """Offset behind the value, or behind the alias that stands for it."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Place:
     """Where one value starts, and where its parts do; built once by ``documents`` and not changed afterwards."""
@@ -38,13 +55,17 @@ class Place:
     position: Position
     chunk: "Chunk"
     index: int
-    """Offset of the value's first character in the chunk's text."""
+    """Offset of the value's first character (or of its anchor) in the chunk's text."""
+    end: int = 0
+    """Offset behind the value's last character; comments and blank lines after it are not in it."""
     style: str = ""
-    """``'``, ``"``, ``|``, ``>``, or empty for a plain scalar and for collections."""
+    """``'``, ``"``, ``|``, ``>``, or empty for a plain scalar; ``{`` for a collection in flow style."""
     value: str | None = None
     """A string scalar's value."""
-    parts: dict[str | int, tuple[Position, "Place"]] = field(default_factory=dict)
-    """By key or index: where the key (of a list: the item) stands, and the value's place."""
+    parts: dict[str | int, Part] = field(default_factory=dict)
+    """By key or index, in the text's order."""
+    merges: list[Part] = field(default_factory=list)
+    """The merge keys (``<<``) of an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,5 +213,5 @@ class Positions:
         for step in path:
             if step not in here.parts:
                 return here, True, key
-            key, here = here.parts[step]
+            key, here = here.parts[step][:2]
         return here, False, key

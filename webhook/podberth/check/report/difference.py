@@ -1,0 +1,52 @@
+"""The difference of two documents, for reading: changed YAML lines, each below the keys that lead to it.
+
+A plain unified diff of a pod shows three lines around a change and not where in the pod it is. Here every changed line
+stands under its parents (``spec:``, ``containers:``, ``- name: main``, ``resources:``), and all else is left out.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ...kube.yaml_text import as_yaml
+
+_LEADING = re.compile(r"( *)(- )?")
+
+
+def difference(before: Any, after: Any) -> list[str]:
+    """Return the lines of the difference, each behind "+", "-" or " " and a blank; none where nothing changes."""
+    lines = list(_compared(as_yaml(before).splitlines(), as_yaml(after).splitlines()))
+    shown: set[int] = set()
+    for number, line in enumerate(lines):
+        if line[0] in "+-":
+            shown.add(number)
+            shown.update(_parents(lines, number))
+    return [lines[number].rstrip() for number in sorted(shown)]
+
+
+def _compared(before: list[str], after: list[str]) -> Iterator[str]:
+    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
+        if kind == "equal":
+            yield from (f"  {line}" for line in before[start:end])
+        else:
+            yield from (f"- {line}" for line in before[start:end])
+            yield from (f"+ {line}" for line in after[new_start:new_end])
+
+
+def _parents(lines: list[str], number: int) -> list[int]:
+    """Find the lines that lead to one, nearest first. A removed line has no added parent, and the other way round."""
+    found, depth = [], _depth(lines[number])
+    for above in range(number - 1, -1, -1):
+        foreign = {lines[above][0], lines[number][0]} == {"+", "-"}
+        if not foreign and _depth(lines[above]) < depth:
+            found.append(above)
+            depth = _depth(lines[above])
+    return found
+
+
+def _depth(line: str) -> int:
+    """Measure how deep a line is. An element of a list is deeper than the list's key, which has the same indent."""
+    leading = _LEADING.match(line, 2)
+    indent, dash = (leading[1], leading[2]) if leading else ("", None)
+    return 2 * len(indent) + (1 if dash else 0)

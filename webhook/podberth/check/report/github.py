@@ -1,0 +1,64 @@
+"""The report as commands of a GitHub Actions workflow, which shows them at their lines of a pull request.
+
+Syntax and escapes: https://docs.github.com/actions/reference/workflow-commands-for-github-actions and
+actions/toolkit packages/core/src/command.ts. GitHub keeps 10 errors, 10 warnings and 10 notices of a step: the gravest
+come first here, the last line has the true counts, and ``-o sarif`` has no such limit (5,000 results are shown).
+"""
+
+from collections.abc import Iterator
+
+from ..model import Finding, Report, Result
+from .lines import visible
+from .results import STDIN, by_file, reasons, sentence, skipped, summary, title
+
+
+def render(report: Report) -> str:
+    """Return the commands, those of each file in a group, and the summary."""
+    lines: list[str] = []
+    for file, results in by_file(report).items():
+        commands = [line for result in results for line in _commands(result)]
+        if commands:
+            # sorted() is stable: the order of lines stays within each level
+            commands.sort(key=_gravity)
+            lines += [f"::group::{_data(file)}", *commands, "::endgroup::"]
+    lines.append(_plain(f"podberth check: {summary(report)}"))
+    if skipped(report):
+        lines.append(_plain(f"podberth check: not judged: {skipped(report)}"))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _commands(result: Result) -> Iterator[str]:
+    for level, findings in (("error", (*result.denials, *result.errors)), ("warning", result.warnings)):
+        yield from (_finding(level, result, each) for each in findings)
+    if result.changes:
+        said = "\n".join(f"{policy}: {reason}" if reason else policy for policy, reason in reasons(result))
+        yield _command("notice", result, result.line, f"{title(result)}: changed", said)
+
+
+def _finding(level: str, result: Result, finding: Finding) -> str:
+    author = f"{finding.policy}: " if finding.policy else ""
+    return _command(level, result, finding.line, f"{author}{title(result)}", sentence(finding))
+
+
+def _command(level: str, result: Result, line: int, head: str, text: str) -> str:
+    where = {} if result.file == STDIN else {"file": result.file.removeprefix("./"), "line": str(line) if line else ""}
+    properties = ",".join(f"{key}={_property(value)}" for key, value in {**where, "title": head}.items() if value)
+    return f"::{level} {properties}::{_data(text)}"
+
+
+def _gravity(command: str) -> int:
+    return ("::error", "::warning", "::notice").index(command.partition(" ")[0])
+
+
+def _data(text: str) -> str:
+    escaped = visible(text, keep="\r\n").replace("%", "%25")
+    return escaped.replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _plain(text: str) -> str:
+    """Return a line that is no command, whatever kinds are called: commands of old (``##[``) may stand anywhere."""
+    return visible(text).replace("##[", "## [")

@@ -1,0 +1,48 @@
+"""Styled lines for a terminal, before anybody knows how wide it is; and text that cannot command one."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import NamedTuple
+
+# What a terminal would act on, or not show: controls (ECMA-48), line breaks, half characters, and the marks that turn
+# the direction of text around (https://trojansource.codes)
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\uffff]"
+)
+
+
+class Span(NamedTuple):
+    """Text in one style: ``bold``, ``dim``, a colour, or several with blanks between; empty: none."""
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that is wrapped where it is too long, its continuations ``hanging`` columns in.
+
+    Nothing is broken in its first ``hanging`` columns. A no-break space holds words together, and is shown as a
+    common one.
+    """
+
+    spans: tuple[Span, ...]
+    hanging: int = 0
+
+
+def visible(text: str, keep: str = "") -> str:
+    """Return text with what is not seen, and could command a terminal, as an escape: ``\\x1b``, ``\\u202e``."""
+    return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character)
+    return short or (f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}")
+
+
+def columns(text: str) -> int:
+    """Count the columns that text takes: wide characters (UAX 11) take two, combining ones none."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))

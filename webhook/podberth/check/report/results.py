@@ -1,0 +1,80 @@
+"""What every format asks of a result: its name, its patched document, its findings in words, where a change stands."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...kube.json_patch import Operation, edit, steps_of
+from ..model import Finding, Report, Result
+
+STDIN = "-"
+
+
+def title(result: Result) -> str:
+    """Return ``Kind/namespace/name``, and the template's path where the document is none itself."""
+    name = "/".join(part for part in (result.kind, result.namespace, result.name) if part) or "document"
+    return f"{name} {result.path}" if result.path else name
+
+
+def place(file: str, line: int) -> str:
+    """Return ``file:line``; of nowhere in a file, the file."""
+    return f"{file}:{line}" if line else file
+
+
+def sentence(finding: Finding) -> str:
+    """Return ``policy: field: message``, without what is empty."""
+    return ": ".join(part for part in (finding.policy, finding.field, finding.message) if part)
+
+
+def operations(result: Result) -> list[Operation]:
+    """Return a result's changes as operations on its document."""
+    return [
+        Operation(each.op, steps_of(each.path))
+        if each.op == "remove"
+        else Operation(each.op, steps_of(each.path), value=each.value)
+        for each in result.changes
+    ]
+
+
+def patched(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Return the document before and after the changes; None where it is not at hand.
+
+    Raises:
+        PatchError: a change does not apply to the document.
+    """
+    if result.source is None:
+        return None
+    before = result.source.document
+    return before, edit(before, operations(result), lambda _path, _value: None)
+
+
+def reasons(result: Result) -> list[tuple[str, str]]:
+    """Return each policy that changes something and why, each once, in order."""
+    return list(dict.fromkeys((each.policy, each.reason) for each in result.changes))
+
+
+def summary(report: Report) -> str:
+    """Return the report in one sentence."""
+    counts = [(report.count(verdict), verdict) for verdict in ("denied", "mutated", "unchanged", "skipped")]
+    said = [f"{count} {verdict}" for count, verdict in counts if count]
+    errors, warnings = report.count("error"), sum(len(result.warnings) for result in report.results)
+    said += [number(count, what) for count, what in ((errors, "error"), (warnings, "warning")) if count]
+    found = f"{number(report.documents, 'document')} in {number(report.files, 'file')}"
+    return f"{found}: {', '.join(said)}" if said else f"{found}: nothing to check"
+
+
+def skipped(report: Report) -> str:
+    """Return the kinds that were not judged, with their numbers; empty if there are none."""
+    return ", ".join(f"{count} {kind or 'without a kind'}" for kind, count in report.skipped_kinds.items())
+
+
+def number(count: int, what: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def by_file(report: Report) -> dict[str, Sequence[Result]]:
+    """Return the results of each file, in order."""
+    files: dict[str, list[Result]] = {}
+    for result in report.results:
+        files.setdefault(result.file, []).append(result)
+    return dict(files)

@@ -1,0 +1,92 @@
+"""The report as SARIF 2.1.0, which GitHub code scanning, Azure DevOps and editors read; rules are policies.
+
+Specification: https://docs.oasis-open.org/sarif/sarif/v2.1.0/; what GitHub takes of it:
+https://docs.github.com/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning.
+A denial and an error are of level ``error``, a warning of ``warning``, what a policy changes of ``note``.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from ..model import Report, Result
+from .lines import visible
+from .results import STDIN, reasons, title
+
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_OWN_RULE: Final = "podberth"
+"""The rule of what podberth itself says: the YAML, the shape."""
+_OWN_DESCRIPTION: Final = "The manifest can be read, and its pods can be judged"
+# Where CI has read the manifest from a pipe there is no file to link to, and GitHub wants one
+_STDIN_URI: Final = "stdin"
+_FINGERPRINT: Final = "podberthFinding/v1"
+
+
+def as_sarif(report: Report, version: str, descriptions: Mapping[str, str]) -> dict[str, Any]:
+    """Return the log as plain JSON. ``version`` is podberth's, ``descriptions`` are the policies' by their names."""
+    results = [found for result in report.results for found in _results(result)]
+    names = sorted({found["ruleId"] for found in results} | descriptions.keys())
+    numbers = {name: number for number, name in enumerate(names)}
+    driver = {
+        "name": "podberth",
+        "version": version,
+        "rules": [_rule(name, {_OWN_RULE: _OWN_DESCRIPTION, **descriptions}.get(name, name)) for name in names],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": _told_apart([{**found, "ruleIndex": numbers[found["ruleId"]]} for found in results]),
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(name: str, description: str) -> dict[str, Any]:
+    text = visible(description) or name
+    return {"id": name, "name": name, "shortDescription": {"text": text}, "fullDescription": {"text": text}}
+
+
+def _results(result: Result) -> Iterator[dict[str, Any]]:
+    for level, findings in (("error", (*result.denials, *result.errors)), ("warning", result.warnings)):
+        for each in findings:
+            about = f"{each.field}: " if each.field else ""
+            yield _result(result, level, each.policy, each.line, f"{about}{each.message}")
+    for policy, reason in reasons(result):
+        yield _result(result, "note", policy, result.line, f"changed: {reason}" if reason else "changed")
+
+
+def _result(result: Result, level: str, policy: str, line: int, message: str) -> dict[str, Any]:
+    rule, text = policy or _OWN_RULE, visible(f"{title(result)}: {message}", keep="\n")
+    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(result.file)}}
+    if line:
+        location["region"] = {"startLine": line}
+    return {
+        "ruleId": rule,
+        "level": level,
+        "message": {"text": text},
+        "locations": [{"physicalLocation": location, "logicalLocations": [{"fullyQualifiedName": title(result)}]}],
+        # Without the line: the finding is the same one when lines above it come and go
+        "partialFingerprints": {_FINGERPRINT: _digest(rule, level, result.file, text)},
+    }
+
+
+def _told_apart(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Number equal fingerprints, as two templates of one name have them."""
+    seen: dict[str, int] = {}
+    for each in results:
+        prints = each["partialFingerprints"]
+        count = seen[prints[_FINGERPRINT]] = seen.get(prints[_FINGERPRINT], 0) + 1
+        prints[_FINGERPRINT] += f":{count}"
+    return results
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+def _uri(file: str) -> str:
+    """Return a relative file as a URI reference (RFC 3986), an absolute one as ``file:``."""
+    if file == STDIN:
+        return _STDIN_URI
+    path = quote(file.removeprefix("./").encode("utf-8", "surrogateescape"))
+    return f"file://{path}" if path.startswith("/") else path

@@ -1,0 +1,97 @@
+"""The report for people: each result with its difference, the policy behind each change, and every finding's place."""
+
+from collections.abc import Iterator, Sequence
+
+from ...kube.json_patch import PatchError
+from ...kube.yaml_text import scalar
+from ..model import Finding, Report, Result, Verdict
+from .difference import difference
+from .lines import Line, Span
+from .results import patched, place, reasons, skipped, summary, title
+
+_VERDICTS: dict[Verdict, str] = {
+    "denied": "bold red",
+    "error": "bold red",
+    "mutated": "bold green",
+    "unchanged": "dim",
+    "skipped": "dim",
+}
+_INDENT = "  "
+# Of the labels at the left
+_LABEL_WIDTH = 8
+_HANGING = len(_INDENT) + _LABEL_WIDTH + 2
+_SIGNS = {"+": "green", "-": "red", " ": "dim"}
+# What a wrapped line of YAML stands in behind the line that it belongs to
+_CONTINUED = 4
+
+
+def lines(report: Report) -> Iterator[Line]:
+    """Yield the report's lines; a blank one stands around each result that says more than its verdict."""
+    open_below = False
+    for result in report.results:
+        detail = list(_detail(result))
+        if open_below or (detail and result is not report.results[0]):
+            yield Line(())
+        yield _head(result)
+        yield from detail
+        open_below = bool(detail)
+    if report.results:
+        yield Line(())
+    grave = report.count("denied") + report.count("error")
+    yield Line((Span(summary(report), "bold red" if grave else "bold"),), len(_INDENT))
+    if skipped(report):
+        yield Line((Span("not judged: ", "dim"), Span(skipped(report))), len("not judged: "))
+
+
+def _head(result: Result) -> Line:
+    verdict = Span(result.verdict, _VERDICTS[result.verdict])
+    style = "bold" if result.verdict not in ("unchanged", "skipped") else ""
+    where = Span(f"{place(result.file, result.line)} ", "cyan")
+    return Line((where, Span(f"{title(result)}: ", style), verdict), len(_INDENT))
+
+
+def _detail(result: Result) -> Iterator[Line]:
+    yield from _difference(result)
+    for number, (policy, reason) in enumerate(reasons(result)):
+        yield from _labelled(
+            "" if number else "why", "dim", (Span(policy, "bold"), Span(f": {reason}" if reason else ""))
+        )
+    yield from _findings(result, "warns", "yellow", result.warnings)
+    yield from _findings(result, "denied", "red", result.denials)
+    yield from _findings(result, "error", "red", result.errors)
+
+
+def _difference(result: Result) -> Iterator[Line]:
+    try:
+        documents = patched(result)
+    except PatchError:  # the report is shown, whatever became of the document
+        documents = None
+    if documents:
+        for line in difference(*documents):
+            yield Line((Span(f"{_INDENT}{line}", _SIGNS[line[0]]),), _depth(line) + _CONTINUED)
+        return
+    for each in result.changes:
+        sign = "-" if each.op == "remove" else "+"
+        value = "" if each.op == "remove" else f": {scalar(each.value)}"
+        yield Line((Span(f"{_INDENT}{sign} {each.path}{value}", _SIGNS[sign]),), len(_INDENT) + _CONTINUED)
+
+
+def _depth(line: str) -> int:
+    return len(_INDENT) + len(line) - len(line[1:].lstrip(" "))
+
+
+def _findings(result: Result, label: str, style: str, findings: Sequence[Finding]) -> Iterator[Line]:
+    for each in findings:
+        author = (Span(each.policy, "bold"), Span(": ")) if each.policy else ()
+        about = f"{each.field}: " if each.field else ""
+        where = Span(f"{place(result.file, each.line)} ", "cyan")
+        yield from _labelled(label, style, (where, *author, Span(f"{about}{each.message}")))
+
+
+def _labelled(label: str, style: str, spans: tuple[Span, ...]) -> Iterator[Line]:
+    """Yield a labelled text; line breaks in its last span stay."""
+    *before, last = spans
+    first, *rest = last.text.split("\n")
+    yield Line((Span(f"{_INDENT}{label:<{_LABEL_WIDTH}}", style), *before, Span(first, last.style)), _HANGING)
+    for text in rest:
+        yield Line((Span(" " * _HANGING), Span(text, last.style)), _HANGING)

@@ -1,0 +1,105 @@
+"""Text for a terminal: width, colour, wrapped lines, aligned columns. No words of its own.
+
+The only importer of rich. Whoever prints data for machines does not import this module, and so does not wait for rich.
+"""
+
+import io
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from typing import Final, TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..check.report.lines import Line, Span, visible
+
+PIPED_COLUMNS: Final = 100
+"""Where nobody knows the width: readable in a log of CI and in a document alike."""
+_NARROWEST: Final = 40
+_NO_BREAK: Final = "\u00a0"
+# rich breaks at every blank, no-break ones too; a character of the private use area is none
+_HELD: Final = "\ue0ff"
+
+
+class Terminal:
+    """Where text goes, how wide it may be, and whether colours are shown there."""
+
+    def __init__(self, stream: TextIO, *, colour: bool, width: int) -> None:
+        """Write to ``stream``; lines are at most ``width`` columns."""
+        self.width = width
+        self._console = Console(
+            file=stream,
+            color_system="standard" if colour else None,
+            force_terminal=colour,
+            no_color=False,
+            width=width,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            legacy_windows=False,
+        )
+        encoding = stream.encoding or "utf-8"
+        self._dash = "─" if "─".encode(encoding, "ignore") else "-"
+
+    @classmethod
+    def of(cls, stream: TextIO, *, widest: int | None = None) -> "Terminal":
+        """Look at the stream and the environment: colour on a terminal only, and not under NO_COLOR (no-color.org)."""
+        if isinstance(stream, io.TextIOWrapper):
+            # Where the locale lacks a character, better its code than none of the text
+            stream.reconfigure(errors="backslashreplace")
+        on_terminal = stream.isatty()
+        colour = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        columns = shutil.get_terminal_size((PIPED_COLUMNS, 24)).columns if on_terminal else PIPED_COLUMNS
+        return cls(stream, colour=colour, width=max(_NARROWEST, min(widest or columns, columns)))
+
+    def put(self, lines: Iterable[Line]) -> None:
+        """Write lines, each wrapped where it is too long. Controls in them are shown, not obeyed."""
+        for line in lines:
+            for row in self._wrapped(line):
+                self._console.print(row, soft_wrap=True)
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Write one line, wrapped where it is too long."""
+        self.put([Line((Span(text, style),))])
+
+    def paragraph(self, text: str, style: str = "", *, first: Sequence[Span] = (), hanging: int | None = None) -> None:
+        """Write text behind ``first``, its other lines ``hanging`` columns in, or below where it begins."""
+        lead = sum(len(span.text) for span in first)
+        self.put([Line((*first, Span(text, style)), lead if hanging is None else hanging)])
+
+    def heading(self, text: str) -> None:
+        """Write a line that opens a section."""
+        dash = self._dash
+        rest = dash * max(0, self.width - len(text) - 4)
+        self.put([Line(()), Line((Span(f"{dash * 2} {text} ", "bold cyan"), Span(rest, "cyan")))])
+
+    def table(self, rows: Sequence[Sequence[str]], *, indent: str = "") -> None:
+        """Write rows in aligned columns, the first one as head; what does not fit is wrapped in its column."""
+        head, *body = rows
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for cell in head:
+            table.add_column(visible(cell), overflow="fold")
+        for row in body:
+            table.add_row(*(visible(cell) for cell in row))
+        options = self._console.options.update_width(self.width - len(indent))
+        for segments in self._console.render_lines(table, options, pad=False):
+            row = Text(indent).append_text(Text.assemble(*((part.text, part.style or "") for part in segments)))
+            row.rstrip()
+            self._console.print(row, soft_wrap=True)
+
+    def _wrapped(self, line: Line) -> list[Text]:
+        text = Text.assemble(*((visible(span.text).replace(_NO_BREAK, _HELD), span.style) for span in line.spans))
+        if len(text) <= line.hanging or text.cell_len <= self.width:
+            return [_released(text)]
+        first, rest = text.divide([line.hanging])
+        rows = list(rest.wrap(self._console, self.width - line.hanging, overflow="fold"))
+        margin = Text(" " * line.hanging)
+        return [_released((first if number == 0 else margin) + row) for number, row in enumerate(rows)]
+
+
+def _released(text: Text) -> Text:
+    text.plain = text.plain.replace(_HELD, " ")
+    text.rstrip()
+    return text

@@ -1,0 +1,99 @@
+"""JSON Patch applied to YAML text: comments, order, quoting, indentation, anchors and line ends stay.
+
+A document that does not change comes back byte for byte; one that does differs only in the lines of what changed. The
+text is spliced at the places that ``documents`` found, and each result is proved: it is read again, and is what the
+operations make of the document, or there is a Problem and the text stays.
+
+Splices and no round trip through a YAML library: ruamel.yaml's writes another indentation wherever a file mixes two,
+folds long lines, drops the spaces before comments and knows nothing of kubectl's words (``on`` unquoted is a boolean).
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import Problem
+from .documents import PositionedDocument, load_documents
+from .json_patch import Operation, edit, same
+from .positions import Chunk
+from .splice import Splice, splices
+
+_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+def edited(
+    text: str, file: str, wanted: Sequence[tuple[PositionedDocument, Sequence[Operation]]]
+) -> tuple[str, list[Problem]]:
+    """Return ``text`` with operations applied to some of its documents, as ``load_documents`` gave them.
+
+    A document that cannot be edited in place stays as it is, with a Problem.
+
+    Raises:
+        PatchError: an operation does not apply.
+    """
+    places: list[Splice] = []
+    problems: list[Problem] = []
+    lines = _Lines(text)
+    for source, operations in wanted:
+        new = edit(source.document, operations, lambda _path, _value: None)
+        if same(new, source.document):
+            continue
+        root = source.positions.root
+        found = splices(root, source.document, new)
+        if _proved(root.chunk, found, root.index, new):
+            places += lines.placed(root.chunk, found)
+        else:
+            message = "the changes cannot be written into this text and leave the rest of it; got a rare form of YAML, "
+            problems.append(Problem(file, *root.position, "", message + "want blocks or JSON; rewrite the document"))
+    return applied(text, sorted(places, key=lambda each: each.start)), problems
+
+
+def applied(text: str, found: Sequence[Splice]) -> str:
+    """Return text with splices applied; they are in order and do not overlap."""
+    parts: list[str] = []
+    at = 0
+    for each in found:
+        parts += [text[at : each.start], each.text]
+        at = each.end
+    return "".join([*parts, text[at:]])
+
+
+def _proved(chunk: Chunk, found: Sequence[Splice], root: int, new: Mapping[str, Any]) -> bool:
+    """Read the edited text again: the document at ``root`` is the wanted one, and others of its chunk are as before."""
+    if any(one.end > other.start for one, other in zip(found, found[1:], strict=False)):
+        return False
+    documents, problems = load_documents(applied(chunk.text, found), "")
+    if problems:
+        return False
+    if len(documents) == 1:
+        return same(documents[0].document, new)
+    before, _ = load_documents(chunk.text, "")
+    expected = [new if each.positions.root.index == root else each.document for each in before]
+    return same([each.document for each in documents], expected)
+
+
+class _Lines:
+    """The way from a chunk's text, whose lines all end in \\n, to the file's."""
+
+    def __init__(self, text: str) -> None:
+        breaks = list(_BREAK.finditer(text))
+        self._starts = [0, *(match.end() for match in breaks)]
+        self._break = breaks[0][0] if breaks else "\n"
+        self._text = text
+
+    def placed(self, chunk: Chunk, found: Sequence[Splice]) -> list[Splice]:
+        """Return splices of a chunk as splices of the file."""
+        starts = [0, *(match.end() for match in re.finditer("\n", chunk.text))]
+        first = self._starts[chunk.lines_before]
+        mark = 1 if self._text.startswith("\ufeff", first) else 0
+
+        def offset(at: int) -> int:
+            line = _line_of(starts, at)
+            return self._starts[chunk.lines_before + line] + at - starts[line] + (mark if line == 0 else 0)
+
+        return [Splice(offset(each.start), offset(each.end), each.text.replace("\n", self._break)) for each in found]
+
+
+def _line_of(starts: Sequence[int], offset: int) -> int:
+    return bisect_right(starts, offset) - 1

@@ -1,0 +1,130 @@
+"""Plain documents to YAML text: blocks as kubectl prints them, and flow style as JSON and KYAML have it.
+
+A string is written so that kubectl reads a string (``scalars``) and no other reader takes it for a number or a time.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .scalars import resolve
+
+# What no YAML 1.1 reader takes for punctuation, wherever it stands, plus a colon that no blank follows
+_PLAIN = re.compile(r"(?!\.\.\.)[\w./](?:[\w./@%+=~^$()<>;-]|:(?=[\w/])| (?=[\w./@%+=~^$()<>;]))*")
+_KEY = re.compile(r"[^\W\d][\w./-]*")
+# Dates and sexagesimal numbers are strings to kubectl and not to every reader. YAML 1.1, timestamp and int
+_LIKE_A_NUMBER = re.compile(r"[-+.\d][-+.:_\dTZtz ]*")
+# Not printable (YAML 1.2.2, 5.1), a line break to YAML 1.1, or not to be seen: written as an escape
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff0-\uffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Indents:
+    """How far an object stands in from the key that it is under, and how far a list."""
+
+    object: int = 2
+    list: int = 0
+
+
+KUBECTL = Indents()
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """How flow style is written: what follows a colon and a comma, and whether keys are quoted as JSON wants it."""
+
+    colon: str = ": "
+    comma: str = ", "
+    quoted_keys: bool = False
+    indent: int = 0
+    """Of nested lines; 0: everything in one line."""
+    trailing_comma: bool = False
+    """Behind the last entry, where entries have lines of their own."""
+
+
+def as_yaml(document: Any, indents: Indents = KUBECTL) -> str:
+    """Return a document as kubectl prints it: blocks, keys in their order, no line folded."""
+    return "\n".join(block(document, indents)) + "\n"
+
+
+def block(value: Any, indents: Indents = KUBECTL) -> list[str]:
+    """Return the lines of a value in block style, the first one at the margin."""
+    if value and isinstance(value, dict):
+        return [line for key, item in value.items() for line in entry(scalar(key), item, indents)]
+    if value and isinstance(value, list):
+        return [line for item in value for line in list_item(item, indents)]
+    return _leaf(value)
+
+
+def entry(key: str, value: Any, indents: Indents) -> list[str]:
+    """Return the lines of an object's entry; ``key`` is text already."""
+    if value and isinstance(value, dict | list):
+        inner = indents.object if isinstance(value, dict) else indents.list
+        return [f"{key}:", *indented(block(value, indents), inner)]
+    first, *rest = _leaf(value)
+    return [f"{key}: {first}", *indented(rest, indents.object)]
+
+
+def list_item(value: Any, indents: Indents) -> list[str]:
+    """Return the lines of a list's item, its dash at the margin."""
+    first, *rest = block(value, indents)
+    return [f"- {first}", *indented(rest, 2)]
+
+
+def indented(lines: Iterable[str], columns: int) -> list[str]:
+    """Put lines in; what is blank stays empty."""
+    return [" " * columns + line if line else line for line in lines]
+
+
+def scalar(value: Any, quote: str = "") -> str:
+    """Return a leaf in one line. ``quote``: how a string should be quoted where that can be chosen."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if quote == '"' or _UNSEEN.search(value):
+        return double_quoted(value)
+    if quote != "'" and _PLAIN.fullmatch(value) and resolve(value) == value and not _LIKE_A_NUMBER.fullmatch(value):
+        return value
+    return "'" + value.replace("'", "''") + "'"
+
+
+def double_quoted(value: str) -> str:
+    """Return a string as JSON and YAML both read it, everything unseen escaped."""
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def flow(value: Any, style: Flow, column: int = 0) -> str:
+    """Return a value in flow style; lines after the first are put in from ``column``."""
+    if isinstance(value, dict):
+        items = [
+            f"{flow_key(key, style)}{style.colon}{flow(item, style, column + style.indent)}"
+            for key, item in value.items()
+        ]
+    elif isinstance(value, list):
+        items = [flow(item, style, column + style.indent) for item in value]
+    else:
+        return double_quoted(value) if isinstance(value, str) else json.dumps(value)
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    if not items or not style.indent:
+        return f"{opening}{style.comma.join(items)}{closing}"
+    margin = "\n" + " " * (column + style.indent)
+    end = "," if style.trailing_comma else ""
+    return f"{opening}{margin}{f',{margin}'.join(items)}{end}\n{' ' * column}{closing}"
+
+
+def flow_key(key: str, style: Flow) -> str:
+    """Return a key in flow style, bare where YAML lets it be."""
+    return key if not style.quoted_keys and _KEY.fullmatch(key) and resolve(key) == key else double_quoted(key)
+
+
+def _leaf(value: Any) -> list[str]:
+    """Return what is no filled collection: one line, or the lines of a literal block."""
+    if not isinstance(value, str) or "\n" not in value.rstrip("\n"):
+        return [scalar(value)]
+    lines = value.removesuffix("\n").split("\n")
+    # A first line with blanks would set the indentation, trailing breaks the chomping: quoting says it plainly
+    literal = lines[0][:1].strip() and lines[-1].strip() and not any(_UNSEEN.search(line) for line in lines)
+    if not literal or any(line and not line.strip() for line in lines):
+        return [double_quoted(value)]
+    return ["|" if value.endswith("\n") else "|-", *indented(lines, 0)]
