@@ -17,7 +17,6 @@ WRITES = policy(
   - {name: unused, expression: gpu.count}
   mutations:
   - {name: team, when: gpu.count < 8, labels: {team: variables.team}}
-  - {gang: {name: gang.name}}
 """,
     order=1,
 )
@@ -79,7 +78,7 @@ def test_why_a_policy_does_not_apply_names_the_field_that_says_so() -> None:
     assert why(gpu_pod(1), "  rollout: {percent: 0}") == "rollout: this workload is not among the first 0 of 100"
     selector = "  matchConstraints: {objectSelector: {matchLabels: {a: b}}}"
     assert why(gpu_pod(1), selector) == "matchConstraints.objectSelector: not this request"
-    rules = "  matchConstraints: {resourceRules: [{operations: [DELETE], apiGroups: [''], apiVersions: [v1], resources: [pods]}]}"
+    rules = "  matchConstraints: {resourceRules: [{operations: [UPDATE], apiGroups: [''], apiVersions: [v1], resources: [pods]}]}"
     assert why(gpu_pod(1), rules) == "matchConstraints: its rules do not name the creation of pods"
     params = (
         "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"

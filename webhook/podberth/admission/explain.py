@@ -81,14 +81,19 @@ class Explanation:
     """In the order in which they are asked."""
 
 
-def explain(request: AdmissionRequest, snapshot: Snapshot, *, policy: str = "") -> Explanation:
+def explain(
+    request: AdmissionRequest, snapshot: Snapshot, *, policy: str = "", tracers: dict[str, Tracer] | None = None
+) -> Explanation:
     """Decide on the creation of a pod by /mutate and /validate, and say how; ``policy``: tell of that one alone.
+
+    ``tracers`` are those of earlier calls with the same policies, by policy; it is filled.
 
     Raises:
         ReviewError: the review's object is no pod.
     """
     told = [each for each in snapshot.policies if policy in ("", each.name)]
-    asked = {phase: _Notes(snapshot, {each.name for each in told}) for phase in _PHASES}
+    kept = {} if tracers is None else tracers
+    asked = {phase: _Notes(snapshot, {each.name for each in told}, kept) for phase in _PHASES}
     mutated, written = traced(request, snapshot, asked["mutate"])
     outcomes: dict[Phase, Outcome] = {"mutate": mutated}
     pod = None
@@ -161,11 +166,11 @@ class _Note:
 class _Notes:
     """The watch of one review."""
 
-    def __init__(self, snapshot: Snapshot, told: set[str]) -> None:
+    def __init__(self, snapshot: Snapshot, told: set[str], tracers: dict[str, Tracer]) -> None:
         self.of: dict[str, _Note] = {}
         self._told = told
         self._snapshot = snapshot
-        self._tracers: dict[str, Tracer] = {}
+        self._tracers = tracers
         self._places: dict[str, list[Placed]] = {}
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
@@ -209,8 +214,9 @@ class _Notes:
 
     def _note(self, policy: CompiledPolicy) -> _Note:
         if policy.name not in self.of:
-            variables = {name: bound.expression for name, bound in policy.variables.items()}
-            self._tracers[policy.name] = Tracer(self._snapshot.environment, variables)
+            if policy.name not in self._tracers:
+                variables = {name: bound.expression for name, bound in policy.variables.items()}
+                self._tracers[policy.name] = Tracer(self._snapshot.environment, variables)
             self._places[policy.name] = list(expressions_of(policy))
             self.of[policy.name] = _Note()
         return self.of[policy.name]

@@ -13,6 +13,7 @@ from ..admission.explain import Explanation, explain
 from ..admission.reach import Cluster, Reach
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
+from ..cel.trace import Tracer
 from ..cluster.files import read_objects, read_policy_texts
 from ..cluster.library import shipped
 from ..conventions import Conventions
@@ -77,8 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.policy and arguments.policy not in names:
         raise UsageError(f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}")
     cluster = Cluster(objects.nodes) if objects.nodes else None
+    tracers: dict[str, Tracer] = {}
     found = [
-        _explained(place, snapshot, cluster, arguments.policy)
+        _explained(place, snapshot, cluster, (arguments.policy, tracers))
         for place in _pods(arguments.pod, arguments.namespace)
     ]
     if arguments.output == "json":
@@ -87,8 +89,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str))  # noqa: T201 - the output
     else:
         from .explain_text import show  # noqa: PLC0415 - as above
+        from .terminal import Terminal  # noqa: PLC0415 - as above
 
-        show(found, sys.stdout)
+        show(found, Terminal.of(sys.stdout))
     return ExitCode.FINDINGS if any(each.explanation.verdict == "denied" for each in found) else ExitCode.OK
 
 
@@ -135,7 +138,7 @@ def _pods(file: str, namespace: str) -> Iterator[_Place]:
     yield from found
 
 
-def _explained(place: _Place, snapshot: Snapshot, cluster: Cluster | None, policy: str) -> Subject:
+def _explained(place: _Place, snapshot: Snapshot, cluster: Cluster | None, told: tuple[str, dict[str, Tracer]]) -> Subject:
     template, document = place.template, place.document.document
     where = f"{place.file}:{place.document.positions.at(template.path).line}"
     if template.problems:
@@ -143,7 +146,7 @@ def _explained(place: _Place, snapshot: Snapshot, cluster: Cluster | None, polic
     try:
         request = request_of({"object": template.pod})
         known = _with_namespace(snapshot.with_owners(template.owners), request.namespace)
-        explanation = explain(request, known, policy=policy)
+        explanation = explain(request, known, policy=told[0], tracers=told[1])
     except ReviewError as error:
         raise UsageError(f"{where}: {error}") from error
     metadata: dict[str, Any] = document.get("metadata") or {}

@@ -1,65 +1,49 @@
 """What ``podberth explain`` prints for people: a block for each policy, with a tree of values below what it asked."""
 
 import json
-import os
-import shutil
 from collections.abc import Iterator, Sequence
-from typing import Any, TextIO
-
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.text import Text
-from rich.tree import Tree
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..admission.explain import Asking, Evaluated, Explained
 from ..admission.reach import Reach
 from ..cel.trace import Answer, Traced
+from ..check.report.lines import Line, Span, columns
 from .explain import Subject
+from .terminal import Terminal
 
-# Of a line in a pipe or a file, where nobody knows how wide the reader's screen is.
-_PIPE_WIDTH = 160
 _NARROWEST_VALUE = 16
 # Nodes are named as long as they can be read at a glance.
 _MOST_NODES = 6
-_STYLES = {True: "green", False: "red"}
+_VERDICTS = {"denied": "bold red", "mutated": "bold green", "unchanged": "bold"}
 _ACTIONS = {"deny": "bold red", "error": "red", "warn": "yellow", "conflict": "yellow", "skip": "yellow"}
 
 
-def show(subjects: Sequence[Subject], stream: TextIO) -> None:
-    """Write everything to ``stream``; in colour on a terminal, unless NO_COLOR is set."""
-    on_terminal = stream.isatty()
-    plain = not on_terminal or bool(os.environ.get("NO_COLOR"))
-    width = shutil.get_terminal_size().columns if on_terminal else _PIPE_WIDTH
-    console = Console(file=stream, highlight=False, force_terminal=not plain, width=width)
+def show(subjects: Sequence[Subject], terminal: Terminal) -> None:
+    """Write everything."""
     for number, subject in enumerate(subjects):
         if number:
-            console.print()
-        _show(subject, console)
+            terminal.line()
+        _show(subject, terminal)
 
 
-def _show(subject: Subject, console: Console) -> None:
+def _show(subject: Subject, terminal: Terminal) -> None:
     explanation = subject.explanation
     name = f"{subject.kind} {subject.namespace}/{subject.name}" + (f" {subject.path}" if subject.path else "")
-    _print(console, Text.assemble((f"{subject.file}:{subject.line} {name}: ", "bold"), _verdict(explanation.verdict)))
+    verdict = Span(explanation.verdict, _VERDICTS[explanation.verdict])
+    terminal.put([Line((Span(f"{subject.file}:{subject.line} {name}: ", "bold"), verdict))])
     for policy in explanation.policies:
         for asking in _worth_telling(policy):
-            console.print(_block(policy, asking))
+            terminal.put(_drawn(_block(policy, asking), terminal.width))
     for line in explanation.denial.splitlines():
-        _print(console, Text(f"denied: {line}", style="bold red"))
+        terminal.paragraph(line, "bold red", first=[Span("denied:  ", "bold red")])
     for warning in explanation.warnings:
-        _print(console, Text(f"warning: {warning}", style="yellow"))
-    _print(console, Text(f"nodes before: {_where(subject.before, subject.node_count)}"))
+        terminal.paragraph(warning, "yellow", first=[Span("warning: ", "yellow")])
+    terminal.paragraph(_where(subject.before, subject.node_count), first=[Span("nodes before: ")])
     if subject.before is not None:
-        denied = "none: it is denied" if subject.after is None else _where(subject.after, subject.node_count)
-        _print(console, Text(f"nodes after:  {denied}"))
-    _print(console, Text.assemble("verdict: ", _verdict(explanation.verdict)))
-
-
-def _print(console: Console, text: Text) -> None:
-    console.print(text, soft_wrap=not console.file.isatty())
-
-
-def _verdict(verdict: str) -> Text:
-    return Text(verdict, style={"denied": "bold red", "mutated": "bold green"}.get(verdict, "bold"))
+        after = "none: it is denied" if subject.after is None else _where(subject.after, subject.node_count)
+        terminal.paragraph(after, first=[Span("nodes after:  ")])
+    terminal.put([Line((Span("verdict: "), verdict))])
 
 
 def _where(reach: Reach | None, known: int) -> str:
@@ -88,76 +72,94 @@ def _same(one: Asking, other: Asking) -> bool:
     return not one.matched and not other.matched and one.why == other.why and answers[0] == answers[1]
 
 
-def _block(policy: Explained, asking: Asking) -> Tree:
-    title = Text(policy.policy, style="bold")
-    title.append(f"  /{asking.phase}  ", style="dim")
-    title.append(*(("applies", "green") if asking.matched else (f"does not apply: {asking.why}", "yellow")))
-    tree = Tree(title, guide_style="dim")
+# ---- the tree -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Row:
+    """A text and what it came to, with rows below: what is too long is cut, and of both something is always seen."""
+
+    text: Span
+    value: Span = Span("")
+    between: str = ""
+    below: list["_Row"] = field(default_factory=list)
+
+    def add(self, text: Span | str, value: Span = Span(""), between: str = " = ") -> "_Row":
+        """Add a row below."""
+        flat = Span(" ".join(text.text.split()), text.style) if isinstance(text, Span) else Span(" ".join(text.split()))
+        row = _Row(flat, value, between if value.text else "")
+        self.below.append(row)
+        return row
+
+
+def _block(policy: Explained, asking: Asking) -> _Row:
+    said = Span("applies", "green") if asking.matched else Span(f"no: {asking.why}", "yellow")
+    top = _Row(Span(f"{policy.policy} /{asking.phase}", "bold"), said, "  ")
     for name in asking.params:
-        tree.add(Text(f"params: {name}"))
+        top.add("params", Span(name))
     for expression in (*asking.expressions, *asking.variables):
-        _add(tree, expression)
+        _add(top, expression)
     for written in asking.written:
-        change = tree.add(Text.assemble((f"{written.mutation} writes: ", "green"), written.reason))
+        change = top.add(Span(f"{written.mutation} writes", "green"), Span(written.reason), ": ")
         for operation in written.patch:
             value = "" if operation["op"] == "remove" else _json(operation.get("value"))
-            change.add(_Line(f"{operation['op']} {operation['path']}", Text(value), " "))
+            change.add(f"{operation['op']} {operation['path']}", Span(value), "  ")
     for decision in asking.decisions:
         if decision.action != "mutate":
-            style = _ACTIONS.get(decision.action, "")
-            tree.add(Text.assemble((f"{decision.action}: ", style), decision.message))
-    return tree
+            top.add(Span(decision.action, _ACTIONS.get(decision.action, "")), Span(decision.message), ": ")
+    return top
 
 
-def _add(tree: Tree, expression: Evaluated) -> None:
+def _add(row: _Row, expression: Evaluated) -> None:
     """Add an expression: its place and value, and below it its text and parts."""
-    branch = tree.add(_Line(_label(expression.path), _shown(expression.answer)))
+    label = expression.path.removeprefix("spec.").removesuffix(".expression")
+    branch = row.add(Span(label, "bold"), _shown(expression.answer))
     if expression.tree is not None:
         _add_part(branch, expression.tree)
 
 
-def _label(path: str) -> str:
-    return path.removeprefix("spec.").removesuffix(".expression")
-
-
-def _add_part(tree: Tree, part: Traced) -> None:
+def _add_part(row: _Row, part: Traced) -> None:
     if not part.asked:
-        tree.add(_Line(part.text, Text("not asked", style="dim"), "  "))
+        row.add(Span(part.text, "dim"), Span("not asked", "dim"), "  ")
         return
-    branch = tree.add(_Line(part.text, _shown(part.answer)))
+    branch = row.add(part.text, _shown(part.answer))
     for each in part.parts:
         _add_part(branch, each)
     for element in part.elements:
-        branch.add(_Line(f"of {_json(element.element)}", _shown(element.answer)))
+        branch.add(f"of {_json(element.element)}", _shown(element.answer))
     if part.more:
-        branch.add(Text(f"and {part.more} more", style="dim"))
+        branch.add(Span(f"and {part.more} more", "dim"))
 
 
-def _shown(answer: Answer) -> Text:
+def _shown(answer: Answer) -> Span:
     if answer.error:
-        return Text(f"no value: {answer.error}", style="red")
-    style = _STYLES.get(answer.value, "cyan") if isinstance(answer.value, bool) else "cyan"
-    return Text(_json(answer.value), style=style)
+        return Span(f"no value: {answer.error}", "red")
+    if isinstance(answer.value, bool):
+        return Span(_json(answer.value), "green" if answer.value else "red")
+    return Span(_json(answer.value), "cyan")
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)
 
 
-class _Line:
-    """A text and its value on one line: what is too long is cut, and of both something is always seen."""
-
-    def __init__(self, text: str, value: Text, between: str = " = ") -> None:
-        self.text = " ".join(text.split())
-        self.value = value
-        self.between = between
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        room = options.max_width - len(self.between)
-        value = self.value.copy()
-        value.truncate(max(_NARROWEST_VALUE, room // 2, room - len(self.text)), overflow="ellipsis")
-        text = Text(self.text)
-        text.truncate(max(room - value.cell_len, 1), overflow="ellipsis")
-        yield Text.assemble(text, self.between, value, no_wrap=True, overflow="ellipsis")
+def _drawn(row: _Row, width: int, lead: str = "", below: str = "") -> Iterator[Line]:
+    """Yield a row and those below it; ``lead`` stands before it, ``below`` before what is below it."""
+    room = max(width - len(lead) - len(row.between), 2 * _NARROWEST_VALUE)
+    value = _cut(row.value.text, max(_NARROWEST_VALUE, room // 2, room - columns(row.text.text)))
+    text = _cut(row.text.text, room - columns(value))
+    spans = (Span(lead, "dim"), Span(text, row.text.style), Span(row.between), Span(value, row.value.style))
+    yield Line(spans, hanging=len(lead))
+    for number, each in enumerate(row.below, 1):
+        last = number == len(row.below)
+        yield from _drawn(each, width, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
 
 
+def _cut(text: str, room: int) -> str:
+    """Return as much of the beginning as fits, and a mark where that is not all."""
+    if columns(text) <= room:
+        return text
+    kept = text[: max(room - 1, 0)]
+    while kept and columns(kept) > room - 1:
+        kept = kept[:-1]
+    return f"{kept}…"
