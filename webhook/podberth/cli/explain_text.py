@@ -75,16 +75,19 @@ def _same(one: Asking, other: Asking) -> bool:
 # ---- the tree -------------------------------------------------------------------------------------------------------
 
 
+_NOTHING = Span("")
+
+
 @dataclass(slots=True)
 class _Row:
     """A text and what it came to, with rows below: what is too long is cut, and of both something is always seen."""
 
     text: Span
-    value: Span = Span("")
+    value: Span = _NOTHING
     between: str = ""
     below: list["_Row"] = field(default_factory=list)
 
-    def add(self, text: Span | str, value: Span = Span(""), between: str = " = ") -> "_Row":
+    def add(self, text: Span | str, value: Span = _NOTHING, between: str = " = ") -> "_Row":
         """Add a row below."""
         flat = Span(" ".join(text.text.split()), text.style) if isinstance(text, Span) else Span(" ".join(text.split()))
         row = _Row(flat, value, between if value.text else "")

@@ -110,6 +110,8 @@ class CompiledPolicy:
     """Everything the matchConditions read."""
     reads_namespace: bool
     """Whether any expression reads namespaceObject."""
+    cost_microseconds: float
+    """What all its expressions take at most, together (``cel.cost``)."""
     matches_statically: bool
     """Whether operation and resource alone decide whether the policy is asked (``match.is_static``)."""
 
@@ -175,8 +177,9 @@ class _Compiler:
                 bound := self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING)
             )
         )
-        self._price()
+        cost_microseconds = self._price()
         return CompiledPolicy(
+            cost_microseconds=cost_microseconds,
             source=self.parsed.policy,
             conditions=conditions,
             variables=self.variables,
@@ -188,13 +191,11 @@ class _Compiler:
             matches_statically=is_static(self.parsed.policy),
         )
 
-    def _price(self) -> None:
+    def _price(self) -> float:
         """Refuse a policy that could hold a worker for too long, at the dearest part of its dearest expression.
 
-        A variable is evaluated once for each expression that needs it.
+        A variable is evaluated once for each expression that needs it. Returns what all of it takes, in microseconds.
         """
-        if not self.priced:
-            return
         variables = {("variables", index, "expression") for index in range(len(self.parsed.policy.spec.variables))}
         asked = [each for path, each in self.priced if path not in variables]
         total = sum(cost.microseconds for each in asked for cost in each.costs.values())
@@ -202,6 +203,7 @@ class _Compiler:
             path, cost = max(((path, each.costs[""]) for path, each in self.priced), key=lambda each: each[1].dearest)
             message = too_dear(total, cost)
             self.problems.append(self.parsed.problem(("spec", *path), cost.line, cost.column, message))
+        return total
 
     def _validations(self) -> Iterable[CompiledValidation]:
         for index, item in enumerate(self.parsed.policy.spec.validations):
