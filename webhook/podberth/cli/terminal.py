@@ -9,11 +9,12 @@ import shutil
 from collections.abc import Iterable, Sequence
 from typing import Final, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..check.report.lines import Line, Span, visible
+from ..check.report.lines import Line, Span, inert, visible
 
 PIPED_COLUMNS: Final = 100
 """Where nobody knows the width: readable in a log of CI and in a document alike."""
@@ -21,6 +22,18 @@ _NARROWEST: Final = 40
 _NO_BREAK: Final = "\u00a0"
 # rich breaks at every blank, no-break ones too; a character of the private use area is none
 _HELD: Final = "\ue0ff"
+
+
+def columns(text: str) -> int:
+    """Count the columns that a line of text takes: wide characters take two, combining ones none."""
+    return cell_len(text)
+
+
+def cut(text: str, room: int) -> str:
+    """Return as much of the beginning of a line as fits into so many columns, and a mark where that is not all."""
+    line = Text(text)
+    line.truncate(max(room, 1), overflow="ellipsis")
+    return line.plain
 
 
 class Terminal:
@@ -85,12 +98,14 @@ class Terminal:
             table.add_row(*(visible(cell) for cell in row))
         options = self._console.options.update_width(self.width - len(indent))
         for segments in self._console.render_lines(table, options, pad=False):
-            row = Text(indent).append_text(Text.assemble(*((part.text, part.style or "") for part in segments)))
-            row.rstrip()
-            self._console.print(row, soft_wrap=True)
+            written = Text.assemble(indent, *((part.text, part.style or "") for part in segments))
+            written.rstrip()
+            self._console.print(written, soft_wrap=True)
 
     def _wrapped(self, line: Line) -> list[Text]:
-        text = Text.assemble(*((visible(span.text).replace(_NO_BREAK, _HELD), span.style) for span in line.spans))
+        text = Text.assemble(
+            *((inert(visible(span.text)).replace(_NO_BREAK, _HELD), span.style) for span in line.spans)
+        )
         if len(text) <= line.hanging or text.cell_len <= self.width:
             return [_released(text)]
         first, rest = text.divide([line.hanging])
@@ -100,6 +115,7 @@ class Terminal:
 
 
 def _released(text: Text) -> Text:
+    """Give the blanks back. A long word may have been folded before what a runner of CI would obey."""
     text.plain = text.plain.replace(_HELD, " ")
     text.rstrip()
-    return text
+    return Text("\\") + text if text.plain.lstrip().startswith("::") else text

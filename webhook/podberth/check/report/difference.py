@@ -26,7 +26,9 @@ def difference(before: Any, after: Any) -> list[str]:
 
 
 def _compared(before: list[str], after: list[str]) -> Iterator[str]:
-    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
+    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(
+        None, before, after, autojunk=False
+    ).get_opcodes():
         if kind == "equal":
             yield from (f"  {line}" for line in before[start:end])
         else:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from xml.etree import ElementTree as ET
 
-from .lines import visible
+from .lines import inert, visible
+from .results import STDIN, shown
 
 Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
@@ -36,7 +37,7 @@ def document(name: str, cases: Sequence[Case]) -> str:
     root = ET.Element("testsuites", {"name": _text(name), **_counts(cases)})
     for file in dict.fromkeys(case.file for case in cases):
         own = [case for case in cases if case.file == file]
-        suite = ET.SubElement(root, "testsuite", {"name": _text(file), **_counts(own)})
+        suite = ET.SubElement(root, "testsuite", {"name": _text(shown(file)), **_counts(own)})
         seen: Counter[str] = Counter()
         for case in own:
             seen[case.name] += 1
@@ -59,8 +60,12 @@ def _counts(cases: Sequence[Case]) -> dict[str, str]:
 
 
 def _element(case: Case, name: str) -> ET.Element:
-    attributes = {"classname": _text(case.file), "name": _text(name), "time": "0", "file": _text(case.file)}
-    element = ET.Element("testcase", {**attributes, **({"line": str(case.line)} if case.line else {})})
+    attributes = {"classname": _text(shown(case.file)), "name": _text(name), "time": "0"}
+    if case.file != STDIN:
+        attributes["file"] = _text(case.file)
+    if case.line:
+        attributes["line"] = str(case.line)
+    element = ET.Element("testcase", attributes)
     if case.outcome == "skipped":
         ET.SubElement(element, "skipped", {"message": _text(case.message)})
     elif case.outcome != "passed":
@@ -73,4 +78,4 @@ def _element(case: Case, name: str) -> ET.Element:
 
 def _text(text: str) -> str:
     """Return text that XML can hold (XML 1.0, production 2), and that is safe to print."""
-    return visible(text, keep="\n\t")
+    return inert(visible(text, keep="\n\t"))
