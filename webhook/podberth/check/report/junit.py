@@ -1,7 +1,5 @@
 """The report as JUnit XML: a suite per file, a case per pod template."""
 
-from collections.abc import Sequence
-
 from ..model import Finding, Report, Result
 from .junit_document import Case, Outcome, document
 from .results import by_file, place, reasons, sentence, title
@@ -18,7 +16,7 @@ def _case(result: Result) -> Case:
     outcome = _OUTCOMES.get(result.verdict, "passed")
     told = [f"warning: {_located(result, each)}" for each in result.warnings]
     told += [f"changed: {policy}: {reason}" for policy, reason in reasons(result)]
-    findings: Sequence[Finding] = {"failure": result.denials, "error": result.errors}.get(outcome, ())
+    findings: tuple[Finding, ...] = {"failure": result.denials, "error": result.errors}.get(outcome, ())
     message = sentence(findings[0]) if findings else result.verdict
     if outcome == "skipped":
         message = result.warnings[0].message if result.warnings else f"{result.kind or 'this'} makes no pods"
