@@ -9,6 +9,7 @@ from ..suite.runner import CaseResult
 from .terminal import Terminal
 from .test import Tested, Tests
 
+_MILLISECOND = 1000
 _SIGNS = {"+": "green", "-": "red"}
 
 
@@ -74,4 +75,4 @@ def _coverage(tests: Tests) -> Iterator[Line]:
 
 
 def _time(microseconds: float) -> str:
-    return f"{microseconds / 1000:.2f} ms"
+    return f"{microseconds:.0f} us" if microseconds < _MILLISECOND else f"{microseconds / _MILLISECOND:.1f} ms"
