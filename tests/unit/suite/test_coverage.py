@@ -62,7 +62,7 @@ def test_what_no_case_has_evaluated_is_told_and_what_had_one_value_only() -> Non
 
 def test_a_variable_is_evaluated_where_an_expression_needed_it() -> None:
     found = covered(1, 5)
-    assert found["variables[0].expression"].values == {True, False}
+    assert found["variables[0].expression"].values == frozenset({True, False})
     assert found["variables[1].expression"].times > 0
     assert found["variables[2].expression"].times == 0
 
