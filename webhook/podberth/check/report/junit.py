@@ -16,6 +16,7 @@ def _case(result: Result) -> Case:
     outcome = _OUTCOMES.get(result.verdict, "passed")
     told = [f"warning: {_located(result, each)}" for each in result.warnings]
     told += [f"changed: {policy}: {reason}" for policy, reason in reasons(result)]
+    told += [f"note: {_located(result, each)}" for each in result.notes]
     findings: tuple[Finding, ...] = {"failure": result.denials, "error": result.errors}.get(outcome, ())
     message = sentence(findings[0]) if findings else result.verdict
     if outcome == "skipped":
