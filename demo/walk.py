@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from podberth.admission.reach import Cluster, Reach
 from podberth.check.report.difference import difference
 from podberth.check.report.lines import Line, Span
 from podberth.cli.terminal import Terminal
@@ -12,7 +13,6 @@ from podberth.workload.kinds import row_for
 
 from . import cluster_of_shapes as simulated
 from .examples import Example, PodTemplate, pods
-from .reach import Cluster, Reach
 from .reviews import Answer, Webhook
 
 NAMESPACE = "demo"

@@ -12,8 +12,8 @@ from ..kube.budget import GPU_REQUESTS, excess
 from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
 from ..policy.compile import CompiledPolicy
-from ..policy.evaluate import Asked, Evaluation, Failure, combine
-from ..policy.match import MatchRequest, match
+from ..policy.evaluate import Asked, Evaluation, Failure, Watch, combine
+from ..policy.match import MatchRequest, mismatch
 from .recall import Footprint, footprint
 from .review import AdmissionRequest
 from .rollout import rolled_out, rollout_key
@@ -21,6 +21,7 @@ from .snapshot import Phase, Plan, Snapshot
 from .state import PodState, fact_of, fingerprint, follow, meets, observe, parts_of
 
 _Answer = TypeVar("_Answer")
+_CONDITION_FALSE = "matchConditions: one is false"
 GANG_NAME = ("gang", "name")
 """The access path of a gang's name."""
 
@@ -53,8 +54,13 @@ class Matcher:
         pod: dict[str, Any],
         *,
         stand_in: str | None = None,
+        watch: Watch | None = None,
     ) -> None:
-        """Observe ``pod`` and ask all conditions. ``stand_in`` is written instead of the gang's name (``replay``)."""
+        """Observe ``pod`` and ask all conditions. ``stand_in`` is written instead of the gang's name (``replay``).
+
+        With a ``watch`` nothing is remembered, so that it sees every answer.
+        """
+        self._watch = watch
         self.request = request
         self.snapshot = snapshot
         self.pod_groups = snapshot.pod_groups.get(request.namespace, frozenset())
@@ -84,6 +90,9 @@ class Matcher:
         """Yield, for each policy that matches, an evaluation per params object; a fault where that cannot be said."""
         for index, policy in enumerate(self.plan.policies):
             if not self._in_scope(policy):
+                shared = self.state.gpu.dialect
+                has = f"leaves its share of a device to {shared}" if shared else "asks for no devices"
+                self._pass_over(policy, f"scope: GPU, and the pod {has}")
                 continue
             try:
                 yield from self._matches(index, policy)
@@ -125,7 +134,8 @@ class Matcher:
         """
         later = copy(self)
         later.wrote(pod, paths)
-        asked = Evaluation(evaluation.policy, evaluation.params, later._activate)  # noqa: SLF001 - one of this class
+        later._watch = None  # noqa: SLF001 - one of this class
+        asked = Evaluation(evaluation.policy, evaluation.params, later._activate)  # noqa: SLF001 - as above
         return later.mutations(asked) if asked.conditions() else []
 
     @property
@@ -171,7 +181,7 @@ class Matcher:
         return self._recall(question, self.plan.footprints[name], evaluation.failures)
 
     def _recall(self, question: Hashable, read: Footprint | None, ask: Callable[[], _Answer]) -> _Answer:
-        seen = fingerprint(self.state, read)
+        seen = fingerprint(self.state, read) if self._watch is None else None
         return self.snapshot.recall.answer(None if seen is None else (question, seen), ask)
 
     def _excess(self) -> str:
@@ -185,27 +195,61 @@ class Matcher:
         return ""
 
     def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Evaluation]:
-        if not policy.matches_statically and not match(policy.source, self._match_request(), self.snapshot.namespaces):
-            return
-        rollout = policy.source.spec.rollout
-        if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self.state, self.request.namespace)):
+        if why := self._kept_away(policy):
+            self._pass_over(policy, why)
             return
         if self.excess:
             raise EvaluationError(self.excess)
         answers = self._answers_of(index, policy)
-        if answers is not None and not combine(policy, answers):
+        if answers is not None and not self._all_hold(policy, answers):
             return
-        for params in self._params(policy):
+        found = self._params(policy)
+        if not found:
+            self._pass_over(policy, "paramRef: there is no such ConfigMap (parameterNotFoundAction Allow)")
+        for params in found:
             # Once more: with an earlier params object the policy itself may have changed what its conditions read.
             answers = self._answers_of(index, policy)
-            evaluation = Evaluation(policy, params, self._activate)
+            evaluation = Evaluation(policy, params, self._activate, self._watch)
             if answers is None:
                 self.asked_again.append(footprint(policy.conditions_read))
                 if not evaluation.conditions():
+                    self._pass_over(policy, _CONDITION_FALSE)
                     continue
             if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
                 raise EvaluationError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
+            if self._watch is not None:
+                self._watch.matched(evaluation)
             yield evaluation
+
+    def _kept_away(self, policy: CompiledPolicy) -> str:
+        """Return what, before any expression, keeps the policy from being asked; empty if nothing."""
+        if not policy.matches_statically:
+            constraint = mismatch(policy.source, self._match_request(), self.snapshot.namespaces)
+            if constraint:
+                return f"matchConstraints.{constraint}: not this request"
+        rollout = policy.source.spec.rollout
+        if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self.state, self.request.namespace)):
+            return f"rollout: this workload is not among the first {rollout.percent} of 100"
+        return ""
+
+    def _all_hold(self, policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:
+        """Combine the answers of a policy's conditions that were asked with all others.
+
+        Raises:
+            EvaluationError: as ``combine`` says.
+        """
+        if self._watch is not None:
+            for (_, bound), answer in zip(policy.conditions, answers, strict=True):
+                self._watch.answered(policy, bound, self._activate(None), answer)
+        holds = combine(policy, answers)
+        if not holds:
+            name, _ = policy.conditions[list(answers).index(False)]
+            self._pass_over(policy, f"matchConditions {name}: false")
+        return holds
+
+    def _pass_over(self, policy: CompiledPolicy, why: str) -> None:
+        if self._watch is not None:
+            self._watch.passed_over(policy, why)
 
     def _answers_of(self, index: int, policy: CompiledPolicy) -> Sequence[bool | EvaluationError] | None:
         """Return what the policy's conditions answered together with all others; None where that does not hold."""

@@ -15,7 +15,7 @@ from ..mutation.change import Change, Proposal, Skipped
 from ..mutation.conflict import revived, stand, undone
 from ..mutation.written import removals
 from ..policy.compile import CompiledPolicy
-from ..policy.evaluate import Asked, Evaluation
+from ..policy.evaluate import Asked, Evaluation, Watch
 from ..topology.need import NodeSelection, own_tolerations
 from . import messages, response
 from .gate import overreach, refusal
@@ -31,8 +31,8 @@ from .snapshot import Snapshot
 _ONCE = frozenset({"nodeAffinity", "topology"})
 
 
-def mutate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
-    """Decide on one review.
+def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
+    """Decide on one review; a ``watch`` sees how a creation is decided on, and then nothing is remembered.
 
     Raises:
         ReviewError: the review's object is no pod.
@@ -44,8 +44,8 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     if request.operation != "CREATE":
         return _untouched(request)
     pod = checked_pod(request)
-    matcher = Matcher("mutate", request, snapshot, pod)
-    basis = basis_of(matcher)
+    matcher = Matcher("mutate", request, snapshot, pod, watch=watch)
+    basis = basis_of(matcher) if watch is None else None
     if basis is not None:
         course = snapshot.recall.answer(basis.key, lambda: _course(request, snapshot, pod, basis))
         if course is not None:
@@ -63,14 +63,16 @@ def afresh(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     return _Run(Matcher("mutate", request, snapshot, pod), pod).outcome()
 
 
-def traced(request: AdmissionRequest, snapshot: Snapshot) -> tuple[Outcome, tuple[Written, ...]]:
+def traced(
+    request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None
+) -> tuple[Outcome, tuple[Written, ...]]:
     """Decide on the creation of a pod as ``mutate`` does, and say which mutation wrote what.
 
     Raises:
         ReviewError: the review's object is no pod.
     """
     pod = checked_pod(request)
-    run = _Run(Matcher("mutate", request, snapshot, pod), pod, traced=True)
+    run = _Run(Matcher("mutate", request, snapshot, pod, watch=watch), pod, traced=True)
     return run.outcome(), tuple(run.written)
 
 

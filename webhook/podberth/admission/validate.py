@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from ..errors import EvaluationError, ReviewError
 from ..kube.shape import shape_problems
-from ..policy.evaluate import Evaluation, Failure
+from ..policy.evaluate import Evaluation, Failure, Watch
 from . import messages, response
 from .matching import Fault, Matcher
 from .mutate import checked_pod
@@ -20,8 +20,8 @@ _SUB_RESOURCES = ("", "ephemeralcontainers")
 _ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
 
 
-def validate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
-    """Decide on one review.
+def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
+    """Decide on one review; a ``watch`` sees how, and then nothing is remembered.
 
     Raises:
         ReviewError: the review's object is no pod.
@@ -36,7 +36,7 @@ def validate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     decisions: list[Decision] = []
     audit: dict[str, str] = {}
     reasons: list[str] = []
-    matcher = Matcher("validate", request, snapshot, pod)
+    matcher = Matcher("validate", request, snapshot, pod, watch=watch)
     problems = (*matcher.state.gpu.problems, *matcher.state.gang.problems)
     decisions += [Decision("", "warn", problem) for problem in problems]
     for item in matcher:

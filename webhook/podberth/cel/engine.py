@@ -15,6 +15,7 @@ from . import ast, program
 from .cost import Cost, cost_of
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
+from .parts import Part, parts_of
 from .problems import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
@@ -176,9 +177,7 @@ class Environment:
         """
         allowed = _NAMES | {_VARIABLES} if names is None else names
         given = dict(variables or {}) if _VARIABLES in allowed else {}
-        declared = {name: CelType(kind) for name, kind in VARIABLES.items() if name in allowed}
-        for name, each in given.items():
-            declared[f"{VARIABLES_PREFIX}{name}"] = each if isinstance(each, CelType) else each.type
+        declared = _declared(given, allowed)
         checked = self._check(source, declared, (_NAMES | {_VARIABLES}) - allowed)
         expressions = {name: each for name, each in given.items() if isinstance(each, Expression)}
         costs = {"": cost_of(checked, {name: each.costs[""].value for name, each in expressions.items()})}
@@ -195,6 +194,15 @@ class Environment:
             inner = expressions[name].costs
             costs |= {each: inner[each] for each in inner if each} | {name: inner[""]}
         return Expression(source, want, lowered, loaded=loaded, runner=self._runner, costs=costs)
+
+    def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> Part | None:
+        """Return an expression as a tree of its parts, each of which ``compile`` takes again; None for a literal.
+
+        Raises:
+            CompileError: as ``compile`` does.
+        """
+        allowed = _NAMES | {_VARIABLES}
+        return parts_of(self._check(source, _declared(variables, allowed), frozenset()), source)
 
     def batch(self, expressions: Sequence[Expression]) -> Batch:
         """Join conditions to one program.
@@ -236,6 +244,15 @@ class Environment:
                 fields=self._types,
             )
             raise CompileError(explain(str(error), source, words)) from error
+
+
+def _declared(variables: Mapping[str, CelType | Expression], names: frozenset[str]) -> dict[str, CelType]:
+    """Return the types of all that an expression may name."""
+    types = {name: each if isinstance(each, CelType) else each.type for name, each in variables.items()}
+    return {
+        **{name: CelType(kind) for name, kind in VARIABLES.items() if name in names},
+        **{f"{VARIABLES_PREFIX}{name}": kind for name, kind in types.items()},
+    }
 
 
 def _answer(expression: Expression, activation: Activation) -> bool | EvaluationError:

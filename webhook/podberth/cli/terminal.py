@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from typing import Final, TextIO
 
+from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.table import Table
@@ -22,6 +23,18 @@ _NARROWEST: Final = 40
 _NO_BREAK: Final = "\u00a0"
 # rich breaks at every blank, no-break ones too; a character of the private use area is none
 _HELD: Final = "\ue0ff"
+
+
+def columns(text: str) -> int:
+    """Count the columns that a line of text takes: wide characters take two, combining ones none."""
+    return cell_len(text)
+
+
+def cut(text: str, room: int) -> str:
+    """Return as much of the beginning of a line as fits into so many columns, and a mark where that is not all."""
+    line = Text(text)
+    line.truncate(max(room, 1), overflow="ellipsis")
+    return line.plain
 
 
 class Terminal:

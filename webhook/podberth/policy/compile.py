@@ -134,6 +134,13 @@ class CompiledPolicy:
         return frozenset().union(*(bound.reads for _, bound in self.conditions))
 
     @cached_property
+    def variables(self) -> Mapping[str, Bound]:
+        """The variables by name."""
+        self._compiler.compile_variables()
+        self._part(())
+        return self._compiler.variables
+
+    @cached_property
     def mutations(self) -> tuple[CompiledMutation, ...]:
         """The entries of ``mutations``."""
         return self._part(self._compiler.mutations())
@@ -153,12 +160,21 @@ class CompiledPolicy:
         """Whether any expression reads namespaceObject; of one that names it in a string only, too."""
         return any("namespaceObject" in source for source in self._compiler.sources())
 
-    def check(self) -> tuple[Problem, ...]:
-        """Compile everything and price it; return what is wrong."""
-        self._checking = True
+    @cached_property
+    def cost_microseconds(self) -> float:
+        """What all its expressions take at most, together (``cel.cost``)."""
+        self._compile()
+        return self._compiler.total()
+
+    def _compile(self) -> None:
         _ = self.conditions
         self._compiler.compile_variables()
         _ = self.mutations, self.validations, self.audit_annotations
+
+    def check(self) -> tuple[Problem, ...]:
+        """Compile everything and price it; return what is wrong."""
+        self._checking = True
+        self._compile()
         self._checking = False
         self._compiler.price()
         return tuple(self._compiler.problems)
@@ -253,16 +269,14 @@ class _Compiler:
             if bound is not None:
                 yield item.key, bound
 
-    def price(self) -> None:
-        """Refuse a policy that could hold a worker for too long, at the dearest part of its dearest expression.
+    def total(self) -> float:
+        """Return what all expressions take at most, in microseconds; a variable once for each that needs it."""
+        asked = [each for path, each in self.priced if path[0] != "variables"]
+        return sum(cost.microseconds for each in asked for cost in each.costs.values())
 
-        A variable is evaluated once for each expression that needs it.
-        """
-        if not self.priced:
-            return
-        variables = {("variables", index, "expression") for index in range(len(self.parsed.policy.spec.variables))}
-        asked = [each for path, each in self.priced if path not in variables]
-        total = sum(cost.microseconds for each in asked for cost in each.costs.values())
+    def price(self) -> None:
+        """Refuse a policy that could hold a worker for too long, at the dearest part of its dearest expression."""
+        total = self.total()
         if total > MAX_MICROSECONDS:
             path, cost = max(((path, each.costs[""]) for path, each in self.priced), key=lambda each: each[1].dearest)
             message = too_dear(total, cost)

@@ -6,7 +6,7 @@ error is never "no match": it is raised, and the caller goes by the policy's fai
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ..cel.engine import Activation
 from ..errors import EvaluationError
@@ -37,19 +37,52 @@ class Failure:
     error: bool = False
 
 
+class Watch(Protocol):
+    """Who wants to see a decision being made; called by what decides, so that what is told is the decision itself.
+
+    The server has none. A watch changes nothing: what it is given it may keep, and must not write on.
+    """
+
+    def passed_over(self, policy: CompiledPolicy, why: str) -> None:
+        """Take note that a policy does not apply; ``why`` begins with the field that says so."""
+        ...
+
+    def matched(self, evaluation: "Evaluation") -> None:
+        """Take note that a policy is about to be asked what it wants."""
+        ...
+
+    def answered(
+        self, policy: CompiledPolicy, bound: Bound, activation: Activation, answer: Any | EvaluationError
+    ) -> None:
+        """Take note of the value of an expression, or that it has none, with the names that it was evaluated with."""
+        ...
+
+
 class Evaluation:
     """The policy's expressions over one pod and one params object."""
 
-    __slots__ = ("_activate", "_activation", "params", "policy")
+    __slots__ = ("_activate", "_activation", "_watch", "params", "policy")
 
     def __init__(
-        self, policy: CompiledPolicy, params: Params | None, activate: Callable[[Params | None], Activation]
+        self,
+        policy: CompiledPolicy,
+        params: Params | None,
+        activate: Callable[[Params | None], Activation],
+        watch: Watch | None = None,
     ) -> None:
         """``activate`` binds the pod's names and params; it is called when the first expression is evaluated."""
         self.policy = policy
         self.params = params
         self._activate = activate
+        self._watch = watch
         self._activation: Activation | None = None
+
+    @property
+    def activation(self) -> Activation:
+        """The names that the expressions are evaluated with, bound to the pod as it is when first asked for."""
+        if self._activation is None:
+            self._activation = self._activate(self.params)
+        return self._activation
 
     def value(self, bound: Bound) -> Any:
         """Return the expression's value as plain Python.
@@ -57,9 +90,16 @@ class Evaluation:
         Raises:
             EvaluationError: it has none.
         """
-        if self._activation is None:
-            self._activation = self._activate(self.params)
-        return bound.expression.evaluate(self._activation)
+        activation = self.activation if self._activation is None else self._activation
+        if self._watch is None:
+            return bound.expression.evaluate(activation)
+        try:
+            answer = bound.expression.evaluate(activation)
+        except EvaluationError as error:
+            self._watch.answered(self.policy, bound, activation, error)
+            raise
+        self._watch.answered(self.policy, bound, activation, answer)
+        return answer
 
     def conditions(self) -> bool:
         """Say whether the matchConditions hold, asked one by one.

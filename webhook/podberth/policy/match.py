@@ -63,14 +63,23 @@ def match(policy: GPUPolicy, request: MatchRequest, namespaces: Mapping[str, Map
         NamespaceUnknownError: all else matches, and the namespaceSelector asks for labels of a namespace that is not
         known.
     """
+    return not mismatch(policy, request, namespaces)
+
+
+def mismatch(policy: GPUPolicy, request: MatchRequest, namespaces: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return which constraint keeps the policy from being asked, by its field's name; empty where ``match`` is true.
+
+    Raises:
+        NamespaceUnknownError: as ``match`` does.
+    """
     constraints = policy.spec.match_constraints
     if any(_rule_matches(rule, request) for rule in constraints.exclude_resource_rules):
-        return False
+        return "excludeResourceRules"
     if not any(_rule_matches(rule, request) for rule in constraints.resource_rules):
-        return False
+        return "resourceRules"
     if not _object_matches(constraints.object_selector, request):
-        return False
-    return _namespace_matches(constraints.namespace_selector, request, namespaces)
+        return "objectSelector"
+    return "" if _namespace_matches(constraints.namespace_selector, request, namespaces) else "namespaceSelector"
 
 
 def _covers(rule: Rule, route: Route) -> bool:

@@ -26,14 +26,14 @@ def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
     """Return the objects that a case is decided in, ``namespace``, the pod's own, among them.
 
     Raises:
-        UnusableError: its nodes cannot be made.
+        UnusableError: its nodes cannot be made, or its namespace is given twice.
     """
     cluster = suite.cluster
     path: Path = ("cases", suite.cases.index(case)) if case.topology is not None else ()
     groups = case.topology if case.topology is not None else cluster.topology or ()
     nodes = [node for at, group in enumerate(groups) for node in _nodes((*path, "topology", at), group)]
     others = case.objects if case.objects is not None else cluster.objects or ()
-    return [*_namespace(namespace, [*nodes, *others]), *nodes, *others]
+    return [*_namespace(suite, case, namespace, [*nodes, *others]), *nodes, *others]
 
 
 def with_values(suite: Suite, case: Case, params: Params) -> dict[tuple[str, str], Document]:
@@ -69,10 +69,15 @@ def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
         yield from (node, topology)
 
 
-def _namespace(name: str, given: Iterable[Document]) -> Iterator[Document]:
+def _namespace(suite: Suite, case: Case, name: str, given: Iterable[Document]) -> Iterator[Document]:
     """Yield the request's namespace, which exists for certain, unless it is among the objects given."""
-    if name and not any(item.get("kind") == "Namespace" and _name(item) == name for item in given):
-        labels = {"kubernetes.io/metadata.name": name}
+    known = any(item.get("kind") == "Namespace" and _name(item) == name for item in given)
+    own = case.namespace.labels if case.namespace is not None and case.namespace.name == name else {}
+    if known and own:
+        path = ("cases", suite.cases.index(case), "namespace")
+        raise UnusableError(path, f"namespace {name!r} is among the objects, too; leave one out")
+    if name and not known:
+        labels = {"kubernetes.io/metadata.name": name, **own}
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 

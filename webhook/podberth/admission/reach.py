@@ -1,19 +1,18 @@
-"""Where a pod could run: the question that the scheduler's filters answer, asked of a cluster's documents.
+"""Where a pod could run: the question that the scheduler's filters answer, asked of the cluster's nodes.
 
-Devices, taints, nodeSelector and required node affinity decide; CPU and memory are plenty in the demonstrations.
+Devices, taints, nodeSelector and required node affinity decide; CPU and memory are taken to be plenty.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from podberth.kube.selector import node_selector_matches, tolerated
-from podberth.topology.index import Need, NodeSelection, TopologyIndex
-from podberth.topology.model import Node
-from podberth.topology.objects import collect
-from podberth.workload.gpus import gpu_facts
-
-Document = dict[str, Any]
+from ..conventions import Conventions
+from ..kube.selector import node_selector_matches, tolerated
+from ..topology.index import Need, NodeSelection, TopologyIndex
+from ..topology.model import Node
+from ..topology.need import NODE_NAME_FIELD
+from ..workload.gpus import gpu_facts
 
 # PreferNoSchedule keeps nothing away.
 _REPELLING = frozenset({"NoSchedule", "NoExecute"})
@@ -30,14 +29,18 @@ class Reach:
 class Cluster:
     """The nodes of a cluster."""
 
-    def __init__(self, documents: Iterable[Document]) -> None:
-        """Read Nodes and topology ConfigMaps."""
-        objects = collect(documents, now=None)
-        self._nodes = {node.name: node for node in objects.nodes}
-        self._index = TopologyIndex.build(objects.nodes)
+    def __init__(self, nodes: Iterable[Node], conventions: Conventions | None = None) -> None:
+        """Index the nodes."""
+        self._nodes = {node.name: node for node in nodes}
+        self._index = TopologyIndex.build(self._nodes.values(), conventions)
 
-    def reach(self, pod: Document) -> Reach:
-        """Say where a pod could run."""
+    @property
+    def node_count(self) -> int:
+        """How many nodes there are."""
+        return len(self._nodes)
+
+    def reach(self, pod: Mapping[str, Any]) -> Reach:
+        """Say where a pod could run; nodes in the order of their names."""
         spec = pod["spec"]
         # Declared GPU memory is left out: the scheduler knows nothing of it.
         need = Need(gpu_facts(pod).totals, selector=NodeSelection.of(spec))
@@ -45,14 +48,16 @@ class Cluster:
         nodes = tuple(name for name in fitting if _admits(self._nodes[name], spec.get("tolerations") or ()))
         return Reach(nodes, self._preferred(nodes, spec))
 
-    def _preferred(self, names: tuple[str, ...], spec: Document) -> tuple[str, ...]:
+    def _preferred(self, names: tuple[str, ...], spec: Mapping[str, Any]) -> tuple[str, ...]:
         affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
         weighted = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
         scores = {
             name: sum(
-                item["weight"]
+                item.get("weight") or 0
                 for item in weighted
-                if node_selector_matches([item["preference"]], self._nodes[name].labels, {"metadata.name": name})
+                if node_selector_matches(
+                    [item.get("preference") or {}], self._nodes[name].labels, {NODE_NAME_FIELD: name}
+                )
             )
             for name in names
         }
@@ -61,6 +66,6 @@ class Cluster:
         return wanted if best > 0 and len(wanted) < len(names) else ()
 
 
-def _admits(node: Node, tolerations: Iterable[Document]) -> bool:
+def _admits(node: Node, tolerations: Iterable[Mapping[str, Any]]) -> bool:
     wanted = list(tolerations)
     return all(tolerated(wanted, taint.as_dict()) for taint in node.taints if taint.effect in _REPELLING)

@@ -1,0 +1,29 @@
+"""Where a pod could run."""
+
+from builders import gpu_pod
+from podberth.admission.reach import Cluster, Reach
+from podberth.topology.objects import collect
+from snapshots import cluster
+
+NODES = Cluster(collect(cluster(hgx_h100_8=1, l4_1=2), now=None).nodes)
+EVERYWHERE = [{"operator": "Exists"}]
+
+
+def preferring(product: str) -> dict[str, object]:
+    term = {"matchExpressions": [{"key": "nvidia.com/gpu.product", "operator": "In", "values": [product]}]}
+    return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}]}}
+
+
+def test_taints_and_devices_keep_a_pod_off() -> None:
+    assert NODES.node_count == 3
+    assert NODES.reach(gpu_pod(1)).nodes == ()
+    assert NODES.reach(gpu_pod(1, tolerations=EVERYWHERE)).nodes == ("hgx-h100-8-0", "l4-1-0", "l4-1-1")
+    assert NODES.reach(gpu_pod(8, tolerations=EVERYWHERE)).nodes == ("hgx-h100-8-0",)
+
+
+def test_what_is_preferred_is_told_where_it_makes_a_difference() -> None:
+    pod = gpu_pod(1, tolerations=EVERYWHERE, affinity=preferring("NVIDIA-L4"))
+    assert NODES.reach(pod).preferred == ("l4-1-0", "l4-1-1")
+    assert NODES.reach(gpu_pod(8, tolerations=EVERYWHERE, affinity=preferring("NVIDIA-L4"))) == Reach(
+        ("hgx-h100-8-0",), ()
+    )

@@ -1,0 +1,221 @@
+"""Why a pod came out as it did: the decision itself, with every value that it was made from.
+
+What is told comes from the deciding code while it decides (``policy.evaluate.Watch``, ``mutate.traced``); only the
+values of an expression's parts are asked for beside it, of the same engine with the same names (``cel.trace``).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from ..cel.engine import Activation
+from ..cel.trace import Answer, Traced, Tracer
+from ..errors import EvaluationError
+from ..kube.patch import Patch, apply
+from ..kube.positions import render_path
+from ..policy.compile import Bound, CompiledPolicy
+from ..policy.evaluate import Evaluation
+from ..policy.places import Placed, expressions_of
+from .mutate import checked_pod, traced
+from .outcome import Decision, Outcome, Written
+from .review import AdmissionRequest
+from .snapshot import Phase, Snapshot
+from .validate import validate
+
+Verdict: TypeAlias = Literal["mutated", "unchanged", "denied"]
+
+_RULES = "matchConstraints: its rules do not name the creation of pods"
+_DENIED = "not asked: the pod was denied before"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """One expression of a policy, and what it came to in the decision."""
+
+    path: str
+    """Its place in the policy, as people write it: ``spec.matchConditions[0].expression``."""
+    answer: Answer
+    tree: Traced | None
+    """Its parts with their values; None for a literal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """One policy in one of the two reviews of a creation."""
+
+    phase: Phase
+    matched: bool
+    why: str
+    """Why not; empty where it matched."""
+    params: tuple[str, ...]
+    """The ConfigMaps that it was asked with, as ``namespace/name``."""
+    expressions: tuple[Evaluated, ...]
+    """In the order in which they were asked; once for each params object."""
+    variables: tuple[Evaluated, ...]
+    """The variables that those needed, in the policy's order."""
+    written: tuple[Written, ...]
+    """What its mutations wrote."""
+    decisions: tuple[Decision, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """One policy: /mutate first, then /validate, as far as it has something to do there."""
+
+    policy: str
+    description: str
+    order: int
+    askings: tuple[Asking, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The creation of one pod. ``pod`` is as it would be stored; None where /mutate denied it."""
+
+    verdict: Verdict
+    warnings: tuple[str, ...]
+    denial: str
+    patch: Patch
+    pod: dict[str, Any] | None
+    policies: tuple[Explained, ...]
+    """In the order in which they are asked."""
+
+
+def explain(
+    request: AdmissionRequest, snapshot: Snapshot, *, policy: str = "", tracers: dict[str, Tracer] | None = None
+) -> Explanation:
+    """Decide on the creation of a pod by /mutate and /validate, and say how; ``policy``: tell of that one alone.
+
+    ``tracers`` are those of earlier calls with the same policies, by policy; it is filled.
+
+    Raises:
+        ReviewError: the review's object is no pod.
+    """
+    told = [each for each in snapshot.policies if policy in ("", each.name)]
+    kept = {} if tracers is None else tracers
+    asked = {phase: _Notes(snapshot, {each.name for each in told}, kept) for phase in _PHASES}
+    mutated, written = traced(request, snapshot, asked["mutate"])
+    outcomes: dict[Phase, Outcome] = {"mutate": mutated}
+    pod = None
+    if mutated.verdict != "denied":
+        pod = apply(checked_pod(request), mutated.patch)
+        outcomes["validate"] = validate(replace(request, object=pod), snapshot, asked["validate"])
+    denial = next((text for each in outcomes.values() if (text := _denial(each))), "")
+    return Explanation(
+        verdict="denied" if denial else "mutated" if mutated.patch else "unchanged",
+        warnings=tuple(text for each in outcomes.values() for text in each.warnings),
+        denial=denial,
+        patch=mutated.patch,
+        pod=pod,
+        policies=tuple(_explained(each, asked, outcomes, written) for each in told),
+    )
+
+
+_PHASES: tuple[Phase, ...] = ("mutate", "validate")
+
+
+def _denial(outcome: Outcome) -> str:
+    response = outcome.response["response"]
+    return "" if response["allowed"] else str(response["status"]["message"])
+
+
+def _explained(
+    policy: CompiledPolicy,
+    asked: Mapping[Phase, "_Notes"],
+    outcomes: Mapping[Phase, Outcome],
+    written: Iterable[Written],
+) -> Explained:
+    askings = []
+    for phase in _PHASES:
+        if not (policy.mutations if phase == "mutate" else policy.validations or policy.audit_annotations):
+            continue
+        note = asked[phase].of.get(policy.name, _Note())
+        everything = outcomes[phase].decisions if phase in outcomes else ()
+        decisions = tuple(each for each in everything if each.policy == policy.name)
+        faults = [f"could not be asked: {each.message}" for each in decisions if each.action in ("deny", "error")]
+        why = next(filter(None, [note.why, *faults]), _RULES if phase in outcomes else _DENIED)
+        askings.append(
+            Asking(
+                phase=phase,
+                matched=note.matched,
+                why="" if note.matched else why,
+                params=tuple(note.params),
+                expressions=tuple(note.expressions),
+                variables=tuple(each for _, each in sorted(note.variables.items())),
+                written=tuple(each for each in written if each.policy == policy.name) if phase == "mutate" else (),
+                decisions=decisions,
+            )
+        )
+    spec = policy.source.spec
+    return Explained(policy=policy.name, description=spec.description, order=spec.order, askings=tuple(askings))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Note:
+    """What was seen of one policy."""
+
+    matched: bool = False
+    why: str = ""
+    params: list[str] = field(default_factory=list)
+    expressions: list[Evaluated] = field(default_factory=list)
+    variables: dict[int, Evaluated] = field(default_factory=dict)
+    """By place among the policy's variables."""
+
+
+class _Notes:
+    """The watch of one review."""
+
+    def __init__(self, snapshot: Snapshot, told: set[str], tracers: dict[str, Tracer]) -> None:
+        self.of: dict[str, _Note] = {}
+        self._told = told
+        self._snapshot = snapshot
+        self._tracers = tracers
+        self._places: dict[str, list[Placed]] = {}
+
+    def passed_over(self, policy: CompiledPolicy, why: str) -> None:
+        if policy.name in self._told:
+            self._note(policy).why = why
+
+    def matched(self, evaluation: Evaluation) -> None:
+        policy = evaluation.policy
+        if policy.name not in self._told:
+            return
+        note = self._note(policy)
+        note.matched = True
+        if evaluation.params is not None:
+            metadata = evaluation.params["metadata"]
+            note.params.append(f"{metadata.get('namespace', '')}/{metadata['name']}")
+
+    def answered(
+        self, policy: CompiledPolicy, bound: Bound, activation: Activation, answer: Any | EvaluationError
+    ) -> None:
+        if policy.name not in self._told:
+            return
+        note, tracer = self._note(policy), self._tracers[policy.name]
+        path = next(each.path for each in self._places[policy.name] if each.bound is bound)
+        error = str(answer) if isinstance(answer, EvaluationError) else ""
+        source = bound.expression.source
+        note.expressions.append(
+            Evaluated(
+                path=render_path(path),
+                answer=Answer(value=None if error else answer, error=error),
+                tree=tracer.trace(source, activation),
+            )
+        )
+        reached = tracer.reached(source, activation)
+        for index, variable in enumerate(policy.source.spec.variables):
+            if variable.name in reached and index not in note.variables:
+                note.variables[index] = Evaluated(
+                    path=f"variables.{variable.name}",
+                    answer=reached[variable.name],
+                    tree=tracer.trace(policy.variables[variable.name].expression.source, activation),
+                )
+
+    def _note(self, policy: CompiledPolicy) -> _Note:
+        if policy.name not in self.of:
+            if policy.name not in self._tracers:
+                variables = {name: bound.expression for name, bound in policy.variables.items()}
+                self._tracers[policy.name] = Tracer(self._snapshot.environment, variables)
+            self._places[policy.name] = list(expressions_of(policy))
+            self.of[policy.name] = _Note()
+        return self.of[policy.name]

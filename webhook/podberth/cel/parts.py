@@ -1,0 +1,264 @@
+"""An expression's parts as its author wrote them: the checked tree, with the source text of every part.
+
+The checker keeps one place for each part: an operand's first character, an operator, a call's parenthesis. From there
+and from the brackets around it follows the whole text, which is an expression again: it can be compiled on its own.
+What a macro was expanded to is no part; what it is applied to is, and what its body holds without a loop's variable.
+Nothing is evaluated here.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from . import ast
+from .ast import Node
+from .program import VARIABLES_PREFIX
+from .tokens import CLOSING, Token, tokens_of
+from .typing import VARIABLES
+
+Kind: TypeAlias = Literal["path", "and", "or", "choice", "macro", "other"]
+
+_LAZY: dict[str, Kind] = {"_&&_": "and", "_||_": "or", "_?_:_": "choice"}
+_INDEX = frozenset({"_[_]", "_[?_]"})
+_OPTIONAL_FIELD = "_?._"
+# Macros of one variable whose body is asked of each element.
+_PER_ELEMENT = frozenset({"all", "exists", "exists_one", "existsOne", "filter", "map"})
+_VARIABLE_AND_BODY = 2
+
+Span: TypeAlias = tuple[int, int]
+"""First and last token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A macro that asks its body of each element; ``range`` is what it goes through. All are source texts."""
+
+    range: str
+    variable: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An expression within an expression.
+
+    ``path`` is a name with fields and indexes behind it: its children are what it leads through. Of ``and``, ``or``
+    and ``choice`` the children are the operands in order, and not all of them are needed. Of a ``macro`` the first
+    child is what it is applied to, the others are in its body. Literals are no parts, and neither is a bare
+    ``object`` or its like, which holds everything.
+    """
+
+    text: str
+    kind: Kind
+    children: tuple["Part | None", ...]
+    """None stands for a literal where the place of an operand counts."""
+    variable: str = ""
+    """Which of the policy's variables it is; empty for anything else."""
+    loop: Loop | None = None
+
+
+def parts_of(checked: Node, source: str) -> Part | None:
+    """Return the expression as a tree of its parts; None for a literal.
+
+    Args:
+        checked: the checked expression, before it is made to run.
+        source: what was checked.
+    """
+    return _Reader(checked, source).read(checked.expr)
+
+
+class _Reader:
+    """Finds the text of each part of one expression."""
+
+    def __init__(self, checked: Node, source: str) -> None:
+        self.source = source
+        self.tokens = tokens_of(source)
+        self.positions = dict(checked.source_info.positions)
+        self.by_offset = {token.start: number for number, token in enumerate(self.tokens)}
+        self.closing = _closing(self.tokens)
+        self.opening = {last: first for first, last in self.closing.items()}
+
+    def read(self, node: Node) -> Part | None:
+        """Return one part with those within it."""
+        kind = ast.kind(node)
+        if not kind or _is_literal(node) or (kind == "ident_expr" and node.ident_expr.name in VARIABLES):
+            return None
+        macro = self._macro(node)
+        if macro is not None:
+            return self._of_macro(node, macro)
+        if kind == "call_expr" and node.call_expr.function in _LAZY:
+            lazy = _LAZY[node.call_expr.function]
+            return self._part(node, lazy, tuple(self._lazy(lazy, node.call_expr.args)))
+        inner = tuple(part for child in _operands(node) if (part := self.read(child)) is not None)
+        return self._part(node, "path" if _is_path(node) else "other", inner)
+
+    def _lazy(self, kind: Kind, operands: Sequence[Node]) -> Iterator[Part | None]:
+        """Yield the operands in order; those of ``a && b && c`` are three, as they are read, not one and a pair."""
+        for operand in operands:
+            part = self.read(operand)
+            if part is not None and part.kind == kind != "choice":
+                yield from part.children
+            else:
+                yield part
+
+    def _part(self, node: Node, kind: Kind, children: tuple[Part | None, ...], loop: Loop | None = None) -> Part:
+        name = node.ident_expr.name if ast.kind(node) == "ident_expr" else ""
+        variable = name.removeprefix(VARIABLES_PREFIX) if name.startswith(VARIABLES_PREFIX) else ""
+        return Part(self._text(self.span(node)), kind, children, variable, loop)
+
+    # ---- macros -----------------------------------------------------------------------------------------------------
+
+    def _macro(self, node: Node) -> int | None:
+        """Return the token of a macro's parenthesis where the node is what one was expanded to."""
+        token = self._token(node)
+        if token is None or self.tokens[token].text != "(":
+            return None
+        return token if ast.kind(node) == "comprehension_expr" or _is_opt_map(node) else None
+
+    def _of_macro(self, node: Node, parenthesis: int) -> Part:
+        target = self._target(node, parenthesis)
+        operand = self.read(target)
+        free = self._free(node, self.span(target), frozenset(), frozenset())
+        return self._part(node, "macro", (operand, *free), self._loop(target, parenthesis))
+
+    def _target(self, node: Node, parenthesis: int) -> Node:
+        """Return what a macro is applied to: ``optMap`` asks it for a value, ``sortBy`` binds it to a name."""
+        if ast.kind(node) == "call_expr":
+            return node.call_expr.args[0].call_expr.target
+        loop = node.comprehension_expr
+        return loop.accu_init if self._token(loop.iter_range) == parenthesis else loop.iter_range
+
+    def _free(self, node: Node, done: Span, macros: frozenset[int], bound: frozenset[str]) -> Iterator[Part]:
+        """Yield the largest parts of a macro's body that no loop's variable is in.
+
+        ``done`` is the text of what the macro is applied to, which an expansion may hold twice.
+        """
+        macro = self._macro(node)
+        macros |= frozenset() if macro is None else {macro}
+        if ast.kind(node) == "comprehension_expr":
+            loop = node.comprehension_expr
+            bound |= {loop.iter_var, loop.iter_var2, loop.accu_var}
+        for child in ast.children(node):
+            token = self._token(child)
+            if ast.kind(child) == "const_expr" or token is None:
+                continue
+            if token in macros or bound & _names(child):
+                yield from self._free(child, done, macros, bound)
+            elif self.span(child) != done and (part := self.read(child)) is not None:
+                yield part
+
+    def _loop(self, target: Node, parenthesis: int) -> Loop | None:
+        arguments = self._arguments(parenthesis)
+        if self.tokens[parenthesis - 1].text not in _PER_ELEMENT or len(arguments) != _VARIABLE_AND_BODY:
+            return None
+        over, variable, body = (self._text(span) for span in (self.span(target), *arguments))
+        return Loop(over, variable, body)
+
+    def _arguments(self, parenthesis: int) -> list[Span]:
+        """Return the spans between the commas of a call."""
+        end = self.closing[parenthesis]
+        found: list[Span] = []
+        start = at = parenthesis + 1
+        while at < end:
+            if self.tokens[at].text == ",":
+                found.append((start, at - 1))
+                start = at + 1
+            at = self.closing.get(at, at) + 1
+        return [*found, (start, end - 1)]
+
+    # ---- the text of a part -----------------------------------------------------------------------------------------
+
+    def span(self, node: Node) -> Span:
+        """Return the tokens of a part, with the parentheses that stand around operands."""
+        token, macro = self._token(node), self._macro(node)
+        operands = _operands(node) if macro is None else [self._target(node, macro)]
+        inner = [self.span(child) for child in operands if self._token(child) is not None]
+        start, end = inner[0] if token is None else self._own(node, token)
+        return self._balanced(min([start, *(each for each, _ in inner)]), max([end, *(each for _, each in inner)]))
+
+    def _own(self, node: Node, token: int) -> Span:
+        """Return the tokens of a part that are not its operands'."""
+        text = self.tokens[token].text
+        if text == "(":  # a call, has(), or a macro; a function may be called by a name with dots
+            start = token - 1
+            while ast.kind(node) != "comprehension_expr" and not _has_target(node) and self._is_dot(start - 1):
+                start -= 2
+            return start, self.closing[token]
+        if text in CLOSING:
+            return token, self.closing[token]
+        if text in (".", ".?"):  # a field, or a name that was put together from fields
+            dots = node.ident_expr.name.count(".") if ast.kind(node) == "ident_expr" else 0
+            return (token - (2 * dots - 1) if dots else token), token + 1
+        if text == "-" and ast.kind(node) == "const_expr":
+            return token, token + 1
+        return token, token
+
+    def _is_dot(self, token: int) -> bool:
+        return token > 0 and self.tokens[token].text == "."
+
+    def _balanced(self, start: int, end: int) -> Span:
+        """Return the span with the bracket of each that is closed or opened in it."""
+        for at in range(start, end + 1):
+            end = max(end, self.closing.get(at, end))
+        for at in range(end, start - 1, -1):
+            start = min(start, self.opening.get(at, start))
+        return start, end
+
+    def _token(self, node: Node) -> int | None:
+        return self.by_offset.get(self.positions[node.id]) if node.id in self.positions else None
+
+    def _text(self, span: Span) -> str:
+        return self.source[self.tokens[span[0]].start : self.tokens[span[1]].end]
+
+
+def _closing(tokens: Sequence[Token]) -> dict[int, int]:
+    """Return the number of the closing bracket by that of the opening one."""
+    found: dict[int, int] = {}
+    waiting: list[int] = []
+    for number, token in enumerate(tokens):
+        if token.text in CLOSING:
+            waiting.append(number)
+        elif token.text in CLOSING.values() and waiting:
+            found[waiting.pop()] = number
+    return found
+
+
+def _operands(node: Node) -> Iterator[Node]:
+    """Yield the expressions directly inside, without the field's name of ``.?name``, which is no text of its own."""
+    children = list(ast.children(node))
+    if ast.kind(node) == "call_expr" and node.call_expr.function == _OPTIONAL_FIELD:
+        children = children[:1]
+    yield from children
+
+
+def _is_opt_map(node: Node) -> bool:
+    """Tell whether a choice is what ``optMap`` or ``optFlatMap`` is expanded to: ``x.hasValue() ? ... : none``."""
+    choice = ast.kind(node) == "call_expr" and node.call_expr.function == "_?_:_"
+    return choice and node.call_expr.args[0].call_expr.function == "hasValue"
+
+
+def _has_target(node: Node) -> bool:
+    return ast.kind(node) == "call_expr" and node.call_expr.HasField("target")
+
+
+def _is_literal(node: Node) -> bool:
+    """Tell whether an expression is a constant, or a list or map of constants."""
+    kinds = {ast.kind(each) for each in ast.walk(node)}
+    return kinds <= {"const_expr", "list_expr", "struct_expr"}
+
+
+def _is_path(node: Node) -> bool:
+    match ast.kind(node):
+        case "ident_expr":
+            return not node.ident_expr.name.startswith(VARIABLES_PREFIX)
+        case "select_expr":
+            return not node.select_expr.test_only and _is_path(node.select_expr.operand)
+        case "call_expr" if node.call_expr.function in _INDEX:
+            return _is_path(node.call_expr.args[0]) and ast.kind(node.call_expr.args[1]) == "const_expr"
+        case "call_expr" if node.call_expr.function == _OPTIONAL_FIELD:
+            return _is_path(node.call_expr.args[0])
+    return False
+
+
+def _names(node: Node) -> set[str]:
+    return {each.ident_expr.name.partition(".")[0] for each in ast.walk(node) if ast.kind(each) == "ident_expr"}

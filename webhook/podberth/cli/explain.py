@@ -1,0 +1,185 @@
+"""``podberth explain``: why a pod comes out as it does, policy by policy and value by value."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..admission.creation import DEFAULT_NAMESPACE, request_of
+from ..admission.explain import Explanation, explain
+from ..admission.reach import Cluster, Reach
+from ..admission.snapshot import Snapshot, load_snapshot
+from ..cel.engine import Environment
+from ..cel.trace import Tracer
+from ..cluster.files import read_objects, read_policy_texts
+from ..cluster.library import served
+from ..cluster.naming import read_conventions
+from ..conventions import Conventions
+from ..errors import PolicyError, ReviewError, UsageError
+from ..kube.documents import PositionedDocument, load_documents
+from ..kube.positions import render_path
+from ..kube.schema import PodSchema
+from ..policy.parse import parse_policies
+from ..topology.objects import ClusterObjects
+from ..workload.places import Template
+from ..workload.templates import templates
+from .exitcodes import ExitCode
+
+_STDIN = "-"
+_PIPED = 160
+"""Columns where nobody knows the width: of trees more can be read than of paragraphs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One pod that was explained, and where it could run; no nodes are known where there is no snapshot."""
+
+    file: str
+    line: int
+    kind: str
+    namespace: str
+    name: str
+    path: str
+    """The template's path in the document; empty for a Pod."""
+    explanation: Explanation
+    node_count: int
+    before: Reach | None
+    after: Reach | None
+    """None where nothing is known of nodes; after: also where the pod was denied."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the pod, what it meets, and the form of the answer."""
+    parser.add_argument("pod", metavar="POD", help="a file with a pod, or with a workload that makes pods; - is stdin")
+    parser.add_argument(
+        "--policies",
+        metavar="DIR",
+        type=Path,
+        help="the policies, read recursively (default: those that podberth ships)",
+    )
+    parser.add_argument(
+        "--topology",
+        metavar="SNAPSHOT",
+        type=Path,
+        help="a file or directory with what kubectl get nodes,configmaps -o yaml prints (default: no node is known)",
+    )
+    parser.add_argument(
+        "--conventions", metavar="FILE", type=Path, help="what the cluster's own names mean, as serve has it"
+    )
+    parser.add_argument("--policy", metavar="NAME", default="", help="tell of this policy alone; all are asked")
+    parser.add_argument(
+        "--namespace",
+        metavar="NAME",
+        default=DEFAULT_NAMESPACE,
+        help=f"where the pod is created unless it says so itself (default {DEFAULT_NAMESPACE})",
+    )
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default text)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Explain every pod of the file; it is a finding that one would be denied."""
+    objects = ClusterObjects() if arguments.topology is None else read_objects(arguments.topology)
+    for problem in objects.problems:
+        print(f"podberth: {problem}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
+    conventions = read_conventions(arguments.conventions)
+    snapshot = _snapshot(arguments.policies, objects, conventions)
+    names = sorted(policy.name for policy in snapshot.policies)
+    if arguments.policy and arguments.policy not in names:
+        raise UsageError(f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}")
+    cluster = Cluster(objects.nodes, conventions) if objects.nodes else None
+    tracers: dict[str, Tracer] = {}
+    found = [
+        _explained(place, snapshot, cluster, (arguments.policy, tracers))
+        for place in _pods(arguments.pod, arguments.namespace)
+    ]
+    if arguments.output == "json":
+        from .explain_json import as_json  # noqa: PLC0415 - what is not printed is not loaded
+
+        print(json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str))  # noqa: T201 - the output
+    else:
+        from .explain_text import show  # noqa: PLC0415 - as above
+        from .terminal import Terminal  # noqa: PLC0415 - as above
+
+        terminal = Terminal.of(sys.stdout) if sys.stdout.isatty() else Terminal(sys.stdout, colour=False, width=_PIPED)
+        show(found, terminal)
+    return ExitCode.FINDINGS if any(each.explanation.verdict == "denied" for each in found) else ExitCode.OK
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    file: str
+    document: PositionedDocument
+    template: Template
+
+
+def _snapshot(directory: Path | None, objects: ClusterObjects, conventions: Conventions) -> Snapshot:
+    texts, unreadable = read_policy_texts(directory or served())
+    if unreadable:
+        raise PolicyError(tuple(unreadable))
+    return load_snapshot(parse_policies(texts), objects, Environment(PodSchema.packaged()), conventions)
+
+
+def _pods(file: str, namespace: str) -> Iterator[_Place]:
+    """Yield the pods and templates of a file.
+
+    Raises:
+        UsageError: it cannot be read, or holds none.
+    """
+    name = "stdin" if file == _STDIN else file
+    try:
+        text = sys.stdin.read() if file == _STDIN else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{name}: cannot be read: {error}") from error
+    documents, problems = load_documents(text, name)
+    if problems:
+        raise UsageError("\n".join(map(str, problems)))
+    everything = [each.document for each in documents]
+    found = [
+        _Place(name, document, template)
+        for document in documents
+        for template in templates(document.document, namespace=namespace, known=everything)
+    ]
+    if not found:
+        kinds = ", ".join(f"{each.get('apiVersion')} {each.get('kind')}" for each in everything) or "no document"
+        raise UsageError(f"{name}: got {kinds}, want a Pod or a workload that makes pods")
+    yield from found
+
+
+def _explained(
+    place: _Place, snapshot: Snapshot, cluster: Cluster | None, told: tuple[str, dict[str, Tracer]]
+) -> Subject:
+    template, document = place.template, place.document.document
+    where = f"{place.file}:{place.document.positions.at(template.path).line}"
+    if template.problems:
+        raise UsageError("\n".join(f"{where}: {problem}" for problem in template.problems))
+    try:
+        request = request_of({"object": template.pod})
+        known = _with_namespace(snapshot.with_owners(template.owners), request.namespace)
+        explanation = explain(request, known, policy=told[0], tracers=told[1])
+    except ReviewError as error:
+        raise UsageError(f"{where}: {error}") from error
+    metadata: dict[str, Any] = document.get("metadata") or {}
+    return Subject(
+        file=place.file,
+        line=place.document.positions.at(template.path).line,
+        kind=str(document.get("kind")),
+        namespace=request.namespace,
+        name=str(metadata.get("name") or metadata.get("generateName") or ""),
+        path=render_path(template.path),
+        explanation=explanation,
+        node_count=0 if cluster is None else cluster.node_count,
+        before=None if cluster is None else cluster.reach(template.pod),
+        after=None
+        if cluster is None or explanation.pod is None or explanation.verdict == "denied"
+        else cluster.reach(explanation.pod),
+    )
+
+
+def _with_namespace(snapshot: Snapshot, name: str) -> Snapshot:
+    """Return the snapshot with the namespace, which exists when a pod is created there; no more is known of it."""
+    labels = {"kubernetes.io/metadata.name": name}
+    assumed = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+    return replace(snapshot, namespaces={name: assumed, **snapshot.namespaces})

@@ -1,0 +1,97 @@
+"""What ``podberth explain -o json`` prints. The shape is versioned: ``VERSION`` grows when a reader would go wrong."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from ..admission.explain import Asking, Evaluated, Explained
+from ..admission.outcome import Written
+from ..admission.reach import Reach
+from ..cel.trace import Answer, Traced
+from .explain import Subject
+
+VERSION: Final = 1
+
+
+def as_json(subjects: Sequence[Subject]) -> dict[str, Any]:
+    """Return the whole answer."""
+    return {"version": VERSION, "results": [_subject(each) for each in subjects]}
+
+
+def _subject(subject: Subject) -> dict[str, Any]:
+    explanation = subject.explanation
+    return {
+        "file": subject.file,
+        "line": subject.line,
+        "kind": subject.kind,
+        "namespace": subject.namespace,
+        "name": subject.name,
+        "path": subject.path,
+        "verdict": explanation.verdict,
+        "denial": explanation.denial,
+        "warnings": list(explanation.warnings),
+        "patch": explanation.patch,
+        "nodes": None
+        if subject.before is None
+        else {
+            "known": subject.node_count,
+            "before": _reach(subject.before),
+            "after": None if subject.after is None else _reach(subject.after),
+        },
+        "policies": [_policy(each) for each in explanation.policies],
+    }
+
+
+def _reach(reach: Reach) -> dict[str, Any]:
+    return {"fit": list(reach.nodes), "preferred": list(reach.preferred)}
+
+
+def _policy(policy: Explained) -> dict[str, Any]:
+    return {
+        "name": policy.policy,
+        "order": policy.order,
+        "description": policy.description,
+        "reviews": [_asking(each) for each in policy.askings],
+    }
+
+
+def _asking(asking: Asking) -> dict[str, Any]:
+    return {
+        "phase": asking.phase,
+        "matched": asking.matched,
+        "why": asking.why,
+        "params": list(asking.params),
+        "variables": _evaluated(asking.variables),
+        "expressions": _evaluated(asking.expressions),
+        "changes": [_written(each) for each in asking.written],
+        "decisions": [{"action": each.action, "message": each.message} for each in asking.decisions],
+    }
+
+
+def _written(written: Written) -> dict[str, Any]:
+    return {"mutation": written.mutation, "reason": written.reason, "patch": written.patch}
+
+
+def _evaluated(expressions: Iterable[Evaluated]) -> list[dict[str, Any]]:
+    return [
+        {
+            "path": each.path,
+            **_answer(each.answer),
+            "parts": [] if each.tree is None else [_traced(each.tree)],
+        }
+        for each in expressions
+    ]
+
+
+def _traced(traced: Traced) -> dict[str, Any]:
+    told: dict[str, Any] = {"text": " ".join(traced.text.split()), "asked": traced.asked}
+    if not traced.asked:
+        return told
+    told |= _answer(traced.answer)
+    if traced.elements:
+        told["elements"] = [{"element": each.element, **_answer(each.answer)} for each in traced.elements]
+        told["moreElements"] = traced.more
+    return {**told, "parts": [_traced(part) for part in traced.parts]}
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    return {"error": answer.error} if answer.error else {"value": answer.value}

@@ -1,0 +1,162 @@
+"""What ``podberth explain`` prints for people: a block for each policy, with a tree of values below what it asked."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..admission.explain import Asking, Evaluated, Explained
+from ..admission.reach import Reach
+from ..cel.trace import Answer, Traced
+from ..check.report.lines import Line, Span, visible
+from .explain import Subject
+from .terminal import Terminal, columns, cut
+
+_NARROWEST_VALUE = 16
+# Nodes are named as long as they can be read at a glance.
+_MOST_NODES = 6
+_VERDICTS = {"denied": "bold red", "mutated": "bold green", "unchanged": "bold"}
+_ACTIONS = {"deny": "bold red", "error": "red", "warn": "yellow", "conflict": "yellow", "skip": "yellow"}
+
+
+def show(subjects: Sequence[Subject], terminal: Terminal) -> None:
+    """Write everything."""
+    for number, subject in enumerate(subjects):
+        if number:
+            terminal.line()
+        _show(subject, terminal)
+
+
+def _show(subject: Subject, terminal: Terminal) -> None:
+    explanation = subject.explanation
+    name = f"{subject.kind} {subject.namespace}/{subject.name}" + (f" {subject.path}" if subject.path else "")
+    verdict = Span(explanation.verdict, _VERDICTS[explanation.verdict])
+    terminal.put([Line((Span(f"{subject.file}:{subject.line} {name}: ", "bold"), verdict))])
+    for policy in explanation.policies:
+        for asking in _worth_telling(policy):
+            terminal.put(_drawn(_block(policy, asking), terminal.width))
+    for line in explanation.denial.splitlines():
+        terminal.paragraph(line, "bold red", first=[Span("denied:  ", "bold red")])
+    for warning in explanation.warnings:
+        terminal.paragraph(warning, "yellow", first=[Span("warning: ", "yellow")])
+    terminal.paragraph(_where(subject.before, subject.node_count), first=[Span("nodes before: ")])
+    if subject.before is not None:
+        after = "none: it is denied" if subject.after is None else _where(subject.after, subject.node_count)
+        terminal.paragraph(after, first=[Span("nodes after:  ")])
+    terminal.put([Line((Span("verdict: "), verdict))])
+
+
+def _where(reach: Reach | None, known: int) -> str:
+    if reach is None:
+        return "not known; give --topology"
+    text = f"{len(reach.nodes)} of {known}{_named(reach.nodes)}"
+    return f"{text}; prefers {len(reach.preferred)}{_named(reach.preferred)}" if reach.preferred else text
+
+
+def _named(nodes: Sequence[str]) -> str:
+    left = len(nodes) - _MOST_NODES
+    return f" ({', '.join(nodes[:_MOST_NODES])}{f' and {left} more' if left > 0 else ''})" if nodes else ""
+
+
+def _worth_telling(policy: Explained) -> Iterator[Asking]:
+    """Yield the reviews of a policy; where it was passed over in both for the same reason, once."""
+    told: list[Asking] = []
+    for asking in policy.askings:
+        if not any(_same(asking, each) for each in told):
+            told.append(asking)
+            yield asking
+
+
+def _same(one: Asking, other: Asking) -> bool:
+    answers = [[(each.path, each.answer) for each in asking.expressions] for asking in (one, other)]
+    return not one.matched and not other.matched and one.why == other.why and answers[0] == answers[1]
+
+
+# ---- the tree -------------------------------------------------------------------------------------------------------
+
+
+_NOTHING = Span("")
+
+
+@dataclass(slots=True)
+class _Row:
+    """A text and what it came to, with rows below: what is too long is cut, and of both something is always seen."""
+
+    text: Span
+    value: Span = _NOTHING
+    between: str = ""
+    below: list["_Row"] = field(default_factory=list)
+
+    def add(self, text: Span | str, value: Span = _NOTHING, between: str = " = ") -> "_Row":
+        """Add a row below."""
+        source, style = (text.text, text.style) if isinstance(text, Span) else (text, "")
+        row = _Row(
+            Span(visible(" ".join(source.split())), style),
+            Span(visible(value.text), value.style),
+            between if value.text else "",
+        )
+        self.below.append(row)
+        return row
+
+
+def _block(policy: Explained, asking: Asking) -> _Row:
+    said = Span("applies", "green") if asking.matched else Span(f"no: {asking.why}", "yellow")
+    top = _Row(Span(f"{policy.policy} /{asking.phase}", "bold"), said, "  ")
+    for name in asking.params:
+        top.add("params", Span(name))
+    for expression in (*asking.expressions, *asking.variables):
+        _add(top, expression)
+    for written in asking.written:
+        change = top.add(Span(f"{written.mutation} writes", "green"), Span(written.reason), ": ")
+        for operation in written.patch:
+            value = "" if operation["op"] == "remove" else _json(operation.get("value"))
+            change.add(f"{operation['op']} {operation['path']}", Span(value), "  ")
+    for decision in asking.decisions:
+        if decision.action != "mutate":
+            top.add(Span(decision.action, _ACTIONS.get(decision.action, "")), Span(decision.message), ": ")
+    return top
+
+
+def _add(row: _Row, expression: Evaluated) -> None:
+    """Add an expression: its place and value, and below it its text and parts."""
+    label = expression.path.removeprefix("spec.").removesuffix(".expression")
+    branch = row.add(Span(label, "bold"), _shown(expression.answer))
+    if expression.tree is not None:
+        _add_part(branch, expression.tree)
+
+
+def _add_part(row: _Row, part: Traced) -> None:
+    if not part.asked:
+        row.add(Span(part.text, "dim"), Span("not asked", "dim"), "  ")
+        return
+    branch = row.add(part.text, _shown(part.answer))
+    for each in part.parts:
+        _add_part(branch, each)
+    for element in part.elements:
+        branch.add(f"of {_json(element.element)}", _shown(element.answer))
+    if part.more:
+        branch.add(Span(f"and {part.more} more", "dim"))
+
+
+def _shown(answer: Answer) -> Span:
+    if answer.error:
+        return Span(f"no value: {answer.error}", "red")
+    if isinstance(answer.value, bool):
+        return Span(_json(answer.value), "green" if answer.value else "red")
+    return Span(_json(answer.value), "cyan")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)
+
+
+def _drawn(row: _Row, width: int, lead: str = "", below: str = "") -> Iterator[Line]:
+    """Yield a row and those below it; ``lead`` stands before it, ``below`` before what is below it."""
+    room = max(width - len(lead) - len(row.between), 2 * _NARROWEST_VALUE)
+    value = cut(row.value.text, max(_NARROWEST_VALUE, room // 2, room - columns(row.text.text)))
+    text = cut(row.text.text, room - columns(value))
+    spans = (Span(lead, "dim"), Span(text, row.text.style), Span(row.between), Span(value, row.value.style))
+    yield Line(spans, hanging=len(lead))
+    for number, each in enumerate(row.below, 1):
+        last = number == len(row.below)
+        yield from _drawn(each, width, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))

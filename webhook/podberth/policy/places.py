@@ -1,0 +1,51 @@
+"""Where the expressions of a compiled policy stand in its document."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .compile import Bound, CompiledPolicy, Path, leaves_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """One expression: its path in the document, its source, and what it was compiled to.
+
+    None: it is no more than a scalar of ``gpu`` or ``gang``, and nobody evaluates it (``CompiledMutation.facts``).
+    """
+
+    path: Path
+    source: str
+    bound: Bound | None
+    mutation: int | None = None
+    """Of which mutation it is a part."""
+
+
+def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:
+    """Yield every expression in the order of the document's reference."""
+    for index, (_, bound) in enumerate(policy.conditions):
+        yield _placed(("matchConditions", index, "expression"), bound)
+    for index, variable in enumerate(policy.source.spec.variables):
+        yield _placed(("variables", index, "expression"), policy.variables[variable.name])
+    for index in range(len(policy.mutations)):
+        yield from _of_mutation(policy, index)
+    for index, validation in enumerate(policy.validations):
+        yield _placed(("validations", index, "expression"), validation.expression)
+        if validation.message_expression is not None:
+            yield _placed(("validations", index, "messageExpression"), validation.message_expression)
+    for index, (_, bound) in enumerate(policy.audit_annotations):
+        yield _placed(("auditAnnotations", index, "valueExpression"), bound)
+
+
+def _of_mutation(policy: CompiledPolicy, index: int) -> Iterator[Placed]:
+    compiled = policy.mutations[index]
+    if compiled.when is not None:
+        yield _placed(("mutations", index, "when"), compiled.when, index)
+    for leaf in leaves_of(policy.source.spec.mutations[index])[0]:
+        path: Path = ("spec", "mutations", index, *leaf.path)
+        yield Placed(path=path, source=leaf.source, bound=compiled.leaves.get(leaf.name), mutation=index)
+    if compiled.reason is not None:
+        yield _placed(("mutations", index, "reason"), compiled.reason, index)
+
+
+def _placed(path: Path, bound: Bound, mutation: int | None = None) -> Placed:
+    return Placed(path=("spec", *path), source=bound.expression.source, bound=bound, mutation=mutation)
