@@ -34,7 +34,7 @@ class _LeftError(Exception):
     """A step that cannot be written; the text is the reason."""
 
 
-_PARTS: Final = ((), ("metadata",), ("spec",))
+_PARTS: Final = ((), ("metadata",), ("metadata", "labels"), ("metadata", "annotations"), ("spec",))
 """A template may lack these as a whole: their fields are looked at one by one."""
 
 
