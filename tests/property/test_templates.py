@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from podberth.kube.documents import load_documents
 from podberth.kube.patch import apply
 from podberth.kube.shape import shape_problems
+from podberth.workload.forms import find
 from podberth.workload.gangs import gang_of
 from podberth.workload.gpus import gpu_facts
 from podberth.workload.kinds import is_known
@@ -55,10 +56,7 @@ def broken(draw: st.DrawFn) -> JSON:
     number = draw(st.integers(0, len(DOCUMENTS) - 1))
     document = deepcopy(DOCUMENTS[number])
     for place in draw(st.lists(st.sampled_from([place for each, place in PLACES if each == number]), max_size=3)):
-        holder: Any = document
-        for step in place[:-1]:
-            if isinstance(holder, dict) and step in holder or isinstance(holder, list) and isinstance(step, int):
-                holder = holder[step] if isinstance(holder, dict) or step < len(holder) else None
+        holder = find(document, place[:-1])
         if isinstance(holder, dict):
             holder[str(place[-1])] = draw(values)
         elif isinstance(holder, list) and isinstance(place[-1], int) and place[-1] < len(holder):
