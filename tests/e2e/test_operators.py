@@ -1,4 +1,4 @@
-"""Operators' kinds on a real API server: their CRDs, the manifests of tests/manifests, and what podberth writes there."""
+"""Operators' kinds on a real API server: their CRDs, the manifests of tests/manifests, and what is written there."""
 
 import json
 from collections.abc import Iterator

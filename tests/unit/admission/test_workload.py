@@ -46,8 +46,8 @@ def test_of_several_the_warning_names_the_one() -> None:
 def test_a_template_of_a_wrong_shape_is_named_by_its_place() -> None:
     document = job_set(1, 8)
     document["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]["containers"] = {}
-    with pytest.raises(ReviewError, match="^j1: spec.containers: got object, want list$"):
+    with pytest.raises(ReviewError, match=r"^j1: spec\.containers: got object, want list$"):
         warned(document)
     document["spec"]["replicatedJobs"] = 3
-    with pytest.raises(ReviewError, match="^template: spec.replicatedJobs: got integer, want a list or an object$"):
+    with pytest.raises(ReviewError, match=r"^template: spec\.replicatedJobs: got integer, want a list or an object$"):
         warned(document)

@@ -166,3 +166,23 @@ def test_what_a_workflow_says_for_all_its_templates_is_kept_where_one_says_more(
     assert step.operations == [{"op": "add", "path": "/spec/templates/0/tolerations", "value": value}]
     unchanged, _ = written(WORKFLOW, [])
     assert unchanged.operations == []
+
+
+def test_requests_that_are_only_copies_of_limits_are_not_written() -> None:
+    amounts = {"nvidia.com/mig-1g.10gb": "4"}
+    patch = [
+        {"op": "replace", "path": "/spec/containers/0/resources", "value": {"limits": amounts, "requests": amounts}}
+    ]
+    step, _ = written(deployment(gpu_pod(4)), patch)
+    assert [each["path"].rpartition("/resources/")[2] for each in step.operations] == [
+        "limits/nvidia.com~1gpu",
+        "limits/nvidia.com~1mig-1g.10gb",
+    ]
+
+
+def test_a_users_own_zeros_are_no_placeholder() -> None:
+    document = deployment(gpu_pod(tolerations=[{"key": "a", "value": "10000000000"}]))
+    shown = only(document).pod["spec"]["tolerations"]
+    patch = [{"op": "replace", "path": "/spec/tolerations", "value": [{"key": "b"}, *shown]}]
+    step, _ = written(document, patch)
+    assert step.left == ""
