@@ -2,18 +2,16 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from controlplane.cluster import ControlPlane
+from crds import FOLDER, crds
 from podberth.admission.mutate import traced
 from podberth.admission.review import decode_review
 from podberth.kube.documents import load_documents
 from podberth.kube.patch import apply
-from podberth.workload.kinds import KINDS
 from podberth.workload.projection import project
 from podberth.workload.templates import templates
 from snapshots import policy, snapshot
@@ -23,7 +21,6 @@ from .space import Space
 
 Document = dict[str, Any]
 
-CRDS = ROOT.parent / "shared" / "crds"
 MANIFESTS = sorted((ROOT / "tests" / "manifests").glob("*.yaml"))
 
 # What the shipped policies write, and the fields that embedded schemas are known to lack.
@@ -37,29 +34,22 @@ WRITES = (
 )
 
 
-def files() -> list[Path]:
-    """Return the CRDs of the kinds in the table; of two for one kind, the operator's own that is current."""
-    plurals = {f"{each.kind.lower()}s.yaml" for each in KINDS}
-    found = [file for file in sorted(CRDS.glob("*/*.yaml")) if file.name.rpartition("_")[2] in plurals]
-    return [file for file in found if file.parent.name != "mpi-operator"]
-
-
 @pytest.fixture(scope="module")
 def served(control_plane: ControlPlane) -> Iterator[set[tuple[str, str]]]:
     """Install the CRDs; yield the apiVersions and kinds that they serve."""
-    if not CRDS.is_dir():
+    if not FOLDER.is_dir():
         pytest.skip("left out: operators' kinds on the API server; their CRDs are not beside this checkout")
     names: list[str] = []
     kinds: set[tuple[str, str]] = set()
-    for file in files():
-        for crd in YAML(typ="safe").load_all(file):
-            spec = crd["spec"]
-            names.append(crd["metadata"]["name"])
-            kinds |= {(f"{spec['group']}/{each['name']}", spec["names"]["kind"]) for each in spec["versions"]}
-            # Conversion webhooks lead to operators that do not run here.
-            spec.pop("conversion", None)
-            text = json.dumps(crd, default=str)
-            control_plane.kubectl("create", "-f", "-", input=text)
+    for project_name, crd in crds():
+        if project_name == "mpi-operator":  # Training Operator's CRD of that name has the older version
+            continue
+        spec = crd["spec"]
+        names.append(crd["metadata"]["name"])
+        kinds |= {(f"{spec['group']}/{each['name']}", spec["names"]["kind"]) for each in spec["versions"]}
+        # Conversion webhooks lead to operators that do not run here.
+        spec.pop("conversion", None)
+        control_plane.kubectl("create", "-f", "-", input=json.dumps(crd, default=str))
     control_plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *[f"crd/{name}" for name in names])
     yield kinds
     control_plane.kubectl("delete", *[f"crd/{name}" for name in names])

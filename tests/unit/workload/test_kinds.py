@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from ruamel.yaml import YAML
 
+from crds import FOLDER, crds
 from podberth.kube.documents import load_documents
 from podberth.kube.positions import render_path
 from podberth.kube.shape import shape_problems
@@ -21,7 +21,6 @@ JSON = dict[str, Any]
 
 ROOT = Path(__file__).parents[3]
 MANIFESTS = {file.stem: file for file in sorted((ROOT / "tests" / "manifests").glob("*.yaml"))}
-CRDS = ROOT.parent / "shared" / "crds"
 ANY_GROUP = "lws-" + "0" * 40
 
 
@@ -364,17 +363,14 @@ def test_a_train_job_without_its_runtime_still_shows_the_gpus_of_a_node() -> Non
 @pytest.fixture(scope="module")
 def schemas() -> dict[tuple[str, str], JSON]:
     """Return the schema of each version of our kinds in ../shared/crds, by apiVersion and kind."""
-    if not CRDS.is_dir():
+    if not FOLDER.is_dir():
         pytest.skip("left out: the paths against the real CRDs, which are not beside this checkout")
-    plurals = {f"{each.kind.lower()}s.yaml" for each in KINDS}
     found: dict[tuple[str, str], JSON] = {}
-    for file in sorted(CRDS.glob("*/*.yaml")):
-        if file.name.rpartition("_")[2] in plurals:
-            for document in YAML(typ="safe").load_all(file):
-                spec = document["spec"]
-                for version in spec["versions"]:
-                    name = f"{spec['group']}/{version['name']}"
-                    found[name, spec["names"]["kind"]] = version["schema"]["openAPIV3Schema"]
+    for _, document in crds(shallow=True):
+        spec = document["spec"]
+        for version in spec["versions"]:
+            name = f"{spec['group']}/{version['name']}"
+            found[name, spec["names"]["kind"]] = version["schema"]["openAPIV3Schema"]
     return found
 
 
@@ -383,7 +379,7 @@ def below(schema: Any, *steps: str | int) -> JSON | None:
         if not isinstance(schema, dict):
             return None
         fields = schema.get("properties") or {}
-        schema = fields.get(step) or schema.get("items") or schema.get("additionalProperties")
+        schema = fields[step] if step in fields else schema.get("items") or schema.get("additionalProperties")
     return schema if isinstance(schema, dict) else None
 
 

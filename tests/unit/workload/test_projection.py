@@ -11,8 +11,8 @@ from podberth.workload.templates import templates
 JSON = dict[str, Any]
 
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists"}
-TOLERATE = [{"op": "add", "path": "/spec/tolerations/-", "value": TOLERATION}]
-LABEL = [{"op": "add", "path": "/metadata/labels/team", "value": "vision"}]
+TOLERATE: list[JSON] = [{"op": "add", "path": "/spec/tolerations/-", "value": TOLERATION}]
+LABEL: list[JSON] = [{"op": "add", "path": "/metadata/labels/team", "value": "vision"}]
 
 
 def only(document: JSON) -> Template:
@@ -61,7 +61,7 @@ def test_items_that_the_controller_puts_in_front_move_no_index() -> None:
     document = stateful_set(pod(container("a", env=[]), volumes=[{"name": "cache"}, {"name": "data"}]))
     document["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}}]
     assert [each["name"] for each in only(document).pod["spec"]["volumes"]] == ["data", "cache"]
-    patch = [
+    patch: list[JSON] = [
         {"op": "add", "path": "/spec/volumes/1/emptyDir/medium", "value": "Memory"},
         {"op": "add", "path": "/spec/volumes/-", "value": {"name": "shm", "emptyDir": {}}},
     ]
@@ -81,8 +81,11 @@ def test_what_the_controller_adds_cannot_be_changed_in_the_template() -> None:
 
 
 def test_a_step_that_hangs_on_a_uid_is_left_out_as_a_whole_and_takes_the_record_with_it() -> None:
-    gang = [*TOLERATE, {"op": "add", "path": "/metadata/labels/podberth.io~1gang", "value": f"job-{PLACEHOLDER_UID}"}]
-    record = {"op": "add", "path": "/metadata/annotations", "value": {"podberth.io/applied": "{}"}}
+    gang: list[JSON] = [
+        *TOLERATE,
+        {"op": "add", "path": "/metadata/labels/podberth.io~1gang", "value": f"job-{PLACEHOLDER_UID}"},
+    ]
+    record: JSON = {"op": "add", "path": "/metadata/annotations", "value": {"podberth.io/applied": "{}"}}
     document = job(gpu_pod())
     left, label, last = written(document, gang, LABEL, whole=[*gang, *LABEL, record])
     assert left.operations == []
@@ -92,7 +95,7 @@ def test_a_step_that_hangs_on_a_uid_is_left_out_as_a_whole_and_takes_the_record_
 
 
 def test_the_record_alone_is_written_where_all_it_names_is() -> None:
-    record = {"op": "add", "path": "/metadata/annotations", "value": {"podberth.io/applied": "{}"}}
+    record: JSON = {"op": "add", "path": "/metadata/annotations", "value": {"podberth.io/applied": "{}"}}
     _, last = written(deployment(gpu_pod()), TOLERATE, whole=[*TOLERATE, record])
     annotations = {"podberth.io/applied": "{}"}
     assert last.operations == [{"op": "add", "path": "/spec/template/metadata/annotations", "value": annotations}]
