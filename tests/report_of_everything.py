@@ -73,6 +73,7 @@ def report() -> Report:
                     reason="nvidia.com/mig-3g.20gb instead of nvidia.com/gpu",
                 ),
             ),
+            notes=(_found("gang-names", "sets the group's name; not in the document: it is the Job's UID", "", 7),),
             source=train,
         ),
         _result(file="jobs/train.yaml", line=17, name="notebook", verdict="unchanged", source=notebook),

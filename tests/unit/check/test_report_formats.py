@@ -146,6 +146,7 @@ def test_sarif_rules_are_policies_and_results_have_levels_lines_and_relative_fil
 
     assert found == [
         ("warning", "queue-hint", "jobs/train.yaml", 4),
+        ("note", "gang-names", "jobs/train.yaml", 7),
         ("note", "gpu-tolerations", "jobs/train.yaml", 7),
         ("note", "mig-right-size", "jobs/train.yaml", 7),
         ("error", "mig-right-size", "pods/gr%C3%B6%C3%9Fe%201%2C2%3Ab.yaml", 12),

@@ -113,3 +113,16 @@ def test_a_table_is_aligned_and_wraps_in_its_columns() -> None:
         "      x x x",
         "  22  \\x1b",
     ]
+
+
+def test_only_what_is_for_people_waits_for_rich() -> None:
+    imported = {}
+    for name in ("json", "text"):
+        arguments = ["check", str(ROOT / "examples" / "cpu-pod.yaml"), "-o", name]
+        program = f"import sys; from podberth.cli.main import main; main({arguments!r}); print('rich' in sys.modules)"
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environ(), capture_output=True, check=True, timeout=60
+        )
+        imported[name] = done.stdout.decode().splitlines()[-1]
+
+    assert imported == {"json": "False", "text": "True"}

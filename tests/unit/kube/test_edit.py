@@ -95,6 +95,10 @@ def test_a_key_and_an_item_go_with_their_lines_and_comments_above_others_stay() 
     assert patched("a:\n  b: 1\nc: 2\n", remove("/a/b")) == "a: {}\nc: 2\n"
 
 
+def test_a_key_comes_in_behind_an_object_that_has_lost_its_last() -> None:
+    assert patched("a:\n  b: 1\n  c: 2\n", remove("/a/c"), add("/d", 3)) == "a:\n  b: 1\nd: 3\n"
+
+
 def test_an_item_comes_in_where_it_belongs() -> None:
     text = "a:\n  - x: 1\n  # of k\n  - k: 2\n"
 

@@ -322,9 +322,10 @@ def test_the_manifest_is_left_as_it_is() -> None:
 
 
 def test_kinds_that_make_no_pods_are_known_and_others_are_not() -> None:
-    for version, kind in [("v1", "Service"), ("rbac.authorization.k8s.io/v1", "Role"), ("apps/v1", "Deployment")]:
-        assert is_known({"apiVersion": version, "kind": kind})
-    for version, kind in [("example.com/v1", "Service"), ("apps/v1", "Deploymnt"), ("v1", ["Pod"]), (None, "Pod")]:
+    for name in [("v1", "Service"), ("rbac.authorization.k8s.io/v1", "Role"), ("apps/v1", "Deployment")]:
+        assert is_known({"apiVersion": name[0], "kind": name[1]})
+    strange: list[tuple[Any, Any]] = [("example.com/v1", "Service"), ("apps/v1", "X"), ("v1", ["Pod"]), (None, "Pod")]
+    for version, kind in strange:
         assert not is_known({"apiVersion": version, "kind": kind})
     assert is_known({"apiVersion": "apps/v1", "kind": "DeploymentList", "items": []})
 

@@ -232,7 +232,9 @@ class _Writer:
         column = self._column(slots[0].start)
         for first, last in whole.runs():
             start, end = slots[first].start, slots[last].part.end
-            if self._is_first_on_line(start):
+            if last + 1 == len(slots):  # with the break before it: what comes behind the collection is put at its end
+                self.cut(self._line_start(start) - 1, self._line_end(end))
+            elif self._is_first_on_line(start):
                 self.cut(self._line_start(start), min(self._line_end(end) + 1, len(self.text)))
             else:  # beside a dash: the next one moves up
                 self.cut(start, slots[last + 1].start)

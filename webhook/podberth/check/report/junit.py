@@ -58,6 +58,7 @@ def _case(result: Result, seen: dict[str, int]) -> ET.Element:
             pass
     told = [f"warning: {_located(result, each)}" for each in result.warnings]
     told += [f"changed: {policy}: {reason}" for policy, reason in reasons(result)]
+    told += [f"note: {_located(result, each)}" for each in result.notes]
     if told:
         ET.SubElement(case, "system-out").text = _text("\n".join(told))
     return case

@@ -41,7 +41,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def inert(text: str) -> str:
-    """Return text without what GitHub's runner obeys in any log: ``##[``, and ``::`` where it may come to begin a line."""
+    """Return text without what GitHub's runner obeys in any log: ``##[``, and ``::`` that may come to begin a line."""
     return _COMMAND.sub(r"\\::", text).replace("##[", "## [")
 
 

@@ -47,7 +47,8 @@ def _rule(name: str, description: str) -> dict[str, Any]:
 
 
 def _results(result: Result) -> Iterator[dict[str, Any]]:
-    for level, findings in (("error", (*result.denials, *result.errors)), ("warning", result.warnings)):
+    graded = (("error", (*result.denials, *result.errors)), ("warning", result.warnings), ("note", result.notes))
+    for level, findings in graded:
         for each in findings:
             about = f"{each.field}: " if each.field else ""
             yield _result(result, level, each.policy, each.line, f"{about}{each.message}")
