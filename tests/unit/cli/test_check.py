@@ -16,7 +16,10 @@ from podberth.cli.formats import FORMATS
 from podberth.cli.main import main
 from snapshots import cluster, policy
 
-POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}\n"
+POD = (
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+    "spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}\n"
+)
 DENY = policy("few", "\n  validations:\n  - {expression: gpu.count > 9, message: too few}\n  validationActions: [Deny]")
 
 
@@ -110,7 +113,9 @@ def test_every_format_is_written_to_its_file_in_one_run(place: Path, capsys: pyt
     assert json.loads(written["json"])["version"] == 1
 
 
-def test_stdout_is_data_and_the_talk_says_which_policies_decide(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stdout_is_data_and_the_talk_says_which_policies_decide(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     _, _, talk = run(place, "@/pods", capsys=capsys)
     assert "policies that podberth ships" in talk
     assert "no node is known" in talk

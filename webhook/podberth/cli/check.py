@@ -1,6 +1,7 @@
 """``podberth check``: manifests in, verdicts out, with the engine of the webhook and no cluster."""
 
 import argparse
+import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from ..errors import UsageError
 from .exitcodes import ExitCode
 from .formats import FORMATS, write
 
+# What a check makes lives to its end; with Python's 700, looking for garbage in it takes a fifth of the time
+_OBJECTS: Final = 50_000
 _FAIL_ON: Final = ("deny", "warn", "change")
 
 
@@ -57,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything, write every output, and say in the exit code what came of it."""
+    gc.set_threshold(_OBJECTS)
     outputs = _outputs(arguments.output)
     settings = Settings(namespace=arguments.namespace, template_paths=_template_paths(arguments.template_path))
     listing = find_manifests(arguments.paths)
