@@ -20,12 +20,13 @@ from demo import cluster_of_shapes as simulated  # noqa: E402
 from demo import examples, outcome, walk  # noqa: E402
 from demo.examples import Example, tolerating  # noqa: E402
 from demo.outcome import Placements  # noqa: E402
-from demo.pod_diff import as_yaml  # noqa: E402
+from demo.progress import Progress  # noqa: E402
 from demo.run import run  # noqa: E402
-from demo.terminal import Progress, Terminal  # noqa: E402
 from demo.trial import Trial  # noqa: E402
 from e2e.podberth_process import Podberth  # noqa: E402
 from e2e.registration import Registration  # noqa: E402
+from podberth.cli.terminal import Terminal  # noqa: E402
+from podberth.kube.yaml_text import as_yaml  # noqa: E402
 from podberth.wellknown import NAMESPACE  # noqa: E402
 
 _WITHOUT, _BY_HAND, _WITH = "without-podberth", "toleration-by-hand", "with-podberth"

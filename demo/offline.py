@@ -13,12 +13,13 @@ sys.path[0:1] = [str(ROOT), str(ROOT / "tests")]
 
 from demo import cluster_of_shapes as simulated  # noqa: E402
 from demo import examples, walk  # noqa: E402
-from demo.pod_diff import as_yaml  # noqa: E402
+from demo.progress import Progress  # noqa: E402
 from demo.reviews import Webhook  # noqa: E402
 from demo.run import run  # noqa: E402
-from demo.terminal import Progress, Terminal  # noqa: E402
 from e2e.podberth_process import Podberth  # noqa: E402
 from podberth.admission.reach import Cluster  # noqa: E402
+from podberth.cli.terminal import Terminal  # noqa: E402
+from podberth.kube.yaml_text import as_yaml  # noqa: E402
 from podberth.topology.objects import collect  # noqa: E402
 
 

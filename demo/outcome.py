@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from podberth.cli.terminal import Terminal
+
 from . import cluster_of_shapes as simulated
-from .terminal import Terminal
 from .trial import Placement
 
 Placements: TypeAlias = Mapping[str, Sequence[Placement]]

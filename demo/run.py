@@ -12,8 +12,9 @@ from controlplane.api import ApiError
 from controlplane.build import BuildError
 from controlplane.client import KubectlError
 from controlplane.process import ComponentError
+from podberth.cli.terminal import Terminal
 
-from .terminal import Progress, Terminal
+from .progress import Progress
 
 # The project's exit codes (2 is configuration, 3 the cluster), and the shell's for a program that Ctrl-C ended.
 _CONFIGURATION_FAULT, _CLUSTER_FAULT, _INTERRUPTED = 2, 3, 130

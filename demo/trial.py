@@ -9,11 +9,11 @@ from typing import Any
 
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
+from podberth.cli.terminal import Terminal
 from podberth.wellknown import JOB_COMPLETION_INDEX
 from podberth.workload.gpus import gpu_facts
 
 from .examples import replicas
-from .terminal import Terminal
 
 Document = dict[str, Any]
 
@@ -21,7 +21,7 @@ Document = dict[str, Any]
 _SETTLE_SECONDS = 60.0
 _NOT_YET = sys.maxsize
 # What kubectl writes to stderr begins so; the rest says what was created.
-_STYLES = {"Warning:": ("yellow",), "Error": ("red",), "The request": ("red",)}
+_STYLES = {"Warning:": "yellow", "Error": "red", "The request": "red"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ class Trial:
             check=False,
         )
         for line in completed.stdout.splitlines():
-            style = next((styles for word, styles in _STYLES.items() if line.startswith(word)), ())
-            terminal.paragraph(line, *style, rest="  ")
+            style = next((style for word, style in _STYLES.items() if line.startswith(word)), "")
+            terminal.paragraph(line, style, hanging=2)
         if completed.returncode == 0:
             self.applied += documents
             wait_for(self._settled, timeout_seconds=_SETTLE_SECONDS, what=f"the pods of {file} to settle")

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from podberth.admission.reach import Cluster, Reach
+from podberth.check.report.difference import difference
+from podberth.check.report.lines import Line, Span
+from podberth.cli.terminal import Terminal
 from podberth.kube.patch import apply
 from podberth.workload.kinds import row_for
 
 from . import cluster_of_shapes as simulated
 from .examples import Example, PodTemplate, pods
-from .pod_diff import changes
 from .reviews import Answer, Webhook
-from .terminal import Terminal
 
 NAMESPACE = "demo"
 _INDENT = "  "
@@ -103,7 +104,7 @@ def _show_pod(terminal: Terminal, template: PodTemplate, webhook: Webhook, clust
     verdict = "denied" if denial else "changed" if mutated.patch else "left as it is"
     terminal.line(f"{template.title}: {verdict}", "bold")
     if not denial:
-        _show_diff(terminal, changes(template.pod, final))
+        _show_diff(terminal, difference(template.pod, final))
     _show_reasons(terminal, "why", mutated.warnings)
     _show_reasons(terminal, "warns", judged.warnings if judged is not mutated else ())
     _show_reasons(terminal, "denied", tuple(denial.splitlines()))
@@ -112,8 +113,8 @@ def _show_pod(terminal: Terminal, template: PodTemplate, webhook: Webhook, clust
 
 def _show_diff(terminal: Terminal, lines: Sequence[str]) -> None:
     for line in lines:
-        style = _STYLES.get(line[0])
-        terminal.line(f"{_INDENT}{line}", *((style,) if style else ("dim",)))
+        depth = len(line) - len(line[1:].lstrip())
+        terminal.put([Line((Span(f"{_INDENT}{line}", _STYLES.get(line[0], "dim")),), len(_INDENT) + depth + 4)])
 
 
 def _show_reasons(terminal: Terminal, label: str, lines: Sequence[str]) -> None:
@@ -121,11 +122,8 @@ def _show_reasons(terminal: Terminal, label: str, lines: Sequence[str]) -> None:
     for number, line in enumerate(lines):
         policy, _, text = line.removeprefix("podberth").strip().partition(": ")
         shown = label if number == 0 else ""
-        author = terminal.paint(policy, "bold")
-        tone = _TONES[label]
-        first = f"{_INDENT}{terminal.paint(f'{shown:<{_LABEL_WIDTH}}', *((tone,) if tone else ('dim',)))}{author}: "
-        hanging = " " * (len(_INDENT) + _LABEL_WIDTH + 2)
-        terminal.paragraph(text, first=first, rest=hanging)
+        first = (Span(f"{_INDENT}{shown:<{_LABEL_WIDTH}}", _TONES[label] or "dim"), Span(policy, "bold"), Span(": "))
+        terminal.paragraph(text, first=first, hanging=len(_INDENT) + _LABEL_WIDTH + 2)
 
 
 def _show_reach(terminal: Terminal, before: Reach, now: Reach | None) -> None:
@@ -138,9 +136,8 @@ def _show_reach(terminal: Terminal, before: Reach, now: Reach | None) -> None:
         _field(terminal, "now", _where(now), "green")
 
 
-def _field(terminal: Terminal, label: str, text: str, *styles: str) -> None:
-    name = terminal.paint(f"{label:<{_LABEL_WIDTH}}", "dim")
-    terminal.paragraph(text, *styles, first=f"{_INDENT}{name}", rest=" " * (len(_INDENT) + _LABEL_WIDTH))
+def _field(terminal: Terminal, label: str, text: str, style: str = "") -> None:
+    terminal.paragraph(text, style, first=(Span(f"{_INDENT}{label:<{_LABEL_WIDTH}}", "dim"),))
 
 
 def _where(reach: Reach) -> str:

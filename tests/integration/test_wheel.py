@@ -30,6 +30,14 @@ def test_the_wheel_carries_every_policy_as_it_is_here(wheel: Path) -> None:
             assert archive.read(f"podberth/library/{path.relative_to(_ROOT)}") == path.read_bytes()
 
 
+def test_the_wheel_carries_the_published_schemas(wheel: Path) -> None:
+    schemas = list((_ROOT / "docs" / "schema").glob("*.json"))
+    assert schemas
+    with zipfile.ZipFile(wheel) as archive:
+        for path in schemas:
+            assert archive.read(f"podberth/schema/{path.name}") == path.read_bytes()
+
+
 def test_the_command_line_finds_them_where_only_the_package_is(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)

@@ -16,6 +16,7 @@ from podberth.kube.patch import apply
 from shipped import NODES, pods, shipped
 from snapshots import policy, snapshot
 
+
 def mutate(document: dict[str, Any], known: Snapshot, **fields: Any) -> Outcome:
     return decide.mutate(decode_review(review(document, **fields)), known)
 

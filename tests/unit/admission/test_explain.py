@@ -33,7 +33,9 @@ def explained(document: dict[str, Any], *policies: str, **fields: Any) -> Explan
 
 
 def asking(found: Explanation, name: str, phase: str = "mutate") -> Asking:
-    (one,) = (each for policy in found.policies if policy.policy == name for each in policy.askings if each.phase == phase)
+    (one,) = (
+        each for policy in found.policies if policy.policy == name for each in policy.askings if each.phase == phase
+    )
     return one
 
 
@@ -53,7 +55,9 @@ def test_a_policy_that_applies_is_told_with_its_expressions_its_variables_and_wh
 
 
 def test_a_later_policy_is_told_of_the_pod_as_the_earlier_left_it() -> None:
-    later = policy("later", "  mutations:\n  - {when: \"object.metadata.labels.team == 'vision'\", labels: {b: \"'1'\"}}", order=9)
+    later = policy(
+        "later", "  mutations:\n  - {when: \"object.metadata.labels.team == 'vision'\", labels: {b: \"'1'\"}}", order=9
+    )
     one = asking(explained(gpu_pod(2), WRITES, later), "later")
     assert one.expressions[0].tree is not None
     assert [part.answer.value for part in one.expressions[0].tree.parts] == ["vision"]
@@ -73,12 +77,16 @@ def why(document: dict[str, Any], spec: str, **fields: Any) -> str:
 
 
 def test_why_a_policy_does_not_apply_names_the_field_that_says_so() -> None:
-    assert why(gpu_pod(1), "  matchConditions:\n  - {name: many, expression: gpu.count > 1}") == "matchConditions many: false"
+    assert (
+        why(gpu_pod(1), "  matchConditions:\n  - {name: many, expression: gpu.count > 1}")
+        == "matchConditions many: false"
+    )
     assert why(gpu_pod(0), "  description: of GPUs") == "scope: GPU, and the pod asks for no devices"
     assert why(gpu_pod(1), "  rollout: {percent: 0}") == "rollout: this workload is not among the first 0 of 100"
     selector = "  matchConstraints: {objectSelector: {matchLabels: {a: b}}}"
     assert why(gpu_pod(1), selector) == "matchConstraints.objectSelector: not this request"
-    rules = "  matchConstraints: {resourceRules: [{operations: [UPDATE], apiGroups: [''], apiVersions: [v1], resources: [pods]}]}"
+    updates = "{operations: [UPDATE], apiGroups: [''], apiVersions: [v1], resources: [pods]}"
+    rules = f"  matchConstraints: {{resourceRules: [{updates}]}}"
     assert why(gpu_pod(1), rules) == "matchConstraints: its rules do not name the creation of pods"
     params = (
         "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"

@@ -37,9 +37,17 @@ def parts(source: str) -> list[str]:
         ("variables.x + 1", ["variables.x + 1", "variables.x"]),
         ("topology.nodes(gpu).count", ["topology.nodes(gpu).count", "topology.nodes(gpu)"]),
         ("ip.isCanonical('1.2.3.4')", ["ip.isCanonical('1.2.3.4')"]),
-        ("object.metadata.labels[?'a'].hasValue()", ["object.metadata.labels[?'a'].hasValue()", "object.metadata.labels[?'a']", "object.metadata.labels", "object.metadata"]),
+        (
+            "object.metadata.labels[?'a'].hasValue()",
+            [
+                "object.metadata.labels[?'a'].hasValue()",
+                "object.metadata.labels[?'a']",
+                "object.metadata.labels",
+                "object.metadata",
+            ],
+        ),
         ("has(object.spec) // why\n", ["has(object.spec)"]),
-        ("gang.name == r'\\d' + \"\"\"(\"\"\"", ["gang.name == r'\\d' + \"\"\"(\"\"\"", "gang.name", "r'\\d' + \"\"\"(\"\"\""]),
+        ('gang.name == r\'\\d\' + """("""', ['gang.name == r\'\\d\' + """("""', "gang.name", 'r\'\\d\' + """("""']),
         ("[1, gpu.count].filter(n, n > 0)", ["[1, gpu.count].filter(n, n > 0)", "[1, gpu.count]", "gpu.count"]),
     ],
 )

@@ -40,7 +40,10 @@ def flat(tree: Traced) -> dict[str, object]:
     ("source", "expected"),
     [
         ("gpu.count > 1", {"gpu.count > 1": True, "gpu.count": 2}),
-        ("gang.known && gpu.count > 1", {"gang.known && gpu.count > 1": False, "gang.known": False, "gpu.count > 1": "-"}),
+        (
+            "gang.known && gpu.count > 1",
+            {"gang.known && gpu.count > 1": False, "gang.known": False, "gpu.count > 1": "-"},
+        ),
         (
             "!gang.known || gpu.count > 1",
             {"!gang.known || gpu.count > 1": True, "!gang.known": True, "gang.known": False, "gpu.count > 1": "-"},
@@ -54,7 +57,10 @@ def flat(tree: Traced) -> dict[str, object]:
                 "gpu.perContainer": 2,
             },
         ),
-        ("object.metadata.?labels.hasValue()", {"object.metadata.?labels.hasValue()": False, "object.metadata.?labels": None}),
+        (
+            "object.metadata.?labels.hasValue()",
+            {"object.metadata.?labels.hasValue()": False, "object.metadata.?labels": None},
+        ),
     ],
 )  # fmt: skip
 def test_each_part_has_its_value_and_what_was_not_needed_is_told(source: str, expected: dict[str, object]) -> None:

@@ -1,6 +1,12 @@
 """The report as JSON: the shape that CI reads."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 from podberth.check.model import Change, Finding, Report, Result
+
+ROOT = Path(__file__).parents[3]
 
 _DENIED = Result(
     file="a.yaml",
@@ -65,6 +71,7 @@ def test_a_result_has_the_published_names() -> None:
         "denials",
         "warnings",
         "errors",
+        "notes",
         "changes",
     ]
     assert document["results"][0]["denials"] == [
@@ -79,3 +86,9 @@ def test_a_removal_has_no_value_and_an_addition_has_one() -> None:
         {"policy": "q", "op": "add", "path": "/spec/template/metadata/labels/a", "value": "1", "reason": "so"},
         {"policy": "q", "op": "remove", "path": "/spec/template/spec/priority", "reason": "so"},
     ]
+
+
+def test_the_report_and_its_formats_do_without_rich() -> None:
+    imports = "from podberth.check.report import github, junit, patched, sarif, text"
+    program = f"import sys\n{imports}\nassert 'rich' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": str(ROOT / "webhook")}, check=True, timeout=30)

@@ -1,6 +1,8 @@
 """``podberth test`` over folders of policies and suites."""
 
+import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -84,3 +86,140 @@ def test_without_cel_python_the_first_engine_still_works(
     assert main(["test", str(folder(tmp_path))]) == 0
     assert main(["test", str(tmp_path), "--engine", "both"]) == 2
     assert "cel-python is not installed" in capsys.readouterr().err
+
+
+MUTATING = """
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: writes}
+spec:
+  matchConditions:
+  - {name: asks, expression: gpu.count > 0}
+  variables:
+  - {name: team, expression: "request.userInfo.username == 'ann' ? 'vision' : 'none'"}
+  mutations:
+  - labels: {team: variables.team}
+"""
+GOLDEN_SUITE = """# what the team label comes to
+cases:
+- name: one GPU
+  user: ann  # of the vision team
+  pod: &pod
+    metadata: {name: train}
+    spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 1}}}]}
+  expect:
+    verdict: unchanged   # not so
+    patched: {metadata: {labels: {team: audio}}}
+    golden: one.golden.yaml
+- name: none
+  pod:
+    metadata: {name: web}
+    spec: {containers: [{name: main}]}
+  expect: {verdict: unchanged}
+"""
+
+
+def writing(path: Path, suite: str = GOLDEN_SUITE) -> Path:
+    (path / "writes").mkdir(parents=True)
+    (path / "writes" / "policy.yaml").write_text(MUTATING, encoding="utf-8")
+    (path / "writes" / "tests.yaml").write_text(suite, encoding="utf-8")
+    return path / "writes"
+
+
+def test_update_writes_golden_files_and_what_was_expected_and_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = writing(tmp_path)
+    assert main(["test", str(tmp_path)]) == 1
+    assert "got no file one.golden.yaml beside this one; do podberth test --update" in capsys.readouterr().out
+    assert main(["test", str(tmp_path), "--update"]) == 0
+    out = capsys.readouterr().out
+    assert "updated: cases[0].expect.verdict" in out
+    assert "updated: one.golden.yaml" in out
+    expected = GOLDEN_SUITE.replace("verdict: unchanged   # not so", "verdict: mutated   # not so")
+    assert (made / "tests.yaml").read_text(encoding="utf-8") == expected.replace("audio", '"vision"')
+    assert "team: vision" in (made / "one.golden.yaml").read_text(encoding="utf-8")
+    assert main(["test", str(tmp_path), "--update"]) == 0
+    assert "updated" not in capsys.readouterr().out
+
+
+def test_a_golden_file_that_differs_is_shown_line_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = writing(tmp_path)
+    main(["test", str(tmp_path), "--update"])
+    golden = made / "one.golden.yaml"
+    golden.write_text(golden.read_text(encoding="utf-8").replace("vision", "audio"), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["test", str(tmp_path)]) == 1
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "-     team: audio" in lines
+    assert "+     team: vision" in lines
+
+
+def test_a_case_that_cannot_run_is_never_updated(tmp_path: Path) -> None:
+    suite = GOLDEN_SUITE.replace("- name: one GPU\n", "- name: one GPU\n  topology: [{shape: brick}]\n")
+    made = writing(tmp_path, suite)
+    assert main(["test", str(tmp_path), "--update"]) == 1
+    assert (made / "tests.yaml").read_text(encoding="utf-8") == suite
+    assert not (made / "one.golden.yaml").exists()
+
+
+def test_run_selects_cases_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    writing(tmp_path)
+    assert main(["test", str(tmp_path), "--run", "^none$"]) == 0
+    assert "1 cases" in capsys.readouterr().out
+    assert main(["test", str(tmp_path), "--run", "nobody"]) == 1
+    assert "--run: got 'nobody', which is in no case's name" in capsys.readouterr().out
+    assert main(["test", str(tmp_path), "--run", "("]) == 2
+
+
+def test_a_policy_that_no_case_matches_is_a_finding_at_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = GOLDEN_SUITE.partition("- name: none")[2]
+    made = writing(tmp_path, f"cases:\n- name: none{cases}")
+    assert main(["test", str(tmp_path)]) == 1
+    place = f"{made / 'policy.yaml'}:4:18 metadata.name"
+    assert f"{place}: no case of the tests beside it is one that writes applies to; add one" in capsys.readouterr().out
+
+
+def test_coverage_tells_what_no_case_has_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = folder(tmp_path, "object.metadata.name == 'train' || gpu.count > 5") / "named"
+    assert main(["test", str(tmp_path), "--coverage"]) == 0
+    out = capsys.readouterr().out
+    assert f"{made / 'policy.yaml'}:7:19 spec.validations[0].expression: never false" in out
+    assert out.endswith("coverage: 50.0%\n")
+    assert main(["test", str(tmp_path), "--min-coverage", "50"]) == 0
+    assert main(["test", str(tmp_path), "--min-coverage", "50.1"]) == 1
+    assert "coverage: got 50.0%, want 50.1% at least" in capsys.readouterr().out
+    assert main(["test", str(tmp_path), "--min-coverage", "101"]) == 2
+    assert main(["test", str(tmp_path), "--coverage", "--engine", "both"]) == 2
+
+
+def test_cost_tells_the_bound_and_the_time_of_each_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", str(folder(tmp_path)), "--cost", "-o", "json"]) == 0
+    (cost,) = json.loads(capsys.readouterr().out)["costs"]
+    assert cost["policy"] == "named"
+    assert 0 < cost["boundMicroseconds"] < 1000
+    assert cost["measuredMicroseconds"] > 0
+    assert cost["evaluations"] == 1
+
+
+def test_json_and_junit_tell_the_same_as_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder(tmp_path, verdict="denied")
+    junit = tmp_path / "junit.xml"
+    assert main(["test", str(tmp_path), "-o", "json", "-o", f"junit={junit}"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["version"] == 1
+    assert told["summary"] == {"suites": 1, "cases": 1, "failedCases": 1, "findings": 0, "passed": False}
+    (case,) = told["suites"][0]["cases"]
+    assert (case["name"], case["line"], case["verdict"]) == ("a GPU", 3, "unchanged")
+    assert case["findings"][0]["message"] == "got unchanged, want denied"
+    root = ET.fromstring(junit.read_text(encoding="utf-8"))  # noqa: S314 - our own
+    assert (root.get("tests"), root.get("failures")) == ("1", "1")
+    (failure,) = root.iter("failure")
+    assert failure.get("message") == "got unchanged, want denied"
+
+
+@pytest.mark.parametrize("output", [["-o", "xml"], ["-o", "json", "-o", "junit"], ["-o", "json=nowhere/at/all.json"]])
+def test_an_output_that_cannot_be_written_is_a_usage_error(tmp_path: Path, output: list[str]) -> None:
+    assert main(["test", str(folder(tmp_path)), *output]) == 2

@@ -3,8 +3,9 @@ from typing import Any
 
 import pytest
 
-from podberth.kube.documents import MAX_ALIASED_NODES, load_documents
+from podberth.kube.documents import load_documents
 from podberth.kube.json_text import MAX_DEPTH
+from podberth.kube.yaml_parser import MAX_ALIASED_NODES
 
 
 def loaded(text: str) -> list[dict[str, Any]]:

@@ -31,7 +31,7 @@ def test_a_suite_is_read_with_its_cluster() -> None:
         (CASE + CASE.removeprefix("cases:\n"), "t.yaml:5:9 cases[1].name: duplicate name 'a'; want each name once"),
         (
             CASE.replace("{verdict: mutated}", "{}"),
-            "t.yaml:4:11 cases[0].expect: expects nothing; want verdict, warnings, denials or patched",
+            "t.yaml:4:11 cases[0].expect: expects nothing; want verdict, warnings, denials, patched or golden",
         ),
         ("topology: [{count: 2}]\n" + CASE, "t.yaml:1:12 topology[0]: want exactly one of shape and documents"),
         (

@@ -199,3 +199,69 @@ spec:
     everywhere = soft.replace("nodeSelector: {team: a}, ", "").replace("'1'", "'4'")
     wanted = everywhere.replace("tolerations: null", "tolerations: [{key: mine}]")
     assert run(environment, wanted, policy).violations == ()
+
+
+WHO = """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: who}
+spec:
+  scope: All
+  mutations:
+  - labels:
+      team: namespaceObject.metadata.?labels[?'team'].orValue('none')
+      user: request.userInfo.username + '-' + string(request.userInfo.groups.size())
+      where: request.namespace
+"""
+
+
+@pytest.mark.parametrize(
+    ("fields", "labels"),
+    [
+        ("", "team: none, user: author-0, where: default"),
+        ("  namespace: ml\n", "team: none, where: ml"),
+        ("  namespace: {name: ml, labels: {team: vision}}\n", "team: vision, where: ml"),
+        ("  user: ann\n", "user: ann-0"),
+        ("  user: {username: ann, groups: [a, b]}\n", "user: ann-2"),
+    ],
+)
+def test_a_case_says_where_and_by_whom_the_pod_is_created(environment: Environment, fields: str, labels: str) -> None:
+    policy = WHO.replace("request.userInfo.groups.size()", "request.userInfo.?groups.orValue([]).size()")
+    case = f"{fields}  pod: {POD}\n  expect: {{patched: {{metadata: {{labels: {{{labels}}}}}}}}}\n"
+    assert run(environment, case, policy).violations == ()
+
+
+@pytest.mark.parametrize(
+    ("case", "violation"),
+    [
+        (
+            "  namespace: ml\n  pod: {metadata: {namespace: other}}\n  expect: {verdict: denied}\n",
+            "t.yaml:3:14 cases[0].namespace: got 'ml', and the pod is of namespace 'other'; leave one of them out",
+        ),
+        (
+            (
+                f"  namespace: {{name: ml, labels: {{a: b}}}}\n  pod: {POD}\n  expect: {{verdict: denied}}\n"
+                "  objects: [{apiVersion: v1, kind: Namespace, metadata: {name: ml}}]\n"
+            ),
+            "t.yaml:3:14 cases[0].namespace: namespace 'ml' is among the objects, too; leave one out",
+        ),
+    ],
+)
+def test_a_namespace_that_is_said_twice_is_told(environment: Environment, case: str, violation: str) -> None:
+    assert violations(environment, case) == [violation]
+
+
+def test_a_second_pass_on_the_defaulted_pod_must_change_nothing_either(environment: Environment) -> None:
+    policy = """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: defaults}
+spec:
+  scope: All
+  mutations:
+  - tolerations: "[{'key': has(object.spec.dnsPolicy) ? 'b' : 'a', 'operator': 'Exists'}]"
+"""
+    (violation,) = run(environment, f"  pod: {POD}\n  expect: {{verdict: mutated}}\n", policy).violations
+    assert violation.message.startswith(
+        "a second pass, on the pod with the API server's defaults, changes the pod again"
+    )

@@ -16,7 +16,7 @@ from ..kube.positions import render_path
 from ..policy.compile import Bound, CompiledPolicy
 from ..policy.evaluate import Evaluation
 from ..policy.places import Placed, expressions_of
-from .mutate import traced
+from .mutate import checked_pod, traced
 from .outcome import Decision, Outcome, Written
 from .review import AdmissionRequest
 from .snapshot import Phase, Snapshot
@@ -98,7 +98,7 @@ def explain(
     outcomes: dict[Phase, Outcome] = {"mutate": mutated}
     pod = None
     if mutated.verdict != "denied":
-        pod = apply(request.object, mutated.patch)
+        pod = apply(checked_pod(request), mutated.patch)
         outcomes["validate"] = validate(replace(request, object=pod), snapshot, asked["validate"])
     denial = next((text for each in outcomes.values() if (text := _denial(each))), "")
     return Explanation(
@@ -146,9 +146,7 @@ def _explained(
             )
         )
     spec = policy.source.spec
-    return Explained(
-        policy=policy.name, description=spec.description, order=spec.order, askings=tuple(askings)
-    )
+    return Explained(policy=policy.name, description=spec.description, order=spec.order, askings=tuple(askings))
 
 
 @dataclass(slots=True, kw_only=True)

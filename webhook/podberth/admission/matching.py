@@ -195,14 +195,8 @@ class Matcher:
         return ""
 
     def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Evaluation]:
-        if not policy.matches_statically:
-            constraint = mismatch(policy.source, self._match_request(), self.snapshot.namespaces)
-            if constraint:
-                self._pass_over(policy, f"matchConstraints.{constraint}: not this request")
-                return
-        rollout = policy.source.spec.rollout
-        if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self.state, self.request.namespace)):
-            self._pass_over(policy, f"rollout: this workload is not among the first {rollout.percent} of 100")
+        if why := self._kept_away(policy):
+            self._pass_over(policy, why)
             return
         if self.excess:
             raise EvaluationError(self.excess)
@@ -226,6 +220,17 @@ class Matcher:
             if self._watch is not None:
                 self._watch.matched(evaluation)
             yield evaluation
+
+    def _kept_away(self, policy: CompiledPolicy) -> str:
+        """Return what, before any expression, keeps the policy from being asked; empty if nothing."""
+        if not policy.matches_statically:
+            constraint = mismatch(policy.source, self._match_request(), self.snapshot.namespaces)
+            if constraint:
+                return f"matchConstraints.{constraint}: not this request"
+        rollout = policy.source.spec.rollout
+        if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self.state, self.request.namespace)):
+            return f"rollout: this workload is not among the first {rollout.percent} of 100"
+        return ""
 
     def _all_hold(self, policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:
         """Combine the answers of a policy's conditions that were asked with all others.

@@ -55,7 +55,9 @@ class Cluster:
             name: sum(
                 item.get("weight") or 0
                 for item in weighted
-                if node_selector_matches([item.get("preference") or {}], self._nodes[name].labels, {NODE_NAME_FIELD: name})
+                if node_selector_matches(
+                    [item.get("preference") or {}], self._nodes[name].labels, {NODE_NAME_FIELD: name}
+                )
             )
             for name in names
         }

@@ -87,10 +87,7 @@ class Snapshot:
 
     def _make_plan(self, phase: Phase, route: Route) -> Plan:
         policies = tuple(
-            policy
-            for policy in self.policies
-            if (policy.mutations if phase == "mutate" else policy.validations or policy.audit_annotations)
-            and applies_statically(policy.source, route)
+            policy for policy in self.policies if _has_part(phase, policy) and applies_statically(policy.source, route)
         )
         slices: list[slice | None] = []
         expressions: list[Expression] = []
@@ -107,8 +104,26 @@ class Snapshot:
             batch=self.environment.batch(expressions) if expressions else None,
             batch_reads=footprint(frozenset().union(*asked_together)),
             slices=tuple(slices),
-            footprints={policy.name: footprint(_reads(phase, policy)) for policy in policies},
+            footprints=_Footprints(phase, policies),
         )
+
+
+def _has_part(phase: Phase, policy: CompiledPolicy) -> bool:
+    spec = policy.source.spec
+    return bool(spec.mutations if phase == "mutate" else spec.validations or spec.audit_annotations)
+
+
+class _Footprints(dict[str, Footprint | None]):
+    """What each policy's mutations (or validations) read, by its name; known when it is asked for."""
+
+    def __init__(self, phase: Phase, policies: Iterable[CompiledPolicy]) -> None:
+        super().__init__()
+        self._phase = phase
+        self._policies = {policy.name: policy for policy in policies}
+
+    def __missing__(self, name: str) -> Footprint | None:
+        self[name] = found = footprint(_reads(self._phase, self._policies[name]))
+        return found
 
 
 def _reads(phase: str, policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
@@ -126,10 +141,27 @@ def load_snapshot(
     Raises:
         PolicyError: a policy cannot be read or does not compile; all problems at once.
     """
-    policies, problems = compile_policies(parsed.policies, environment)
-    if parsed.problems or problems:
-        raise PolicyError(tuple(sorted([*parsed.problems, *problems])))
-    return Snapshot(
+    snapshot, problems = load_working(parsed, objects, environment, conventions)
+    if problems:
+        raise PolicyError(problems)
+    return snapshot
+
+
+def load_working(
+    parsed: ParsedPolicies,
+    objects: ClusterObjects,
+    environment: Environment,
+    conventions: Conventions,
+    *,
+    checked: bool = False,
+) -> tuple[Snapshot, tuple[Problem, ...]]:
+    """Make a snapshot as ``load_snapshot`` does, of the policies that can be used; return every problem of the others.
+
+    For whoever checks manifests: the policies that work have something to say, too. ``checked`` is
+    ``compile_policies``'.
+    """
+    policies, problems = compile_policies(parsed.policies, environment, checked=checked)
+    snapshot = Snapshot(
         policies=policies,
         environment=environment,
         topology=TopologyIndex.build(objects.nodes, conventions),
@@ -142,6 +174,7 @@ def load_snapshot(
         notes=clashes(parsed.policies),
         conventions=conventions,
     )
+    return snapshot, tuple(sorted([*parsed.problems, *problems]))
 
 
 def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:

@@ -5,6 +5,7 @@ Environment belongs to one thread: the functions find their review in a slot of 
 for the engine never releases the interpreter lock; more processes do. Environments do not know of each other.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,6 +49,7 @@ _VARIABLES = VARIABLES_PREFIX.rstrip(".")
 _NAMES = frozenset(VARIABLES)
 _OURS: Mapping[str, Mapping[str, object]] = {"mig": {}, "jsonpatch": {}}
 """Names that are there for their functions alone."""
+_WORD = re.compile(r"\w+")
 _FUNCTION_NAMES = frozenset(row.name for row in FUNCTIONS) | frozenset(row.name for row in LIBRARIES)
 
 
@@ -234,9 +236,12 @@ class Environment:
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
 
     def _check(self, source: str, declared: Mapping[str, CelType], forbidden: frozenset[str]) -> ast.Node:
+        # An environment for each set of names is dear, so expressions that use the same variables share one.
+        used = set(_WORD.findall(source))
+        named = {name: each for name, each in declared.items() if name in _NAMES or name.partition(".")[2] in used}
         try:
             source.encode()
-            return ast.decode(self._checker.check(source, declared))
+            return ast.decode(self._checker.check(source, named))
         except UnicodeEncodeError as error:
             raise CompileError((CelProblem(1, 1, "got half a surrogate pair, want Unicode text"),)) from error
         except ast.DecodeError as error:

@@ -45,8 +45,8 @@ class Part:
 
     ``path`` is a name with fields and indexes behind it: its children are what it leads through. Of ``and``, ``or``
     and ``choice`` the children are the operands in order, and not all of them are needed. Of a ``macro`` the first
-    child is what it is applied to, the others are in its body. Literals are no parts, and neither are ``object`` and its
-    like, which hold everything.
+    child is what it is applied to, the others are in its body. Literals are no parts, and neither is a bare
+    ``object`` or its like, which holds everything.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Part:
     """Of the text's first character in the whole source."""
     kind: Kind
     children: tuple["Part | None", ...]
-    """None stands for a literal where the place among the operands says what is needed."""
+    """None stands for a literal where the place of an operand counts."""
     variable: str = ""
     """Which of the policy's variables it is; empty for anything else."""
     loop: Loop | None = None
@@ -104,9 +104,7 @@ class _Reader:
             else:
                 yield part
 
-    def _part(
-        self, node: Node, kind: Kind, children: tuple[Part | None, ...], loop: Loop | None = None
-    ) -> Part:
+    def _part(self, node: Node, kind: Kind, children: tuple[Part | None, ...], loop: Loop | None = None) -> Part:
         start, end = self._offsets(self.span(node))
         name = node.ident_expr.name if ast.kind(node) == "ident_expr" else ""
         variable = name.removeprefix(VARIABLES_PREFIX) if name.startswith(VARIABLES_PREFIX) else ""

@@ -110,14 +110,13 @@ class Tracer:
             traced
             for child, asked in self._operands(part, activation)
             if child is not None
-            and (traced := self._trace(child, activation) if asked else Traced(text=child.text, asked=False)) is not None
+            and (traced := self._trace(child, activation) if asked else Traced(text=child.text, asked=False))
+            is not None
         )
         if part.kind == "path" and not answer.error:  # what it leads through says no more
             parts = ()
         elements, more = ((), 0) if part.loop is None else self._elements(part.loop, activation)
-        return Traced(
-            text=part.text, answer=answer, variable=part.variable, parts=parts, elements=elements, more=more
-        )
+        return Traced(text=part.text, answer=answer, variable=part.variable, parts=parts, elements=elements, more=more)
 
     def _operands(self, part: Part, activation: Activation) -> list[tuple[Part | None, bool]]:
         """Return the parts directly inside, with whether the engine needs them; it asks from left to right."""

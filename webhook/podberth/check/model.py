@@ -63,6 +63,8 @@ class Result:
     denials: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     errors: tuple[Finding, ...] = ()
+    notes: tuple[Finding, ...] = ()
+    """What admission will write that the document cannot hold, such as a name that only the cluster knows."""
     changes: tuple[Change, ...] = ()
     source: PositionedDocument | None = field(default=None, compare=False, repr=False)
     """The document as it was read, for the difference and the patched text; None where it could not be. Not in JSON."""
@@ -120,6 +122,7 @@ def _result(result: Result) -> dict[str, Any]:
         "denials": _findings(result.denials),
         "warnings": _findings(result.warnings),
         "errors": _findings(result.errors),
+        "notes": _findings(result.notes),
         "changes": [_change(each) for each in result.changes],
     }
 

@@ -28,6 +28,8 @@ from ..workload.templates import templates
 from .exitcodes import ExitCode
 
 _STDIN = "-"
+_PIPED = 160
+"""Columns where nobody knows the width: of trees more can be read than of paragraphs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the pod, what it meets, and the form of the answer."""
     parser.add_argument("pod", metavar="POD", help="a file with a pod, or with a workload that makes pods; - is stdin")
     parser.add_argument(
-        "--policies", metavar="DIR", type=Path, help="the policies, read recursively (default: those that podberth ships)"
+        "--policies",
+        metavar="DIR",
+        type=Path,
+        help="the policies, read recursively (default: those that podberth ships)",
     )
     parser.add_argument(
         "--topology",
@@ -91,7 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
         from .explain_text import show  # noqa: PLC0415 - as above
         from .terminal import Terminal  # noqa: PLC0415 - as above
 
-        show(found, Terminal.of(sys.stdout))
+        terminal = Terminal.of(sys.stdout) if sys.stdout.isatty() else Terminal(sys.stdout, colour=False, width=_PIPED)
+        show(found, terminal)
     return ExitCode.FINDINGS if any(each.explanation.verdict == "denied" for each in found) else ExitCode.OK
 
 
@@ -138,7 +144,9 @@ def _pods(file: str, namespace: str) -> Iterator[_Place]:
     yield from found
 
 
-def _explained(place: _Place, snapshot: Snapshot, cluster: Cluster | None, told: tuple[str, dict[str, Tracer]]) -> Subject:
+def _explained(
+    place: _Place, snapshot: Snapshot, cluster: Cluster | None, told: tuple[str, dict[str, Tracer]]
+) -> Subject:
     template, document = place.template, place.document.document
     where = f"{place.file}:{place.document.positions.at(template.path).line}"
     if template.problems:
@@ -160,7 +168,8 @@ def _explained(place: _Place, snapshot: Snapshot, cluster: Cluster | None, told:
         explanation=explanation,
         node_count=0 if cluster is None else cluster.node_count,
         before=None if cluster is None else cluster.reach(template.pod),
-        after=None if cluster is None or explanation.pod is None or explanation.verdict == "denied"
+        after=None
+        if cluster is None or explanation.pod is None or explanation.verdict == "denied"
         else cluster.reach(explanation.pod),
     )
 

@@ -8,9 +8,9 @@ from typing import Any
 from ..admission.explain import Asking, Evaluated, Explained
 from ..admission.reach import Reach
 from ..cel.trace import Answer, Traced
-from ..check.report.lines import Line, Span, columns
+from ..check.report.lines import Line, Span, visible
 from .explain import Subject
-from .terminal import Terminal
+from .terminal import Terminal, columns, cut
 
 _NARROWEST_VALUE = 16
 # Nodes are named as long as they can be read at a glance.
@@ -75,19 +75,26 @@ def _same(one: Asking, other: Asking) -> bool:
 # ---- the tree -------------------------------------------------------------------------------------------------------
 
 
+_NOTHING = Span("")
+
+
 @dataclass(slots=True)
 class _Row:
     """A text and what it came to, with rows below: what is too long is cut, and of both something is always seen."""
 
     text: Span
-    value: Span = Span("")
+    value: Span = _NOTHING
     between: str = ""
     below: list["_Row"] = field(default_factory=list)
 
-    def add(self, text: Span | str, value: Span = Span(""), between: str = " = ") -> "_Row":
+    def add(self, text: Span | str, value: Span = _NOTHING, between: str = " = ") -> "_Row":
         """Add a row below."""
-        flat = Span(" ".join(text.text.split()), text.style) if isinstance(text, Span) else Span(" ".join(text.split()))
-        row = _Row(flat, value, between if value.text else "")
+        source, style = (text.text, text.style) if isinstance(text, Span) else (text, "")
+        row = _Row(
+            Span(visible(" ".join(source.split())), style),
+            Span(visible(value.text), value.style),
+            between if value.text else "",
+        )
         self.below.append(row)
         return row
 
@@ -146,20 +153,10 @@ def _json(value: Any) -> str:
 def _drawn(row: _Row, width: int, lead: str = "", below: str = "") -> Iterator[Line]:
     """Yield a row and those below it; ``lead`` stands before it, ``below`` before what is below it."""
     room = max(width - len(lead) - len(row.between), 2 * _NARROWEST_VALUE)
-    value = _cut(row.value.text, max(_NARROWEST_VALUE, room // 2, room - columns(row.text.text)))
-    text = _cut(row.text.text, room - columns(value))
+    value = cut(row.value.text, max(_NARROWEST_VALUE, room // 2, room - columns(row.text.text)))
+    text = cut(row.text.text, room - columns(value))
     spans = (Span(lead, "dim"), Span(text, row.text.style), Span(row.between), Span(value, row.value.style))
     yield Line(spans, hanging=len(lead))
     for number, each in enumerate(row.below, 1):
         last = number == len(row.below)
         yield from _drawn(each, width, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
-
-
-def _cut(text: str, room: int) -> str:
-    """Return as much of the beginning as fits, and a mark where that is not all."""
-    if columns(text) <= room:
-        return text
-    kept = text[: max(room - 1, 0)]
-    while kept and columns(kept) > room - 1:
-        kept = kept[:-1]
-    return f"{kept}…"

@@ -1,22 +1,35 @@
 """``podberth test``: the suites that stand beside policies, run as the cluster would."""
 
 import argparse
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 
 from ..cel.engine import Environment
 from ..cluster.files import SuiteFiles, find_suites
-from ..errors import PolicyError, Problem, UsageError
+from ..errors import EvaluationError, PolicyError, Problem, UsageError
+from ..kube.edit import edited
 from ..kube.schema import PodSchema
-from ..policy.parse import parse_policies
-from ..suite.model import parse_suite
-from ..suite.runner import SuiteResult, run_suite
+from ..policy.parse import ParsedPolicies, parse_policies
+from ..suite.coverage import Covered, coverage, percent
+from ..suite.model import Case, Suite, parse_suite
+from ..suite.observe import Observed, Observer
+from ..suite.runner import Settings, SuiteResult, run_suite, unmatched
+from ..suite.update import update_of
 from .exitcodes import ExitCode
 
 _ENGINES = ("cpp", "python", "both")
+_FORMATS = ("text", "json", "junit")
+_ALL = 100.0
+# Each expression is evaluated so often again for its time: long enough to be seen, short enough to be waited for.
+_ROUNDS = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the directory and the engine."""
+    """Add the directory, what is run, and what is told of it."""
     parser.add_argument(
         "directory",
         metavar="DIR",
@@ -31,19 +44,150 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="cpp: as the server decides; both: every expression on cel-python too, and a difference is a finding; "
         "python: cel-python decides (default cpp)",
     )
+    parser.add_argument("--run", metavar="REGEX", type=_pattern, help="run the cases whose name this is found in")
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="write what came out into golden files and, where another expectation was given, into tests.yaml",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        action="append",
+        metavar="FORMAT[=FILE]",
+        type=_output,
+        help="text, json or junit, to stdout or into a file; several are possible (default text)",
+    )
+    parser.add_argument("--coverage", action="store_true", help="tell which expressions no case has evaluated")
+    parser.add_argument(
+        "--min-coverage", metavar="PERCENT", type=_percent, help="a lower coverage is a finding; implies --coverage"
+    )
+    parser.add_argument("--cost", action="store_true", help="tell what each policy costs at most, and took")
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"got {text!r}, want a regular expression: {error}") from error
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value <= _ALL:
+        raise argparse.ArgumentTypeError(f"got {text!r}, want a number from 0 to 100")
+    return value
+
+
+def _output(text: str) -> tuple[str, str]:
+    name, _, file = text.partition("=")
+    if name not in _FORMATS:
+        raise argparse.ArgumentTypeError(f"got {name!r}, want one of {', '.join(_FORMATS)}")
+    return name, file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """What came of one suite's file."""
+
+    file: str
+    suite: Suite | None
+    result: SuiteResult
+    findings: tuple[Problem, ...]
+    """What is wrong besides the cases' violations: of the file, the policies, the engines."""
+    covered: tuple[Covered, ...] = ()
+    updated: tuple[str, ...] = ()
+    costs: tuple["Cost", ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything is wrong."""
+        return bool(self.findings or self.result.violations)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What a policy costs, in microseconds: the bound that it was compiled with, and the suite's dearest review."""
+
+    policy: str
+    bound_microseconds: float
+    measured_microseconds: float
+    evaluations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tests:
+    """Everything that came of a run."""
+
+    tested: tuple[Tested, ...]
+    told: tuple[str, ...] = ()
+    """What else there is to say."""
+    wrong: tuple[str, ...] = field(default=())
+    """What is wrong with the run as a whole."""
+    coverage: float | None = None
+    """Percent of all suites together; None where nobody asked."""
+    with_cost: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything is wrong."""
+        return bool(self.wrong) or any(each.failed for each in self.tested)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run every suite; print a line for each, and its findings."""
+    """Run every suite and tell what came of it, in each format that was asked for."""
+    wants_coverage = arguments.coverage or arguments.min_coverage is not None
+    if arguments.engine != "cpp" and (wants_coverage or arguments.cost):
+        raise UsageError(f"--engine: got {arguments.engine}, want cpp with --coverage, --min-coverage and --cost")
+    outputs = arguments.output or [("text", "")]
+    if [file for _, file in outputs].count("") > 1:
+        raise UsageError("--output: got several formats for stdout, want one; name files for the others: junit=FILE")
     suites = find_suites(Path(arguments.directory))
-    if not suites:
-        print(f"{arguments.directory}: got no tests.yaml, want one beside each policy")  # noqa: T201 - the output
-        return ExitCode.FINDINGS
     engines = _Engines(arguments.engine)
-    findings = sum(_run(suite, engines) for suite in suites)
-    for line in engines.told():
-        print(line)  # noqa: T201 - the output
-    return ExitCode.FINDINGS if findings else ExitCode.OK
+    selected = (lambda _: True) if arguments.run is None else (lambda case: arguments.run.search(case.name) is not None)
+    runner = _SuiteRunner(engines, selected, arguments, keep=wants_coverage or arguments.cost)
+    tested = tuple(runner.run(suite) for suite in suites)
+    covered = percent(row for each in tested for row in each.covered) if wants_coverage else None
+    wrong = _wrong(arguments, tested, covered)
+    tests = Tests(
+        tested=tested, told=tuple(engines.told()), wrong=tuple(wrong), coverage=covered, with_cost=arguments.cost
+    )
+    for name, file in outputs:
+        _write(name, file, tests)
+    return ExitCode.FINDINGS if tests.failed else ExitCode.OK
+
+
+def _wrong(arguments: argparse.Namespace, tested: tuple[Tested, ...], covered: float | None) -> list[str]:
+    wrong = []
+    if not tested:
+        wrong.append(f"{arguments.directory}: got no tests.yaml, want one beside each policy")
+    elif arguments.run is not None and not any(each.result.cases for each in tested):
+        wrong.append(f"--run: got {arguments.run.pattern!r}, which is in no case's name")
+    if covered is not None and arguments.min_coverage is not None and covered < arguments.min_coverage:
+        wrong.append(f"coverage: got {covered:.1f}%, want {arguments.min_coverage:g}% at least")
+    return wrong
+
+
+def _write(name: str, file: str, tests: Tests) -> None:
+    if name == "text" and not file and sys.stdout.isatty():
+        from .terminal import Terminal  # noqa: PLC0415 - a table's library is not loaded for machines
+        from .test_text import show  # noqa: PLC0415 - as above
+
+        show(tests, Terminal.of(sys.stdout))
+        return
+    from .test_formats import as_json, as_junit, as_text  # noqa: PLC0415 - as above
+
+    text = {"text": as_text, "json": as_json, "junit": as_junit}[name](tests)
+    if not file:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--output: {file}: cannot be written: {error.strerror}") from error
 
 
 class _Engines:
@@ -84,18 +228,118 @@ class _Engines:
         return [f"{self._comparing.agreed} evaluations agree on both engines, {explained} differ as known", *lines]
 
 
-def _run(files: SuiteFiles, engines: _Engines) -> int:
-    """Run one suite and print what came of it; return the number of findings."""
-    suite, problems = parse_suite(files.suite[1], files.suite[0])
-    findings = [*files.problems, *problems]
-    result = SuiteResult(files.suite[0], ())
-    if suite is not None and not files.problems:
+class _SuiteRunner:
+    """Runs suites, each with the policies of its folder."""
+
+    def __init__(
+        self, engines: _Engines, selected: Callable[[Case], bool], arguments: argparse.Namespace, *, keep: bool
+    ) -> None:
+        self._engines = engines
+        self._selected = selected
+        self._arguments = arguments
+        self._keep = keep
+
+    def run(self, files: SuiteFiles) -> Tested:
+        """Run one suite; with --update, again with what was written."""
+        tested = self._run(files)
+        if not self._arguments.update or tested.suite is None:
+            return tested
+        told, problems = _updated(files, tested)
+        if not told:
+            return Tested(
+                file=tested.file,
+                suite=tested.suite,
+                result=tested.result,
+                findings=(*tested.findings, *problems),
+                covered=tested.covered,
+                costs=tested.costs,
+            )
+        again = next(each for each in find_suites(Path(files.suite[0]).parent) if each.suite[0] == files.suite[0])
+        after = self._run(again)
+        return Tested(
+            file=after.file,
+            suite=after.suite,
+            result=after.result,
+            findings=(*after.findings, *problems),
+            covered=after.covered,
+            updated=told,
+            costs=after.costs,
+        )
+
+    def _run(self, files: SuiteFiles) -> Tested:
+        file, text = files.suite
+        suite, problems = parse_suite(text, file)
+        findings = [*files.problems, *problems]
+        result, observer = SuiteResult(file, ()), Observer(keep_answers=self._keep)
+        parsed = ParsedPolicies()
+        if suite is not None and not files.problems:
+            parsed = parse_policies(files.policies)
+            goldens = {Path(name).name: golden for name, golden in files.goldens}
+            settings = Settings(goldens=goldens, selected=self._selected)
+            try:
+                result = run_suite(suite, parsed, self._engines.environment, settings, observer)
+            except PolicyError as error:
+                findings += error.problems
+            else:
+                findings += () if self._arguments.run is not None else unmatched(parsed, observer)
+            findings += self._engines.differences(file)
+        wants_coverage = self._arguments.coverage or self._arguments.min_coverage is not None
+        environment = self._engines.environment
+        return Tested(
+            file=file,
+            suite=suite,
+            result=result,
+            findings=tuple(findings),
+            covered=coverage(observer, parsed.policies, environment) if wants_coverage else (),
+            costs=_costs(observer) if self._arguments.cost else (),
+        )
+
+
+def _updated(files: SuiteFiles, tested: Tested) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+    """Write what cases came to; return what was written, and what could not be."""
+    assert tested.suite is not None  # noqa: S101 - the caller has seen to it
+    update = update_of(tested.suite, tested.result)
+    file, text = files.suite
+    written = list(update.told)
+    new, problems = edited(text, file, [(tested.suite.source, update.operations)] if update.operations else [])
+    try:
+        if new != text:
+            Path(file).write_text(new, encoding="utf-8")
+        for name, golden in update.goldens.items():
+            (Path(file).parent / name).write_text(golden, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--update: {error.filename}: cannot be written: {error.strerror}") from error
+    if problems:
+        written = list(update.goldens)
+    return tuple(written), tuple(problems)
+
+
+def _costs(observer: Observer) -> tuple[Cost, ...]:
+    """Return what each policy costs; a review is all that one compiled policy was asked in one case."""
+    reviews: dict[str, dict[int, list[Observed]]] = {}
+    for each in observer.answers:
+        reviews.setdefault(each.policy.name, {}).setdefault(id(each.policy), []).append(each)
+    return tuple(
+        Cost(
+            policy=name,
+            bound_microseconds=policy.cost_microseconds,
+            measured_microseconds=max((_seconds(each) for each in reviews.get(name, {}).values()), default=0.0) * 1e6,
+            evaluations=sum(map(len, reviews.get(name, {}).values())),
+        )
+        for name, policy in observer.policies.items()
+    )
+
+
+def _seconds(observed: list[Observed]) -> float:
+    """Return the time of evaluating all of it once: the shortest of several, for what is longer is the machine's."""
+    return min(_round(observed) for _ in range(_ROUNDS))
+
+
+def _round(observed: list[Observed]) -> float:
+    start = perf_counter()
+    for each in observed:
         try:
-            result = run_suite(suite, parse_policies(files.policies), engines.environment)
-        except PolicyError as error:
-            findings += error.problems
-        findings += [*result.violations, *engines.differences(files.suite[0])]
-    print(f"{'FAIL' if findings else 'ok  '} {files.suite[0]}: {len(result.cases)} cases")  # noqa: T201 - the output
-    for finding in findings:
-        print(f"  {finding}")  # noqa: T201 - the output
-    return len(findings)
+            each.bound.expression.evaluate(each.activation)
+        except EvaluationError:
+            continue
+    return perf_counter() - start

@@ -15,6 +15,7 @@ from ..kube.documents import load_documents
 from ..kube.openapi import prune
 from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
+from ..suite.model import GOLDEN_SUFFIX
 from ..topology.objects import ClusterObjects, collect
 from .source import Loaded
 
@@ -30,16 +31,22 @@ def read_policy_texts(directory: Path) -> tuple[list[tuple[str, str]], list[Prob
     files, problems = _listing(directory)
     if files == [directory]:
         return [], [Problem(str(directory), 0, 0, "", "got no directory, want the directory of the policies")]
-    texts, unreadable = _texts(file for file in files if file.name not in TESTS)
+    texts, unreadable = _texts(filter(_is_policy, files))
     return texts, [*problems, *unreadable]
+
+
+def _is_policy(file: Path) -> bool:
+    return file.name not in TESTS and not file.name.endswith(GOLDEN_SUFFIX)
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteFiles:
-    """A suite and the policies that stand beside it, as (file, text); ``problems`` where one cannot be read."""
+    """A suite and what stands beside it, as (file, text); ``problems`` where one cannot be read."""
 
     suite: tuple[str, str]
     policies: tuple[tuple[str, str], ...]
+    goldens: tuple[tuple[str, str], ...]
+    """The pods that the suite expects as a whole."""
     problems: tuple[Problem, ...]
 
 
@@ -56,11 +63,11 @@ def find_suites(directory: Path) -> list[SuiteFiles]:
     for file in files:
         if file.name in TESTS:
             suites, wrong = _texts([file])
-            policies, unreadable = _texts(
-                each for each in files if each.parent == file.parent and each.name not in TESTS
-            )
+            beside = [each for each in files if each.parent == file.parent]
+            policies, unreadable = _texts(filter(_is_policy, beside))
+            goldens, unread = _texts(each for each in beside if each.name.endswith(GOLDEN_SUFFIX))
             suite = suites[0] if suites else (str(file), "")
-            found.append(SuiteFiles(suite, tuple(policies), (*wrong, *unreadable)))
+            found.append(SuiteFiles(suite, tuple(policies), tuple(goldens), (*wrong, *unreadable, *unread)))
     return found
 
 

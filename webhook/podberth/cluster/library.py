@@ -57,11 +57,27 @@ def shipped() -> tuple[Shipped, ...]:
         UsageError: there is none where this package is installed.
         PolicyError: a policy of it was edited and cannot be read.
     """
-    root = _PACKAGE if _PACKAGE.is_dir() else _CHECKOUT
+    root = _root()
     found = tuple(_found(root))
     if not found:
         raise UsageError(f"policies: got none in {root}, want the library that podberth is packaged with; reinstall it")
     return found
+
+
+def served() -> Path:
+    """Return the directory of the policies that are right for any cluster.
+
+    Raises:
+        UsageError: there is none where this package is installed.
+    """
+    found = _root() / _DIRECTORIES[0][0]
+    if not found.is_dir():
+        raise UsageError(f"policies: got no {found}, want the library that podberth is packaged with; reinstall it")
+    return found
+
+
+def _root() -> Path:
+    return _PACKAGE if _PACKAGE.is_dir() else _CHECKOUT
 
 
 def named(name: str) -> Shipped:

@@ -11,6 +11,7 @@ folds long lines, drops the spaces before comments and knows nothing of kubectl'
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ..errors import Problem
@@ -61,7 +62,7 @@ def applied(text: str, found: Sequence[Splice]) -> str:
 
 def _proved(chunk: Chunk, found: Sequence[Splice], root: int, new: Mapping[str, Any]) -> bool:
     """Read the edited text again: the document at ``root`` is the wanted one, and others of its chunk are as before."""
-    if any(one.end > other.start for one, other in zip(found, found[1:], strict=False)):
+    if any(one.end > other.start for one, other in pairwise(found)):
         return False
     documents, problems = load_documents(applied(chunk.text, found), "")
     if problems:
@@ -74,7 +75,7 @@ def _proved(chunk: Chunk, found: Sequence[Splice], root: int, new: Mapping[str, 
 
 
 class _Lines:
-    """The way from a chunk's text, whose lines all end in \\n, to the file's."""
+    """The way from a chunk's text, whose lines all end in a line feed, to the file's."""
 
     def __init__(self, text: str) -> None:
         breaks = list(_BREAK.finditer(text))

@@ -5,8 +5,6 @@ becomes something else is written anew, in the style of the text around it. Alia
 value leaves the others as they are. Where an alias no longer means what its anchor holds, the value is written out.
 """
 
-import difflib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from .json_patch import same
+from .pairing import paired
 from .positions import Part, Place
 from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, list_item, scalar
 
@@ -93,6 +92,9 @@ class _Writer:
         """Put text in place of a range."""
         self.found.append(Splice(start, end, text))
 
+    def _insert(self, offset: int, text: str) -> None:
+        self.cut(offset, offset, text)
+
     def change(self, place: Place, old: Any, new: Any) -> bool:
         """Edit a value inside; False, and nothing done, where it has to be written anew."""
         if self._aliased or not same(old, new):
@@ -145,7 +147,8 @@ class _Writer:
             sources = [part.place, *(inner.place for key, inner in part.place.parts.items() if isinstance(key, int))]
             for source in sources[1:] or sources:
                 inline = part.start <= source.index
-                now = {key: old[key] for key in source.parts if key not in own} if inline else self._now.get(id(source))
+                inner = {str(key): old[str(key)] for key in source.parts if key not in own} if inline else None
+                now = self._now.get(id(source)) if inner is None else inner
                 if now is None:
                     return None
                 brought = {**now, **brought}
@@ -155,17 +158,17 @@ class _Writer:
         """Remember the anchors in an object that is written below a merge key."""
         for key, part in place.parts.items():
             if part.start >= place.index and key in old:
-                self._now[id(part.place)] = old[key]
+                self._now[id(part.place)] = old[str(key)]
 
     def _list(self, place: Place, old: list[Any], new: list[Any]) -> bool:
         if same(old, new) and not self._aliased:
             return True
-        parts = [part for part in place.parts.values()]
-        pairs = _paired(old, new)
+        parts = list(place.parts.values())
+        pairs = paired(old, new)
         if not pairs and (old or new):
             return False
         starts = [part.start if place.style else self._dash(part.start) for part in parts]
-        whole = _Collection(place, [_Slot(part, start, True) for part, start in zip(parts, starts, strict=True)])
+        whole = _Collection(place, [_Slot(part, start, goes=True) for part, start in zip(parts, starts, strict=True)])
         gap = 0
         for number, item in enumerate(new):
             if number in pairs:
@@ -229,7 +232,9 @@ class _Writer:
         column = self._column(slots[0].start)
         for first, last in whole.runs():
             start, end = slots[first].start, slots[last].part.end
-            if self._is_first_on_line(start):
+            if last + 1 == len(slots):  # with the break before it: what comes behind the collection is put at its end
+                self.cut(self._line_start(start) - 1, self._line_end(end))
+            elif self._is_first_on_line(start):
                 self.cut(self._line_start(start), min(self._line_end(end) + 1, len(self.text)))
             else:  # beside a dash: the next one moves up
                 self.cut(start, slots[last + 1].start)
@@ -240,7 +245,7 @@ class _Writer:
                 self._lines_after(before.part.end, indented(lines, column))
             elif lines:
                 margin = "\n" + " " * column
-                self.cut(*[whole.kept_from(gap).start] * 2, margin.join(lines) + margin)
+                self._insert(whole.kept_from(gap).start, margin.join(lines) + margin)
 
     def _lines(self, key: str | None, value: Any) -> list[str]:
         return list_item(value, self.indents) if key is None else entry(scalar(key), value, self.indents)
@@ -272,7 +277,7 @@ class _Writer:
             if before:
                 self._flow_after(before, whole, texts, margin, comma_stays=bool(trailing) or _followed(whole, before))
             else:
-                self.cut(*[whole.kept_from(gap).start] * 2, "".join(f"{text},{margin}" for text in texts))
+                self._insert(whole.kept_from(gap).start, "".join(f"{text},{margin}" for text in texts))
 
     def _flow_after(
         self, before: _Slot, whole: _Collection, texts: Sequence[str], margin: str, *, comma_stays: bool
@@ -283,8 +288,8 @@ class _Writer:
             end = comma.end()
         at = self._end_of_rest(end) if "\n" in margin else end
         if not comma_stays:
-            self.cut(end, end, ",")
-        self.cut(at, at, margin + f",{margin}".join(texts) + ("," if comma_stays else ""))
+            self._insert(end, ",")
+        self._insert(at, margin + f",{margin}".join(texts) + ("," if comma_stays else ""))
 
     def _flow_part(self, key: str | None, value: Any, style: Flow, column: int) -> str:
         text = flow(value, style, column)
@@ -317,7 +322,7 @@ class _Writer:
     def _lines_after(self, offset: int, lines: Sequence[str]) -> None:
         """Put lines behind the line that an offset is in."""
         end = self._line_end(offset)
-        self.cut(end, end, "".join(f"\n{line}" for line in lines))
+        self._insert(end, "".join(f"\n{line}" for line in lines))
 
     def _end_of_rest(self, offset: int) -> int:
         """Return the end of a line that holds nothing but a comment from ``offset`` on; else ``offset``."""
@@ -354,42 +359,12 @@ def _is_own(place: Place, part: Part) -> bool:
     return place.index <= part.start < max(place.end, place.index + 1) and not merged
 
 
-def _paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Say which item of a list becomes which, by the new one's number: equal ones, of the same name, or by turn."""
-    texts = [[json.dumps(item, sort_keys=True) for item in items] for items in (old, new)]
-    pairs: dict[int, int] = {}
-    matcher = difflib.SequenceMatcher(None, *texts, autojunk=False)
-    for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        if kind == "equal":
-            pairs.update(zip(range(new_start, new_end), range(old_start, old_end), strict=True))
-        elif kind == "replace":
-            pairs.update(_alike(old, new, range(old_start, old_end), range(new_start, new_end)))
-    return pairs
-
-
-def _alike(old: Sequence[Any], new: Sequence[Any], left: range, right: range) -> dict[int, int]:
-    pairs: dict[int, int] = {}
-    start = left.start
-    for number in right:
-        name = _name(new[number])
-        found = next((at for at in range(start, left.stop) if name is not None and _name(old[at]) == name), None)
-        if found is not None:
-            pairs[number], start = found, found + 1
-    if not pairs:
-        pairs = dict(zip(right, left, strict=False))
-    return pairs
-
-
-def _name(item: Any) -> Any:
-    return item.get("name") if isinstance(item, dict) else None
-
-
 def _indents(root: Place) -> Indents:
     """Measure how far this document's blocks stand in, by the first that do."""
     of_object = of_list = None
     queue = [(root, part) for part in root.parts.values()] if not root.style else []
     while queue and (of_object is None or of_list is None):
-        container, part = queue.pop(0)
+        _, part = queue.pop(0)
         place = part.place
         if place.style or not place.parts or place.index < part.key_end:
             continue

@@ -4,14 +4,14 @@ All problems of all policies are reported together, each at its place in the fil
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from ..cel.cost import MAX_MICROSECONDS, too_dear
 from ..cel.engine import CompileError, Environment, Expression, Want
-from ..errors import Problem
+from ..errors import PolicyError, Problem
 from ..wellknown import Concern
 from .match import is_static
 from .model import Gang, GPUPolicy, Mutation, NodeAffinity
@@ -26,6 +26,7 @@ _CONDITION_NAMES = frozenset(
 )
 _ALL_NAMES = _CONDITION_NAMES | {"namespaceObject", "variables"}
 
+_WORD = re.compile(r"\w+")
 _FACT = re.compile(r"(gpu)\.(count|perContainer|kind|vendor|memoryMiB)|(gang)\.(name|size|index|source|system)")
 _SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
 
@@ -96,33 +97,104 @@ class CompiledValidation:
         return self.expression.reads | (self.message_expression.reads if self.message_expression else frozenset())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompiledPolicy:
-    """A policy ready to be asked. ``source`` holds everything that is no expression."""
+_Part = TypeVar("_Part")
 
-    source: GPUPolicy
-    conditions: tuple[tuple[str, Bound], ...]
-    variables: Mapping[str, Bound]
-    mutations: tuple[CompiledMutation, ...]
-    validations: tuple[CompiledValidation, ...]
-    audit_annotations: tuple[tuple[str, Bound], ...]
-    conditions_read: frozenset[tuple[str, ...]]
-    """Everything the matchConditions read."""
-    reads_namespace: bool
-    """Whether any expression reads namespaceObject."""
-    matches_statically: bool
-    """Whether operation and resource alone decide whether the policy is asked (``match.is_static``)."""
+
+class CompiledPolicy:
+    """A policy ready to be asked. ``source`` holds everything that is no expression.
+
+    Each part is compiled when it is first asked for, which for a policy that was checked is always before it is used.
+    A part of an unchecked one that does not compile raises PolicyError.
+    """
+
+    def __init__(self, parsed: ParsedPolicy, environment: Environment) -> None:
+        """Made by ``compile_policies``."""
+        self.source: GPUPolicy = parsed.policy
+        self._compiler = _Compiler(parsed, environment)
+        self._checking = False
 
     @property
     def name(self) -> str:
         """The policy's name."""
         return self.source.metadata.name
 
+    @cached_property
+    def matches_statically(self) -> bool:
+        """Whether operation and resource alone decide whether the policy is asked (``match.is_static``)."""
+        return is_static(self.source)
+
+    @cached_property
+    def conditions(self) -> tuple[tuple[str, Bound], ...]:
+        """The matchConditions by name."""
+        return self._part(self._compiler.conditions())
+
+    @cached_property
+    def conditions_read(self) -> frozenset[tuple[str, ...]]:
+        """Everything the matchConditions read."""
+        return frozenset().union(*(bound.reads for _, bound in self.conditions))
+
+    @cached_property
+    def variables(self) -> Mapping[str, Bound]:
+        """The variables by name."""
+        self._compiler.compile_variables()
+        self._part(())
+        return self._compiler.variables
+
+    @cached_property
+    def mutations(self) -> tuple[CompiledMutation, ...]:
+        """The entries of ``mutations``."""
+        return self._part(self._compiler.mutations())
+
+    @cached_property
+    def validations(self) -> tuple[CompiledValidation, ...]:
+        """The entries of ``validations``."""
+        return self._part(self._compiler.validations())
+
+    @cached_property
+    def audit_annotations(self) -> tuple[tuple[str, Bound], ...]:
+        """The auditAnnotations by key."""
+        return self._part(self._compiler.audit_annotations())
+
+    @cached_property
+    def reads_namespace(self) -> bool:
+        """Whether any expression reads namespaceObject; of one that names it in a string only, too."""
+        return any("namespaceObject" in source for source in self._compiler.sources())
+
+    @cached_property
+    def cost_microseconds(self) -> float:
+        """What all its expressions take at most, together (``cel.cost``)."""
+        self._compile()
+        return self._compiler.total()
+
+    def _compile(self) -> None:
+        _ = self.conditions
+        self._compiler.compile_variables()
+        _ = self.mutations, self.validations, self.audit_annotations
+
+    def check(self) -> tuple[Problem, ...]:
+        """Compile everything and price it; return what is wrong."""
+        self._checking = True
+        self._compile()
+        self._checking = False
+        self._compiler.price()
+        return tuple(self._compiler.problems)
+
+    def _part(self, compiled: Iterable[_Part]) -> tuple[_Part, ...]:
+        found = tuple(compiled)
+        if self._compiler.problems and not self._checking:
+            raise PolicyError(tuple(sorted(self._compiler.problems)))
+        return found
+
 
 def compile_policies(
-    parsed: Iterable[ParsedPolicy], environment: Environment
+    parsed: Iterable[ParsedPolicy], environment: Environment, *, checked: bool = False
 ) -> tuple[tuple[CompiledPolicy, ...], tuple[Problem, ...]]:
     """Compile policies and sort them by (order, name).
+
+    Args:
+        parsed: the policies.
+        environment: what their expressions may name and call.
+        checked: these very policies have compiled here before, so only what is asked for needs to be compiled again.
 
     Returns:
         The policies that compiled, and every problem of the others, sorted. A caller that wants all or nothing looks
@@ -131,16 +203,16 @@ def compile_policies(
     compiled: list[CompiledPolicy] = []
     problems: list[Problem] = []
     for item in parsed:
-        compiler = _Compiler(item, environment)
-        policy = compiler.compile()
-        problems += compiler.problems
-        if not compiler.problems:
+        policy = CompiledPolicy(item, environment)
+        found = () if checked else policy.check()
+        problems += found
+        if not found:
             compiled.append(policy)
     return tuple(sorted(compiled, key=lambda policy: policy.source.sort_key)), tuple(sorted(problems))
 
 
 class _Compiler:
-    """Compiles one policy and gathers its problems instead of stopping at the first."""
+    """Compiles the parts of one policy and gathers its problems instead of stopping at the first."""
 
     def __init__(self, parsed: ParsedPolicy, environment: Environment) -> None:
         self.parsed = parsed
@@ -148,62 +220,73 @@ class _Compiler:
         self.problems: list[Problem] = []
         self.variables: dict[str, Bound] = {}
         self.priced: list[tuple[Path, Expression]] = []
-        self.reads: set[tuple[str, ...]] = set()
+        self._order = {item.name: index for index, item in enumerate(parsed.policy.spec.variables)}
+        self._begun: set[str] = set()
+        """The variables that are compiled, or did not compile."""
 
-    def compile(self) -> CompiledPolicy:
-        spec = self.parsed.policy.spec
-        conditions = tuple(
-            (item.name, bound)
-            for index, item in enumerate(spec.match_conditions)
-            if (
-                bound := self._bound(
-                    ("matchConditions", index, "expression"), item.expression, Want.BOOL, _CONDITION_NAMES
-                )
-            )
-        )
-        conditions_read = frozenset(self.reads)
-        for index, variable in enumerate(spec.variables):
-            bound = self._bound(("variables", index, "expression"), variable.expression, Want.ANY)
+    def compile_variables(self) -> None:
+        """Compile the variables that nothing has asked for yet."""
+        for name in self._order:
+            self._variable(name)
+
+    def _variable(self, name: str) -> None:
+        if name not in self._begun:
+            self._begun.add(name)
+            index = self._order[name]
+            source = self.parsed.policy.spec.variables[index].expression
+            bound = self._bound(("variables", index, "expression"), source, Want.ANY)
             if bound is not None:
-                self.variables[variable.name] = bound
-        mutations = tuple(self._mutation(index, item) for index, item in enumerate(spec.mutations))
-        validations = tuple(self._validations())
-        audit_annotations = tuple(
-            (item.key, bound)
-            for index, item in enumerate(spec.audit_annotations)
-            if (
-                bound := self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING)
-            )
-        )
-        self._price()
-        return CompiledPolicy(
-            source=self.parsed.policy,
-            conditions=conditions,
-            variables=self.variables,
-            mutations=mutations,
-            validations=validations,
-            audit_annotations=audit_annotations,
-            conditions_read=conditions_read,
-            reads_namespace=any(path[0] == "namespaceObject" for path in self.reads),
-            matches_statically=is_static(self.parsed.policy),
-        )
+                self.variables[name] = bound
 
-    def _price(self) -> None:
-        """Refuse a policy that could hold a worker for too long, at the dearest part of its dearest expression.
+    def sources(self) -> Iterator[str]:
+        """Yield the source of every expression, and other texts of the policy."""
+        waiting: list[Any] = [self.parsed.policy.spec.model_dump()]
+        while waiting:
+            value = waiting.pop()
+            if isinstance(value, str):
+                yield value
+            elif isinstance(value, dict):
+                waiting += value.values()
+            elif isinstance(value, list | tuple):
+                waiting += value
+
+    def conditions(self) -> Iterator[tuple[str, Bound]]:
+        """Yield the matchConditions that compile."""
+        for index, item in enumerate(self.parsed.policy.spec.match_conditions):
+            path = ("matchConditions", index, "expression")
+            bound = self._bound(path, item.expression, Want.BOOL, _CONDITION_NAMES)
+            if bound is not None:
+                yield item.name, bound
+
+    def mutations(self) -> Iterator[CompiledMutation]:
+        """Yield the mutations, without the leaves that do not compile."""
+        return (self._mutation(index, item) for index, item in enumerate(self.parsed.policy.spec.mutations))
+
+    def audit_annotations(self) -> Iterator[tuple[str, Bound]]:
+        """Yield the auditAnnotations that compile."""
+        for index, item in enumerate(self.parsed.policy.spec.audit_annotations):
+            bound = self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING)
+            if bound is not None:
+                yield item.key, bound
+
+    def total(self) -> float:
+        """Return what all expressions that have been compiled take at most, in microseconds.
 
         A variable is evaluated once for each expression that needs it.
         """
-        if not self.priced:
-            return
-        variables = {("variables", index, "expression") for index in range(len(self.parsed.policy.spec.variables))}
-        asked = [each for path, each in self.priced if path not in variables]
-        total = sum(cost.microseconds for each in asked for cost in each.costs.values())
+        asked = [each for path, each in self.priced if path[0] != "variables"]
+        return sum(cost.microseconds for each in asked for cost in each.costs.values())
+
+    def price(self) -> None:
+        """Refuse a policy that could hold a worker for too long, at the dearest part of its dearest expression."""
+        total = self.total()
         if total > MAX_MICROSECONDS:
             path, cost = max(((path, each.costs[""]) for path, each in self.priced), key=lambda each: each[1].dearest)
             message = too_dear(total, cost)
             self.problems.append(self.parsed.problem(("spec", *path), cost.line, cost.column, message))
 
-    def _validations(self) -> Iterable[CompiledValidation]:
+    def validations(self) -> Iterator[CompiledValidation]:
+        """Yield the validations that compile."""
         for index, item in enumerate(self.parsed.policy.spec.validations):
             path: Path = ("validations", index)
             expression = self._bound((*path, "expression"), item.expression, Want.BOOL)
@@ -242,7 +325,7 @@ class _Compiler:
         return None if source is None else self._bound(path, source, want)
 
     def _bound(self, path: Path, source: str, want: Want, names: frozenset[str] = _ALL_NAMES) -> Bound | None:
-        variables = {name: bound.expression for name, bound in self.variables.items()}
+        variables = self._before(path, source) if "variables" in names else {}
         try:
             expression = self.environment.compile(source, want=want, variables=variables, names=names)
         except CompileError as error:
@@ -253,9 +336,17 @@ class _Compiler:
             return None
         self.priced.append((path, expression))
         used = {path[1] for path in expression.reads if path[0] == "variables" and len(path) > 1}
-        reads = expression.reads.union(*(self.variables[name].reads for name in used))
-        self.reads |= reads
-        return Bound(expression, reads)
+        return Bound(expression, expression.reads.union(*(self.variables[name].reads for name in used)))
+
+    def _before(self, path: Path, source: str) -> dict[str, Expression]:
+        """Return the variables that an expression may use, those that it names among them for certain."""
+        of_variable = path[0] == "variables"
+        seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]
+        named = set(_WORD.findall(source))
+        for name in seen:
+            if name in named:
+                self._variable(name)
+        return {name: self.variables[name].expression for name in seen if name in self.variables}
 
 
 @dataclass(frozen=True, slots=True)

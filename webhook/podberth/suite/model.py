@@ -25,16 +25,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
 from pydantic.alias_generators import to_camel
 
 from ..errors import Problem
-from ..kube.documents import load_documents
+from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Path, Position, Positions
 from ..policy.wording import explain
 
 Document: TypeAlias = dict[str, Any]
 Verdict: TypeAlias = Literal["admitted", "mutated", "denied", "unchanged"]
+
+GOLDEN_SUFFIX = ".golden.yaml"
+"""How the name of a golden file ends, so that nobody takes it for a policy."""
 
 # A suite is a table on a few screens; a cluster of this size is a benchmark
 MAX_COUNT = 1000
@@ -74,6 +77,29 @@ class Cluster(_Model):
     """Values for params, by ConfigMap name: they replace single keys of the ConfigMaps that stand beside the policy."""
 
 
+class Namespace(_Model):
+    """The namespace that a pod is created in."""
+
+    name: Annotated[str, Field(min_length=1)]
+    labels: Mapping[str, str] = Field(default_factory=dict)
+    """Beside ``kubernetes.io/metadata.name``, which every namespace has."""
+
+
+class User(_Model):
+    """Who creates the pod: the request's ``userInfo``."""
+
+    username: Annotated[str, Field(min_length=1)]
+    groups: tuple[str, ...] = ()
+
+
+def _named(value: object) -> object:
+    return {"name": value} if isinstance(value, str) else value
+
+
+def _called(value: object) -> object:
+    return {"username": value} if isinstance(value, str) else value
+
+
 class Expectation(_Model):
     """What must come of a case; what is left out is not looked at."""
 
@@ -84,7 +110,9 @@ class Expectation(_Model):
     denials: tuple[str, ...] | None = None
     """Each is part of the denial; the empty list: there is none."""
     patched: Document | None = None
-    """Part of the pod as it leaves /mutate; ``runner.differences`` says what part means."""
+    """Part of the pod as it leaves /mutate; ``partial.differences`` says what part means."""
+    golden: Annotated[str, Field(min_length=1)] | None = None
+    """A file beside the suite, ``NAME.golden.yaml``, with the whole pod as it leaves /mutate."""
 
 
 class Case(Cluster):
@@ -95,6 +123,10 @@ class Case(Cluster):
     """The pod to create; apiVersion and kind may be left out, the namespace is ``default`` unless given."""
     review: Document | None = None
     """Fields of an AdmissionReview's ``request`` that differ from a pod's creation: operation, object, oldObject, …"""
+    namespace: Annotated[Namespace, BeforeValidator(_named)] | None = None
+    """Where the pod is created: a name, or a name and labels. Else the pod says, or it is ``default``."""
+    user: Annotated[User, BeforeValidator(_called)] | None = None
+    """Who creates it: a name, or a username and groups. Else the user ``author``, in no group."""
     expect: Expectation
 
 
@@ -109,7 +141,13 @@ class Suite:
     file: str
     cluster: Cluster
     cases: tuple[Case, ...]
-    positions: Positions
+    source: PositionedDocument
+    """The document that it was read from."""
+
+    @property
+    def positions(self) -> Positions:
+        """Where everything in it stands."""
+        return self.source.positions
 
     def position(self, path: Path) -> Position:
         """Return where the value at ``path`` starts."""
@@ -131,7 +169,7 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
         ]
         return None, tuple(sorted(findings))
     wrong = [positions.problem(file, path, message) for path, message in _refusals(suite)]
-    return (None if wrong else Suite(file, suite, suite.cases, positions)), tuple(sorted(wrong))
+    return (None if wrong else Suite(file, suite, suite.cases, documents[0])), tuple(sorted(wrong))
 
 
 def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
@@ -152,6 +190,12 @@ def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
         if case.name in names:
             wrong.append((("cases", index, "name"), f"duplicate name {case.name!r}; want each name once"))
         if not case.expect.model_fields_set:
-            wrong.append((("cases", index, "expect"), "expects nothing; want verdict, warnings, denials or patched"))
+            wrong.append(
+                (("cases", index, "expect"), "expects nothing; want verdict, warnings, denials, patched or golden")
+            )
+        golden = case.expect.golden
+        if golden is not None and (not golden.endswith(GOLDEN_SUFFIX) or "/" in golden):
+            message = f"got {golden!r}, want the name of a file beside this one that ends in {GOLDEN_SUFFIX}"
+            wrong.append((("cases", index, "expect", "golden"), message))
         names.add(case.name)
     return wrong

@@ -4,25 +4,29 @@ Pure: documents in, results out. A case never raises for what its pod or its clu
 Reading files and printing results is the CLI's.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ..admission import decide
+from ..admission.creation import request_of
 from ..admission.outcome import Outcome
-from ..admission.review import API_VERSION, KIND, AdmissionRequest, decode_review
+from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import Problem, ReviewError, TopologyError
+from ..kube.documents import load_documents
 from ..kube.patch import apply
 from ..kube.positions import Path
 from ..policy.parse import ParsedPolicies
-from ..policy.wording import shown
 from ..topology.objects import collect
 from ..topology.shapes import simulate
 from ..wellknown import NAMESPACE
+from ..workload.defaults import apply_defaults
 from .model import Case, Document, Nodes, Suite
+from .observe import Observer
 from .partial import differences
 
 
@@ -31,12 +35,16 @@ class CaseResult:
     """What came of one case."""
 
     name: str
+    index: int
+    """Which of the suite's cases it is."""
     verdict: str
     """``mutated``, ``unchanged`` or ``denied``; empty where the case could not be run."""
     warnings: tuple[str, ...] = ()
     denial: str = ""
     pod: Document | None = None
     """The pod as it left /mutate."""
+    golden: Document | None = None
+    """What the golden file holds, where the pod is another; None where it is the same, or there is no such file."""
     violations: tuple[Problem, ...] = ()
 
 
@@ -53,16 +61,46 @@ class SuiteResult:
         return tuple(violation for case in self.cases for violation in case.violations)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a run goes by besides the suite and its policies."""
+
+    conventions: Conventions = field(default_factory=Conventions)
+    goldens: Mapping[str, str] = field(default_factory=dict)
+    """The text of golden files, by the name that cases call them."""
+    selected: Callable[[Case], bool] = lambda _: True
+    """Which cases are run."""
+
+
 def run_suite(
-    suite: Suite, policies: ParsedPolicies, environment: Environment, conventions: Conventions | None = None
+    suite: Suite,
+    policies: ParsedPolicies,
+    environment: Environment,
+    settings: Settings | None = None,
+    observer: Observer | None = None,
 ) -> SuiteResult:
-    """Run every case against ``policies``.
+    """Run the cases against ``policies``; the observer sees what they make of them.
 
     Raises:
         PolicyError: the policies cannot be used; there is nothing to test then.
     """
-    runner = _Runner(suite, policies, environment, conventions or Conventions())
-    return SuiteResult(suite.file, tuple(runner.run(index, case) for index, case in enumerate(suite.cases)))
+    settings = settings or Settings()
+    runner = _Runner(suite, policies, environment, settings, observer or Observer())
+    cases = [(index, case) for index, case in enumerate(suite.cases) if settings.selected(case)]
+    return SuiteResult(suite.file, tuple(runner.run(index, case) for index, case in cases))
+
+
+def unmatched(policies: ParsedPolicies, observer: Observer) -> tuple[Problem, ...]:
+    """Return a problem for each policy that applied in no case: nothing is known of what it does."""
+    return tuple(
+        parsed.positions.problem(
+            parsed.file,
+            ("metadata", "name"),
+            f"no case of the tests beside it is one that {parsed.policy.name} applies to; add one",
+        )
+        for parsed in policies.policies
+        if parsed.policy.name not in observer.matched_policies
+    )
 
 
 Finding: TypeAlias = tuple[Path, str]
@@ -81,12 +119,18 @@ class _Runner:
     """Runs the cases of one suite; a finding is a path and a message until it gets its place."""
 
     def __init__(
-        self, suite: Suite, policies: ParsedPolicies, environment: Environment, conventions: Conventions
+        self,
+        suite: Suite,
+        policies: ParsedPolicies,
+        environment: Environment,
+        settings: Settings,
+        observer: Observer,
     ) -> None:
         self.suite = suite
         self.policies = policies
         self.environment = environment
-        self.conventions = conventions
+        self.settings = settings
+        self.observer = observer
 
     def run(self, index: int, case: Case) -> CaseResult:
         """Run one case."""
@@ -95,13 +139,30 @@ class _Runner:
         try:
             request = _request(place, case)
             snapshot = self._snapshot(path, case, request.namespace)
-            result = _decide(case.name, request, snapshot)
+            self.observer.policies |= {policy.name: policy for policy in snapshot.policies}
+            result = self._decide(CaseResult(name=case.name, index=index, verdict=""), request, snapshot)
             findings = [*_second_pass(request, result, snapshot), *_compare(case, result)]
-        except _UnusableError as error:
-            return CaseResult(name=case.name, verdict="", violations=(self._violation(error.path, str(error)),))
-        except ReviewError as error:
-            return CaseResult(name=case.name, verdict="", violations=(self._violation(place, str(error)),))
+            if case.expect.golden is not None:
+                result, found = _with_golden(case.expect.golden, result, self.settings.goldens)
+                findings += found
+        except (_UnusableError, ReviewError) as error:
+            where = error.path if isinstance(error, _UnusableError) else place
+            unusable = self._violation(where, str(error))
+            return CaseResult(name=case.name, index=index, verdict="", violations=(unusable,))
         return replace(result, violations=tuple(self._violation((*path, *at), message) for at, message in findings))
+
+    def _decide(self, result: CaseResult, request: AdmissionRequest, snapshot: Snapshot) -> CaseResult:
+        """Send the review through /mutate, and what comes out through /validate."""
+        mutated = decide.mutate(request, snapshot, self.observer)
+        denial = _denial(mutated)
+        if denial:
+            return replace(result, verdict="denied", warnings=mutated.warnings, denial=denial)
+        pod = apply(request.object, mutated.patch) if request.object is not None else None
+        validated = decide.validate(replace(request, object=pod), snapshot, self.observer)
+        denial = _denial(validated)
+        verdict = "denied" if denial else "mutated" if mutated.patch else "unchanged"
+        warnings = (*mutated.warnings, *validated.warnings)
+        return replace(result, verdict=verdict, warnings=warnings, denial=denial, pod=pod)
 
     def _violation(self, path: Path, message: str) -> Problem:
         return self.suite.positions.problem(self.suite.file, path, message)
@@ -113,12 +174,13 @@ class _Runner:
         groups = case.topology if case.topology is not None else cluster.topology or ()
         nodes = [node for at, group in enumerate(groups) for node in _nodes((*place, "topology", at), group)]
         others = case.objects if case.objects is not None else cluster.objects or ()
-        objects = collect([*_namespace(namespace, [*nodes, *others]), *nodes, *others], now=None)
+        own = list(_namespace(path, case, namespace, [*nodes, *others]))
+        objects = collect([*own, *nodes, *others], now=None)
         if objects.problems:
             raise _UnusableError(path, "; ".join(objects.problems))
         values = case.params if case.params is not None else cluster.params or {}
         policies = replace(self.policies, params=_with_values(self.policies.params, values))
-        return load_snapshot(policies, objects, self.environment, self.conventions)
+        return load_snapshot(policies, objects, self.environment, self.settings.conventions)
 
 
 def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
@@ -140,10 +202,14 @@ def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
         yield from (node, topology)
 
 
-def _namespace(name: str, given: Iterable[Document]) -> Iterator[Document]:
+def _namespace(path: Path, case: Case, name: str, given: Iterable[Document]) -> Iterator[Document]:
     """Yield the request's namespace, which exists for certain, unless it is among the objects given."""
-    if name and not any(item.get("kind") == "Namespace" and _name(item) == name for item in given):
-        labels = {"kubernetes.io/metadata.name": name}
+    known = any(item.get("kind") == "Namespace" and _name(item) == name for item in given)
+    own = case.namespace.labels if case.namespace is not None and case.namespace.name == name else {}
+    if known and own:
+        raise _UnusableError((*path, "namespace"), f"namespace {name!r} is among the objects, too; leave one out")
+    if name and not known:
+        labels = {"kubernetes.io/metadata.name": name, **own}
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
@@ -172,39 +238,19 @@ def _with_values(
 
 def _request(place: Path, case: Case) -> AdmissionRequest:
     """Return the review of a case: the creation of its pod, or that with the fields that ``review`` gives."""
-    given = (
-        case.review if case.review is not None else {"object": {"apiVersion": "v1", "kind": "Pod", **(case.pod or {})}}
-    )
-    pod = given.get("object") or given.get("oldObject")
-    metadata = pod.get("metadata") if isinstance(pod, dict) else None
-    if metadata is not None and not isinstance(metadata, dict):
-        raise _UnusableError(place, f"metadata: got {shown(metadata)}, want an object")
-    request = {
-        "uid": "00000000-0000-0000-0000-000000000000",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "operation": "CREATE",
-        "name": (metadata or {}).get("name") or "",
-        "namespace": (metadata or {}).get("namespace") or "default",
-        "userInfo": {"username": "author"},
-        "dryRun": False,
-        **given,
-    }
-    return decode_review({"apiVersion": API_VERSION, "kind": KIND, "request": request})
+    given = case.review if case.review is not None else {"object": _pod(case)}
+    namespace = {} if case.namespace is None else {"namespace": case.namespace.name}
+    user = {} if case.user is None else {"userInfo": case.user.model_dump(mode="json")}
+    metadata = (given.get("object") or {}).get("metadata") if isinstance(given.get("object"), dict) else None
+    own = metadata.get("namespace") if isinstance(metadata, dict) else None
+    if case.namespace is not None and own not in (None, case.namespace.name):
+        message = f"got {case.namespace.name!r}, and the pod is of namespace {own!r}; leave one of them out"
+        raise _UnusableError((*place[:-1], "namespace"), message)
+    return request_of({**namespace, **user, **given})
 
 
-def _decide(name: str, request: AdmissionRequest, snapshot: Snapshot) -> CaseResult:
-    """Send the review through /mutate, and what comes out through /validate."""
-    mutated = decide.mutate(request, snapshot)
-    denial = _denial(mutated)
-    if denial:
-        return CaseResult(name=name, verdict="denied", warnings=mutated.warnings, denial=denial)
-    pod = apply(request.object, mutated.patch) if request.object is not None else None
-    validated = decide.validate(replace(request, object=pod), snapshot)
-    denial = _denial(validated)
-    verdict = "denied" if denial else "mutated" if mutated.patch else "unchanged"
-    warnings = (*mutated.warnings, *validated.warnings)
-    return CaseResult(name=name, verdict=verdict, warnings=warnings, denial=denial, pod=pod)
+def _pod(case: Case) -> Document:
+    return {"apiVersion": "v1", "kind": "Pod", **(case.pod or {})}
 
 
 def _denial(outcome: Outcome) -> str:
@@ -213,15 +259,39 @@ def _denial(outcome: Outcome) -> str:
 
 
 def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapshot) -> Iterator[Finding]:
-    """Applying twice changes nothing: the API server may call a mutating webhook again (reinvocationPolicy)."""
+    """Applying twice changes nothing: the API server may call a mutating webhook again (reinvocationPolicy).
+
+    It sets its defaults on what the first call wrote before it does.
+    """
     if result.pod is None:
         return
-    again = decide.mutate(replace(request, object=result.pod), snapshot)
-    if again.patch:
-        changes = ", ".join(f"{operation['op']} {operation['path']}" for operation in again.patch)
-        yield (), f"a second pass changes the pod again: {changes}"
-    if _denial(again):
-        yield (), f"a second pass is denied: {_denial(again)}"
+    defaulted = deepcopy(result.pod)
+    apply_defaults(defaulted)
+    for pod, when in ((result.pod, ""), (defaulted, ", on the pod with the API server's defaults,")):
+        again = decide.mutate(replace(request, object=pod), snapshot)
+        if again.patch:
+            changes = ", ".join(f"{operation['op']} {operation['path']}" for operation in again.patch)
+            yield (), f"a second pass{when} changes the pod again: {changes}"
+        if _denial(again):
+            yield (), f"a second pass{when} is denied: {_denial(again)}"
+        if again.patch or _denial(again):
+            return
+
+
+def _with_golden(name: str, result: CaseResult, goldens: Mapping[str, str]) -> tuple[CaseResult, list[Finding]]:
+    """Compare the pod with a golden file, as a whole."""
+    path = ("expect", "golden")
+    if result.pod is None:
+        return result, [(path, "got no pod, for it was denied")]
+    if name not in goldens:
+        return result, [(path, f"got no file {name} beside this one; do podberth test --update")]
+    documents, problems = load_documents(goldens[name], name)
+    if problems or len(documents) != 1:
+        wrong = "; ".join(map(str, problems)) or f"{name}: got {len(documents)} documents, want one"
+        return result, [(path, wrong)]
+    if documents[0].document == result.pod:
+        return result, []
+    return replace(result, golden=documents[0].document), [(path, f"the pod is not the one of {name}")]
 
 
 def _compare(case: Case, result: CaseResult) -> Iterator[Finding]:

@@ -4,7 +4,7 @@
 Whatever the document holds, nothing raises here: parts of a wrong type are handed on as they are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from ..kube.carry import ABSENT
@@ -60,35 +60,35 @@ POD_SPEC_FIELDS: Final = frozenset(
 )
 
 # kubernetes/api core/v1 types.go Container
-CONTAINER_FIELDS: Final = frozenset(
-    {
-        "args",
-        "command",
-        "env",
-        "envFrom",
-        "image",
-        "imagePullPolicy",
-        "lifecycle",
-        "livenessProbe",
-        "name",
-        "ports",
-        "readinessProbe",
-        "resizePolicy",
-        "resources",
-        "restartPolicy",
-        "restartPolicyRules",
-        "securityContext",
-        "startupProbe",
-        "stdin",
-        "stdinOnce",
-        "terminationMessagePath",
-        "terminationMessagePolicy",
-        "tty",
-        "volumeDevices",
-        "volumeMounts",
-        "workingDir",
-    }
+_CONTAINER_FIELDS: Final = (
+    "args",
+    "command",
+    "env",
+    "envFrom",
+    "image",
+    "imagePullPolicy",
+    "lifecycle",
+    "livenessProbe",
+    "name",
+    "ports",
+    "readinessProbe",
+    "resizePolicy",
+    "resources",
+    "restartPolicy",
+    "restartPolicyRules",
+    "securityContext",
+    "startupProbe",
+    "stdin",
+    "stdinOnce",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+    "tty",
+    "volumeDevices",
+    "volumeMounts",
+    "workingDir",
 )
+CONTAINER_FIELDS: Final[Mapping[str, str]] = {name: name for name in _CONTAINER_FIELDS}
+"""A Container, whole and under its own names."""
 
 
 def find(document: object, steps: Steps) -> Any:
@@ -119,11 +119,10 @@ def put(document: Any, steps: Steps, value: Any) -> Any:
     return {**before, step: below}
 
 
-def front_of(form: Form, place: object) -> str:
-    """Return the field that holds the pod's first container; the form's first where none is there."""
-    if not form.front:
-        return ""
-    return next((key for key in form.front if isinstance(find(place, (key,)), Mapping)), form.front[0])
+def front_of(form: Form, place: object) -> Steps | None:
+    """Return where the pod's first container stands below a place, None where it stands in the list."""
+    found = next((steps for steps in form.front if isinstance(find(place, steps), Mapping)), None)
+    return form.front[0] if found is None and form.front_always else found
 
 
 def read(document: object, path: Steps, form: Form) -> dict[str, Any]:
@@ -132,18 +131,18 @@ def read(document: object, path: Steps, form: Form) -> dict[str, Any]:
     pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod"}
     for target, source in form.seats:
         value = find(place, source)
+        if target == ("spec",) and form.fields is not None and isinstance(value, Mapping):
+            value = {key: item for key, item in value.items() if key in form.fields}
         if value is not ABSENT:
             pod = put(pod, target, value)
     for key in ("metadata", "spec"):
         pod.setdefault(key, _misfit(place, key, form))
-    spec = pod["spec"]
-    if form.inline and isinstance(spec, Mapping):
-        pod["spec"] = spec = {key: value for key, value in spec.items() if key in POD_SPEC_FIELDS}
-    if form.front and isinstance(spec, Mapping):
-        inside = find(place, (front_of(form, place),))
-        first = {} if inside is ABSENT or inside is None else inside
-        if isinstance(first, Mapping):
-            first = {key: value for key, value in first.items() if key in CONTAINER_FIELDS}
+    front = front_of(form, place)
+    spec = {} if pod["spec"] is None and front is not None else pod["spec"]
+    if front is not None and isinstance(spec, Mapping):
+        inside = find(place, front)
+        names = form.front_fields.items() if isinstance(inside, Mapping) else ()
+        first = {key: inside[name] for key, name in names if name in inside}
         others = spec.get("containers")
         pod["spec"] = {**spec, "containers": [first, *(others if isinstance(others, list) else ())]}
     return pod
@@ -159,31 +158,46 @@ def _misfit(place: object, key: str, form: Form) -> Any:
 
 def write(document: Any, path: Steps, form: Form, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
     """Return ``document`` with the pod ``after`` at a place where ``before`` was read; equal parts are not touched."""
-    place = find(document, path)
-    front = front_of(form, place)
+    front = front_of(form, find(document, path))
+    if front is not None:
+        first, old, new = (*path, *front), find(before, _FIRST), find(after, _FIRST)
+        for key, name in form.front_fields.items():
+            if find(old, (key,)) is not find(new, (key,)):
+                document = put(document, (*first, name), find(new, (key,)))
+        before, after = _without_first(before), _without_first(after)
     for target, source in form.seats:
         old, new = find(before, target), find(after, target)
-        if target == ("spec",) and isinstance(new, Mapping) and isinstance(old, Mapping):
-            document = _write_spec(document, (*path, *source), old, new, (*path, front) if front else ())
+        if target == ("spec",) and isinstance(new, Mapping):
+            apart = {seat[1] for seat, _ in form.seats if len(seat) > 1 and seat[0] == "spec"}
+            document = _write_spec(document, (*path, *source), old, new, apart)
         elif old is not new:
             document = put(document, (*path, *source), new)
     return document
 
 
-def _write_spec(document: Any, path: Steps, old: Mapping[str, Any], new: Mapping[str, Any], front: Steps) -> Any:
-    for key in (*old, *(key for key in new if key not in old)):
-        was, value = old.get(key, ABSENT), new.get(key, ABSENT)
-        if was is value:
-            continue
-        if key == "containers" and front:
-            first = find(document, front)
-            fields = {**first} if isinstance(first, Mapping) else {}
-            for each in (*value[0], *(each for each in was[0] if each not in value[0])):
-                fields = put(fields, (each,), value[0].get(each, ABSENT))
-            if value[0] is not was[0]:
-                document = put(document, front, fields)
-            if was[1:] != value[1:]:
-                document = put(document, (*path, key), value[1:])
-            continue
-        document = put(document, (*path, key), value)
+_FIRST: Final = ("spec", "containers", 0)
+
+
+def _without_first(pod: Mapping[str, Any]) -> Mapping[str, Any]:
+    spec = pod["spec"]
+    rest = spec["containers"][1:]
+    return {**pod, "spec": {key: rest if key == "containers" else spec[key] for key in spec}}
+
+
+def _write_spec(document: Any, path: Steps, old: Any, new: Mapping[str, Any], apart: Collection[object]) -> Any:
+    before = old if isinstance(old, Mapping) else {}
+    for key in (*before, *(key for key in new if key not in before)):
+        was, value = before.get(key, ABSENT), new.get(key, ABSENT)
+        if was is not value and was != value and key not in apart:
+            document = put(document, (*path, key), value)
     return document
+
+
+INLINE: Final = Form(seats=((("spec",), ()),), fields=POD_SPEC_FIELDS)
+"""A PodSpec among fields of other meaning."""
+
+COMPONENT: Final = Form(
+    seats=((("metadata", "labels"), ("labels",)), (("metadata", "annotations"), ("annotations",)), (("spec",), ())),
+    fields=POD_SPEC_FIELDS,
+)
+"""A PodSpec inline, with the labels and annotations of its pods beside it."""

@@ -3,12 +3,25 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..kube.paths import ELEMENT
+from .batch_kinds import BATCH_KINDS
 from .core_kinds import CORE_KINDS
+from .graph_kinds import GRAPH_KINDS
 from .places import PLACEHOLDER_UID, WorkloadKind
+from .serving_kinds import SERVING_KINDS
+from .trainer_kinds import TRAINER_KINDS
+from .training_kinds import TRAINING_KINDS
 
 __all__ = ["KINDS", "PLACEHOLDER_UID", "is_known", "row_for"]
 
-KINDS: Final[tuple[WorkloadKind, ...]] = (*CORE_KINDS,)
+KINDS: Final[tuple[WorkloadKind, ...]] = (
+    *CORE_KINDS,
+    *BATCH_KINDS,
+    *TRAINING_KINDS,
+    *TRAINER_KINDS,
+    *SERVING_KINDS,
+    *GRAPH_KINDS,
+)
 
 _BY_NAME: Final = {(version, row.kind): row for row in KINDS for version in row.api_versions}
 
@@ -63,11 +76,20 @@ def row_for(workload: Mapping[str, Any]) -> WorkloadKind | None:
     return _BY_NAME.get((version, kind))
 
 
+def nested_in(document: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """Return the paths of an object to other whole objects in it: an AppWrapper's, and those of a list of any kind."""
+    row, kind = row_for(document), document.get("kind")
+    if row is not None:
+        return row.nested
+    is_list = isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list)
+    return (("items", ELEMENT),) if is_list else ()
+
+
 def is_known(document: Mapping[str, Any]) -> bool:
     """Say whether podberth knows what pods the object makes, none included."""
     version, kind = document.get("apiVersion"), document.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return False
-    if (version, kind) == ("v1", "Pod") or row_for(document) is not None:
+    if (version, kind) == ("v1", "Pod") or row_for(document) is not None or nested_in(document):
         return True
     return version.rpartition("/")[0] in PODLESS_GROUPS or f"{version}/{kind}" in PODLESS_KINDS

@@ -91,7 +91,28 @@ def _ray_cluster(pod: Subject) -> Member | None:
 
 def _pod_gang(pod: Subject) -> Member:
     index = index_of(pod.labels.get("grove.io/podclique-pod-index"))
-    return Member("PodCliqueSet", pod.labels["grove.io/podgang"], index=index)
+    return Member("PodCliqueSet", pod.labels["grove.io/podgang"], _cliques(pod.owner("PodCliqueSet")), index)
+
+
+def _cliques(owner: Mapping[str, Any] | None) -> int:
+    """Return the pods of a base gang: each clique, as often as its scaling group needs it at least; 0 if it scales.
+
+    Source: ai-dynamo/grove operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
+    """
+    template = at(owner, "spec", "template")
+    groups = at(template, "podCliqueScalingGroups")
+    times: dict[str, int] = {}
+    for group in groups if isinstance(groups, list) else ():
+        names = at(group, "cliqueNames")
+        for name in names if isinstance(names, list) else ():
+            times[str(name)] = count(at(group, "minAvailable"), 1)
+    cliques = at(template, "cliques")
+    size = 0
+    for clique in cliques if isinstance(cliques, list) else ():
+        if at(clique, "spec", "autoScalingConfig") is not None:
+            return 0
+        size += count(at(clique, "spec", "replicas"), 1) * times.get(str(at(clique, "name")), 1)
+    return size
 
 
 def _indexed_job(pod: Subject) -> Member | None:

@@ -3,7 +3,7 @@
 A row is data and a few small functions; ``kinds`` has the table, ``present`` and ``projection`` read it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -63,9 +63,9 @@ class Scene:
 
     @property
     def key(self) -> str:
-        """The item's name: its key in a map, its ``name`` in a list."""
+        """The item's name: its key in a map, its ``name`` in a list, or ``groupName`` as Ray has it."""
         key = self.keys[-1] if self.keys else ""
-        found = key if isinstance(key, str) else at(self.item, "name")
+        found = key if isinstance(key, str) else self.item.get("name", self.item.get("groupName"))
         return found if isinstance(found, str) else ""
 
 
@@ -75,15 +75,20 @@ Stamp: TypeAlias = Callable[[dict[str, Any], Scene], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """How the parts of a Pod stand at a place.
-
-    ``seats`` lead from parts of the Pod to where they stand below the place. ``inline`` is a place that holds other
-    fields beside those of a PodSpec. ``front`` are the fields of which one holds the pod's first container.
-    """
+    """How the parts of a Pod stand at a place."""
 
     seats: tuple[tuple[Steps, Steps], ...]
-    inline: bool = False
-    front: tuple[str, ...] = ()
+    """From parts of the Pod to where they stand below the place; a part of a part comes behind it."""
+    fields: frozenset[str] | None = None
+    """The fields of a PodSpec that stand there beside others; None where a whole PodSpec stands alone."""
+    front: tuple[Steps, ...] = ()
+    """Below the place, where the pod's first container may stand, outside the list of containers."""
+    front_name: str = ""
+    """What the operator calls that container, where it has no name."""
+    front_fields: Mapping[str, str] = field(default_factory=dict)
+    """The fields of a container that stand there, and as what."""
+    front_always: bool = False
+    """Whether there is such a container even where nothing is said of it."""
 
 
 _METADATA: Final = ("labels", "annotations", "finalizers")
@@ -110,6 +115,16 @@ def _workload(scene: Scene) -> Found:
     return scene.document
 
 
+def nothing(_scene: Scene) -> Iterator[tuple[Steps, str]]:
+    """Yield nothing."""
+    return iter(())
+
+
+def always(_scene: Scene) -> bool:
+    """Say yes."""
+    return True
+
+
 def one(_scene: Scene) -> int:
     """Return the replicas of what makes one pod."""
     return 1
@@ -127,12 +142,20 @@ class Place:
     """Whether an object without it is whole."""
     role: str = ""
     """What these pods are called: leader, head; empty where the innermost ``ELEMENT`` says it."""
+    when: Callable[[Scene], bool] = always
+    """Whether pods are made of what stands there."""
     replicas: Callable[[Scene], int] = one
     """How many pods one object makes of the template; 0 where only the cluster knows."""
     owner: Callable[[Scene], Found] = _workload
     """The object that gangs are read from, where it is not the workload itself: the RayCluster of a RayJob."""
     lacks: frozenset[str] = frozenset()
     """Fields of a Pod that the kind's schema prunes: ``metadata``, or fields of the spec."""
+    base: tuple[str, ...] = ()
+    """From the object to fields of a PodSpec that hold for every template that does not say otherwise."""
+    inherited: frozenset[str] = frozenset()
+    """Which fields these are."""
+    fixed: Callable[[Scene], Iterator[tuple[Steps, str]]] = nothing
+    """Parts of the pod that the operator takes from elsewhere in the object, and from where."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,16 +90,24 @@ def _write(
 def _unwritable(template: Template, steps: Steps, value: Any) -> str:
     """Say why a value cannot be written down at a place of the pod; empty where it can."""
     where = render_path(steps)
-    if any(word in _texts(value, where) for word in (*PLACEHOLDERS, template.owner_uid) if word):
+    if any(word in f"{where}{value!r}" for word in (*PLACEHOLDERS, template.owner_uid) if word):
         return f"{where}: depends on what only the cluster knows of the pod"
-    if not any(steps[: len(target)] == target for target, _ in template.form.seats):
-        return f"{where}: a {template.document.get('kind')} has no place for it"
-    lacking = template.lacks.intersection((steps[0], steps[1] if len(steps) > 1 else ""))
-    return f"{where}: the schema of a {template.document.get('kind')} has no place for it" if lacking else ""
+    return "" if _has_place(template, steps) else f"{where}: a {template.document.get('kind')} has no place for it"
 
 
-def _texts(value: Any, where: str) -> str:
-    return f"{where}\n{value!r}"
+def _has_place(template: Template, steps: Steps) -> bool:
+    form = template.form
+    if not any(steps[: len(target)] == target for target, _ in form.seats):
+        return False
+    if template.lacks.intersection(steps[:2]):
+        return False
+    if steps[0] != "spec" or len(steps) == 1:
+        return True
+    front = forms.front_of(form, forms.find(template.document, template.path)) is not None
+    if front and steps[1:3] == ("containers", 0):
+        return steps[3:4] == () or steps[3] in form.front_fields
+    apart = any(steps[: len(target)] == target for target, _ in form.seats if len(target) > 1)
+    return form.fields is None or steps[1] in form.fields or apart
 
 
 def _changes(before: Any, after: Any, at: Steps) -> Iterator[tuple[Steps, Any]]:
@@ -110,6 +118,10 @@ def _changes(before: Any, after: Any, at: Steps) -> Iterator[tuple[Steps, Any]]:
         old = before if isinstance(before, dict) else {}
         for key in (*old, *(key for key in after if key not in old)):
             yield from _changes(old.get(key, ABSENT), after.get(key, ABSENT), (*at, key))
+        return
+    if isinstance(after, list) and isinstance(before, list) and len(after) == len(before):
+        for index, (old_item, item) in enumerate(zip(before, after, strict=True)):
+            yield from _changes(old_item, item, (*at, index))
         return
     yield at, after
 
@@ -136,7 +148,7 @@ def place_of(template: Template, steps: Steps) -> Steps:
 def _past_front(template: Template, found: Steps, rest: Steps) -> tuple[Steps, Steps]:
     front = forms.front_of(template.form, forms.find(template.document, template.path))
     index = rest[1] if rest[:1] == ("containers",) and len(rest) > 1 else None
-    if not front or not isinstance(index, int):
+    if front is None or not isinstance(index, int):
         return found, rest
     below = rest[2:]
-    return (found, ("containers", index - 1, *below)) if index else ((*template.path, front), below)
+    return (found, ("containers", index - 1, *below)) if index else ((*template.path, *front), below)

@@ -16,7 +16,7 @@ from ..kube.positions import render_path
 from ..kube.shape import template_problems
 from . import forms
 from .defaults import apply_defaults
-from .kinds import row_for
+from .kinds import nested_in, row_for
 from .places import BARE, PLACEHOLDER_UID, POD_SPEC, TEMPLATE, Place, Scene, Steps, Template
 from .subject import at
 
@@ -36,7 +36,7 @@ def templates(
     ``namespace`` is used where the document names none. ``known`` are other documents that a workload may refer to: the
     runtime of a TrainJob. ``extra`` are further paths to templates, by kind: to a PodTemplateSpec, or to a PodSpec.
     """
-    return list(_templates(document, namespace, known, extra or {}, ()))
+    return list(_templates(document, namespace, known, extra or {}, 0))
 
 
 def _templates(
@@ -44,7 +44,7 @@ def _templates(
     namespace: str,
     known: Sequence[Mapping[str, Any]],
     extra: Mapping[str, Sequence[tuple[str, ...]]],
-    below: Steps,
+    depth: int,
 ) -> Iterator[Template]:
     where = text_at(document, "metadata", "namespace") or namespace
     if document.get("apiVersion") == "v1" and document.get("kind") == "Pod":
@@ -63,17 +63,32 @@ def _templates(
     kind = document.get("kind")
     for path in extra.get(kind, ()) if isinstance(kind, str) else ():
         yield from _at_place(extra_place(document, path), scene)
-    for path in row.nested if row and len(below) < _DEEPEST else ():
+    for path in nested_in(document) if depth < _DEEPEST else ():
         for found, _, _ in _expand(document, path):
             inner = forms.find(document, found)
             if isinstance(inner, Mapping):
-                for template in _templates(inner, where, known, extra, (*below, *found)):
+                for template in _templates(inner, where, known, extra, depth + 1):
                     yield _lifted(template, document, found)
 
 
 def _lifted(template: Template, document: Mapping[str, Any], path: Steps) -> Template:
-    """Return a wrapped object's template as one of the document around it."""
-    return replace(template, document=document, path=(*path, *template.path))
+    """Return a wrapped object's template as one of the document around it, whose labels are its owners' too.
+
+    A queue's name on an AppWrapper holds for what it wraps.
+    """
+    outer = at(document, "metadata", "labels")
+    owners = template.owners
+    if isinstance(outer, Mapping):
+        owners = {uid: _labelled(owner, outer) for uid, owner in owners.items()}
+    return replace(template, document=document, path=(*path, *template.path), owners=owners)
+
+
+def _labelled(owner: Mapping[str, Any], labels: Mapping[str, Any]) -> Mapping[str, Any]:
+    metadata = at(owner, "metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    inner = metadata.get("labels")
+    joined = {**labels, **(inner if isinstance(inner, Mapping) else {})}
+    return {**owner, "metadata": {**metadata, "labels": joined}}
 
 
 def text_at(document: object, *path: str) -> str:
@@ -121,7 +136,8 @@ def _at_place(place: Place, workload: Scene) -> Iterator[Template]:
             message = f"{render_path(path)}: got {_kind(found)}, want a list or an object"
             yield _misfit(place, scene, message)
         elif found is not ABSENT and found is not None:
-            yield _present(place, scene)
+            if place.when(scene):
+                yield _present(place, scene)
         elif not place.optional:
             yield _misfit(place, scene, f"{render_path(path)}: got nothing, want a pod template")
 
@@ -144,7 +160,7 @@ def _misfit(place: Place, scene: Scene, problem: str) -> Template:
 
 
 def _present(place: Place, scene: Scene) -> Template:
-    own = forms.read(scene.document, scene.path, place.form)
+    own = _read(place, scene)
     problems = template_problems(own)
     template = Template(
         pod=own,
@@ -156,12 +172,14 @@ def _present(place: Place, scene: Scene) -> Template:
         own=own,
         form=place.form,
         lacks=place.lacks,
+        fixed=tuple(place.fixed(scene)),
     )
     if problems or not own["spec"]:
         return template
     pod = deepcopy(own)
     written = {key: value for key, value in (pod["metadata"] or {}).items() if value is not None}
     pod["metadata"] = {"namespace": scene.namespace, **written}
+    _name_front(pod, place)
     place.stamp(pod, scene)
     apply_defaults(pod)
     pod["status"] = {}
@@ -174,6 +192,23 @@ def _present(place: Place, scene: Scene) -> Template:
         owner_uid=uid,
         owners={each: owner for each in (uid, scene.uid) if each},
     )
+
+
+def _read(place: Place, scene: Scene) -> dict[str, Any]:
+    """Return the pod that stands at a place, with what holds for it there because it stands above."""
+    own = forms.read(scene.document, scene.path, place.form)
+    above = forms.find(scene.document, place.base)
+    if isinstance(own["spec"], Mapping) and isinstance(above, Mapping):
+        said = {key: above[key] for key in sorted(place.inherited) if above.get(key) is not None}
+        said.update((key, value) for key, value in own["spec"].items() if value is not None or key not in said)
+        own["spec"] = said
+    return own
+
+
+def _name_front(pod: dict[str, Any], place: Place) -> None:
+    containers = pod["spec"].get("containers")
+    if place.form.front_name and containers and not containers[0].get("name"):
+        containers[0]["name"] = place.form.front_name
 
 
 def _bare(document: Mapping[str, Any], namespace: str) -> Template:

@@ -26,12 +26,40 @@ def difference(before: Any, after: Any) -> list[str]:
 
 
 def _compared(before: list[str], after: list[str]) -> Iterator[str]:
-    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
-        if kind == "equal":
-            yield from (f"  {line}" for line in before[start:end])
-        else:
-            yield from (f"- {line}" for line in before[start:end])
-            yield from (f"+ {line}" for line in after[new_start:new_end])
+    codes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    gone, come = [False] * len(before), [False] * len(after)
+    for number, (kind, start, end, new_start, new_end) in enumerate(codes):
+        room = codes[number + 1] if number + 1 < len(codes) and codes[number + 1][0] == "equal" else None
+        if kind == "insert":
+            block = _slid(after, new_start, new_end, room[4] if room else new_end)
+            come[block] = [True] * (new_end - new_start)
+        elif kind == "delete":
+            block = _slid(before, start, end, room[2] if room else end)
+            gone[block] = [True] * (end - start)
+        elif kind == "replace":
+            gone[start:end], come[new_start:new_end] = [True] * (end - start), [True] * (new_end - new_start)
+    at = 0
+    for line, is_gone in zip(before, gone, strict=True):
+        while not is_gone and come[at]:
+            yield f"+ {after[at]}"
+            at += 1
+        yield f"{'-' if is_gone else ' '} {line}"
+        at += not is_gone
+    yield from (f"+ {line}" for line in after[at:])
+
+
+def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
+    """Move a block down over lines that repeat, to where it begins furthest left; the difference stays as true.
+
+    So an added item of a list is shown from its dash on, and not from the line in which it first differs.
+    """
+    size, best = end - start, start
+    for at in range(start + 1, stop - size + 1):
+        if lines[at - 1] != lines[at + size - 1]:
+            break
+        if _depth(f"  {lines[at]}") < _depth(f"  {lines[best]}"):
+            best = at
+    return slice(best, best + size)
 
 
 def _parents(lines: list[str], number: int) -> list[int]:

@@ -8,8 +8,8 @@ come first here, the last line has the true counts, and ``-o sarif`` has no such
 from collections.abc import Iterator
 
 from ..model import Finding, Report, Result
-from .lines import visible
-from .results import STDIN, by_file, reasons, sentence, skipped, summary, title
+from .lines import inert, visible
+from .results import STDIN, by_file, reasons, sentence, shown, skipped, summary, title
 
 
 def render(report: Report) -> str:
@@ -20,7 +20,7 @@ def render(report: Report) -> str:
         if commands:
             # sorted() is stable: the order of lines stays within each level
             commands.sort(key=_gravity)
-            lines += [f"::group::{_data(file)}", *commands, "::endgroup::"]
+            lines += [f"::group::{_data(shown(file))}", *commands, "::endgroup::"]
     lines.append(_plain(f"podberth check: {summary(report)}"))
     if skipped(report):
         lines.append(_plain(f"podberth check: not judged: {skipped(report)}"))
@@ -30,7 +30,7 @@ def render(report: Report) -> str:
 def _commands(result: Result) -> Iterator[str]:
     for level, findings in (("error", (*result.denials, *result.errors)), ("warning", result.warnings)):
         yield from (_finding(level, result, each) for each in findings)
-    if result.changes:
+    if result.verdict == "mutated":
         said = "\n".join(f"{policy}: {reason}" if reason else policy for policy, reason in reasons(result))
         yield _command("notice", result, result.line, f"{title(result)}: changed", said)
 
@@ -60,5 +60,5 @@ def _property(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a line that is no command, whatever kinds are called: commands of old (``##[``) may stand anywhere."""
-    return visible(text).replace("##[", "## [")
+    """Return a line that is no command, whatever kinds are called."""
+    return inert(visible(text))

@@ -1,7 +1,6 @@
 """Styled lines for a terminal, before anybody knows how wide it is; and text that cannot command one."""
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +9,11 @@ from typing import NamedTuple
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\uffff]"
 )
+
+
+# actions/runner, src/Runner.Common/ActionCommand.cs
+_COMMAND = re.compile(r"(?<!\S)::")
+_LATIN_1 = 0xFF
 
 
 class Span(NamedTuple):
@@ -32,17 +36,16 @@ class Line:
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Return text with what is not seen, and could command a terminal, as an escape: ``\\x1b``, ``\\u202e``."""
+    r"""Return text with what is not seen, and could command a terminal, as an escape: ``\x1b``, ``\u202e``."""
     return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
+
+
+def inert(text: str) -> str:
+    """Return text without what GitHub's runner obeys in any log: ``##[``, and ``::`` that may come to begin a line."""
+    return _COMMAND.sub(r"\\::", text).replace("##[", "## [")
 
 
 def _escape(character: str) -> str:
     code = ord(character)
     short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character)
-    return short or (f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}")
-
-
-def columns(text: str) -> int:
-    """Count the columns that text takes: wide characters (UAX 11) take two, combining ones none."""
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))
+    return short or (f"\\x{code:02x}" if code <= _LATIN_1 else f"\\u{code:04x}")

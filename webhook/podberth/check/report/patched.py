@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from ...errors import Problem
 from ...kube.edit import edited
-from ...kube.json_patch import Operation
 from ..model import Result
 from .results import operations
 
@@ -17,9 +16,10 @@ def render(text: str, file: str, results: Sequence[Result]) -> tuple[str, list[P
     Raises:
         PatchError: a change does not apply to its document.
     """
-    wanted: dict[int, list[Operation]] = {}
-    sources = {id(result.source): result.source for result in results if result.source and result.verdict == "mutated"}
-    for result in results:
-        if result.verdict == "mutated":
-            wanted.setdefault(id(result.source), []).extend(operations(result))
-    return edited(text, file, [(source, wanted[key]) for key, source in sources.items()])
+    mutated = [result for result in results if result.verdict == "mutated" and result.source]
+    sources = {id(result.source): result.source for result in mutated if result.source}
+    wanted = [
+        (source, [each for result in mutated if result.source is source for each in operations(result)])
+        for source in sources.values()
+    ]
+    return edited(text, file, wanted)

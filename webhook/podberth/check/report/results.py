@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...kube.json_patch import Operation, edit, steps_of
-from ..model import Finding, Report, Result
+from ..model import VERDICTS, Finding, Report, Result
 
 STDIN = "-"
 
@@ -15,9 +15,14 @@ def title(result: Result) -> str:
     return f"{name} {result.path}" if result.path else name
 
 
+def shown(file: str) -> str:
+    """Return a file's name for people."""
+    return "<stdin>" if file == STDIN else file
+
+
 def place(file: str, line: int) -> str:
     """Return ``file:line``; of nowhere in a file, the file."""
-    return f"{file}:{line}" if line else file
+    return f"{shown(file)}:{line}" if line else shown(file)
 
 
 def sentence(finding: Finding) -> str:
@@ -54,10 +59,12 @@ def reasons(result: Result) -> list[tuple[str, str]]:
 
 def summary(report: Report) -> str:
     """Return the report in one sentence."""
-    counts = [(report.count(verdict), verdict) for verdict in ("denied", "mutated", "unchanged", "skipped")]
-    said = [f"{count} {verdict}" for count, verdict in counts if count]
-    errors, warnings = report.count("error"), sum(len(result.warnings) for result in report.results)
-    said += [number(count, what) for count, what in ((errors, "error"), (warnings, "warning")) if count]
+    counts = [(verdict, report.count(verdict)) for verdict in VERDICTS]
+    said = [
+        number(count, "error") if verdict == "error" else f"{count} {verdict}" for verdict, count in counts if count
+    ]
+    warnings = sum(len(result.warnings) for result in report.results)
+    said += [number(warnings, "warning")] if warnings else []
     found = f"{number(report.documents, 'document')} in {number(report.files, 'file')}"
     return f"{found}: {', '.join(said)}" if said else f"{found}: nothing to check"
 

@@ -47,11 +47,12 @@ def _rule(name: str, description: str) -> dict[str, Any]:
 
 
 def _results(result: Result) -> Iterator[dict[str, Any]]:
-    for level, findings in (("error", (*result.denials, *result.errors)), ("warning", result.warnings)):
+    graded = (("error", (*result.denials, *result.errors)), ("warning", result.warnings), ("note", result.notes))
+    for level, findings in graded:
         for each in findings:
             about = f"{each.field}: " if each.field else ""
             yield _result(result, level, each.policy, each.line, f"{about}{each.message}")
-    for policy, reason in reasons(result):
+    for policy, reason in reasons(result) if result.verdict == "mutated" else ():
         yield _result(result, "note", policy, result.line, f"changed: {reason}" if reason else "changed")
 
 
@@ -64,7 +65,9 @@ def _result(result: Result, level: str, policy: str, line: int, message: str) ->
         "ruleId": rule,
         "level": level,
         "message": {"text": text},
-        "locations": [{"physicalLocation": location, "logicalLocations": [{"fullyQualifiedName": title(result)}]}],
+        "locations": [
+            {"physicalLocation": location, "logicalLocations": [{"fullyQualifiedName": visible(title(result))}]}
+        ],
         # Without the line: the finding is the same one when lines above it come and go
         "partialFingerprints": {_FINGERPRINT: _digest(rule, level, result.file, text)},
     }

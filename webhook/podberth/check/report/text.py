@@ -59,6 +59,7 @@ def _detail(result: Result) -> Iterator[Line]:
     yield from _findings(result, "warns", "yellow", result.warnings)
     yield from _findings(result, "denied", "red", result.denials)
     yield from _findings(result, "error", "red", result.errors)
+    yield from _findings(result, "note", "dim", result.notes)
 
 
 def _difference(result: Result) -> Iterator[Line]:

@@ -1,0 +1,103 @@
+"""``podberth explain`` as a user sees it."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podberth.cli.main import main
+from snapshots import cluster
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+POD = str(EXAMPLES / "cuda-pod.yaml")
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> str:
+    file = tmp_path / "cluster.json"
+    documents = {"apiVersion": "v1", "kind": "List", "items": cluster(hgx_h100_8=1, l4_1=2)}
+    file.write_text(json.dumps(documents), encoding="utf-8")
+    return str(file)
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["explain", *arguments, "-o", "json"]) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def test_the_text_tells_each_policy_its_values_and_where_the_pod_can_run(
+    nodes: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", POD, "--topology", nodes]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{POD}:5 Pod default/cuda-vectoradd: mutated"
+    assert "gpu-tolerations /mutate  applies" in lines
+    assert any(line.startswith("multi-gpu-nvlink /mutate  no: matchConditions") for line in lines)
+    assert "      ├─ gpu.perContainer > 1 = false" in lines
+    assert "nodes before: 0 of 3" in lines
+    assert "nodes after:  3 of 3 (hgx-h100-8-0, l4-1-0, l4-1-1)" in lines
+    assert lines[-1] == "verdict: mutated"
+
+
+def test_json_holds_every_value(nodes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    document = told(capsys, POD, "--topology", nodes, "--policy", "gpu-tolerations")
+    (result,) = document["results"]
+    assert (document["version"], result["verdict"], result["nodes"]["known"]) == (1, "mutated", 3)
+    (policy,) = result["policies"]
+    (review,) = policy["reviews"]
+    assert review["matched"]
+    assert [(each["path"], each["value"]) for each in review["variables"]] == [("variables.nodes", {"nodes": 3})]
+    assert review["expressions"][0]["parts"][0]["parts"] == [
+        {"text": "gpu.count", "asked": True, "value": 1, "parts": []}
+    ]
+    assert {operation["path"] for operation in review["changes"][0]["patch"]} == {"/spec/tolerations/-"}
+
+
+def test_each_template_of_a_workload_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    (result,) = told(capsys, str(EXAMPLES / "llm-deployment.yaml"))["results"]
+    assert (result["kind"], result["path"], result["nodes"]) == ("Deployment", "spec.template", None)
+
+
+def test_a_pod_may_come_from_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(Path(POD).read_text(encoding="utf-8")))
+    (result,) = told(capsys, "-", "--namespace", "ml")["results"]
+    assert (result["file"], result["namespace"]) == ("stdin", "ml")
+
+
+def test_a_denied_pod_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "policy.yaml").write_text(
+        "apiVersion: podberth.io/v1alpha1\nkind: GPUPolicy\nmetadata: {name: picky}\nspec:\n"
+        "  validations: [{expression: gpu.count > 1, message: one is not enough}]\n  validationActions: [Deny]\n",
+        encoding="utf-8",
+    )
+    assert main(["explain", POD, "--policies", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "denied:  podberth picky: one is not enough" in out
+    assert out.splitlines()[-1] == "verdict: denied"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: Service\napiVersion: v1\n", "got v1 Service, want a Pod or a workload that makes pods"),
+        ("", "got no document, want a Pod"),
+        ("a: [", ":1:5: this is no YAML"),
+        ("apiVersion: v1\nkind: Pod\nspec: {containers: 1}\n", "pod.yaml:1: spec.containers: got"),
+    ],
+)
+def test_what_is_no_pod_is_told_and_is_a_usage_error(
+    tmp_path: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text(text, encoding="utf-8")
+    assert main(["explain", str(file)]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["nowhere.yaml"], [POD, "--policy", "nobody"], [POD, "--policies", "nowhere"]])
+def test_what_is_not_there_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", *arguments]) == 2
+    assert capsys.readouterr().err.startswith("podberth: ")

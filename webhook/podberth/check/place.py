@@ -1,0 +1,142 @@
+"""Which field of a pod a decision is about: what its message names, else what its policy reads.
+
+Paths are those of the foretold pod; whoever knows the template leads them on to the document.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from ..kube.patch import Path
+from ..kube.paths import ELEMENT
+from ..kube.pod import annotations, containers, labels, metadata, spec
+from ..policy.compile import CompiledPolicy
+from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from ..workload.gpus import GpuFacts
+
+# ``spec.nodeSelector``, ``resources.limits[nvidia.com/gpu]``: as messages write paths (rule 14).
+_STEP: Final = r"(?:\.[A-Za-z][A-Za-z0-9]*|\[[^\]\s]+\])"
+_PATH: Final = re.compile(rf"\b(?:spec|metadata){_STEP}+")
+_RESOURCES: Final = re.compile(rf"\bresources{_STEP}+")
+_STEPS: Final = re.compile(r"([A-Za-z][A-Za-z0-9]*)|\[([^\]\s]+)\]")
+_CONTAINER: Final = re.compile(r"\bcontainers? ([a-z0-9][-a-z0-9]*)\b")
+_FIELD: Final = re.compile(r"^([a-z][A-Za-z]+)(?=[.:\[ ])")
+_KEYED: Final[tuple[Path, ...]] = (("metadata", "annotations"), ("metadata", "labels"), ("spec", "nodeSelector"))
+
+
+def field_of(message: str, reads: Iterable[tuple[str, ...]], pod: dict[str, Any], gpu: GpuFacts) -> Path:
+    """Return the path of the field that a decision on ``pod`` is about; empty where nothing says so.
+
+    ``reads`` is what the policy reads (``cel.reads``), empty where podberth itself decided.
+    """
+    named = _named(message, pod)
+    return named if named is not None else _read(reads, pod, gpu)
+
+
+def reads_of(policy: CompiledPolicy, phase: str) -> frozenset[tuple[str, ...]]:
+    """Return what a policy reads to decide on a pod, its conditions aside: those say when, not what."""
+    entries = policy.mutations if phase == "mutate" else policy.validations
+    return frozenset().union(*(entry.reads for entry in entries))
+
+
+# ---- what the message names ------------------------------------------------------------------------------------------
+
+
+def _named(message: str, pod: dict[str, Any]) -> Path | None:
+    found = _PATH.search(message)
+    if found is not None:
+        return _existing(pod, steps_of(found[0]))
+    container = _container(message, pod)
+    if container is not None:
+        resources = _RESOURCES.search(message)
+        return _existing(pod, (*container, *(steps_of(resources[0]) if resources else ())))
+    field = _FIELD.match(message)
+    if field is not None and field[1] in spec(pod):
+        return ("spec", field[1])
+    return next(_keys_named(message, pod), None)
+
+
+def steps_of(text: str) -> Path:
+    """Return the path that a text spells: ``spec.containers[0].resources``."""
+    return tuple(
+        int(key) if key.isascii() and key.isdecimal() else key
+        for key in (word or bracket for word, bracket in _STEPS.findall(text))
+    )
+
+
+def _container(message: str, pod: dict[str, Any]) -> Path | None:
+    names = {match[1] for match in _CONTAINER.finditer(message)}
+    return next((each.path for each in containers(pod) if each.name in names), None)
+
+
+def _keys_named(message: str, pod: dict[str, Any]) -> Iterator[Path]:
+    """Yield the annotation, label or node selector that a message names by its key; keys without a domain are words."""
+    for holder, keys in zip(_KEYED, (annotations(pod), labels(pod), spec(pod).get("nodeSelector") or {}), strict=True):
+        for key in keys:
+            if "/" in key and key in message:
+                yield (*holder, key)
+
+
+def _existing(document: object, path: Path) -> Path:
+    """Return as much of ``path`` as there is in the document, and the first step that is not."""
+    here = document
+    for length, step in enumerate(path):
+        held = isinstance(here, list) and isinstance(step, int) and step < len(here)
+        if not held and not (isinstance(here, dict) and step in here):
+            return path[: length + 1]
+        here = here[step]  # type: ignore[index]  # one of the two, with that key
+    return path
+
+
+# ---- what the policy reads -------------------------------------------------------------------------------------------
+
+
+def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], gpu: GpuFacts) -> Path:
+    """Return the deepest thing read that the pod has: its own field before what the facts are made from."""
+    paths = list(reads)
+    own = [found for path in paths if path[0] == "object" and (found := _resolve(pod, path[1:])) is not None]
+    own = [path for path in own if path not in _KEYED and len(path) > 1]
+    if own:
+        return min(own, key=lambda path: (-len(path), tuple(map(str, path))))
+    named = {path[0] for path in paths}
+    if "gpu" in named or named & {"topology", "mig"}:
+        return _asking(pod, gpu)
+    return _gang(pod) if "gang" in named else ()
+
+
+def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
+    """Return the first place in the document that a static access path leads to; None where it leads nowhere."""
+    if not path:
+        return ()
+    step, rest = path[0], path[1:]
+    if isinstance(document, Mapping):
+        steps: Iterable[str | int] = document if step == ELEMENT else (step,) if step in document else ()
+    elif isinstance(document, list) and step == ELEMENT:
+        steps = range(len(document))
+    else:
+        return None
+    for each in steps:
+        below = _resolve(document[each], rest)  # type: ignore[index]  # its own key
+        if below is not None:
+            return (each, *below)
+    return None
+
+
+def _asking(pod: dict[str, Any], gpu: GpuFacts) -> Path:
+    """Return the place of the pod's first request for an accelerator, or of its claims."""
+    for request in gpu.requests:
+        for each in containers(pod):
+            held = (each.body.get("resources") or {}).get("limits") or {}
+            if each.name == request.container:
+                field = "limits" if request.resource in held else "requests"
+                return (*each.path, "resources", field, request.resource)
+    return ("spec", "resourceClaims") if gpu.claims and spec(pod).get("resourceClaims") else ()
+
+
+def _gang(pod: dict[str, Any]) -> Path:
+    """Return the place where the pod itself says its gang, if it does."""
+    held = metadata(pod)
+    for field, key in (("labels", GANG_LABEL), ("annotations", GANG_SIZE_ANNOTATION)):
+        if key in (held.get(field) or {}):
+            return ("metadata", field, key)
+    return ()

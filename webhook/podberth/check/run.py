@@ -1,0 +1,304 @@
+"""Checks what manifests hold: every pod template decided on as the cluster would, and what comes of it placed.
+
+Files as they were read and a snapshot in, results and patches out. A document never raises: what is wrong with it is a
+result.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from ..admission.mutate import traced
+from ..admission.outcome import Decision, Written
+from ..admission.review import AdmissionRequest
+from ..admission.snapshot import Snapshot
+from ..admission.validate import validate
+from ..errors import Problem, ReviewError
+from ..kube.patch import Patch, Path, apply
+from ..kube.paths import pointer
+from ..workload.gpus import gpu_facts
+from ..workload.kinds import is_known
+from ..workload.places import Template
+from ..workload.projection import Projected, place_of, project
+from ..workload.templates import templates
+from .model import Change, Finding, Report, Result, Verdict
+from .place import field_of, reads_of, steps_of
+from .placeholders import ADVICE, is_placeholder, unexpanded
+from .sources import Document, Source, SourceFile
+
+_TOLD: Final = frozenset({"skip", "conflict", "warn", "error"})
+"""Actions that are warnings. A mutation is a change, and what is for the audit log is for the cluster's alone."""
+_RECORD: Final = ("podberth", "its own note of what the policies wrote")
+_NOBODY: Final = "00000000-0000-0000-0000-000000000000"
+_UNKNOWN_KIND: Final = "nothing of it is checked; say where its pod templates stand with --template-path"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a check goes by besides the snapshot."""
+
+    namespace: str = "default"
+    """That of documents that name none."""
+    template_paths: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
+    """Further places of pod templates, by kind, as ``workload.templates`` takes them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What came of one file."""
+
+    file: str
+    documents: int
+    """How many it holds, those that could not be read among them."""
+    results: tuple[Result, ...]
+    """In order of line."""
+
+
+def report(checked: Sequence[Checked]) -> Report:
+    """Join what came of several files, in their order."""
+    return Report(
+        results=tuple(result for each in checked for result in each.results),
+        files=len(checked),
+        documents=sum(each.documents for each in checked),
+    )
+
+
+def check(file: SourceFile, snapshot: Snapshot, settings: Settings, known: Sequence[Document] = ()) -> Checked:
+    """Decide on everything in one file; ``known`` are documents that workloads may refer to (``surroundings``)."""
+    results = [unreadable(problem) for problem in file.problems]
+    for source in file.sources:
+        results += _Object(source, snapshot, settings, known).results()
+    return Checked(
+        file=file.name,
+        documents=len(file.documents) + len({problem.line for problem in file.problems}),
+        results=tuple(sorted(results, key=lambda result: result.line)),
+    )
+
+
+def unreadable(problem: Problem) -> Result:
+    """Return the result of what could not be read."""
+    error = Finding(policy="", message=problem.message, field=problem.where, line=problem.line)
+    return Result(
+        file=problem.file,
+        line=problem.line,
+        api_version="",
+        kind="",
+        namespace="",
+        name="",
+        path="",
+        verdict="error",
+        errors=(error,),
+    )
+
+
+class _Decided(NamedTuple):
+    """What admission did to one template's pod. A decision goes with the phase that made it."""
+
+    decisions: Sequence[tuple[str, Decision]]
+    written: Sequence[Written]
+    projected: Sequence[Projected]
+
+    @property
+    def denied(self) -> bool:
+        return any(each.action == "deny" for _, each in self.decisions)
+
+
+class _Object:
+    """One object of a file, and what comes of each of its pod templates."""
+
+    def __init__(self, source: Source, snapshot: Snapshot, settings: Settings, known: Sequence[Document]) -> None:
+        self.source = source
+        self.snapshot = snapshot
+        self.settings = settings
+        self.known = known
+        self.namespace = source.namespace(settings.namespace)
+        self.content = source.content
+        """The object as the templates so far have left it."""
+
+    def results(self) -> Iterator[Result]:
+        """Yield the result of each template, or of the object where it has none."""
+        found = self._templates() if self.source.api_version and self.source.kind else []
+        if not found:
+            yield self._without_templates()
+        unfilled = list(unexpanded(self.content))
+        for index in range(len(found)):
+            template = found[index]
+            mine = [each for each in unfilled if _inside(each[0], template) or not (index or _in_any(each[0], found))]
+            result, patch = self._template(template, [self._finding(message, path) for path, message in mine])
+            yield result
+            if patch and index + 1 < len(found):  # places may share metadata: the next one is written on top
+                self.content = apply(self.content, patch)
+                found = self._templates()
+
+    def _templates(self) -> list[Template]:
+        paths = self.settings.template_paths
+        return templates(self.content, namespace=self.namespace, known=self.known, extra=paths)
+
+    def _without_templates(self) -> Result:
+        """Return the result of an object that makes no pods, or none that anybody knows of."""
+        version, kind = (self.source.content.get(each) for each in ("apiVersion", "kind"))
+        if not version and not kind:
+            message = "got no apiVersion and no kind: this is no object of Kubernetes; nothing of it is checked"
+            return self._result((), "skipped", warnings=(self._finding(message, ()),))
+        for key, value in (("apiVersion", version), ("kind", kind)):
+            if not isinstance(value, str) or not value:
+                message = f"got {value!r:.60}, want the object's {key}"
+                return self._result((), "error", errors=(self._finding(message, (key,)),))
+        if is_known(self.source.content):
+            return self._result((), "skipped")
+        message = f"got {version} {kind}, a kind that podberth does not know; {_UNKNOWN_KIND}"
+        return self._result((), "skipped", warnings=(self._finding(message, ("kind",)),))
+
+    # ---- one template ------------------------------------------------------------------------------------------------
+
+    def _template(self, template: Template, unfilled: Sequence[Finding]) -> tuple[Result, Patch]:
+        errors = unfilled or self._misshapen(template)
+        if errors:
+            return self._result(template.path, "error", errors=tuple(errors)), []
+        try:
+            decided = self._decide(template)
+        except ReviewError as error:
+            return self._result(template.path, "error", errors=(self._finding(str(error), template.path),)), []
+        findings = {True: [], False: []}  # type: dict[bool, list[Finding]]
+        for phase, each in decided.decisions:
+            if each.action == "deny" or each.action in _TOLD:
+                findings[each.action == "deny"].append(self._about(template, phase, each))
+        changes, notes = self._changes(template, decided)
+        patch = [operation for each in decided.projected for operation in each.operations]
+        verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
+        return (
+            self._result(
+                template.path,
+                verdict,
+                denials=tuple(findings[True]),
+                warnings=tuple(dict.fromkeys(findings[False])),
+                notes=notes,
+                changes=changes,
+            ),
+            patch,
+        )
+
+    def _misshapen(self, template: Template) -> list[Finding]:
+        """Return what is wrong with the template's shape; ``where: what`` of its problems is a path and a message."""
+        found = []
+        for problem in template.problems:
+            where, _, message = problem.partition(": ")
+            path = place_of(template, steps_of(where))
+            value = _at(self.content, path)
+            placeholder = f"got the placeholder {value!s:.60}; {ADVICE}" if is_placeholder(value) else ""
+            found.append(self._finding(placeholder or message or problem, path))
+        return found
+
+    def _decide(self, template: Template) -> _Decided:
+        """Send the pod through /mutate, and what comes out through /validate.
+
+        Raises:
+            ReviewError: no API server would send such a pod.
+        """
+        snapshot = self.snapshot.with_owners(template.owners)
+        request = _creation(template.pod, self.namespace)
+        outcome, written = traced(request, snapshot)
+        decisions = [("mutate", each) for each in outcome.decisions]
+        if outcome.verdict == "denied":
+            return _Decided(decisions, (), ())
+        judged = validate(replace(request, object=apply(template.pod, outcome.patch)), snapshot)
+        decided = _Decided([*decisions, *(("validate", each) for each in judged.decisions)], written, ())
+        if decided.denied:
+            return decided._replace(written=())
+        return decided._replace(projected=project(template, [each.patch for each in written], outcome.patch))
+
+    # ---- what is told of it ------------------------------------------------------------------------------------------
+
+    def _about(self, template: Template, phase: str, decision: Decision) -> Finding:
+        """Return a decision as a finding at the field that it is about."""
+        policy = next((each for each in self.snapshot.policies if each.name == decision.policy), None)
+        reads = reads_of(policy, phase) if policy is not None else frozenset()
+        path = field_of(decision.message, reads, template.pod, gpu_facts(template.pod))
+        fatal = phase == "mutate" and decision.action == "deny"
+        message = f"cannot be applied: {decision.message} (failurePolicy Fail)" if fatal else decision.message
+        return self._finding(message, place_of(template, path), decision.policy)
+
+    def _changes(self, template: Template, decided: _Decided) -> tuple[tuple[Change, ...], tuple[Finding, ...]]:
+        """Return what is written on the document, and what admission writes that it cannot hold."""
+        changes: list[Change] = []
+        notes: list[Finding] = []
+        authors = [(each.policy, each.reason) for each in decided.written] + [_RECORD]
+        for (policy, reason), each in zip(authors, decided.projected, strict=False):
+            said = " ".join(reason.split())
+            if each.left and (policy, reason) != _RECORD:
+                notes.append(self._finding(f"{said}; not in the document: {each.left}", template.path, policy))
+            for operation in map(self._in_file, each.operations):
+                op, path, value = operation["op"], operation["path"], operation.get("value")
+                changes.append(Change(policy=policy, op=op, path=path, value=value, reason=said))
+        return tuple(changes), tuple(notes)
+
+    def _in_file(self, operation: dict[str, Any]) -> dict[str, Any]:
+        return {**operation, "path": pointer(self.source.root) + operation["path"]}
+
+    def _finding(self, message: str, path: Path, policy: str = "") -> Finding:
+        flat = " ".join(message.split())
+        return Finding(policy=policy, message=flat, field=self.source.field(path), line=self.source.line(path))
+
+    def _result(self, path: Path, verdict: Verdict, **told: Any) -> Result:
+        source = self.source
+        return Result(
+            file=source.file,
+            line=source.line(path),
+            api_version=source.api_version,
+            kind=source.kind,
+            namespace=self.namespace,
+            name=source.name,
+            path=source.field(path),
+            verdict=verdict,
+            source=source.document,
+            **told,
+        )
+
+
+def _inside(path: Path, template: Template) -> bool:
+    return path[: len(template.path)] == template.path
+
+
+def _in_any(path: Path, found: Sequence[Template]) -> bool:
+    """Say whether a path is in one of the templates; what is beside all of them is told with the first."""
+    return any(_inside(path, template) for template in found)
+
+
+def _at(document: object, path: Path) -> object:
+    for step in path:
+        document = document[step]  # type: ignore[index]  # the path was found in the document
+    return document
+
+
+def _creation(pod: dict[str, Any], namespace: str) -> AdmissionRequest:
+    """Return the review that the creation of ``pod`` causes; who creates it is not known."""
+    name = pod["metadata"].get("name") or "" if pod.get("metadata") else ""
+    kind = {"group": "", "version": "v1", "kind": "Pod"}
+    resource = {"group": "", "version": "v1", "resource": "pods"}
+    envelope = {
+        "kind": kind,
+        "resource": resource,
+        "requestKind": kind,
+        "requestResource": resource,
+        "name": name,
+        "namespace": namespace,
+        "operation": "CREATE",
+        "userInfo": {"username": "podberth:check", "groups": ["system:authenticated"]},
+        "dryRun": True,
+        "options": {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
+    }
+    return AdmissionRequest(
+        uid=_NOBODY,
+        group="",
+        version="v1",
+        kind="Pod",
+        resource="pods",
+        sub_resource="",
+        name=name,
+        namespace=namespace,
+        operation="CREATE",
+        object=pod,
+        old_object=None,
+        dry_run=True,
+        envelope=envelope,
+    )

@@ -1,0 +1,115 @@
+"""The objects that manifests hold: lists opened, each with its place, and what is no Kubernetes object told apart.
+
+Texts in, values out. What an object means is ``run``'s.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Problem
+from ..kube.documents import PositionedDocument, load_documents
+from ..kube.positions import Path, Positions, render_path
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One object of a file.
+
+    ``root`` leads to it from its document, and is empty where it is one.
+    """
+
+    file: str
+    document: PositionedDocument
+    root: Path
+    content: Document
+
+    @property
+    def api_version(self) -> str:
+        """The apiVersion; empty where it is absent or no string."""
+        return _text(self.content.get("apiVersion"))
+
+    @property
+    def kind(self) -> str:
+        """The kind; empty where it is absent or no string."""
+        return _text(self.content.get("kind"))
+
+    @property
+    def name(self) -> str:
+        """The name, or what it will be made from; empty where neither can be read."""
+        metadata = self.content.get("metadata")
+        return _text(metadata.get("name")) or _text(metadata.get("generateName")) if isinstance(metadata, dict) else ""
+
+    def namespace(self, default: str) -> str:
+        """Return the namespace, or ``default`` where it names none."""
+        metadata = self.content.get("metadata")
+        return (_text(metadata.get("namespace")) if isinstance(metadata, dict) else "") or default
+
+    @property
+    def positions(self) -> Positions:
+        """Where the parts of its document stand."""
+        return self.document.positions
+
+    def line(self, path: Path = ()) -> int:
+        """Return the line of what stands at a path of the object; where it is absent, of its nearest parent."""
+        return self.positions.at((*self.root, *path)).line if path else self.positions.key(self.root).line
+
+    def field(self, path: Path) -> str:
+        """Return a path of the object as one of the document, as people write it."""
+        return render_path((*self.root, *path))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """A file as it was read. ``problems`` are the documents that could not be read."""
+
+    name: str
+    text: str
+    documents: tuple[PositionedDocument, ...]
+    sources: tuple[Source, ...]
+    problems: tuple[Problem, ...]
+
+
+def read(name: str, text: str) -> SourceFile:
+    """Read one file; never raises, whatever the text is."""
+    documents, problems = load_documents(text, name)
+    sources: list[Source] = []
+    for each in documents:
+        sources += _opened(Source(file=name, document=each, root=(), content=each.document), problems)
+    return SourceFile(
+        name=name,
+        text=text,
+        documents=tuple(documents),
+        sources=tuple(sources),
+        problems=tuple(sorted(problems)),
+    )
+
+
+def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:
+    """Yield the items of a list, lists in it opened too, or the object itself."""
+    items = source.content.get("items")
+    if not (source.kind.endswith("List") and source.api_version and isinstance(items, list)):
+        yield source
+        return
+    # The items of a raw PodList do not repeat their kind.
+    own = source.kind.removesuffix("List")
+    implied = {"apiVersion": source.api_version, "kind": own} if own else {}
+    for index, item in enumerate(items):
+        root = (*source.root, "items", index)
+        if not isinstance(item, dict):
+            message = "got no object, want one with apiVersion and kind"
+            problems.append(source.positions.problem(source.file, root, message))
+            continue
+        inner = Source(
+            file=source.file,
+            document=source.document,
+            root=root,
+            content={**implied, **item} if implied else item,
+        )
+        yield from _opened(inner, problems)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

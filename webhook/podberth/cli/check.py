@@ -1,0 +1,129 @@
+"""``podberth check``: manifests in, verdicts out, with the engine of the webhook and no cluster."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from ..check.model import Report
+from ..check.run import Settings
+from ..cluster.checking import Request, run_check
+from ..cluster.manifests import find_manifests
+from ..errors import UsageError
+from .exitcodes import ExitCode
+from .formats import FORMATS, write
+
+_FAIL_ON: Final = ("deny", "warn", "change")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the paths and the flags."""
+    add = parser.add_argument
+    add("paths", metavar="PATH", nargs="+", help="a manifest, a directory of them, or - for standard input")
+    add("--policies", metavar="DIR", type=Path, help="the policies to decide by (default: those that podberth ships)")
+    add(
+        "--topology",
+        metavar="SNAPSHOT",
+        type=Path,
+        help="a file or directory of what kubectl get nodes,configmaps -o yaml prints (default: no node is known)",
+    )
+    add("--conventions", metavar="FILE", type=Path, help="what the cluster's own names mean, as serve has it")
+    add("--namespace", metavar="NAME", default="default", help="of documents that name none (default default)")
+    add(
+        "--template-path",
+        metavar="KIND=PATH",
+        action="append",
+        default=[],
+        help="where the pod templates of another kind stand, as in Flow=spec.steps[*].template; repeatable",
+    )
+    add(
+        "--fail-on",
+        choices=_FAIL_ON,
+        action="append",
+        help="what makes the exit code 1 besides a denial: a warning, a change; repeatable (default deny)",
+    )
+    add(
+        "-o",
+        "--output",
+        metavar="FORMAT[=FILE]",
+        action="append",
+        default=[],
+        help=f"{', '.join(each.name for each in FORMATS)}; repeatable, one of them at most without a file "
+        f"(default {FORMATS[0].name})",
+    )
+    add("--jobs", metavar="N", type=_jobs, default=1, help="how many processes to use (default 1)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check everything, write every output, and say in the exit code what came of it."""
+    outputs = _outputs(arguments.output)
+    settings = Settings(namespace=arguments.namespace, template_paths=_template_paths(arguments.template_path))
+    listing = find_manifests(arguments.paths)
+    done = run_check(
+        Request(
+            listing=listing,
+            settings=settings,
+            policies=arguments.policies,
+            topology=arguments.topology,
+            conventions=arguments.conventions,
+            jobs=arguments.jobs,
+            sources=any(each.sources for each in FORMATS if each.name in dict(outputs)),
+        ),
+        sys.stdin.buffer,
+    )
+    for line in (*done.talk, *(f"{path}: got no manifest, want .yaml, .yml or .json files" for path in listing.empty)):
+        print(f"podberth: {line}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
+    for name, file in outputs:
+        write(name, done, file)
+    if listing.empty or done.broken_policies:
+        return ExitCode.USAGE
+    return _code(done.report, arguments.fail_on or ())
+
+
+def _code(report: Report, fail_on: Sequence[str]) -> ExitCode:
+    if report.count("error"):
+        return ExitCode.USAGE
+    failing = {
+        "deny": bool(report.count("denied")),
+        "warn": any(result.warnings for result in report.results),
+        "change": bool(report.count("mutated")),
+    }
+    return ExitCode.FINDINGS if any(failing[each] for each in {"deny", *fail_on}) else ExitCode.OK
+
+
+def _outputs(given: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the formats with their files, empty for stdout.
+
+    Raises:
+        UsageError: an unknown format, two for one place.
+    """
+    found: list[tuple[str, str]] = []
+    names = [each.name for each in FORMATS]
+    for each in given or [names[0]]:
+        name, equals, file = each.partition("=")
+        if name not in names or (equals and not file):
+            raise UsageError(f"-o: got {each!r}, want FORMAT or FORMAT=FILE, the format one of {', '.join(names)}")
+        if any(file == place for _, place in found):
+            raise UsageError(
+                f"-o: got {each!r} beside another for {file or 'stdout'}, want one; name a file: {name}=FILE"
+            )
+        found.append((name, file))
+    return found
+
+
+def _template_paths(given: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for each in given:
+        kind, _, path = each.partition("=")
+        steps = tuple(step for step in path.replace("[*]", ".*").split(".") if step)
+        if not kind or not steps:
+            raise UsageError(f"--template-path: got {each!r}, want KIND=PATH, as in Flow=spec.steps[*].template")
+        found.setdefault(kind, []).append(steps)
+    return found
+
+
+def _jobs(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"got {text!r}, want a number of processes from 1 on")
+    return int(text)

@@ -1,0 +1,103 @@
+"""What ``podberth check`` can write: one table of formats, each with the function that writes it.
+
+A format's module is imported when it is asked for: a check of one manifest takes no longer than it must.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TextIO
+
+from .. import __version__
+from ..check.report.results import by_file
+from ..cluster.checking import Done
+from ..errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One row of the table."""
+
+    name: str
+    help: str
+    render: Callable[[Done, TextIO], None]
+    sources: bool = False
+    """Whether it shows documents."""
+
+
+def _text(done: Done, stream: TextIO) -> None:
+    from ..check.report.text import lines  # noqa: PLC0415
+    from .terminal import Terminal  # noqa: PLC0415
+
+    Terminal.of(stream).put(lines(done.report))
+
+
+def _json(done: Done, stream: TextIO) -> None:
+    stream.write(json.dumps(done.report.as_json(), indent=2, ensure_ascii=False) + "\n")
+
+
+def _yaml(done: Done, stream: TextIO) -> None:
+    from ..check.report.patched import render  # noqa: PLC0415
+
+    results = by_file(done.report)
+    separator = ""
+    for file, text in done.texts.items():
+        written, problems = render(text, file, results.get(file, ()))
+        for problem in problems:
+            print(f"podberth: {problem}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
+        if written.strip():
+            stream.write(separator if separator and not written.startswith("---") else "")
+            stream.write(written if written.endswith("\n") else f"{written}\n")
+            separator = "---\n"
+
+
+def _junit(done: Done, stream: TextIO) -> None:
+    from ..check.report.junit import render  # noqa: PLC0415
+
+    stream.write(render(done.report))
+
+
+def _sarif(done: Done, stream: TextIO) -> None:
+    from ..check.report.sarif import as_sarif  # noqa: PLC0415
+
+    stream.write(json.dumps(as_sarif(done.report, __version__, done.descriptions), indent=2) + "\n")
+
+
+def _github(done: Done, stream: TextIO) -> None:
+    from ..check.report.github import render  # noqa: PLC0415
+
+    stream.write(render(done.report))
+
+
+FORMATS: Final[tuple[Format, ...]] = (
+    Format("text", "for people, with what changes as a difference", _text, sources=True),
+    Format("json", "the report for programs; its schema is published", _json),
+    Format("yaml", "the manifests as admission would leave them, comments and order kept", _yaml, sources=True),
+    Format("junit", "test cases, for the pages of CI systems", _junit),
+    Format("sarif", "for code scanning and editors", _sarif),
+    Format("github", "annotations of a GitHub Actions workflow", _github),
+)
+"""The first is what is written if nothing is said."""
+
+
+def write(name: str, done: Done, file: str) -> None:
+    """Write one format to its file, or to stdout where ``file`` is empty.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    render = next(each.render for each in FORMATS if each.name == name)
+    try:
+        if file:
+            with Path(file).open("w", encoding="utf-8", errors="backslashreplace") as stream:
+                render(done, stream)
+        else:
+            render(done, sys.stdout)
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough; without this Python complains once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise UsageError(f"-o: {file or 'stdout'}: cannot be written: {error.strerror or error}") from error

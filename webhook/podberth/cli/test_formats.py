@@ -1,0 +1,137 @@
+"""What ``podberth test -o json``, ``-o junit`` and ``-o text=FILE`` write. The JSON's shape is versioned."""
+
+import json
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any, Final
+
+from ..check.report.difference import difference
+from ..check.report.junit_document import Case, document
+from ..errors import Problem
+from ..suite.coverage import Covered
+from ..suite.runner import CaseResult
+from .test import Tested, Tests
+
+VERSION: Final = 1
+"""Grows when a reader of the old shape would go wrong."""
+
+# Longer than any finding: what is read by programs, or searched, has one line for each.
+_UNWRAPPED = 10_000
+
+
+def as_text(tests: Tests) -> str:
+    """Return what the terminal would show, without colour and without wrapping: a line for each finding."""
+    from .terminal import Terminal  # noqa: PLC0415 - a table's library is not loaded for machines
+    from .test_text import show  # noqa: PLC0415 - as above
+
+    text = StringIO()
+    show(tests, Terminal(text, colour=False, width=_UNWRAPPED))
+    return text.getvalue()
+
+
+def as_json(tests: Tests) -> str:
+    """Return everything, for programs."""
+    cases = [case for tested in tests.tested for case in tested.result.cases]
+    told: dict[str, Any] = {
+        "version": VERSION,
+        "summary": {
+            "suites": len(tests.tested),
+            "cases": len(cases),
+            "failedCases": sum(bool(case.violations) for case in cases),
+            "findings": sum(len(each.findings) for each in tests.tested) + len(tests.wrong),
+            "passed": not tests.failed,
+        },
+        "suites": [_suite(each) for each in tests.tested],
+        "findings": list(tests.wrong),
+    }
+    if tests.coverage is not None:
+        rows = [_covered(row) for each in tests.tested for row in each.covered]
+        told["coverage"] = {"percent": round(tests.coverage, 2), "expressions": rows}
+    if tests.with_cost:
+        told["costs"] = [
+            {
+                "policy": each.policy,
+                "boundMicroseconds": round(each.bound_microseconds, 1),
+                "measuredMicroseconds": round(each.measured_microseconds, 1),
+                "evaluations": each.evaluations,
+            }
+            for tested in tests.tested
+            for each in tested.costs
+        ]
+    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+
+
+def _suite(tested: Tested) -> dict[str, Any]:
+    return {
+        "file": tested.file,
+        "passed": not tested.failed,
+        "findings": [_problem(each) for each in tested.findings],
+        "updated": list(tested.updated),
+        "cases": [_case(tested, case) for case in tested.result.cases],
+    }
+
+
+def _case(tested: Tested, case: CaseResult) -> dict[str, Any]:
+    return {
+        "name": case.name,
+        "line": _line(tested, case),
+        "verdict": case.verdict,
+        "warnings": list(case.warnings),
+        "denial": case.denial,
+        "findings": [_problem(each) for each in case.violations],
+        "difference": _difference(case),
+    }
+
+
+def _line(tested: Tested, case: CaseResult) -> int:
+    return 0 if tested.suite is None else tested.suite.position(("cases", case.index)).line
+
+
+def _difference(case: CaseResult) -> list[str]:
+    return [] if case.golden is None else difference(case.golden, case.pod)
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {
+        "file": problem.file,
+        "line": problem.line,
+        "column": problem.column,
+        "field": problem.where,
+        "message": problem.message,
+    }
+
+
+def _covered(row: Covered) -> dict[str, Any]:
+    values = {} if row.values is None else {"values": sorted(row.values)}
+    missing = {"missing": row.place.message} if row.place.message else {}
+    place = {"file": row.place.file, "line": row.place.line, "field": row.place.where}
+    return {"policy": row.policy, **place, "times": row.times, **values, **missing}
+
+
+def as_junit(tests: Tests) -> str:
+    """Return JUnit XML: a suite per file, and a case of its own for what is wrong beside the cases."""
+    cases = [case for tested in tests.tested for case in _junit_cases(tested)]
+    cases += [Case(file="podberth test", line=0, name=each, outcome="failure", message=each) for each in tests.wrong]
+    return document("podberth test", cases)
+
+
+def _junit_cases(tested: Tested) -> Iterator[Case]:
+    if tested.findings:
+        yield _failed(tested.file, 0, "the files beside it", tested.findings, [])
+    for case in tested.result.cases:
+        line = _line(tested, case)
+        if case.violations:
+            yield _failed(tested.file, line, case.name, case.violations, _difference(case))
+        else:
+            yield Case(file=tested.file, line=line, name=case.name, output="\n".join(case.warnings))
+
+
+def _failed(file: str, line: int, name: str, problems: tuple[Problem, ...], more: list[str]) -> Case:
+    return Case(
+        file=file,
+        line=line,
+        name=name,
+        outcome="failure",
+        message=problems[0].message,
+        text="\n".join([*map(str, problems), *more]),
+    )

@@ -1,0 +1,78 @@
+"""What ``podberth test`` prints for people."""
+
+from collections.abc import Iterator
+
+from ..check.report.difference import difference
+from ..check.report.lines import Line, Span
+from ..suite.coverage import percent
+from ..suite.runner import CaseResult
+from .terminal import Terminal
+from .test import Tested, Tests
+
+_MILLISECOND = 1000
+_SIGNS = {"+": "green", "-": "red"}
+
+
+def show(tests: Tests, terminal: Terminal) -> None:
+    """Write a line for each suite with its findings below, then what else was asked for."""
+    terminal.put(lines(tests))
+    if tests.with_cost:
+        terminal.line()
+        rows = [("policy", "at most", "measured", "evaluations")]
+        rows += [
+            (each.policy, _time(each.bound_microseconds), _time(each.measured_microseconds), str(each.evaluations))
+            for tested in tests.tested
+            for each in tested.costs
+        ]
+        terminal.table(rows)
+
+
+def lines(tests: Tests) -> Iterator[Line]:
+    """Yield everything but tables."""
+    for tested in tests.tested:
+        yield from _suite(tested)
+    if tests.coverage is not None:
+        yield from _coverage(tests)
+    for told in tests.told:
+        yield Line((Span(told),), hanging=len(told) - len(told.lstrip()))
+    for wrong in tests.wrong:
+        yield Line((Span(wrong, "red"),))
+
+
+def _suite(tested: Tested) -> Iterator[Line]:
+    sign = Span("FAIL", "bold red") if tested.failed else Span("ok  ", "green")
+    yield Line((sign, Span(f" {tested.file}: {len(tested.result.cases)} cases")), hanging=5)
+    for finding in tested.findings:
+        yield Line((Span("  "), Span(str(finding))), hanging=4)
+    for case in tested.result.cases:
+        for violation in case.violations:
+            yield Line((Span("  "), Span(str(violation))), hanging=4)
+        yield from _difference(case)
+    for path in tested.updated:
+        yield Line((Span("  updated: ", "yellow"), Span(path)), hanging=4)
+
+
+def _difference(case: CaseResult) -> Iterator[Line]:
+    """Yield how the pod differs from its golden file."""
+    if case.golden is None:
+        return
+    for line in difference(case.golden, case.pod):
+        yield Line((Span("    "), Span(line, _SIGNS.get(line[0], "dim"))), hanging=6)
+
+
+def _coverage(tests: Tests) -> Iterator[Line]:
+    yield Line(())
+    for tested in tests.tested:
+        for row in tested.covered:
+            if row.place.message:
+                source = " ".join(row.source.split())
+                yield Line((Span(f"{row.place}"), Span(f": {source}", "dim")), hanging=2)
+    for tested in tests.tested:
+        for policy in dict.fromkeys(row.policy for row in tested.covered):
+            rows = [row for row in tested.covered if row.policy == policy]
+            yield Line((Span(f"coverage of {policy}: {percent(rows):.1f}% of {len(rows)} expressions"),))
+    yield Line((Span(f"coverage: {tests.coverage:.1f}%", "bold"),))
+
+
+def _time(microseconds: float) -> str:
+    return f"{microseconds:.0f} us" if microseconds < _MILLISECOND else f"{microseconds / _MILLISECOND:.1f} ms"

@@ -1,0 +1,35 @@
+"""What a text is that is no YAML although somebody took it for some: told as what it is, not as what a parser trips on.
+
+Asked only about texts with something wrong in them, so what merely looks like it does no harm.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from .positions import Chunk, Position
+
+Wrong = tuple[Position, str]
+
+_CONFLICT: Final = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?: .*)?$", re.MULTILINE)
+_TEMPLATE: Final = re.compile(r"""^[^"'#\n]*(\{\{|\{%)""", re.MULTILINE)
+_ADVICE: Final = "expand it first, for example: helm template … | podberth check -"
+
+
+def mishap(chunk: Chunk, wrong: Sequence[Wrong]) -> list[Wrong]:
+    """Return the one thing that is wrong with a chunk where the parser's findings only follow from it; else []."""
+    conflict = _CONFLICT.search(chunk.text)
+    if conflict is not None:
+        message = f"got the mark of a Git conflict, {conflict[0][:7]}; resolve the conflict"
+        return [(_position(chunk, conflict.start()), message)]
+    template = _TEMPLATE.search(chunk.text)
+    if template is not None:
+        line = chunk.text[: template.end()].rpartition("\n")[2] + chunk.text[template.end() :].partition("\n")[0]
+        message = f"this is a template and no YAML yet: {line.strip()[:60]}; {_ADVICE} ({wrong[0][1]})"
+        return [(_position(chunk, template.start(1)), message)]
+    return []
+
+
+def _position(chunk: Chunk, index: int) -> Position:
+    line = chunk.text.count("\n", 0, index)
+    return Position(chunk.lines_before + line + 1, index - chunk.text.rfind("\n", 0, index))

@@ -1,0 +1,83 @@
+"""New expectations for cases that came out otherwise: what was expected is kept where it holds, and nothing is added.
+
+A case that could not be run has none. Nothing is written here: operations for the suite's document, texts for golden
+files.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..kube.json_patch import Operation
+from ..kube.positions import Path, render_path
+from ..kube.yaml_text import as_yaml
+from .model import Expectation, Suite
+from .partial import differences
+from .runner import CaseResult, SuiteResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """What would make a suite pass: operations on its document, and golden files to write, by name."""
+
+    operations: tuple[Operation, ...]
+    goldens: dict[str, str]
+    told: tuple[str, ...]
+    """What changes, in words: the paths of the operations and the files' names."""
+
+
+def update_of(suite: Suite, result: SuiteResult) -> Update:
+    """Return the update of a suite after a run."""
+    operations: list[Operation] = []
+    goldens: dict[str, str] = {}
+    told: list[str] = []
+    for case in result.cases:
+        if not case.verdict or not case.violations:
+            continue
+        expect = suite.cases[case.index].expect
+        for path, value in _changed(expect, case):
+            place: Path = ("cases", case.index, "expect", *path)
+            operations.append(Operation("replace", tuple(map(str, place)), value=value))
+            told.append(render_path(place))
+        if expect.golden is not None and case.pod is not None and _golden_differs(case):
+            goldens[expect.golden] = as_yaml(case.pod)
+            told.append(expect.golden)
+    return Update(operations=tuple(operations), goldens=goldens, told=tuple(told))
+
+
+def _golden_differs(case: CaseResult) -> bool:
+    return case.golden is not None or any(each.where.endswith(".expect.golden") for each in case.violations)
+
+
+def _changed(expect: Expectation, case: CaseResult) -> Iterator[tuple[Path, Any]]:
+    """Yield the fields of an expectation that do not hold, with what would."""
+    admitted = expect.verdict == "admitted" and case.verdict != "denied"
+    if expect.verdict not in (None, case.verdict) and not admitted:
+        yield ("verdict",), case.verdict
+    for field, wanted, actual in (
+        ("warnings", expect.warnings, case.warnings),
+        ("denials", expect.denials, (case.denial,) if case.denial else ()),
+    ):
+        if wanted is not None and (texts := _texts(wanted, actual)) != list(wanted):
+            yield (field,), texts
+    if expect.patched is not None and case.pod is not None and any(differences(expect.patched, case.pod)):
+        yield ("patched",), _fitting(expect.patched, case.pod)
+
+
+def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
+    """Return the texts that still hold, and what was said that none of them is part of, where some do not."""
+    kept = [part for part in wanted if any(part in text for text in actual)]
+    if len(kept) == len(wanted) and (wanted or not actual):
+        return kept
+    return [*kept, *(text for text in actual if not any(part in text for part in kept))]
+
+
+def _fitting(expected: Any, actual: Any) -> Any:
+    """Return ``expected`` with its values brought up to date; no key is added, one that is gone becomes null."""
+    if not any(differences(expected, actual)):
+        return expected
+    if isinstance(expected, dict) and expected and isinstance(actual, dict):
+        return {key: _fitting(value, actual.get(key)) for key, value in expected.items()}
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        return [_fitting(one, other) for one, other in zip(expected, actual, strict=True)]
+    return actual

@@ -1,0 +1,182 @@
+"""Kubeflow Trainer v2: runtimes, which hold the template of a JobSet, and TrainJobs, which refer to one.
+
+A TrainJob's pods stand in its runtime: what it says itself is an image, a command, variables, and the resources of a
+node. The runtime is looked for among the other documents; where it is not, the TrainJob's own words make the pod.
+"""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, Final
+
+from ..kube.paths import ELEMENT
+from ..kube.shape import template_problems
+from .batch_kinds import JOB_TEMPLATE, replicated_pods, stamp_job_set, text
+from .core_kinds import mapping_at
+from .forms import find
+from .places import PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
+from .stamping import add_annotations, add_labels
+from .subject import at
+
+_NODE: Final = "node"
+
+
+def jobs_of_runtime(runtime: Found, nodes: object = None) -> list[dict[str, Any]]:
+    """Return the replicated jobs that a TrainJob's JobSet gets of a runtime; ``nodes`` is what the TrainJob says.
+
+    Sources: kubeflow/trainer pkg/apis/trainer/v1alpha1/trainingruntime_types.go, pkg/runtime/framework/plugins: the
+    nodes of the ML policy are the pods of the job of the trainer.
+    """
+    jobs = at(runtime, "spec", "template", "spec", "replicatedJobs")
+    said = nodes if nodes is not None else at(runtime, "spec", "mlPolicy", "numNodes")
+    found = []
+    for job in jobs if isinstance(jobs, list) else ():
+        if not isinstance(job, Mapping):
+            continue
+        if said is not None and _trains(job):
+            template = mapping_at(job, "template")
+            spec = {**mapping_at(template, "spec"), "parallelism": said, "completions": said}
+            job = {**job, "template": {**template, "spec": spec}}  # noqa: PLW2901 - the job as the operator makes it
+        found.append(dict(job))
+    return found
+
+
+def _trains(job: Found) -> bool:
+    step = at(job, "template", "metadata", "labels", "trainer.kubeflow.org/trainjob-ancestor-step")
+    return step == "trainer" or (step is None and job.get("name") == _NODE)
+
+
+def _job_set(scene: Scene, jobs: list[dict[str, Any]]) -> Found:
+    metadata = {"name": scene.name, "labels": at(scene.document, "metadata", "labels")}
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": metadata,
+        "spec": {"replicatedJobs": jobs},
+    }
+
+
+def _runtime_owner(scene: Scene) -> Found:
+    return _job_set(scene, jobs_of_runtime(scene.document))
+
+
+def _same_job(scene: Scene) -> Found:
+    jobs = jobs_of_runtime(scene.document)
+    return next((job for job in jobs if job.get("name") == scene.item.get("name")), scene.item)
+
+
+def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
+    """As for a TrainJob that changes nothing: its JobSet is named as the TrainJob is, which is not known here."""
+    stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), jobs_of_runtime(scene.document))
+
+
+# ---- TrainJob -------------------------------------------------------------------------------------------------------
+# kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go Trainer
+_TRAINER: Final = Form(
+    seats=((("spec",), ()),),
+    fields=frozenset(),
+    front=(("trainer",),),
+    front_name=_NODE,
+    front_fields={
+        "image": "image",
+        "command": "command",
+        "args": "args",
+        "env": "env",
+        "resources": "resourcesPerNode",
+    },
+    front_always=True,
+)
+
+
+def _runtime_of(scene: Scene) -> Found:
+    """Return the runtime that a TrainJob refers to, empty where it is not among the known documents."""
+    reference = mapping_at(scene.spec, "runtimeRef")
+    kind, name = text(reference.get("kind")) or "ClusterTrainingRuntime", text(reference.get("name"))
+    for each in scene.known:
+        if at(each, "kind") == kind and at(each, "metadata", "name") == name:
+            return each
+    return {}
+
+
+def _jobs(scene: Scene) -> list[dict[str, Any]]:
+    return jobs_of_runtime(_runtime_of(scene), at(scene.spec, "trainer", "numNodes"))
+
+
+def _trainer(scene: Scene) -> Found:
+    """Return the replicated job of the trainer; one of a single pod, where the runtime is not known."""
+    nodes = at(scene.spec, "trainer", "numNodes")
+    alone = {"name": _NODE, "template": {"spec": {"parallelism": nodes, "completions": nodes}}}
+    return next((job for job in _jobs(scene) if _trains(job)), alone)
+
+
+def _all_jobs(scene: Scene) -> list[dict[str, Any]]:
+    return _jobs(scene) or [dict(_trainer(scene))]
+
+
+def _train_owner(scene: Scene) -> Found:
+    return _job_set(scene, _all_jobs(scene))
+
+
+def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
+    """As for the first node: the runtime's template, with what the TrainJob says over it.
+
+    Source: kubeflow/trainer pkg/runtime/framework/plugins/jobset (the container is called node).
+    """
+    job = _trainer(scene)
+    template = mapping_at(job, *JOB_TEMPLATE)
+    below = {"metadata": template.get("metadata"), "spec": template.get("spec")}
+    if template and not template_problems(below) and below["spec"]:
+        _lay_under(pod, deepcopy(below))
+    add_labels(pod, {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"})
+    stamp_job_set(pod, scene.name, PLACEHOLDER_UID, job, _all_jobs(scene))
+
+
+def _lay_under(pod: dict[str, Any], below: dict[str, Any]) -> None:
+    """Fill in what a runtime's template says, with the container of the node first."""
+    metadata, spec = below["metadata"] or {}, below["spec"]
+    add_labels(pod, metadata.get("labels") or {})
+    add_annotations(pod, metadata.get("annotations") or {})
+    [main] = pod["spec"]["containers"]
+    theirs = spec.get("containers") or []
+    node: dict[str, Any] = next((each for each in theirs if each.get("name") == _NODE), {})
+    said = {key: value for key, value in main.items() if value is not None}
+    own_names = {find(entry, ("name",)) for entry in said.get("env") or ()}
+    env = [entry for entry in node.get("env") or () if entry.get("name") not in own_names]
+    merged = {**node, **said, **({"env": [*env, *(said.get("env") or ())]} if env else {})}
+    pod["spec"] = {**spec, "containers": [merged, *(each for each in theirs if each is not node)]}
+
+
+def _runtime_kind(kind: str) -> WorkloadKind:
+    return WorkloadKind(
+        api_versions=frozenset({"trainer.kubeflow.org/v1alpha1"}),
+        kind=kind,
+        source="kubeflow/trainer pkg/apis/trainer/v1alpha1/trainingruntime_types.go",
+        places=(
+            Place(
+                path=("spec", "template", "spec", "replicatedJobs", ELEMENT, *JOB_TEMPLATE),
+                stamp=_stamp_runtime,
+                replicas=lambda scene: replicated_pods(_same_job(scene)),
+                owner=_runtime_owner,
+            ),
+        ),
+    )
+
+
+TRAINER_KINDS: Final[tuple[WorkloadKind, ...]] = (
+    _runtime_kind("TrainingRuntime"),
+    _runtime_kind("ClusterTrainingRuntime"),
+    WorkloadKind(
+        api_versions=frozenset({"trainer.kubeflow.org/v1alpha1"}),
+        kind="TrainJob",
+        source="kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go",
+        places=(
+            Place(
+                path=("spec",),
+                form=_TRAINER,
+                stamp=_stamp_train_job,
+                role="trainer",
+                replicas=lambda scene: replicated_pods(_trainer(scene)),
+                owner=_train_owner,
+            ),
+        ),
+    ),
+)
