@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from ..cel.engine import Environment
 from ..policy.compile import compile_policies
@@ -52,7 +51,7 @@ def lint(
         tests: the files that hold tests; they count for the policies of their folder.
         nodes: the cluster's nodes; None: rules about them are not asked.
     """
-    library = _library(texts, environment, {PurePosixPath(file).parent for file in tests}, nodes)
+    library = _library(texts, environment, {_folder(file) for file in tests}, nodes)
     findings = [
         Finding(problem=problem, rule=rule.name, level=rule.level) for rule in RULES for problem in rule.check(library)
     ]
@@ -68,7 +67,7 @@ def lint(
 def _library(
     texts: Sequence[tuple[str, str]],
     environment: Environment,
-    tested: set[PurePosixPath],
+    tested: set[str],
     nodes: tuple[Node, ...] | None,
 ) -> Library:
     parsed = parse_policies(texts)
@@ -79,7 +78,7 @@ def _library(
             parsed=by_name[each.name],
             compiled=each,
             environment=environment,
-            tested=PurePosixPath(by_name[each.name].file).parent in tested,
+            tested=_folder(by_name[each.name].file) in tested,
         )
         for each in compiled
     )
@@ -99,3 +98,7 @@ def _unsilenced(findings: Iterable[Finding], texts: Iterable[tuple[str, str]]) -
         else:
             kept.append(finding)
     return kept, count
+
+
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0]

@@ -6,15 +6,15 @@ The bound is for the largest pod that podberth takes, and worked out without run
 Bad:
 
     validations:
-    - expression: object.spec.tolerations.map(t, t.key).all(k, k != 'spot') && object.spec.containers.size() > 0
-      message: not on spot
+    - expression: object.spec.containers.all(c, !c.image.split('/').exists(part, part == 'staging'))
+      message: images of staging stay in staging
     validationActions: [Warn]
 
 Good:
 
     validations:
-    - expression: object.spec.tolerations.all(t, t.key != 'spot')
-      message: not on spot
+    - expression: object.spec.containers.all(c, !c.image.contains('/staging/'))
+      message: images of staging stay in staging
     validationActions: [Warn]
 """
 

@@ -41,7 +41,7 @@ _UNSET: Mapping[str, Formula] = {
             Compares(_SCHEDULER, "==", ""),
         )
     ),
-    "runtimeClassName": Any((Holds(Present(_RUNTIME), wanted=False), Compares(_RUNTIME, "==", ""))),
+    "runtimeClassName": Holds(Present(_RUNTIME), wanted=False),
 }
 """When a name is the policy's to set; which priority class is a cluster's default nobody knows here."""
 

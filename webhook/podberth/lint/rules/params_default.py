@@ -9,7 +9,7 @@ Bad:
     paramKind: {apiVersion: v1, kind: ConfigMap}
     paramRef: {name: weights, namespace: podberth-system, parameterNotFoundAction: Allow}
     mutations:
-    - labels: {example.com/payer: params.data['payer']}
+    - labels: {example.com/payer: "params.data['payer']"}
 
 Good:
 
@@ -21,7 +21,7 @@ Good:
       paramKind: {apiVersion: v1, kind: ConfigMap}
       paramRef: {name: payer, namespace: podberth-system, parameterNotFoundAction: Allow}
       mutations:
-      - labels: {example.com/payer: params.data['payer']}
+      - labels: {example.com/payer: "params.data['payer']"}
     ---
     apiVersion: v1
     kind: ConfigMap
