@@ -42,7 +42,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("test", ".test", "run the tests beside policies"),
     Command("lint", ".lint", "find what is wrong with policies, without a pod"),
     Command("explain", ".explain", "say why a pod comes out as it does"),
-    Command("policies", ".policies", "list, show and copy the policies that podberth ships"),
+    Command("policies", ".policies", "the policies that podberth ships, and a first one of your own"),
     Command("version", ".version", "print the version"),
 )
 
