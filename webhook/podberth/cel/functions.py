@@ -58,6 +58,10 @@ class Function:
     receiver: str
     parameters: tuple[str, ...]
     result: str
+    meaning: str
+    """What its answer is, for docs/policy.md; with backticks around code."""
+    example: str
+    """An expression that calls it."""
     call: Callable[..., Any]
     """Called with the review and the arguments whose types are in ``CARRIED``."""
     reads: tuple[tuple[str, ...], ...] = ()
@@ -195,6 +199,12 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Topology",
         parameters=("podberth.Gpu",),
         result=NODES.name,
+        meaning=(
+            "the nodes that could run this pod by its accelerators and memory need, among those that its own "
+            "nodeSelector and required affinity choose and whose taints do not keep it off; taints that mark "
+            "nodes with accelerators count as tolerated"
+        ),
+        example="topology.nodes(gpu).exist",
         call=_nodes,
         reads=_CHOICE,
     ),
@@ -204,6 +214,8 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver=NODES.name,
         parameters=("int",),
         result=NODES.name,
+        meaning="those of them with so many of the requested GPUs in one NVLink domain; up to 1: all",
+        example="topology.nodes(gpu).withLinkDomain(4).terms",
         call=_with_link_domain,
     ),
     Function(
@@ -212,6 +224,11 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver=NODES.name,
         parameters=("int",),
         result="string",
+        meaning=(
+            "the label key of the narrowest topology level with a domain that holds so many such pods, by "
+            "accelerators, on empty nodes; `''`: none does. 0, an unknown number, is taken as two"
+        ),
+        example="topology.nodes(gpu).narrowestLevel(gang.size)",
         call=_narrowest_level,
     ),
     Function(
@@ -220,6 +237,11 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver=NODES.name,
         parameters=("int",),
         result="string",
+        meaning=(
+            "the same, but on which every domain with a fitting node holds so many: whichever the first member "
+            "goes to, the others fit. For who requires one domain"
+        ),
+        example="topology.nodes(gpu).narrowestSafeLevel(gang.size)",
         call=_narrowest_safe_level,
     ),
     Function(
@@ -228,6 +250,8 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("int",),
         result="podberth.MigProfile",
+        meaning=("the smallest MIG resource with at least so many MiB on the nodes that the pod chooses and can reach"),
+        example="mig.smallest(gpu.memoryMiB).resource",
         call=_smallest,
         reads=_CHOICE,
     ),
@@ -237,6 +261,8 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("int", "int"),
         result="podberth.MigProfile",
+        meaning="the same, of those with at least so many compute slices (the second number)",
+        example="mig.smallest(gpu.memoryMiB, 2).resource",
         call=_smallest,
         reads=_CHOICE,
     ),
@@ -246,11 +272,34 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("string",),
         result="podberth.MigProfile",
+        meaning=(
+            "a name read in any spelling, to be had in both: `profile` and `resource`. Its memory is what an "
+            "instance of that name has at least, whatever the model"
+        ),
+        example="mig.parse('nvidia.com/mig-1g.10gb.me').profile",
         call=_parse,
     ),
-    Function(id="mig_known", name="known", receiver="podberth.Mig", parameters=("string",), result="bool", call=_known),
     Function(
-        id="mig_offered", name="offered", receiver="podberth.Mig", parameters=("string",), result="bool", call=_offered
+        id="mig_known",
+        name="known",
+        receiver="podberth.Mig",
+        parameters=("string",),
+        result="bool",
+        meaning=(
+            "some GPU model has this profile, or some node reports it. Takes a profile or a resource, in any spelling"
+        ),
+        example="mig.known('1g.10gb')",
+        call=_known,
+    ),
+    Function(
+        id="mig_offered",
+        name="offered",
+        receiver="podberth.Mig",
+        parameters=("string",),
+        result="bool",
+        meaning="some known node has it, or a DeviceClass serves it",
+        example="mig.offered('nvidia.com/mig-1g.10gb')",
+        call=_offered,
     ),
     Function(
         id="mig_capacity",
@@ -258,6 +307,11 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("string",),
         result="int",
+        meaning=(
+            "how many instances of the profile one GPU holds, of the nodes that the pod chooses and can reach: "
+            "at most, where their models differ; 0: none of them can be cut so"
+        ),
+        example="mig.capacity('1g.10gb')",
         call=_capacity,
         reads=_CHOICE,
     ),
@@ -267,6 +321,11 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("string",),
         result=NODES.name,
+        meaning=(
+            "the nodes that the pod chooses and can reach on which `nvidia.com/gpu` is an instance of the "
+            "profile: strategy `single`, and GKE"
+        ),
+        example="mig.gpuNodes('1g.10gb').terms",
         call=_gpu_nodes,
         reads=_CHOICE,
     ),
@@ -276,6 +335,11 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("list(string)",),
         result="bool",
+        meaning=(
+            "one GPU of these nodes can be cut into all of these instances at once. A name that stands twice is"
+            " two instances"
+        ),
+        example="mig.fits(['3g.40gb', '4g.40gb'])",
         call=_fits,
         reads=_CHOICE,
     ),
@@ -285,6 +349,11 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("string",),
         result="string",
+        meaning=(
+            "the name that was probably meant, of the cluster's first, then of all; in the form asked in; `''`:"
+            " nothing is near"
+        ),
+        example="mig.nearest('nvidia.com/mig-4g.5gb')",
         call=_nearest,
         reads=_CHOICE,
     ),
@@ -294,6 +363,8 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("string",),
         result="list(string)",
+        meaning="the same, and up to two more that it may have been, the best first",
+        example="mig.suggestions('lg.5gb')",
         call=_suggestions,
         reads=_CHOICE,
     ),
@@ -304,6 +375,8 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.JsonPatch",
         parameters=("string",),
         result="string",
+        meaning="a key as one step of a JSON Pointer: `~` becomes `~0`, `/` becomes `~1`; as upstream",
+        example="'/metadata/labels/' + jsonpatch.escapeKey('example.com/a')",
         call=_escape_key,
     ),
 )
