@@ -20,6 +20,7 @@ from .figures import table
 from .hostile import largest
 
 _TEXT = "object.metadata.annotations['text']"
+_LINE = "object.metadata.annotations['line']"
 _EXPRESSIONS = (
     "object.spec.containers.all(c, !has(c.env) || c.env.all(e, e.name != 'FORBIDDEN'))",
     "object.spec.containers.exists(c, has(c.env) && c.env.exists(e, e.name.matches('^SECRET_.*')))",
@@ -36,6 +37,10 @@ _EXPRESSIONS = (
     f"{_TEXT}.matches('(a|b)*c(d|e)*f')",
     f"({_TEXT} + {_TEXT}).size()",
     f"object.spec.containers.all(c, ({_TEXT} + c.name).size() > 0)",
+    f"shell.commands(['sh', '-c', {_TEXT}]).size()",  # not read
+    f"shell.commands(['sh', '-c', {_LINE}]).size()",
+    f"shell.flag(shell.commands(['sh', '-c', {_LINE}])[0], ['--a', '-b'])",
+    f"models.named({_LINE}.substring(0, 500)).millions",
     "object == oldObject",
 )
 
@@ -45,12 +50,15 @@ def main() -> int:
     environment = Environment(PodSchema.packaged())
     review = ReviewContext(index_of(machines("l4-1", 1)), need_of(1))
     pod = largest(0)
-    text = dict(pod, metadata={**pod["metadata"], "annotations": {"text": "ab," + "a" * 1_000_000}})
+    # As long as a command line may be, and as many words.
+    line = "70b-7b-1b- " * 510 + "a" * 2500
+    texts = {"text": "ab," + "a" * 1_000_000, "line": line}
+    text = dict(pod, metadata={**pod["metadata"], "annotations": texts})
     rows = []
     below = 0
     for source in _EXPRESSIONS:
         expression = environment.compile(source, want=Want.ANY)
-        document: dict[str, Any] = text if _TEXT in source else pod
+        document: dict[str, Any] = text if "annotations" in source else pod
         activation = environment.activation({"object": document, "oldObject": document}, review)
         took = min(_milliseconds(expression, activation) for _ in range(3))
         bound = expression.costs[""].microseconds / 1e3

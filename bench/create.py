@@ -5,15 +5,22 @@ mutating and a validating policy of the API server's own, one under the same tha
 podberth's webhooks as shipped, one under the same webhooks with nothing behind them but aiohttp, which gives every pod
 the same toleration and label. Only the API server and etcd run beside; every pod is deleted again.
 
-    python -m bench.create [--rounds 5] [--pods 100]
+With --library into three: without admission, under six mutating and nine validating policies of the API server's own
+that say what podberth's library says, and under podberth with all of the library. Twice: with pods on which five of the
+six that mutate write, and with ordinary ones, on which one or two do.
+
+    python -m bench.create [--library] [--rounds 5] [--pods 100]
 """
 
 import argparse
 import base64
+import re
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +30,10 @@ from controlplane.cluster import ControlPlane
 from controlplane.credentials import issue
 from controlplane.wait import wait_for
 from podberth.kube.documents import load_documents
-from podberth.wellknown import JOB_COMPLETION_INDEX
+from podberth.wellknown import GPU_MEMORY_ANNOTATION, JOB_COMPLETION_INDEX
 
-from . import ROOT, clusters, native
-from .decisions import four_policies
+from . import ROOT, clusters, native, native_library
+from .decisions import POLICIES, four_policies
 from .figures import RATIO_HEADER, Ratio, percentile, table
 from .reviews import distinct, numbered
 from .servers import Servers
@@ -41,6 +48,8 @@ _NOTHING, _NATIVE, _ONCE, _PODBERTH, _STATIC = MODES = (
     "podberth",
     "aiohttp, static",
 )
+_FIFTEEN, _LIBRARY = "6 + 9 native policies", "podberth, library"
+LIBRARY_MODES = (_NOTHING, _FIFTEEN, _LIBRARY)
 _SETTLE_SECONDS = 30.0
 # A webhook's denial without a code of its own is 400 or 403, a policy's is 422.
 _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -49,6 +58,7 @@ _TOLERATION = "nvidia.com/gpu"
 _IDLE_COMPONENTS = ("nodes", "kube-scheduler", "kube-controller-manager")
 # Goals of the issue.
 _P50, _P99 = 1.25, 1.5
+_LIBRARY_P50 = 0.5
 
 Times = Mapping[str, list[list[float]]]
 """By mode, for each round, milliseconds of each create."""
@@ -57,6 +67,7 @@ Times = Mapping[str, list[list[float]]]
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", action="store_true", help="all policies, against as many of the API server's")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pods", type=int, default=100, help="created a round in each mode")
     options = parser.parse_args()
@@ -66,19 +77,75 @@ def main() -> None:
             Servers(folder, issue(folder / "credentials")) as servers,
             ControlPlane.start(folder / "cluster") as control_plane,
         ):
-            _set_up(control_plane, servers, folder)
-            pods = _pods(options.rounds * options.pods)
-            times: dict[str, list[list[float]]] = {mode: [] for mode in MODES}
-            for number in range(options.rounds):
-                _round(control_plane, pods[number * options.pods : (number + 1) * options.pods], times)
-    _print(times)
+            modes = LIBRARY_MODES if options.library else MODES
+            _make_namespaces(control_plane, modes)
+            (_set_up_library if options.library else _set_up)(control_plane, servers, folder)
+            pods = _pods(options.rounds * options.pods, of_jobs=not options.library)
+            if options.library:
+                busy = [_wanting(pod) for pod in _pods(options.rounds * options.pods)]
+                print("Pods on which five of the six policies write\n")
+                times = _measure(control_plane, busy, modes, options.rounds)
+                _print(times, _library_ratios(times, goal=_LIBRARY_P50))
+                print("\nOrdinary pods\n")
+            times = _measure(control_plane, pods, modes, options.rounds)
+    _print(times, _library_ratios(times) if options.library else _ratios(times))
 
 
-def _set_up(control_plane: ControlPlane, servers: Servers, folder: Path) -> None:
-    for mode in MODES:
+def _measure(control_plane: ControlPlane, pods: list[JSON], modes: Sequence[str], rounds: int) -> Times:
+    times: dict[str, list[list[float]]] = {mode: [] for mode in modes}
+    for number in range(rounds):
+        _round(control_plane, pods[number::rounds], times)
+    return times
+
+
+def _make_namespaces(control_plane: ControlPlane, modes: Sequence[str]) -> None:
+    for mode in modes:
         control_plane.add_namespace(_namespace(mode), {_LABEL: _namespace(mode)})
     for component in _IDLE_COMPONENTS:
         control_plane.stop_component(component)
+
+
+def _set_up_library(control_plane: ControlPlane, servers: Servers, folder: Path) -> None:
+    topology = clusters.write(folder / "snapshot.json", 1000, 50)
+    podberth = servers.podberth("podberth", policies=POLICIES, topology=topology, core=None)
+    control_plane.apply(
+        *native_library.policies(_selector(_FIFTEEN)),
+        *native.webhooks(
+            _shipped(),
+            f"https://127.0.0.1:{podberth.port}",
+            _base64(servers.certificates("podberth") / "ca.crt"),
+            _selector(_LIBRARY),
+        ),
+    )
+    for probe in native_library.probes():
+        for mode in (_FIFTEEN, _LIBRARY):
+            _await_probe(control_plane, mode, probe)
+
+
+def _await_probe(control_plane: ControlPlane, mode: str, probe: native_library.Probe) -> None:
+    """Wait until a policy is seen at work on the pod that was made for it."""
+    said = []
+
+    def at_work() -> bool:
+        said.append(_said(control_plane, mode, probe.pod))
+        return probe.at_work(said[-1])
+
+    wait_for(
+        at_work,
+        timeout_seconds=_SETTLE_SECONDS,
+        what=lambda: f"{probe.name} to be at work under {mode}; last heard: {said[-1].heard}",
+    )
+
+
+def _said(control_plane: ControlPlane, mode: str, pod: JSON) -> native_library.Said:
+    """Return what kubectl hears of a pod that is tried and not created."""
+    command = ("create", "--dry-run=server", "--output=json", "--filename=-", "--namespace", _namespace(mode))
+    done = control_plane.kubectl(*command, input=orjson.dumps(pod).decode(), check=False)
+    refused = done.returncode != 0
+    return native_library.Said(refused, done.stderr, {} if refused else orjson.loads(done.stdout))
+
+
+def _set_up(control_plane: ControlPlane, servers: Servers, folder: Path) -> None:
     topology = clusters.write(folder / "snapshot.json", 1000, 50)
     podberth = servers.podberth("podberth", policies=four_policies(folder / "four"), topology=topology, core=None)
     bare = servers.bare_aiohttp(orjson.dumps(native.STATIC_PATCH).decode(), core=None)
@@ -121,7 +188,7 @@ def _renamed(configurations: list[JSON]) -> list[JSON]:
 
 
 def _namespace(mode: str) -> str:
-    return f"bench-{MODES.index(mode)}"
+    return "bench-" + re.sub("[^a-z0-9]+", "-", mode)
 
 
 def _selector(mode: str) -> JSON:
@@ -145,16 +212,35 @@ def _await_admission(control_plane: ControlPlane) -> None:
     wait_for(in_force, timeout_seconds=_SETTLE_SECONDS, what="policies and webhooks to be in force")
     if _tolerates(_post(control_plane, _NOTHING, pod)[1]):
         raise SystemExit("bench: a pod was mutated in the namespace without admission")
-    _delete_all(control_plane)
+    _delete_all(control_plane, MODES)
 
 
-def _pods(count: int) -> list[JSON]:
-    """Return pods of Indexed Jobs as their controller sends them: what the built-in plugins add is taken off again."""
-    # Three of ten reviews are of such pods.
+def _pods(count: int, *, of_jobs: bool = True) -> list[JSON]:
+    """Return pods as their controllers send them: what the built-in plugins add is taken off again.
+
+    With ``of_jobs`` those of Indexed Jobs, three of ten.
+    """
     reviews = (numbered(review, number) for number, review in enumerate(distinct(count * 5)))
     pods = (orjson.loads(review)["request"]["object"] for review in reviews)
-    found = [_submitted(pod) for pod in pods if JOB_COMPLETION_INDEX in pod["metadata"]["labels"]]
-    return found[:count]
+    found = (_submitted(pod) for pod in pods if not of_jobs or JOB_COMPLETION_INDEX in pod["metadata"]["labels"])
+    return list(islice(found, count))
+
+
+def _wanting(pod: JSON) -> JSON:
+    """Return a gang's pod that wants four GPUs of a model on spot nodes."""
+    metadata, spec = pod["metadata"], {key: value for key, value in pod["spec"].items() if key != "nodeSelector"}
+    annotations = {key: value for key, value in metadata["annotations"].items() if key != GPU_MEMORY_ANNOTATION}
+    main, *others = spec["containers"]
+    amounts = {**main["resources"]["limits"], _TOLERATION: "4"}
+    return {
+        **pod,
+        "metadata": {**metadata, "annotations": {**annotations, "podberth.io/gpu-product": "H100"}},
+        "spec": {
+            **spec,
+            "nodeSelector": {"cloud.google.com/gke-spot": "true"},
+            "containers": [{**main, "resources": {"limits": amounts, "requests": amounts}}, *others],
+        },
+    }
 
 
 def _submitted(pod: JSON) -> JSON:
@@ -199,29 +285,41 @@ def _round(control_plane: ControlPlane, pods: list[JSON], times: Mapping[str, li
     for pod in pods:
         for mode, rounds in times.items():
             rounds[-1].append(_create(control_plane, mode, pod))
-    _delete_all(control_plane)
+    _delete_all(control_plane, times)
 
 
-def _delete_all(control_plane: ControlPlane) -> None:
-    for mode in MODES:
+def _delete_all(control_plane: ControlPlane, modes: Iterable[str]) -> None:
+    for mode in modes:
         control_plane.api.request("DELETE", f"{_path(mode)}?gracePeriodSeconds=0")
 
 
-def _print(times: Times) -> None:
+def _print(times: Times, ratios: Iterable[Ratio]) -> None:
     def row(mode: str) -> tuple[str, ...]:
         together = [each for one in times[mode] for each in one]
         return (mode, str(len(together)), f"{percentile(together, 50):.1f}", f"{percentile(together, 99):.1f}")
 
     print(table(("admission", "pods", "p50 ms", "p99 ms"), map(row, times)))
     print()
-    print(table(RATIO_HEADER, (ratio.row() for ratio in _ratios(times))))
+    print(table(RATIO_HEADER, (ratio.row() for ratio in ratios)))
+
+
+def _pairs(times: Times, percent: int, one: str, other: str) -> tuple[float, ...]:
+    both = zip(times[one], times[other], strict=True)
+    return tuple(percentile(ours, percent) / percentile(theirs, percent) for ours, theirs in both)
+
+
+def _library_ratios(times: Times, *, goal: float | None = None) -> list[Ratio]:
+    pairs = partial(_pairs, times)
+    return [
+        Ratio(name="library / 6 + 9 native, p50", each=pairs(50, _LIBRARY, _FIFTEEN), most=goal),
+        Ratio(name="library / 6 + 9 native, p99", each=pairs(99, _LIBRARY, _FIFTEEN)),
+        Ratio(name="library / nothing, p50", each=pairs(50, _LIBRARY, _NOTHING)),
+        Ratio(name="6 + 9 native / nothing, p50", each=pairs(50, _FIFTEEN, _NOTHING)),
+    ]
 
 
 def _ratios(times: Times) -> list[Ratio]:
-    def pairs(percent: int, one: str, other: str) -> tuple[float, ...]:
-        both = zip(times[one], times[other], strict=True)
-        return tuple(percentile(ours, percent) / percentile(theirs, percent) for ours, theirs in both)
-
+    pairs = partial(_pairs, times)
     return [
         Ratio(name="podberth / native, p50", each=pairs(50, _PODBERTH, _NATIVE), most=_P50),
         Ratio(name="podberth / native, p99", each=pairs(99, _PODBERTH, _NATIVE), most=_P99),

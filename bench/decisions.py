@@ -34,7 +34,11 @@ def four_policies(folder: Path) -> Path:
 
 def snapshot(cluster: Iterable[dict[str, Any]], *, library: bool = False) -> Snapshot:
     """Compile the four policies, or all that are shipped, with the params beside them, over a cluster."""
-    folders = [POLICIES] if library else [POLICIES / name for name in _FOUR]
+    return snapshot_of([POLICIES] if library else [POLICIES / name for name in _FOUR], cluster)
+
+
+def snapshot_of(folders: Iterable[Path], cluster: Iterable[dict[str, Any]]) -> Snapshot:
+    """Compile the policies of folders, with the params beside them, over a cluster."""
     parsed = parse_policies([text for folder in folders for text in read_policy_texts(folder)[0]])
     return load_snapshot(parsed, collect(cluster, now=None), Environment(PodSchema.packaged()), Conventions())
 

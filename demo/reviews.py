@@ -17,7 +17,7 @@ Document = dict[str, Any]
 
 # The API server's own bound for a webhook that names none (admissionregistration/v1, timeoutSeconds).
 _TIMEOUT_SECONDS = 10.0
-_PLURALS = {"Pod": "pods", "Deployment": "deployments", "Job": "jobs"}
+_PLURALS = {"Pod": "pods", "Deployment": "deployments", "Job": "jobs", "DaemonSet": "daemonsets"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Write the table of podberth's own CEL functions in docs/policy.md, from the functions' table.
+"""Write the table of podberth's own CEL functions in docs/policy.md: signatures and costs from the code.
 
     .venv/bin/python tools/cel_reference.py           # writes what has changed
     .venv/bin/python tools/cel_reference.py --check   # writes nothing; exits with 1 and says what is stale
@@ -8,6 +8,7 @@ Examples are compiled; what they take at most is what the compiler says.
 
 import sys
 
+from cel_manual import MANUALS
 from generated import main, spliced
 
 from podberth.cel.engine import Environment, Want
@@ -27,8 +28,9 @@ def _functions() -> str:
 
 def _row(function: Function, environment: Environment) -> str:
     signature = f"{_shown(function.receiver)}.{function.name}({', '.join(map(_shown, function.parameters))})"
-    cost = environment.compile(function.example, want=Want.ANY).costs[""].microseconds
-    cells = (f"`{signature}`", _shown(function.result), function.meaning, f"`{function.example}`", f"{cost:.0f} µs")
+    meaning, example = MANUALS[signature]
+    cost = environment.compile(example, want=Want.ANY).costs[""].microseconds
+    cells = (f"`{signature}`", _shown(function.result), meaning, f"`{example}`", f"{cost:,.0f} µs")
     return f"| {' | '.join(cells)} |"
 
 

@@ -12,6 +12,8 @@ import io
 import re
 import sys
 from collections.abc import Iterator
+from copy import deepcopy
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from ruamel.yaml import YAML
 
 from podberth.cel.engine import Environment
 from podberth.cluster.library import PARAMS, POLICY, SUITE, Shipped, shipped
+from podberth.kube.canonical import write_quantities
 from podberth.kube.schema import PodSchema
 from podberth.policy.model import GPUPolicy
 from podberth.policy.parse import parse_policies
@@ -148,7 +151,9 @@ def _example(suite: Suite, case: Case, result: CaseResult) -> Iterator[str]:
     yield f"{_cluster(nodes or ())}{_values(case)}\n"
     before = _yaml(given)
     yield f"```yaml\n{before}```\n"
-    after = _yaml(_without_record(result.pod, given)) if result.pod else before
+    written = deepcopy(given)
+    write_quantities(written)
+    after = _yaml(_spelled(_without_record(result.pod, given), written, given)) if result.pod else before
     if after != before:
         changed = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
         kept = "\n".join(line for line in changed if not line.startswith(("---", "+++", "@@")))
@@ -186,6 +191,18 @@ def _without_record(pod: dict[str, Any], given: dict[str, Any]) -> dict[str, Any
     annotations = {key: value for key, value in pod["metadata"].get("annotations", {}).items() if key != _RECORD}
     metadata = {key: value for key, value in pod["metadata"].items() if key != "annotations"}
     return {**copy, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}
+
+
+def _spelled(made: Any, written: Any, given: Any) -> Any:
+    """Return what was made of `written`, and what is still as it was there in its author's spelling, `given`."""
+    if made == written:
+        return given
+    if isinstance(made, dict) and isinstance(written, dict):
+        return {key: _spelled(made[key], written.get(key), given.get(key)) for key in made}
+    if isinstance(made, list) and isinstance(written, list):
+        pairs = [*zip(written, given, strict=True), *repeat((None, None), len(made))]
+        return [_spelled(item, *pair) for item, pair in zip(made, pairs, strict=False)]
+    return made
 
 
 def _yaml(document: dict[str, Any]) -> str:

@@ -7,9 +7,11 @@ import base64
 import http.client
 import json
 import queue
+import re
 import ssl
 import urllib.parse
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,6 +22,23 @@ _WATCH_GRACE_SECONDS = 30.0
 
 # Whatever a connection does when the other side goes away.
 CONNECTION_ERRORS = (OSError, http.client.HTTPException)
+
+# `299 - "text"`, the text with its quotes and backslashes escaped: RFC 7234, section 5.5.
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of one request; `warnings` are the lines for the user, as kubectl prints them."""
+
+    status: int
+    content: bytes
+    warnings: tuple[str, ...]
+
+    @property
+    def document(self) -> Any:
+        """The JSON of it."""
+        return json.loads(self.content)
 
 
 class ApiError(RuntimeError):
@@ -62,7 +81,18 @@ class Api:
         body: bytes | Mapping[str, Any] | list[Any] | None = None,
         content_type: str = "application/json",
     ) -> tuple[int, bytes]:
-        """Send one request and return status and body, whatever the status. A document is sent as JSON.
+        """Send one request and return status and body, whatever the status."""
+        answer = self.ask(method, path, body, content_type)
+        return answer.status, answer.content
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | Mapping[str, Any] | list[Any] | None = None,
+        content_type: str = "application/json",
+    ) -> Answer:
+        """Send one request and return all that came of it, whatever the status. A document is sent as JSON.
 
         A kept connection that the server has closed in the meantime is replaced, without a word.
         """
@@ -82,7 +112,7 @@ class Api:
                 connection.close()
                 raise
             self._idle.put(connection)
-            return response.status, content
+            return Answer(response.status, content, tuple(map(_text, response.headers.get_all("Warning", ()))))
 
     def request(
         self,
@@ -131,3 +161,11 @@ class Api:
     def _headers(self, content_type: str) -> dict[str, str]:
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
         return {**headers, "Content-Type": content_type} if content_type else headers
+
+
+def _text(header: str) -> str:
+    """Return what a Warning header says; http.client reads the server's UTF-8 as Latin-1."""
+    found = _WARNING.fullmatch(header.encode("latin-1").decode())
+    if found is None:
+        raise ValueError(f'Warning: got {header!r}, want 299 - "text"')
+    return re.sub(r"\\(.)", r"\1", found[1])

@@ -32,7 +32,9 @@ class Endpoint:
 class Podberth:
     """One `podberth serve`, on ports that stay the same over restarts."""
 
-    def __init__(self, directory: Path, snapshot: Path, policies: Path = POLICIES) -> None:
+    def __init__(
+        self, directory: Path, snapshot: Path, policies: Path = POLICIES, *, reload_seconds: float = 2.0
+    ) -> None:
         """Prepare; `start` starts it. Certificates and log go to `directory`."""
         self.directory = directory
         self._ports = Ports()
@@ -46,6 +48,7 @@ class Podberth:
             *("--listen", f"127.0.0.1:{self._port}", "--metrics-listen", f"127.0.0.1:{self._metrics_port}"),
             # Nobody routes to it but the apiserver, which asks again: there is nobody to wait for.
             *("--self-signed", str(directory), "--drain-seconds", "0"),
+            *("--reload-seconds", str(reload_seconds)),
         )
         environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
         self._launch = Launch("podberth", command, environ, directory / "podberth.log", self._ready)

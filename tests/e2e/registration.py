@@ -4,7 +4,7 @@ Nothing of them is changed but where they lead to, for no Service's address lead
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from http import HTTPStatus
@@ -42,6 +42,29 @@ def pointed(configuration: Document, endpoint: Endpoint) -> Document:
     return changed
 
 
+def for_every_pod() -> list[Document]:
+    """Return the shipped configurations with what docs/policy.md ("Scope") says a policy for every pod needs besides.
+
+    Each entry for CREATE of pods is there once more, under another name, for the pods that `gpu-or-gang` keeps away.
+    """
+    configurations = shipped()
+    for configuration in configurations:
+        configuration["webhooks"] += [_for_others(each) for each in configuration["webhooks"] if _of_new_pods(each)]
+    return configurations
+
+
+def _of_new_pods(webhook: Document) -> bool:
+    return any(rule["operations"] == ["CREATE"] and rule["resources"] == ["pods"] for rule in webhook["rules"])
+
+
+def _for_others(webhook: Document) -> Document:
+    others = deepcopy(webhook)
+    others |= {"name": f"other-{webhook['name']}", "failurePolicy": "Ignore"}
+    [condition] = [each for each in others["matchConditions"] if each["name"] == "gpu-or-gang"]
+    condition |= {"name": "neither-gpu-nor-gang", "expression": f"!({condition['expression']})"}
+    return others
+
+
 class Registration:
     """The two configurations in one cluster. Every change is waited for until the apiserver acts on it."""
 
@@ -76,11 +99,17 @@ class Registration:
             self.put(endpoint)
 
     @contextmanager
-    def instead(self, endpoint: Endpoint, probe: Callable[[Document], bool], pod: Document) -> Iterator[None]:
+    def instead(
+        self,
+        endpoint: Endpoint,
+        probe: Callable[[Document], bool],
+        pod: Document,
+        configurations: Sequence[Document] | None = None,
+    ) -> Iterator[None]:
         """Have another podberth called: in effect once `probe` holds for what becomes of `pod`."""
         before = self._endpoint
         assert before is not None
-        self._apply([pointed(configuration, endpoint) for configuration in shipped()])
+        self._apply([pointed(configuration, endpoint) for configuration in configurations or shipped()])
         try:
             self._wait("the other podberth to be called", lambda: probe(self.dry_run(pod)[1]))
             yield

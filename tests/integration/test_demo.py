@@ -135,7 +135,7 @@ def test_an_example_shows_its_change_the_reason_and_the_nodes(sections: Mapping[
 
 def test_it_ends_with_the_count_and_the_time(finished: subprocess.CompletedProcess[str]) -> None:
     end = " ".join(finished.stdout.partition("── in all ─")[2].split())
-    assert "10 kinds of pods: 6 changed, 1 denied, 3 left as they were. 24 reviews over HTTPS" in end
+    assert "10 kinds of pods: 6 changed, 1 denied, 3 left as they were. 25 reviews over HTTPS" in end
     assert re.search(r"\d+\.\d s in all", end)
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from node_builders import index_of, machines, need_of
+from podberth.cel.compare import ComparingEnvironment
 from podberth.cel.engine import CelProblem, CompileError, Environment, Want
 from podberth.cel.functions import ReviewContext
 from podberth.cel.typing import messages
@@ -53,6 +54,18 @@ _CONDITIONS = (
     "[object.spec.containers[0].name, object.metadata.name].exists(n, n == 'side')",
     "(gpu.count > 2 ? object.spec : oldObject.spec).nodeName == 'main'",
 )
+_OPTIONALS = (
+    "object.?spec.?priority.orValue(0) > gpu.count",
+    "object.?spec.?nodeName.or(object.metadata.?name).hasValue()",
+    "object.?spec.?containers[?1].?image.orValue('') == ''",
+    "object.spec.containers.map(c, c.?env[?0].?name) == [optional.of('A'), optional.none()]",
+    "[?object.metadata.?name, ?object.?spec.?nodeName].exists(n, n == 'side')",
+    "{?'a': object.metadata.?name}.size() == size({?'b': object.?spec.?nodeName})",
+    "object.?spec.?containers.optMap(all, all.size()).value() > 1",
+    "object.metadata.?labels.optFlatMap(l, l[?'main']).orValue('-') != object.metadata.?name.value()",
+    "optional.ofNonZeroValue(object.metadata.?name.orValue('')).hasValue()",
+    "has(object.?spec.nodeName) || has(object.metadata.labels.side)",
+)
 _COMPILED = {source: _ENVIRONMENT.compile(source, want=Want.BOOL) for source in _CONDITIONS}
 
 
@@ -71,6 +84,17 @@ def test_a_batch_says_what_its_conditions_say_alone(sources: list[str], pod: Any
     assert [str(each) if isinstance(each, EvaluationError) else each for each in together] == [
         answer(source, pod, gpu) for source in sources
     ]
+
+
+_COMPARING = ComparingEnvironment(_SCHEMA)
+_COMPARED = {source: _COMPARING.compile(source, want=Want.BOOL) for source in (*_CONDITIONS, *_OPTIONALS)}
+
+
+@given(st.sampled_from(list(_COMPARED)), _PODS, _GPUS)
+def test_both_engines_say_the_same(source: str, pod: Any, gpu: Any) -> None:
+    with contextlib.suppress(EvaluationError):
+        _COMPARED[source].evaluate(_COMPARING.activation({"object": pod, "gpu": gpu}, _REVIEW))
+    assert (list(_COMPARING.differences), _COMPARING.explained) == ([], {})
 
 
 def only(value: Any, paths: Iterable[tuple[str, ...]]) -> Any:

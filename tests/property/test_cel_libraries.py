@@ -27,8 +27,10 @@ def test_the_text_of_an_amount_is_all_of_it(text: str) -> None:
     assert read(parse(text).text) == parse(text)
 
 
-# Characters that mean something to one of them, and some that do not.
-_TEXTS = st.text(st.sampled_from("0123456789abefv.:/%@?#&=[]+-_~ kMGi\u00e9\u0663") | st.characters(), max_size=30)
+# Characters that mean something to one of them, and some that do not; the engine hands out no half of a surrogate pair.
+_TEXTS = st.text(
+    st.sampled_from("0123456789abefv.:/%@?#&=[]+-_~ kMGi\u00e9\u0663") | st.characters(codec="utf-8"), max_size=30
+)
 
 
 @pytest.mark.parametrize(

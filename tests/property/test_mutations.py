@@ -17,6 +17,10 @@ from podberth.mutation import record
 from podberth.mutation.pipeline import ANYTHING
 from snapshots import policy, snapshot
 
+GPU, SLICE = "'nvidia.com/gpu'", "'nvidia.com/mig-1g.5gb'"
+REWRITE = f"[{{'container': 'main', 'from': {GPU}, 'to': {SLICE}, 'quantity': 1}}]"
+EVICTED = "[{'key': 'a', 'operator': 'Exists', 'effect': 'NoExecute', 'tolerationSeconds': 300}]"
+TERMS = "[{'matchExpressions': [{'key': 'x', 'operator': 'In', 'values': ['1', '2']}]}]"
 # Of each concern several that get in each other's way; those that cannot be asked twice are among them.
 MUTATIONS: tuple[dict[str, Any], ...] = (
     {"labels": {"a": "'1'"}},
@@ -30,6 +34,23 @@ MUTATIONS: tuple[dict[str, Any], ...] = (
     {"tolerations": "[{'key': 'a', 'operator': 'Exists'}]"},
     {"resourceClaims": "[{'name': 'c', 'template': 't', 'containers': ['main'], 'requests': ['x']}]"},
     {"resourceClaims": "[{'name': 'c', 'template': 'u'}]"},
+    {"tolerations": EVICTED},
+    {"tolerations": EVICTED.replace("300", "60")},
+    {"tolerations": EVICTED.replace("'Exists'", "'Equal', 'value': 'x'").replace("300", "9")},
+    {"gang": {"name": "'g'"}},
+    {"gang": {"name": "'h'", "size": "4"}},
+    {"gang": {"name": "'g'", "size": "8"}},
+    {"labels": {"podberth.io/gang": "'i'"}},
+    {"topology": {"level": "'rack'", "mode": "required"}},
+    {"topology": {"level": "'zone'", "mode": "preferred"}},
+    {"resources": REWRITE},
+    {"resources": REWRITE.replace("'quantity': 1", "'quantity': 2")},
+    {"resources": REWRITE.replace("1g.5gb", "2g.10gb").replace("/gpu", "/mig-1g.5gb")},
+    {"resources": f"gpu.requests.map(r, {REWRITE[1:-1].replace('1g.5gb', '3g.20gb').replace(GPU, 'r.resource')})"},
+    {"nodeAffinity": {"required": TERMS}},
+    {"nodeAffinity": {"required": TERMS.replace("'1', ", "'3', ")}},
+    {"nodeAffinity": {"required": TERMS.replace("'1', ", "")}},
+    {"nodeAffinity": {"preferred": TERMS.replace("In", "NotIn"), "weight": 5}},
     {"applyConfiguration": "{'spec': {'priorityClassName': 'two', 'hostAliases': [{'ip': '::1'}]}}"},
     {"applyConfiguration": "{'spec': {'containers': [{'name': 'main', 'env': [{'name': 'A', 'value': '3'}]}]}}"},
     {"applyConfiguration": "{'metadata': {'labels': {'a': object.metadata.?labels[?'a'].orValue('') + 'x'}}}"},
@@ -39,6 +60,8 @@ MUTATIONS: tuple[dict[str, Any], ...] = (
     {"jsonPatch": "[{'op': 'replace', 'path': '/spec/schedulerName', 'value': 'three'}]"},
     {"jsonPatch": "[{'op': 'move', 'from': '/spec/hostname', 'path': '/spec/subdomain'}]"},
     {"jsonPatch": "[{'op': 'remove', 'path': '/spec/tolerations/0'}]"},
+    {"jsonPatch": "[{'op': 'add', 'path': '/metadata/labels', 'value': {'podberth.io/gang': 'j'}}]"},
+    {"jsonPatch": f"[{{'op': 'add', 'path': '/spec/containers/0/resources/limits', 'value': {{{SLICE}: '3'}}}}]"},
 )
 # Those whose claims hold whatever is added beside them.
 NAMED = [number for number, mutation in enumerate(MUTATIONS) if not ANYTHING.intersection(mutation)]
@@ -68,7 +91,9 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
             },
         )
     )
-    labels = draw(st.sampled_from([None, {}, {"a": "own"}, {"kueue.x-k8s.io/queue-name": "q"}]))
+    labels = draw(
+        st.sampled_from([None, {}, {"a": "own"}, {"podberth.io/gang": "own"}, {"kueue.x-k8s.io/queue-name": "q"}])
+    )
     return pod(gpu_container("main", env=env), gpu_container("side"), init=[sidecar()], labels=labels, **fields)
 
 
@@ -91,3 +116,22 @@ def test_what_the_first_of_two_policies_wrote_the_second_does_not_undo(
     both = apply(document, mutate(document, known((first, second))).patch)
 
     assert record.held(Draft(both), record.read(alone)) == record.read(alone)
+
+
+@given(pods(), st.sampled_from(NAMED), st.sampled_from(NAMED))
+def test_two_policies_applied_twice_change_nothing(document: dict[str, Any], first: int, second: int) -> None:
+    once = apply(document, mutate(document, known((first, second))).patch)
+
+    assert mutate(once, known((first, second))).patch == []
+
+
+@given(pods(), st.sampled_from(NAMED), st.integers(0, len(MUTATIONS) - 1))
+def test_what_the_second_policy_would_write_is_there_or_the_user_is_told(
+    document: dict[str, Any], first: int, second: int
+) -> None:
+    wanted = record.read(apply(document, mutate(document, known((second,))).patch)).get("p0", {})
+    both = mutate(document, known((first, second)))
+
+    assert both.verdict != "denied"
+    there = record.held(Draft(apply(document, both.patch)), {"p1": wanted})
+    assert not wanted or there or any(each.policy == "p1" for each in both.decisions)

@@ -49,6 +49,7 @@ PARAMS = [
 ]
 CONTAINERS = "gpu.requests.map(r, r.container).join('.')"
 HOSTNAME = "[{'op': 'add', 'path': '/spec/hostname', 'value': 'h'}]"
+EVICTED = "[{'key': 'a', 'operator': 'Exists', 'effect': 'NoExecute', 'tolerationSeconds': 300}]"
 TERMS = "[{'matchExpressions': [{'key': 'x', 'operator': 'Exists'}]}]"
 
 
@@ -121,6 +122,27 @@ OTHERS = {
         labels={"a": "string(object.spec.containers.filter(c, has(c.resources)).size())"},
     ),
     "counts elements": rule(510, labels={"n": "string(object.spec.containers.map(c, 1).size())"}),
+    "asks whether it is there": rule(
+        520,
+        "has(object.spec.nodeSelector) && !has(object.spec.hostname)",
+        labels={"b": "has(object.spec.affinity) ? 'y' : 'n'"},
+    ),
+    "asks for the first": rule(
+        530, "object.spec.containers.size() > 0", labels={"first": "object.spec.containers[0].name"}
+    ),
+    "asks for the first of some": rule(
+        540,
+        "object.spec.containers.filter(c, c.name != 'a').size() > 0",
+        labels={"other": "object.spec.containers.filter(c, c.name != 'a')[0].name"},
+    ),
+    "asks for what may be there": rule(
+        545,
+        "object.spec.?tolerations.orValue([]).exists(t, t.key == 'team') || object.spec.?hostname.orValue('') == 'h'",
+        labels={"claims": "string(object.spec.?resourceClaims.orValue([]).size())"},
+    ),
+    "asks for parts of requests": rule(
+        550, "gpu.requests[0].quantity > 1", labels={"n": "string(gpu.requests.size())"}
+    ),
     "asks for nodes": rule(
         205, "topology.nodes(gpu).count > 1 || gpu.vendor == 'amd'", nodeAffinity={"required": TERMS}
     ),
@@ -134,6 +156,16 @@ OTHERS = {
     "tolerates": rule(20, tolerations="[{'key': 'team', 'operator': 'Exists'}]"),
     "fails": rule(30, labels={"f": "object.metadata.labels['app']"}),
     "joins a group": rule(58, gang={"name": json.dumps(GROUP), "size": "2"}),
+    # Against those above: another gang, another level, another resource, another time, no node left.
+    "joins another": rule(66, gang={"name": "gang.name.size() > 20 ? gang.name : 'other'", "size": "3"}),
+    "moves elsewhere": rule(67, topology={"level": "gpu.count > 1 ? 'zone' : 'rack'", "mode": "required"}),
+    "rewrites otherwise": rule(110, resources=SLICES.replace("1g", "2g")),
+    "tolerates for long": rule(21, tolerations=EVICTED),
+    "tolerates by count": rule(22, tolerations=EVICTED.replace("300", "gpu.count == 1 ? 300 : 60")),
+    "asks for other nodes": rule(209, nodeAffinity={"required": TERMS.replace("Exists", "DoesNotExist")}),
+    "asks for nodes nobody has": rule(
+        210, nodeAffinity={"required": TERMS.replace("'x'", "gpu.count > 1 ? 'y' : 'nvidia.com/gpu.product'")}
+    ),
     "moves to its name": rule(420, topology={"level": "gang.name", "mode": "preferred"}),
     "shares become GPUs": rule(35, scope="All", resources=SHARES),
     "joins": rule(60, gang={"name": "gang.name", "size": "gang.size"}),
@@ -272,6 +304,8 @@ SETS = [
     *([*SHIPPED, rule] for rule in OTHERS.values()),
     [OTHERS[name] for name in ("tolerates", "asks for nodes", "tolerates by name")],
     [OTHERS[name] for name in ("shares become GPUs", "counts elements")],
+    [OTHERS[name] for name in ("tolerates for long", "tolerates by count")],
+    [OTHERS[name] for name in ("asks for other nodes", "asks for nodes nobody has")],
 ]
 
 
@@ -308,3 +342,13 @@ def test_a_pod_of_another_gang_is_not_decided_again() -> None:
     assert len(warm.recall) == remembered
     assert "a-job-of-the-number-2" in str(outcome.patch)
     assert outcome == afresh(second, replace(warm))
+
+
+def test_a_record_of_operations_is_believed_of_one_pod_and_not_of_the_next() -> None:
+    claim = {"op": "add", "path": "/spec/hostname", "value": "h"}
+    annotations = {APPLIED_ANNOTATION: json.dumps({"another": {"jsonPatch": [claim]}})}
+    warm = known([OTHERS["tolerates"]])
+    for hostname in ("h", "i"):
+        document = pod(gpu_container(), labels={GANG_LABEL: "g"}, annotations=annotations, hostname=hostname)
+        request = decode_review(review(document))
+        assert mutate(request, warm) == afresh(request, replace(warm))

@@ -1,6 +1,7 @@
 """docs/testing.md says what the code says: fields of a suite, flags; its example is a suite that passes."""
 
 import argparse
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,3 +71,24 @@ def test_the_example_passes(tmp_path: Path) -> None:
     policy = (ROOT / "policies" / "gpu-tolerations" / "policy.yaml").read_text(encoding="utf-8")
     (folder / "policy.yaml").write_text(policy, encoding="utf-8")
     assert main(["test", str(tmp_path)]) == 0
+
+
+def keys_in(value: Any) -> set[str]:
+    """Return the keys of objects, but of those that a pod, a patch or a policy's values are."""
+    if isinstance(value, list):
+        return {key for item in value for key in keys_in(item)}
+    if not isinstance(value, dict):
+        return set()
+    free = {"patch", "value", "changes", "parts", "decisions", "expressions", "variables", "nodes", "difference"}
+    return set(value) | {key for name, item in value.items() if name not in free for key in keys_in(item)}
+
+
+def test_every_key_of_the_json_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = (ROOT / "policies" / "gpu-tolerations" / "policy.yaml").read_text(encoding="utf-8")
+    (tmp_path / "policy.yaml").write_text(policy, encoding="utf-8")
+    (tmp_path / "tests.yaml").write_text(EXAMPLE.replace("verdict: mutated", "verdict: denied"), encoding="utf-8")
+    pod = str(ROOT / "examples" / "cuda-pod.yaml")
+    for name, arguments in (("test", [str(tmp_path)]), ("explain", [pod, "--policies", str(tmp_path)])):
+        main([name, *arguments, "-o", "json"])
+        told = keys_in(json.loads(capsys.readouterr().out))
+        assert told - {"order", "description"} <= spans(SECTIONS[name])

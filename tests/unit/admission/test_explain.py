@@ -110,3 +110,10 @@ def test_one_policy_alone_is_told_and_all_are_asked() -> None:
     found = explain(decode_review(review(gpu_pod(2))), known, policy="judges")
     assert [each.policy for each in found.policies] == ["judges"]
     assert found.verdict == "mutated"
+
+
+def test_a_policy_that_could_not_be_asked_says_why() -> None:
+    broken = "  matchConditions:\n  - {name: odd, expression: dyn(gpu).nope == 1}"
+    assert why(gpu_pod(1), broken).startswith("could not be asked: matchConditions odd: ")
+    large = gpu_pod(1, annotations={f"a{number}": "b" for number in range(5000)})
+    assert why(large, "  description: any").startswith("could not be asked: the pod is too large")

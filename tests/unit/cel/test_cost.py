@@ -31,6 +31,8 @@ def cost(environment: Environment, source: str, **variables: str) -> Cost:
         "object.spec.containers.map(c, has(c.env) ? c.env.size() : 0).sum() > 100",
         "object.spec.containers.all(c, isURL(c.image))",
         "lists.range(100).reverse().indexOf(3) == 4",
+        "shell.commands(object.spec.containers[0].args).filter(w, w.exists(x, x == 'serve')).size() == 1",
+        "models.named(shell.flag(object.spec.containers[0].args, ['--model', 'serve'])).millions > 7000",
     ],
 )
 def test_what_policies_ask_is_within_the_bound(environment: Environment, source: str) -> None:
@@ -55,6 +57,8 @@ def test_what_policies_ask_is_within_the_bound(environment: Environment, source:
             76,
             "compare first, or take it out of the loop",
         ),
+        # Taking a command line apart takes milliseconds.
+        ("object.spec.containers.all(c, shell.commands(c.args).size() == 1)", 45, "every round of the outer loop"),
         # A text as long as the pod, read or made anew in each round.
         (
             "object.spec.containers.all(c, object.metadata.annotations['a'].split(',').size() > 1)",

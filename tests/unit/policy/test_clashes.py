@@ -21,6 +21,8 @@ def notes(*mutations: str) -> list[str]:
         ("annotations: {x.io/a: \"'1'\"}", "annotations: {x.io/a: gpu.kind}", "spec.mutations[0].annotations[x.io/a]"),
         ("env: {A: \"'1'\"}", "env: {B: \"'1'\", A: \"'2'\"}", "spec.mutations[0].env.A"),
         ("schedulerName: \"'a'\"", "schedulerName: \"'b'\"", "spec.mutations[0].schedulerName"),
+        ("gang: {name: \"'g'\"}", "gang: {name: gang.name}", "spec.mutations[0].gang.name"),
+        ("gang: {name: \"'g'\", size: '4'}", "gang: {name: \"'g'\", size: '8'}", "spec.mutations[0].gang.size"),
         ("priorityClassName: \"'a'\"", "priorityClassName: \"'b'\"", "spec.mutations[0].priorityClassName"),
     ],
 )
@@ -38,6 +40,7 @@ def test_the_later_policy_is_told_who_comes_first(first: str, second: str, where
         ("labels: {a: \"'1'\"}", "labels: {a: \"'1'\"}"),
         ("labels: {a: \"'1'\"}", "labels: {b: \"'2'\"}"),
         ("labels: {a: \"'1'\"}", "annotations: {a: \"'2'\"}"),
+        ("gang: {name: \"'g'\"}", "gang: {name: \"'g'\", size: '4'}"),
         ("tolerations: '[]'", "tolerations: \"[{'key': 'a'}]\""),
     ],
 )

@@ -46,6 +46,7 @@ data: {label: "yes"}
 """
 GPU_POD = "{metadata: {name: p}, spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 1}}}]}}"
 POD = "{metadata: {name: p}, spec: {containers: [{name: main}]}}"
+SIZED_POD = POD.replace("main", "main, resources: {limits: {cpu: 1, memory: 8192Mi}}")
 LABELLED = "{metadata: {labels: {gpu: 'yes'}}}"
 LABELLED_OTHER = "{metadata: {labels: {gpu: other}}}"
 
@@ -76,6 +77,8 @@ def violations(environment: Environment, case: str) -> list[str]:
         f"  pod: {GPU_POD}\n  params: {{demo: {{label: other}}}}\n  expect: {{patched: {LABELLED_OTHER}}}\n",
         f"  pod: {GPU_POD}\n  expect: {{verdict: admitted, warnings: ['warner: no topology', 'demo: label gpu=']}}\n",
         f"  pod: {POD}\n  topology: [{{shape: l4-1}}]\n  expect: {{verdict: unchanged, warnings: [], denials: []}}\n",
+        f"  pod: {SIZED_POD}\n  expect: {{patched: {SIZED_POD}}}\n",
+        f"  pod: {SIZED_POD}\n  expect: {{patched: {SIZED_POD.replace('8192Mi', '8Gi')}}}\n",
         f"  pod: {POD.replace('p}', 'bad}')}\n  expect: {{verdict: denied, denials: ['demo: a bad name']}}\n",
         f"  review: {{object: {POD}, operation: UPDATE, oldObject: {POD}}}\n  expect: {{verdict: unchanged}}\n",
         f"  review: {{object: {GPU_POD}, subResource: ephemeralcontainers}}\n  expect: {{verdict: unchanged}}\n",
@@ -118,6 +121,16 @@ def test_an_expectation_that_is_not_met_is_told_at_its_place(
     environment: Environment, case: str, violation: str
 ) -> None:
     assert violations(environment, case) == [violation]
+
+
+def test_policies_see_quantities_as_the_apiserver_writes_them(environment: Environment) -> None:
+    expression = "object.spec.containers[0].resources.limits == {'cpu': '1', 'memory': '8Gi'}"
+    policy = POLICY.replace("object.metadata.name != 'bad'", expression)
+    for case in (
+        f"  pod: {SIZED_POD}\n",
+        f"  review: {{object: {SIZED_POD}, operation: UPDATE, oldObject: {SIZED_POD}}}\n",
+    ):
+        assert run(environment, f"{case}  expect: {{verdict: admitted}}\n", policy).verdict == "unchanged"
 
 
 def test_a_denied_pod_has_no_patched_form_when_mutation_denies(environment: Environment) -> None:

@@ -204,6 +204,47 @@ def test_what_is_offered_includes_transient_nodes_but_mig_offers_do_not() -> Non
     assert passing.nodes(Need()).mig_offers == {}
 
 
+def test_a_resource_that_no_table_knows_is_offered_as_long_as_a_node_has_it() -> None:
+    odd = node_manifest("odd", devices={"nvidia.com/gpus": "2", "example.com/none": "0", "example.com/odd": "some"})
+    index = index_of(machines("l4-1", 1), odd)
+    assert index.offers("nvidia.com/gpus")
+    assert not index.offers("example.com/none")
+    assert not index.offers("example.com/odd")
+    assert not index.offers("cpu")
+    assert not index.remove("odd").offers("nvidia.com/gpus")
+    taken = replace(nodes_of(odd)[0], unrecognised=frozenset())
+    assert not index.replace(taken).offers("nvidia.com/gpus")
+    assert index.replace(taken).replace(nodes_of(odd)[0]).offers("nvidia.com/gpus")
+    assert index.class_count == index_of(machines("l4-1", 1), node_manifest("odd")).class_count
+
+
+def test_memory_is_what_the_nodes_that_fit_have() -> None:
+    index = index_of(machines("l4-1", 1), machines("hgx-h100-8", 1), machines("dgx-a100-8-mig-mixed", 1))
+    assert index.nodes(need_of(1)).memory_mib == (23034, 81559)
+    assert index.nodes(need_of(8)).memory_mib == (81559, 81559)
+    assert index.nodes(need_of(9)).memory_mib == (0, 0)
+    assert index.nodes(Need()).memory_mib == (0, 0)
+    assert index.nodes(Need((("nvidia.com/mig-1g.5gb", 1),), 1)).memory_mib == (4864, 4864)
+    silent = index_of(machines("l4-1", 1), node_manifest("silent", devices={GPU: "1"}))
+    assert silent.nodes(need_of(1)).memory_mib == (0, 0)
+
+
+def test_memory_of_a_product_is_that_of_whole_gpus() -> None:
+    index = index_of(
+        machines("l4-1", 1, provider="gke"),
+        node_manifest("large", devices={GPU: "8"}, labels={PRODUCT: "NVIDIA-X", "nvidia.com/gpu.memory": "9000"}),
+        node_manifest(
+            "shares",
+            devices={GPU: "8"},
+            labels={PRODUCT: "NVIDIA-Y", "nvidia.com/gpu.memory": "9000", "nvidia.com/gpu.replicas": "4"},
+        ),
+    )
+    assert index.memory_mib("nvidia-l4") == 23034
+    assert index.memory_mib("NVIDIA-X") == 9000
+    assert index.memory_mib("NVIDIA-Y") == 0
+    assert index.memory_mib("") == 0
+
+
 def test_replacing_a_node_by_its_like_is_no_change_and_keeps_the_answers() -> None:
     again = nodes_of(HGX)[1]
     answer = MIXED.nodes(need_of(8))

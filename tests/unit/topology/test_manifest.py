@@ -25,6 +25,7 @@ def test_a_node_is_read_with_its_device_resources_only() -> None:
     assert node.name == "gpu-1"
     assert node.labels["a"] == "b"
     assert node.allocatable == {GPU: 8, "nvidia.com/mig-1g.5gb": 7, "vpc.amazonaws.com/efa": 32}
+    assert node.unrecognised == {"example.com/fuse"}
     assert node.taints == (Taint("b", "c", "NoExecute"), Taint("nvidia.com/gpu", "", "NoSchedule"))
     assert node.transient == ""
 

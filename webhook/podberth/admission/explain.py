@@ -129,20 +129,21 @@ def _explained(
     for phase in _PHASES:
         if not (policy.mutations if phase == "mutate" else policy.validations or policy.audit_annotations):
             continue
-        note = asked[phase].of.get(policy.name)
-        if note is None:
-            note = _Note(why=_RULES if phase in outcomes else _DENIED)
-        decisions = outcomes[phase].decisions if phase in outcomes else ()
+        note = asked[phase].of.get(policy.name, _Note())
+        everything = outcomes[phase].decisions if phase in outcomes else ()
+        decisions = tuple(each for each in everything if each.policy == policy.name)
+        faults = [f"could not be asked: {each.message}" for each in decisions if each.action in ("deny", "error")]
+        why = next(filter(None, [note.why, *faults]), _RULES if phase in outcomes else _DENIED)
         askings.append(
             Asking(
                 phase=phase,
                 matched=note.matched,
-                why="" if note.matched else note.why,
+                why="" if note.matched else why,
                 params=tuple(note.params),
                 expressions=tuple(note.expressions),
                 variables=tuple(each for _, each in sorted(note.variables.items())),
                 written=tuple(each for each in written if each.policy == policy.name) if phase == "mutate" else (),
-                decisions=tuple(each for each in decisions if each.policy == policy.name),
+                decisions=decisions,
             )
         )
     spec = policy.source.spec

@@ -4,6 +4,8 @@ It denies for one reason only: a policy with mutations that could not be asked, 
 is ``validate``'s.
 """
 
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 from ..errors import EvaluationError, ReviewError
@@ -11,9 +13,11 @@ from ..kube.patch import Draft, Path
 from ..kube.shape import shape_problems
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Skipped
-from ..mutation.conflict import overruled, undone
+from ..mutation.conflict import revived, stand, undone
+from ..mutation.written import removals
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Watch
+from ..topology.need import NodeSelection, own_tolerations
 from . import messages, response
 from .gate import overreach, refusal
 from .matching import Fault, Matcher
@@ -217,28 +221,41 @@ class _Run:
             return
         if concern in _ONCE and concern in self.before.get(policy.name, {}):
             return
-        proposal = Proposal(concern=concern, leaves=asked.leaves, reason=asked.reason)
-        for each in overruled(step.draft, proposal, policy.name, self.record):
-            step.tell(policy, "conflict", str(each))
-        trial = step.draft.fork() if self.traced or concern in pipeline.ANYTHING else step.draft
+        proposal = self._remaining(policy, asked, step)
+        if proposal is None:
+            return
+        anything = concern in pipeline.ANYTHING
+        guarded = anything or bool(removals(self.record))
+        trial = step.draft.fork() if guarded or self.traced else step.draft
         change = self._build(trial, proposal)
         if isinstance(change, Skipped):
             step.tell(policy, "skip", f"{concern} left as it is: {change.reason}")
         elif change is not None:
-            if concern in pipeline.ANYTHING:
-                too_far = overreach(system, trial.touched)
-                conflict = undone(step.draft, trial, change, policy.name, self.record)
+            if guarded:
+                too_far = overreach(system, trial.touched) if anything else ""
+                conflict = (undone if anything else revived)(step.draft, trial, change, policy.name, self.record)
                 if too_far or conflict is not None:
                     step.tell(policy, "skip" if too_far else "conflict", too_far or str(conflict))
                     return
             reason = (asked.reason or change.describe()) + self._effect(change)
             if self.traced:
-                patch = trial.changes(step.draft)
+                # What is written next goes into the same objects.
+                patch = deepcopy(trial.changes(step.draft))
                 step.written.append(
                     Written(policy=policy.name, mutation=asked.mutation.name, reason=reason, patch=patch)
                 )
             step.take(trial, change)
             step.tell(policy, "mutate", reason)
+
+    def _remaining(self, policy: CompiledPolicy, asked: Asked, step: "_Step") -> Proposal | None:
+        """Return what earlier policies leave of a mutation, and tell what they do not; None: nothing."""
+        proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves, reason=asked.reason)
+        standing = stand(step.draft, proposal, policy.name, self.record, self._nodes_left)
+        for each in standing.conflicts:
+            step.tell(policy, "conflict", str(each))
+        if standing.proposal is not proposal:
+            self._build(step.draft.fork(), proposal)  # a policy's fault stays one, whoever came first
+        return standing.proposal
 
     def _prove_stable(self, evaluation: Evaluation, step: "_Step") -> None:
         """Ask a policy that can write anything once more, about its own result: it must want nothing else.
@@ -266,6 +283,16 @@ class _Run:
             self.matcher.pod_groups, snapshot.default_priority_class, snapshot.environment.schema
         )
         return pipeline.apply(draft, proposal, surroundings)
+
+    def _nodes_left(self, draft: Draft) -> int:
+        """Return how many known nodes could run the pod of a draft."""
+        pod_spec = draft.document["spec"]
+        need = replace(
+            self.matcher.state.need,
+            selector=NodeSelection.of(pod_spec),
+            tolerations=own_tolerations(pod_spec, self.snapshot.conventions),
+        )
+        return self.snapshot.topology.nodes(need).count
 
     def _effect(self, change: Change) -> str:
         """Say what new node affinity does to the choice of nodes.

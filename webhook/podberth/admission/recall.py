@@ -24,8 +24,12 @@ GANG_FIELDS = frozenset({"known", "name", "size", "index", "source", "system"})
 """The fields that CEL's ``gpu`` and ``gang`` have (cel.typing)."""
 _POD, _GPU, _GANG = "object", "gpu", "gang"
 _OF_THE_NEED = frozenset({"topology", "mig"})
-# Params belong to the question; what variables read is among the paths. There is nothing in jsonpatch but a function.
-_ELSEWHERE = frozenset({"params", "variables", "jsonpatch"})
+# Params belong to the question; what variables read is among the paths. There is nothing in the others but functions
+# of their arguments.
+_ELSEWHERE = frozenset({"params", "variables", "jsonpatch", "shell", "models"})
+_REQUESTS = "requests"
+_PART_OF_EACH = 3
+"""("requests", ELEMENT, <part>)."""
 _SHORTEST_PATH = 3
 """("object", "spec", <field>): what is shorter is most of the pod."""
 
@@ -40,7 +44,7 @@ class Footprint:
 
     gpu: tuple[str, ...]
     gang: tuple[str, ...]
-    """Fields of these two, as CEL names them."""
+    """Fields of these two, as CEL names them; ``requests.kind`` is that of each request."""
     need: bool
     """Whether nodes are asked for."""
     paths: tuple[tuple[str, ...], ...]
@@ -77,7 +81,7 @@ def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
     for path in reads:
         name = path[0]
         if name == _GPU and len(path) > 1 and path[1] in GPU_FIELDS:
-            gpu.add(path[1])
+            gpu.add(_gpu_field(path))
         elif name == _GANG and len(path) > 1 and path[1] in GANG_FIELDS:
             gang.add(path[1])
         elif name == _POD and len(path) >= _SHORTEST_PATH:
@@ -86,7 +90,19 @@ def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
             need = True
         elif name not in _ELSEWHERE:
             return None
+    if _REQUESTS in gpu:
+        gpu = {field for field in gpu if not field.startswith(f"{_REQUESTS}.")}
     return Footprint(tuple(sorted(gpu)), tuple(sorted(gang)), need, tuple(sorted(paths)))
+
+
+def _gpu_field(path: tuple[str, ...]) -> str:
+    """Return the field that a path below ``gpu`` reads; of the requests one part of each, where it reads no more.
+
+    ``requests.`` is how many there are.
+    """
+    parts = path[1:]
+    of_each = len(parts) >= _PART_OF_EACH and parts[:2] == (_REQUESTS, ELEMENT)
+    return f"{_REQUESTS}.{parts[2]}" if of_each else parts[0]
 
 
 class Recall:

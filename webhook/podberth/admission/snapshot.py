@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from ..cel.engine import Batch, Environment, Expression
+from ..cel.engine import Batch, Environment, Expression, ReviewContext
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem
 from ..policy.clashes import clashes
@@ -16,7 +16,9 @@ from ..policy.compile import CompiledPolicy, compile_policies
 from ..policy.match import Route, applies_statically
 from ..policy.parse import ParsedPolicies
 from ..topology.index import TopologyIndex
+from ..topology.need import Need
 from ..topology.objects import ClusterObjects
+from .forecast import forecasts
 from .recall import Footprint, Recall, footprint
 from .review import AdmissionRequest
 
@@ -144,7 +146,9 @@ def load_snapshot(
     snapshot, problems = load_working(parsed, objects, environment, conventions)
     if problems:
         raise PolicyError(problems)
-    return snapshot
+    review = ReviewContext(snapshot.topology, Need(), snapshot.class_resources)
+    foreseen = forecasts(parsed.policies, snapshot.policies, environment, review)
+    return replace(snapshot, notes=tuple(sorted([*clashes(parsed.policies), *foreseen])))
 
 
 def load_working(
@@ -157,8 +161,8 @@ def load_working(
 ) -> tuple[Snapshot, tuple[Problem, ...]]:
     """Make a snapshot as ``load_snapshot`` does, of the policies that can be used; return every problem of the others.
 
-    For whoever checks manifests: the policies that work have something to say, too. ``checked`` is
-    ``compile_policies``'.
+    For whoever checks manifests: the policies that work have something to say, too. Nobody asks there for ``notes``,
+    and there are none. ``checked`` is ``compile_policies``'.
     """
     policies, problems = compile_policies(parsed.policies, environment, checked=checked)
     snapshot = Snapshot(
@@ -171,7 +175,7 @@ def load_working(
         owners=objects.owners,
         class_resources=objects.class_resources,
         default_priority_class=objects.default_priority_class,
-        notes=clashes(parsed.policies),
+        notes=(),
         conventions=conventions,
     )
     return snapshot, tuple(sorted([*parsed.problems, *problems]))

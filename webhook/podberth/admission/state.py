@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
@@ -70,7 +71,7 @@ _LONGEST_NAME = 253
 
 
 # The fields of CEL's gpu and gang, as the facts have them; what is no scalar is compared as it is.
-_GPU_FIELDS: Mapping[str, Callable[[GpuFacts], Hashable]] = {
+_GPU_FIELDS: dict[str, Callable[[GpuFacts], Hashable]] = {
     "count": attrgetter("count"),
     "perContainer": attrgetter("per_container"),
     "kind": attrgetter("kind"),
@@ -79,6 +80,15 @@ _GPU_FIELDS: Mapping[str, Callable[[GpuFacts], Hashable]] = {
     "requests": attrgetter("requests"),
     "claims": attrgetter("claims"),
 }
+_PARTS_OF_A_REQUEST = ("container", "init", "resource", "quantity", "kind", "vendor", "profile")
+
+
+def _of_requests(field: str) -> Callable[[GpuFacts], Hashable]:
+    return lambda gpu: tuple([getattr(request, field) for request in gpu.requests])
+
+
+_GPU_FIELDS |= {f"requests.{field}": _of_requests(field) for field in _PARTS_OF_A_REQUEST}
+_GPU_FIELDS["requests."] = lambda gpu: len(gpu.requests)
 _GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
     field: attrgetter(field) for field in ("known", "name", "size", "index", "source", "system")
 }
@@ -108,7 +118,8 @@ def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
     """Return the parts of a pod that expressions which read ``reads`` are made from."""
     parts: set[Path] = set()
     for name, *rest in reads:
-        above = rest[: rest.index(ELEMENT)] if ELEMENT in rest else rest  # no element is known from another
+        # No element is known from another, and what is below an object also tells whether it is there.
+        above = takewhile(lambda step: step not in (ELEMENT, ""), rest)
         parts.update([tuple(above)] if name == "object" else _PARTS.get(name, ()))
     return tuple(parts)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from ..kube.budget import ENTRIES, GPU_REQUESTS, LARGEST, MAX_BYTES, MAX_NAME_BYTES, NAMES
 from ..kube.paths import ELEMENT
+from ..workload.command_line import LONGEST, MOST_WORDS
 from . import ast
 from .ast import Node
 from .dispatch import LONGEST_TEXT
@@ -35,6 +36,8 @@ _PYTHON = 5.0  # a function of ours: 1 for the call, the rest is what mig.* do; 
 _ELEMENT = 0.03  # an element of a list that is searched, joined or added to another
 _REGEX = 2.0  # a call of matches(), beside its bytes
 _PATTERN = 0.5  # a byte of its pattern, which is compiled for each call, a literal too
+# Those of ours that read text; what they read is bounded in workload.command_line and workload.models.
+_READING: Mapping[str, float] = {"commands": 6000.0, "flag": 500.0, "named": 1500.0}
 _LIBRARY = 20.0  # a function of Kubernetes' libraries that is ours: 10 to 20 for the call and what it makes
 _LIBRARY_BYTE = 0.02  # a byte of the text it reads: isURL takes 0.6 ms for 65,536
 _DEAR_BYTES: Mapping[str, float] = {"findAll": 0.1, "semver": 0.4, "isSemver": 0.4}
@@ -64,6 +67,7 @@ _BYTES: Mapping[str, float] = {
 _DEEP = 0.004  # a byte of two lists or maps that are compared
 
 _SCALAR_BYTES = 40  # the longest text of a number, a boolean or a time
+_LINE = 4 * LONGEST  # UTF-8
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME = frozenset({"orValue", "or", "value", "optional.of", "optional.ofNonZeroValue", "dyn", "string", "bytes"})
 _OURS = frozenset(row.name for row in FUNCTIONS)
@@ -222,8 +226,12 @@ class _Meter:
         if call.function == "_?_:_":
             return _largest(values[1:]) or Bounds(times=times)
         if call.function in _OURS:
-            self._charge(node, _PYTHON * times, _LOOP_ADVICE)
-            return Bounds(length=ENTRIES, size=ENTRIES, total=ENTRIES * times, times=times)
+            self._charge(node, _READING.get(call.function, _PYTHON) * times, _LOOP_ADVICE)
+            size = _LINE if call.function in _READING else ENTRIES
+            if call.function == "commands":
+                words = Bounds(MOST_WORDS, size, size * times, times)
+                return replace(words, element=words)
+            return Bounds(ENTRIES, size, size * times, times)
         self._charge_bytes(node, nodes, values, times)
         return self._result(node, values, times)
 

@@ -47,7 +47,7 @@ __all__ = [
 
 _VARIABLES = VARIABLES_PREFIX.rstrip(".")
 _NAMES = frozenset(VARIABLES)
-_OURS: Mapping[str, Mapping[str, object]] = {"mig": {}, "jsonpatch": {}}
+_OURS: Mapping[str, Mapping[str, object]] = {"mig": {}, "jsonpatch": {}, "shell": {}, "models": {}}
 """Names that are there for their functions alone."""
 _WORD = re.compile(r"\w+")
 _FUNCTION_NAMES = frozenset(row.name for row in FUNCTIONS) | frozenset(row.name for row in LIBRARIES)

@@ -15,12 +15,13 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from ..devices import mig, mig_nearest, mig_placement
+from ..devices import mig, mig_nearest, mig_placement, products
 from ..devices.mig_tables import TABLES
 from ..devices.resources import recognise
 from ..kube.paths import escape
 from ..topology.index import Need, NodeSet, TopologyIndex
 from ..topology.need import CHOSEN_BY
+from ..workload import command_line, models
 from .types import NODES
 
 
@@ -58,10 +59,6 @@ class Function:
     receiver: str
     parameters: tuple[str, ...]
     result: str
-    meaning: str
-    """What its answer is, for docs/policy.md; with backticks around code."""
-    example: str
-    """An expression that calls it."""
     call: Callable[..., Any]
     """Called with the review and the arguments whose types are in ``CARRIED``."""
     reads: tuple[tuple[str, ...], ...] = ()
@@ -139,10 +136,17 @@ def _known(review: ReviewContext, name: str) -> bool:
 
 def _offered(review: ReviewContext, name: str) -> bool:
     try:
-        resource = name if "/" in name else mig.parse(name).resource
+        return _offers(review, name if "/" in name else mig.parse(name).resource)
     except ValueError:
         return False
+
+
+def _offers(review: ReviewContext, resource: str) -> bool:
     return review.index.offers(resource) or resource in review.class_resources
+
+
+def _memory_mib(review: ReviewContext, name: str) -> int:
+    return review.index.memory_mib(name) or products.most_memory_mib(name)
 
 
 def _capacity(review: ReviewContext, name: str) -> int:
@@ -188,6 +192,24 @@ def _is_shared_mig(resource: str) -> bool:
     return accelerator is not None and accelerator.kind == "shared" and bool(accelerator.profile)
 
 
+def _commands(_: ReviewContext, line: list[Any]) -> list[list[str]]:
+    return command_line.commands(line) if _are_texts(line) else []
+
+
+def _flag(_: ReviewContext, words: list[Any], names: list[Any]) -> str:
+    return command_line.flag(words, names) if _are_texts([*words, *names]) else ""
+
+
+def _are_texts(found: list[Any]) -> bool:
+    """Tell whether a list holds strings alone: an element of a dyn list may be anything."""
+    return all(isinstance(each, str) for each in found)
+
+
+def _named(_: ReviewContext, name: str) -> dict[str, Any]:
+    model = models.named(name)
+    return {"millions": model.millions, "dense": model.is_dense}
+
+
 def _escape_key(_: ReviewContext, key: str) -> str:
     return escape(key)
 
@@ -199,12 +221,6 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Topology",
         parameters=("podberth.Gpu",),
         result=NODES.name,
-        meaning=(
-            "the nodes that could run this pod by its accelerators and memory need, among those that its own "
-            "nodeSelector and required affinity choose and whose taints do not keep it off; taints that mark "
-            "nodes with accelerators count as tolerated"
-        ),
-        example="topology.nodes(gpu).exist",
         call=_nodes,
         reads=_CHOICE,
     ),
@@ -214,8 +230,6 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver=NODES.name,
         parameters=("int",),
         result=NODES.name,
-        meaning="those of them with so many of the requested GPUs in one NVLink domain; up to 1: all",
-        example="topology.nodes(gpu).withLinkDomain(4).terms",
         call=_with_link_domain,
     ),
     Function(
@@ -224,11 +238,6 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver=NODES.name,
         parameters=("int",),
         result="string",
-        meaning=(
-            "the label key of the narrowest topology level with a domain that holds so many such pods, by "
-            "accelerators, on empty nodes; `''`: none does. 0, an unknown number, is taken as two"
-        ),
-        example="topology.nodes(gpu).narrowestLevel(gang.size)",
         call=_narrowest_level,
     ),
     Function(
@@ -237,12 +246,23 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver=NODES.name,
         parameters=("int",),
         result="string",
-        meaning=(
-            "the same, but on which every domain with a fitting node holds so many: whichever the first member "
-            "goes to, the others fit. For who requires one domain"
-        ),
-        example="topology.nodes(gpu).narrowestSafeLevel(gang.size)",
         call=_narrowest_safe_level,
+    ),
+    Function(
+        id="topology_offers",
+        name="offers",
+        receiver="podberth.Topology",
+        parameters=("string",),
+        result="bool",
+        call=_offers,
+    ),
+    Function(
+        id="topology_memory_mib",
+        name="memoryMiB",
+        receiver="podberth.Topology",
+        parameters=("string",),
+        result="int",
+        call=_memory_mib,
     ),
     Function(
         id="mig_smallest",
@@ -250,8 +270,6 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("int",),
         result="podberth.MigProfile",
-        meaning=("the smallest MIG resource with at least so many MiB on the nodes that the pod chooses and can reach"),
-        example="mig.smallest(gpu.memoryMiB).resource",
         call=_smallest,
         reads=_CHOICE,
     ),
@@ -261,8 +279,6 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("int", "int"),
         result="podberth.MigProfile",
-        meaning="the same, of those with at least so many compute slices (the second number)",
-        example="mig.smallest(gpu.memoryMiB, 2).resource",
         call=_smallest,
         reads=_CHOICE,
     ),
@@ -272,34 +288,11 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("string",),
         result="podberth.MigProfile",
-        meaning=(
-            "a name read in any spelling, to be had in both: `profile` and `resource`. Its memory is what an "
-            "instance of that name has at least, whatever the model"
-        ),
-        example="mig.parse('nvidia.com/mig-1g.10gb.me').profile",
         call=_parse,
     ),
+    Function(id="mig_known", name="known", receiver="podberth.Mig", parameters=("string",), result="bool", call=_known),
     Function(
-        id="mig_known",
-        name="known",
-        receiver="podberth.Mig",
-        parameters=("string",),
-        result="bool",
-        meaning=(
-            "some GPU model has this profile, or some node reports it. Takes a profile or a resource, in any spelling"
-        ),
-        example="mig.known('1g.10gb')",
-        call=_known,
-    ),
-    Function(
-        id="mig_offered",
-        name="offered",
-        receiver="podberth.Mig",
-        parameters=("string",),
-        result="bool",
-        meaning="some known node has it, or a DeviceClass serves it",
-        example="mig.offered('nvidia.com/mig-1g.10gb')",
-        call=_offered,
+        id="mig_offered", name="offered", receiver="podberth.Mig", parameters=("string",), result="bool", call=_offered
     ),
     Function(
         id="mig_capacity",
@@ -307,11 +300,6 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("string",),
         result="int",
-        meaning=(
-            "how many instances of the profile one GPU holds, of the nodes that the pod chooses and can reach: "
-            "at most, where their models differ; 0: none of them can be cut so"
-        ),
-        example="mig.capacity('1g.10gb')",
         call=_capacity,
         reads=_CHOICE,
     ),
@@ -321,11 +309,6 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("string",),
         result=NODES.name,
-        meaning=(
-            "the nodes that the pod chooses and can reach on which `nvidia.com/gpu` is an instance of the "
-            "profile: strategy `single`, and GKE"
-        ),
-        example="mig.gpuNodes('1g.10gb').terms",
         call=_gpu_nodes,
         reads=_CHOICE,
     ),
@@ -335,11 +318,6 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("list(string)",),
         result="bool",
-        meaning=(
-            "one GPU of these nodes can be cut into all of these instances at once. A name that stands twice is"
-            " two instances"
-        ),
-        example="mig.fits(['3g.40gb', '4g.40gb'])",
         call=_fits,
         reads=_CHOICE,
     ),
@@ -349,11 +327,6 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("string",),
         result="string",
-        meaning=(
-            "the name that was probably meant, of the cluster's first, then of all; in the form asked in; `''`:"
-            " nothing is near"
-        ),
-        example="mig.nearest('nvidia.com/mig-4g.5gb')",
         call=_nearest,
         reads=_CHOICE,
     ),
@@ -363,8 +336,6 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Mig",
         parameters=("string",),
         result="list(string)",
-        meaning="the same, and up to two more that it may have been, the best first",
-        example="mig.suggestions('lg.5gb')",
         call=_suggestions,
         reads=_CHOICE,
     ),
@@ -375,9 +346,31 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.JsonPatch",
         parameters=("string",),
         result="string",
-        meaning="a key as one step of a JSON Pointer: `~` becomes `~0`, `/` becomes `~1`; as upstream",
-        example="'/metadata/labels/' + jsonpatch.escapeKey('example.com/a')",
         call=_escape_key,
+    ),
+    Function(
+        id="shell_commands",
+        name="commands",
+        receiver="podberth.Shell",
+        parameters=("list(string)",),
+        result="list(list(string))",
+        call=_commands,
+    ),
+    Function(
+        id="shell_flag",
+        name="flag",
+        receiver="podberth.Shell",
+        parameters=("list(string)", "list(string)"),
+        result="string",
+        call=_flag,
+    ),
+    Function(
+        id="models_named",
+        name="named",
+        receiver="podberth.Models",
+        parameters=("string",),
+        result="podberth.NamedModel",
+        call=_named,
     ),
 )
 
@@ -391,6 +384,8 @@ NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
         "taints": lambda nodes: [taint.as_dict() for taint in nodes.taints],
         "tolerations": lambda nodes: list(nodes.tolerations),
         "shared": lambda nodes: nodes.shared,
+        "leastMemoryMiB": lambda nodes: nodes.memory_mib[0],
+        "mostMemoryMiB": lambda nodes: nodes.memory_mib[1],
         "separable": lambda nodes: nodes.placement.separable,
         "requirable": lambda nodes: nodes.placement.requirable,
         "obstacle": lambda nodes: nodes.placement.obstacle,

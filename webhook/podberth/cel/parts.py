@@ -19,7 +19,6 @@ from .typing import VARIABLES
 Kind: TypeAlias = Literal["path", "and", "or", "choice", "macro", "other"]
 
 _LAZY: dict[str, Kind] = {"_&&_": "and", "_||_": "or", "_?_:_": "choice"}
-_PREFIX = frozenset({"!_", "-_"})
 _INDEX = frozenset({"_[_]", "_[?_]"})
 _OPTIONAL_FIELD = "_?._"
 # Macros of one variable whose body is asked of each element.
@@ -50,8 +49,6 @@ class Part:
     """
 
     text: str
-    offset: int
-    """Of the text's first character in the whole source."""
     kind: Kind
     children: tuple["Part | None", ...]
     """None stands for a literal where the place of an operand counts."""
@@ -105,10 +102,9 @@ class _Reader:
                 yield part
 
     def _part(self, node: Node, kind: Kind, children: tuple[Part | None, ...], loop: Loop | None = None) -> Part:
-        start, end = self._offsets(self.span(node))
         name = node.ident_expr.name if ast.kind(node) == "ident_expr" else ""
         variable = name.removeprefix(VARIABLES_PREFIX) if name.startswith(VARIABLES_PREFIX) else ""
-        return Part(self.source[start:end], start, kind, children, variable, loop)
+        return Part(self._text(self.span(node)), kind, children, variable, loop)
 
     # ---- macros -----------------------------------------------------------------------------------------------------
 
@@ -211,12 +207,8 @@ class _Reader:
     def _token(self, node: Node) -> int | None:
         return self.by_offset.get(self.positions[node.id]) if node.id in self.positions else None
 
-    def _offsets(self, span: Span) -> tuple[int, int]:
-        return self.tokens[span[0]].start, self.tokens[span[1]].end
-
     def _text(self, span: Span) -> str:
-        start, end = self._offsets(span)
-        return self.source[start:end]
+        return self.source[self.tokens[span[0]].start : self.tokens[span[1]].end]
 
 
 def _closing(tokens: Sequence[Token]) -> dict[int, int]:

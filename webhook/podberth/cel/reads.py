@@ -20,13 +20,18 @@ def reads(checked: ast.Node) -> frozenset[Path]:
 
     ``topology.nodes(gpu)`` reads ``topology`` alone: its argument only says what is asked, the review knows the answer.
     A constant string key counts as a field, ``has()`` counts as reading, ``variables.x`` is ("variables", "x"). A path
-    ends where an index is a number or not constant, or where a value is made rather than read. The variable of a loop
-    over a list stands for its elements, that of a loop over anything else for what is looped over. A path means
-    everything below it. Names of types are among the variables.
+    ends where a key is not constant, or where a value is made rather than read. An element of a list, whichever its
+    index, and the variable of a loop over one stand for all elements; what a filter leaves of a list stands for the
+    list; the variable of a loop over anything else for what is looped over. A path means everything below it, but for
+    the field "" that nothing has: what has it tells no more than whether the object is there, or how many elements.
+    Names of types are among the variables.
     """
     found: set[Path] = set()
     _Reader(checked, found).visit(checked.expr, {})
     return frozenset(found)
+
+
+_POD = "object"
 
 
 class _Reader:
@@ -49,31 +54,33 @@ class _Reader:
         """
         match ast.kind(node):
             case "ident_expr":
-                name = node.ident_expr.name
-                if name.startswith("."):  # absolute: never a loop's variable
-                    return tuple(name[1:].split(".")), True
-                # The checker resolves a declared name with dots (variables.x) to one identifier.
-                if name not in scope:
-                    return tuple(name.split(".")), True
-                path = scope[name]
-                return path, path is not None and path[-1] == ELEMENT
+                return _named(node.ident_expr.name, scope)
             case "select_expr":
-                path, is_open = self._resolve(node.select_expr.operand, scope)
-                field = self._field(node.select_expr.operand, node.select_expr.field)
-                return ((*path, field) if is_open and path else path), is_open
+                return self._select(node.select_expr, scope)
             case "call_expr":
                 return self._call(node.call_expr, scope)
             case "comprehension_expr":
-                self._loop(node.comprehension_expr, scope)
+                return self._loop(node.comprehension_expr, scope)
             case _:
                 for child in ast.children(node):
                     self.visit(child, scope)
         return None, False
 
+    def _select(self, select: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+        path, is_open = self._resolve(select.operand, scope)
+        field = self._field(select.operand, select.field)
+        # has() asks whether it is there, which the facts of ours always are.
+        asked = ("",) if select.test_only and path and path[0] == _POD else ()
+        return ((*path, field, *asked) if is_open and path else path), is_open
+
     def _call(self, call: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
         operands = [*([call.target] if call.HasField("target") else []), *call.args]
-        if call.function == "dyn":  # only says: do not check
+        # dyn only says: do not check; orValue stands for what it is asked of, or for a constant.
+        if call.function == "dyn" or (call.function == "orValue" and _is_constant(operands[1])):
             return self._resolve(operands[0], scope)
+        if call.function == "size":
+            self._count(operands[0], scope)
+            return None, False
         if call.function not in _INDEX:
             for operand in operands:
                 if not (call.function == "nodes" and operand.ident_expr.name == "gpu"):
@@ -85,7 +92,19 @@ class _Reader:
             field = self._field(operands[0], key.const_expr.string_value)
             return ((*path, field) if is_open and path else path), is_open
         self.visit(key, scope)
-        return path, False
+        if not (path and is_open and self._is_list(operands[0])):
+            return path, False
+        self._found.add((*path, ELEMENT, ""))
+        return (*path, ELEMENT), True
+
+    def _count(self, node: ast.Node, scope: Mapping[str, Path | None]) -> None:
+        """Record what tells a size: of a list the number of its elements, of anything else all of it."""
+        path, is_open = self._resolve(node, scope)
+        if path:
+            self._found.add((*path, ELEMENT, "") if is_open and self._is_list(node) else path)
+
+    def _is_list(self, node: ast.Node) -> bool:
+        return ast.type_of(self._checked, node).name == "list"
 
     def _field(self, operand: ast.Node, name: str) -> str:
         """Return the field that a name stands for; where ours are declared, CEL's reserved words are escaped."""
@@ -93,20 +112,57 @@ class _Reader:
         holder = kind.parameters[0] if kind.name == OPTIONAL and kind.parameters else kind
         return UNESCAPED.get(name, name) if holder.is_message else name
 
-    def _loop(self, loop: ast.Node, scope: Mapping[str, Path | None]) -> None:
+    def _loop(self, loop: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+        """Record what a loop reads; return what stands for its value: the range, where the loop is a filter."""
         range_path, is_open = self._resolve(loop.iter_range, scope)
-        per_element = is_open and not loop.iter_var2 and ast.type_of(self._checked, loop.iter_range).name == "list"
-        if range_path and per_element:
-            range_path = (*range_path, ELEMENT)
+        element = range_path
+        if range_path and is_open and not loop.iter_var2 and self._is_list(loop.iter_range):
+            element = (*range_path, ELEMENT)
             # An element's field that none has still tells how many elements there are.
-            self._found.add((*range_path, ""))
+            self._found.add((*element, ""))
+            condition = _filter_condition(loop)
+            if condition is not None:
+                self.visit(condition, {**scope, loop.iter_var: element})
+                return range_path, True
         elif range_path:
             self._found.add(range_path)
         self.visit(loop.accu_init, scope)
         inner = {**scope, loop.accu_var: None}
         self.visit(loop.result, inner)
-        inner[loop.iter_var] = range_path
+        inner[loop.iter_var] = element
         if loop.iter_var2:
-            inner[loop.iter_var2] = range_path
+            inner[loop.iter_var2] = element
         self.visit(loop.loop_condition, inner)
         self.visit(loop.loop_step, inner)
+        return None, False
+
+
+def _named(name: str, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+    """Return what a name stands for, as ``_resolve`` does."""
+    if name.startswith("."):  # absolute: never a loop's variable
+        return tuple(name[1:].split(".")), True
+    # The checker resolves a declared name with dots (variables.x) to one identifier.
+    if name not in scope:
+        return tuple(name.split(".")), True
+    path = scope[name]
+    return path, path is not None and path[-1] == ELEMENT
+
+
+def _is_constant(node: ast.Node) -> bool:
+    """Say whether a node is a literal: a scalar, or an empty list or map."""
+    kind = ast.kind(node)
+    return kind == "const_expr" or (kind in ("list_expr", "struct_expr") and not any(ast.children(node)))
+
+
+def _filter_condition(loop: ast.Node) -> ast.Node | None:
+    """Return the condition of a loop that the macro ``filter`` has made: ``c ? r + [x] : r``; None for any other."""
+    step = loop.loop_step.call_expr
+    if step.function != "_?_:_" or ast.kind(loop.result) != "ident_expr" or ast.kind(loop.accu_init) != "list_expr":
+        return None
+    condition, then, otherwise = step.args
+    added = then.call_expr
+    if added.function != "_+_" or [each.ident_expr.name for each in (added.args[0], otherwise)] != [loop.accu_var] * 2:
+        return None
+    kept = added.args[1].list_expr.elements
+    same = [each.ident_expr.name for each in kept] == [loop.iter_var] and loop.result.ident_expr.name == loop.accu_var
+    return condition if same and not any(ast.children(loop.accu_init)) else None

@@ -19,7 +19,7 @@ from .bodies import Bodies
 from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
 from .libraries import LibraryError
 from .problems import failure
-from .types import INT, NODES, OPTIONAL, STRING, CelType
+from .types import INT, NODES, OPTIONAL, STRING, CelType, parse
 
 # A program's operands and results: what is no int, string or bool is JSON; a node set is the number that stands for it.
 _RUN_TIME = {
@@ -27,6 +27,7 @@ _RUN_TIME = {
     STRING.name: cel.Type.STRING,
     "bool": cel.Type.BOOL,
     "list(string)": cel.Type.LIST,
+    "list(list(string))": cel.Type.LIST,
     NODES.name: cel.Type.INT,
 }
 
@@ -246,4 +247,4 @@ def _overload(row: Function) -> Any:
 
 
 def _declared(spelled: str) -> Any:
-    return cel.Type.List(cel.Type.STRING) if spelled == "list(string)" else cel.Type(spelled)
+    return declarations.engine_type(parse(spelled))

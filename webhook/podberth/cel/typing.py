@@ -80,6 +80,8 @@ DECLARED: Mapping[str, Fields] = MappingProxyType(
             "tolerations": "list(map(string, dyn))",
             "separable": "bool",
             "shared": "bool",
+            "leastMemoryMiB": "int",
+            "mostMemoryMiB": "int",
             "requirable": "bool",
             "obstacle": "string",
             "missingLabel": "string",
@@ -94,6 +96,9 @@ DECLARED: Mapping[str, Fields] = MappingProxyType(
             "memoryMiB": "int",
         },
         "podberth.JsonPatch": {},
+        "podberth.Shell": {},
+        "podberth.Models": {},
+        "podberth.NamedModel": {"millions": "int", "dense": "bool"},
     }
 )
 
@@ -117,6 +122,8 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
         "topology": "podberth.Topology",
         "mig": "podberth.Mig",
         "jsonpatch": "podberth.JsonPatch",
+        "shell": "podberth.Shell",
+        "models": "podberth.Models",
     }
 )
 """The names that an expression may use, beside ``variables``, and their message types."""

@@ -15,7 +15,8 @@ from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
 from ..cel.trace import Tracer
 from ..cluster.files import read_objects, read_policy_texts
-from ..cluster.library import shipped
+from ..cluster.library import served
+from ..cluster.naming import read_conventions
 from ..conventions import Conventions
 from ..errors import PolicyError, ReviewError, UsageError
 from ..kube.documents import PositionedDocument, load_documents
@@ -65,6 +66,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="a file or directory with what kubectl get nodes,configmaps -o yaml prints (default: no node is known)",
     )
+    parser.add_argument(
+        "--conventions", metavar="FILE", type=Path, help="what the cluster's own names mean, as serve has it"
+    )
     parser.add_argument("--policy", metavar="NAME", default="", help="tell of this policy alone; all are asked")
     parser.add_argument(
         "--namespace",
@@ -78,11 +82,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Explain every pod of the file; it is a finding that one would be denied."""
     objects = ClusterObjects() if arguments.topology is None else read_objects(arguments.topology)
-    snapshot = _snapshot(arguments.policies, objects)
+    for problem in objects.problems:
+        print(f"podberth: {problem}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
+    conventions = read_conventions(arguments.conventions)
+    snapshot = _snapshot(arguments.policies, objects, conventions)
     names = sorted(policy.name for policy in snapshot.policies)
     if arguments.policy and arguments.policy not in names:
         raise UsageError(f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}")
-    cluster = Cluster(objects.nodes) if objects.nodes else None
+    cluster = Cluster(objects.nodes, conventions) if objects.nodes else None
     tracers: dict[str, Tracer] = {}
     found = [
         _explained(place, snapshot, cluster, (arguments.policy, tracers))
@@ -108,14 +115,11 @@ class _Place:
     template: Template
 
 
-def _snapshot(directory: Path | None, objects: ClusterObjects) -> Snapshot:
-    if directory is None:
-        texts = [(str(each.folder), text) for each in shipped() if each.on for text in each.texts]
-    else:
-        texts, unreadable = read_policy_texts(directory)
-        if unreadable:
-            raise PolicyError(tuple(unreadable))
-    return load_snapshot(parse_policies(texts), objects, Environment(PodSchema.packaged()), Conventions())
+def _snapshot(directory: Path | None, objects: ClusterObjects, conventions: Conventions) -> Snapshot:
+    texts, unreadable = read_policy_texts(directory or served())
+    if unreadable:
+        raise PolicyError(tuple(unreadable))
+    return load_snapshot(parse_policies(texts), objects, Environment(PodSchema.packaged()), conventions)
 
 
 def _pods(file: str, namespace: str) -> Iterator[_Place]:

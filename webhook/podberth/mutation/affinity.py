@@ -1,6 +1,7 @@
 """Node affinity: our terms joined to the user's, or preferred beside them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import EvaluationError
@@ -8,11 +9,13 @@ from ..kube.patch import Draft
 from . import leaf, terms
 from .change import Change, Skipped
 
-_NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
-REQUIRED = (*_NODE_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-PREFERRED = (*_NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
+NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
+REQUIRED = (*NODE_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+PREFERRED = (*NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 VISITS = (("spec", "affinity"), ("spec", "nodeSelector"))
 """What the builders read and write, whatever a policy says."""
+RESTRICTING = (REQUIRED, ("spec", "nodeSelector"))
+"""Where a pod says which nodes it can run on."""
 # core/v1 NodeSelectorRequirement
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 # The scheduler evaluates every term against every node, and a term of ours joins every term of the user's. Four user
@@ -20,6 +23,20 @@ _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 MAX_TERMS = 32
 # Comparing every term of ours with every one of the user's takes microseconds a pair; somebody could send a megabyte.
 MAX_PAIRS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Opposition:
+    """Two expressions that no node meets together, in words."""
+
+    mine: str
+    theirs: str
+    place: str
+    """Where in the pod theirs stands."""
+
+    def __str__(self) -> str:
+        """Say it to the user, behind the policy's name."""
+        return f"it wants {self.mine}, and the pod's {self.place} says {self.theirs}"
 
 
 def require(draft: Draft, value: object) -> Change | Skipped | None:
@@ -39,8 +56,8 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     given = terms.from_node_selector(selector)
     if not ours or (not users and any(terms.term_implies({}, other, given) for other in ours)):
         return None
-    if reason := _too_many(users or [{}], ours) or _conflict(users or [{}], ours, selector):
-        return Skipped("nodeAffinity", reason)
+    if reason := _too_many(users or [{}], ours) or _opposition(users or [{}], ours, selector):
+        return Skipped("nodeAffinity", str(reason))
     possible = [term for term in ours if terms.contradiction(terms.expressions(term), given) is None]
     joined = terms.product(users, ours, given) if users else possible
     if joined == users:
@@ -68,8 +85,8 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
     required = draft.get(REQUIRED) or [{}]
     if all(any(terms.term_implies(term, other, given) for other in ours) for term in required):
         return None
-    if conflict := _conflict(required, ours, draft.get(("spec", "nodeSelector")) or {}):
-        return Skipped("nodeAffinity", conflict)
+    if opposition := _opposition(required, ours, draft.get(("spec", "nodeSelector")) or {}):
+        return Skipped("nodeAffinity", str(opposition))
     present = [item.get("preference") for item in draft.get(PREFERRED) or ()]
     added = [term for term in ours if term not in present]
     wrote = [{"weight": weight, "preference": term} for term in added]
@@ -85,26 +102,36 @@ def _too_many(users: list[dict[str, Any]], ours: list[dict[str, Any]]) -> str:
     return f"{len(users)} node affinity terms are too many to join {len(ours)} to"
 
 
-def _conflict(users: list[dict[str, Any]], ours: list[dict[str, Any]], selector: dict[str, str]) -> str:
-    """Name the first contradiction where no term of the user's goes together with any of ours; empty: some do.
+def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -> Opposition | None:
+    """Return the first contradiction where what the pod requires goes together with none of ``value``; None: some do.
+
+    Raises:
+        EvaluationError: ``value`` is no list of terms.
+    """
+    ours = _terms(value, where)
+    return _opposition(draft.get(REQUIRED) or [{}], ours, draft.get(("spec", "nodeSelector")) or {})
+
+
+def _opposition(users: list[dict[str, Any]], ours: list[dict[str, Any]], selector: dict[str, str]) -> Opposition | None:
+    """Name the first contradiction where no term of the user's goes together with any of ours; None: some do.
 
     A term that implies ours goes together with it, whatever else it says: that is what our own writing looks like. Too
-    many pairs to compare are no conflict.
+    many pairs to compare are no contradiction.
     """
     if _too_many(users, ours):
-        return ""
+        return None
     given = terms.from_node_selector(selector)
-    found: list[str] = []
+    found: list[Opposition] = []
     for user in users:
         known = [*terms.expressions(user), *given]
         for term in ours:
             pair = terms.contradiction(terms.expressions(term), known)
             if pair is None or terms.term_implies(user, term, given):
-                return ""
+                return None
             mine, theirs = pair
             place = "node affinity" if theirs in terms.expressions(user) else "nodeSelector"
-            found.append(f"it wants {_expression(mine)}, and the pod's {place} says {_expression(theirs)}")
-    return found[0] if found else ""
+            found.append(Opposition(_expression(mine), _expression(theirs), place))
+    return found[0] if found else None
 
 
 def phrase(ours: list[dict[str, Any]]) -> str:

@@ -52,6 +52,11 @@ def present(draft: Draft) -> dict[str, dict[str, Any]]:
     }
 
 
+def variables(container: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the entries of a container's ``env``."""
+    return _maps(container.get("env"))
+
+
 def holds(there: Mapping[str, Mapping[str, Any]], wrote: Mapping[str, Mapping[str, str]]) -> bool:
     """Say whether what is ``there`` (``present``) has the variables of a change."""
     return all(name in there and values.items() <= there[name].items() for name, values in wrote.items())

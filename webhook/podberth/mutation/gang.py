@@ -1,8 +1,9 @@
 """Gangs: membership in the words of whoever schedules the pod; for plain pods, affinity to the gang's own members."""
 
+from collections.abc import Mapping
 from typing import Literal
 
-from ..kube.patch import Draft
+from ..kube.patch import Draft, Path
 from ..wellknown import COLOCATED_LABEL, GANG_LABEL, GANG_SIZE_ANNOTATION
 from . import leaf
 from .change import Change, Skipped
@@ -10,10 +11,16 @@ from .change import Change, Skipped
 SCHEDULING_GROUP = ("spec", "schedulingGroup")
 _LABEL = ("metadata", "labels", GANG_LABEL)
 _SIZE = ("metadata", "annotations", GANG_SIZE_ANNOTATION)
-_COLOCATED = ("metadata", "labels", COLOCATED_LABEL)
-_POD_AFFINITY = ("spec", "affinity", "podAffinity")
-REQUIRED = (*_POD_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution")
-PREFERRED = (*_POD_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
+COLOCATED = ("metadata", "labels", COLOCATED_LABEL)
+MEMBERSHIP: Mapping[str, Path] = {
+    "label": _LABEL,
+    "size": _SIZE,
+    "schedulingGroup": (*SCHEDULING_GROUP, "podGroupName"),
+}
+"""The fields that a membership may write, by the record's words for them."""
+POD_AFFINITY = ("spec", "affinity", "podAffinity")
+REQUIRED = (*POD_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution")
+PREFERRED = (*POD_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 APART = ("spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 # Their controllers' webhooks write pod affinity on a domain of their own, some after us.
 EXCLUSIVE_TOPOLOGY = (
@@ -22,7 +29,7 @@ EXCLUSIVE_TOPOLOGY = (
     "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
 )
 _EXCLUSIVE = tuple(("metadata", "annotations", name) for name in EXCLUSIVE_TOPOLOGY)
-VISITS = (SCHEDULING_GROUP, _LABEL, _SIZE, _COLOCATED, *_EXCLUSIVE, ("spec", "affinity"))
+VISITS = (SCHEDULING_GROUP, _LABEL, _SIZE, COLOCATED, *_EXCLUSIVE, ("spec", "affinity"))
 """What the builders read and write, whatever a policy says."""
 # The largest weight there is: keeping a gang together outranks every other preference of ours.
 WEIGHT = 100
@@ -75,12 +82,12 @@ def colocate(draft: Draft, level: object, mode: Literal["required", "preferred"]
         return None
     key = leaf.text(level, "topology.level")
     name = draft.get(_LABEL)
-    if not name or draft.get(_COLOCATED) is not None:
+    if not name or draft.get(COLOCATED) is not None:
         return None
     reason = _own_placement(draft, key, mode)
     if reason:
         return Skipped("topology", reason)
-    draft.set(_COLOCATED, name)
+    draft.set(COLOCATED, name)
     term = {"labelSelector": {"matchLabels": {COLOCATED_LABEL: name}}, "topologyKey": key}
     if mode == "required":
         draft.append(REQUIRED, term)

@@ -14,7 +14,8 @@ import orjson
 from ..errors import EvaluationError
 from ..kube.json_patch import steps_of
 from ..kube.patch import Draft
-from ..wellknown import APPLIED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
+from ..kube.quantity import parse_quantity
+from ..wellknown import APPLIED_ANNOTATION
 from . import affinity, claims, environment, gang, names, resources, tolerations
 from .change import Change
 
@@ -205,16 +206,17 @@ def _holds_tolerations(there: _There, wrote: list[dict[str, Any]]) -> bool:
 
 def _holds_resource(there: _There, item: dict[str, Any]) -> bool:
     path = resources.container_path(there.draft, item["container"])
-    return path is not None and item["to"] in (there.draft.get((*path, "resources", "limits")) or {})
+    if path is None:
+        return False
+    limits = there.draft.get((*path, "resources", "limits")) or {}
+    try:
+        return item["to"] in limits and parse_quantity(limits[item["to"]]) == item["quantity"]
+    except ValueError:
+        return False
 
 
 def _holds_membership(there: _There, wrote: dict[str, Any]) -> bool:
-    present = {
-        "label": there.draft.get(("metadata", "labels", GANG_LABEL)),
-        "size": there.draft.get(("metadata", "annotations", GANG_SIZE_ANNOTATION)),
-        "schedulingGroup": there.draft.get((*gang.SCHEDULING_GROUP, "podGroupName")),
-    }
-    return all(present.get(key) == value for key, value in wrote.items())
+    return all(part in gang.MEMBERSHIP and there.draft.get(gang.MEMBERSHIP[part]) == wrote[part] for part in wrote)
 
 
 def _holds_colocation(there: _There, wrote: dict[str, Any]) -> bool:
@@ -227,7 +229,7 @@ def _holds_colocation(there: _There, wrote: dict[str, Any]) -> bool:
 def _holds_operation(there: _There, operation: dict[str, Any]) -> bool:
     """Say whether the pod is as an operation left it; one whose value was too long to be kept is believed."""
     *above, last = steps_of(operation["path"])
-    container: Any = there.draft.document
+    container: Any = there.draft.get(())  # not past the draft, which keeps account of what a decision is made from
     for step in above:
         container = _below(container, step)
     if last == "-":

@@ -1,5 +1,6 @@
 """Resource names: one device resource replaced by another in one container, limits and requests together."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..kube.patch import Draft, Path
@@ -8,7 +9,7 @@ from .change import Change
 
 _KEYS = ("container", "from", "to", "quantity")
 _LISTS = ("containers", "initContainers")  # ephemeral containers hold no resources
-_SIDES = ("limits", "requests")
+SIDES = ("limits", "requests")
 VISITS = tuple(("spec", kind) for kind in _LISTS)
 """What the builder reads and writes: of each container its name and its resources."""
 
@@ -39,11 +40,20 @@ def _phrase(item: dict[str, Any]) -> str:
 
 
 def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str]) -> bool:
-    sides = [side for side in _SIDES if old in (draft.get((*resources, side)) or {})]
+    sides = [side for side in SIDES if old in (draft.get((*resources, side)) or {})]
     for side in sides:
         draft.remove((*resources, side, old))
         draft.set((*resources, side, wanted[0]), wanted[1])
     return bool(sides)
+
+
+def differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Say whether two rewrites of one container cannot both be done: they leave one resource different amounts."""
+    if one["from"] == other.get("from"):
+        return any(one[key] != other.get(key) for key in ("to", "quantity"))
+    if one["to"] == other.get("from") or one["from"] == other.get("to"):
+        return True
+    return bool(one["to"] == other.get("to") and one["quantity"] != other.get("quantity"))
 
 
 def container_path(draft: Draft, name: str) -> Path | None:

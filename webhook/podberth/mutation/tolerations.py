@@ -1,5 +1,6 @@
 """Tolerations: added where the pod does not tolerate the same already, whatever its spelling."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import EvaluationError
@@ -12,7 +13,9 @@ PATH = ("spec", "tolerations")
 # core/v1 Toleration; Lt and Gt (1.35, alpha) compare numbers and are the user's business
 _KEYS = ("key", "operator", "value", "effect", "tolerationSeconds")
 _OPERATORS = ("Exists", "Equal")
-_EFFECTS = ("", "NoSchedule", "PreferNoSchedule", "NoExecute")
+EVICT = "NoExecute"
+"""The effect of a taint that ends running pods: the only one for which tolerationSeconds says anything."""
+_EFFECTS = ("", "NoSchedule", "PreferNoSchedule", EVICT)
 
 
 def add(draft: Draft, value: object) -> Change | None:
@@ -34,6 +37,13 @@ def add(draft: Draft, value: object) -> Change | None:
     for toleration in added:
         draft.append(PATH, toleration)
     return Change("tolerations", added, lambda: "tolerates " + ", ".join(map(_phrase, added))) if added else None
+
+
+def evicting(toleration: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what of a toleration decides whether NoExecute taints are borne, without how long; None: nothing."""
+    if toleration.get("effect") not in (None, "", EVICT):
+        return None
+    return {**{key: toleration.get(key) for key in ("key", "operator", "value")}, "effect": EVICT}
 
 
 def _toleration(item: dict[str, Any], where: str) -> dict[str, Any]:

@@ -1,38 +1,44 @@
 """Two policies that write one field from different expressions, seen before any pod comes.
 
-For mutations whose fields the policy itself names: labels, annotations, variables, single fields of the spec. Whether
-one pod ever meets both policies is in their conditions, which nobody can decide in general: so it is a note, never a
-refusal. On a pod that meets both, the first in order wins and the user is told (``mutation.conflict``).
+For mutations whose fields the policy itself names: labels, annotations, variables, single fields of the spec, a gang's
+name and size. What must have a value first is ``admission.forecast``'s. Whether one pod ever meets both policies is in
+their conditions, which nobody can decide in general: so it is a note, never a refusal. On a pod that meets both, the
+first in order wins and the user is told (``mutation.conflict``).
 """
 
 from collections.abc import Iterable, Iterator
 
 from ..errors import Problem
-from .compile import Leaf, leaves_of
+from .compile import Path, leaves_of
 from .parse import ParsedPolicy
 
-_NAMED = frozenset({"labels", "annotations", "env", "schedulerName", "runtimeClassName", "priorityClassName"})
+_NAMED = frozenset({"labels", "annotations", "env", "schedulerName", "runtimeClassName", "priorityClassName", "gang"})
 
 
 def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
     """Return a note for each field that a policy writes otherwise than one before it, at its place, sorted."""
-    first: dict[tuple[str | int, ...], tuple[str, set[str]]] = {}
+    first: dict[Path, tuple[str, set[str]]] = {}
     notes: list[Problem] = []
     for item in sorted(parsed, key=lambda item: item.policy.sort_key):
-        own: dict[tuple[str | int, ...], set[str]] = {}
-        for path, leaf in _leaves(item):
-            own.setdefault(leaf.path, set()).add(leaf.source.strip())
-            winner, sources = first.get(leaf.path, (item.policy.name, {leaf.source.strip()}))
-            if leaf.source.strip() not in sources:
-                message = f"policy {winner} writes it too and comes first; on a pod that both match, its value stays"
-                notes.append(item.problem(path, 1, 1, message))
+        own: dict[Path, set[str]] = {}
+        for path, field, text in _fields(item):
+            own.setdefault(field, set()).add(text)
+            winner, texts = first.get(field, (item.policy.name, {text}))
+            if text not in texts:
+                notes.append(item.problem(path, 1, 1, comes_first(winner)))
         for field, texts in own.items():
             first.setdefault(field, (item.policy.name, texts))
     return tuple(sorted(notes))
 
 
-def _leaves(item: ParsedPolicy) -> Iterator[tuple[tuple[str | int, ...], Leaf]]:
+def comes_first(winner: str) -> str:
+    """Return the words of a note at the later of two policies."""
+    return f"policy {winner} writes it too and comes first; on a pod that both match, its value stays"
+
+
+def _fields(item: ParsedPolicy) -> Iterator[tuple[Path, Path, str]]:
+    """Yield the fields that a policy names: where in the document, which, and the text that says what is written."""
     for index, mutation in enumerate(item.policy.spec.mutations):
         if mutation.concern in _NAMED:
             for leaf in leaves_of(mutation)[0]:
-                yield ("spec", "mutations", index, *leaf.path), leaf
+                yield ("spec", "mutations", index, *leaf.path), leaf.path, leaf.source.strip()

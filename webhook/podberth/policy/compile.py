@@ -22,7 +22,7 @@ Path: TypeAlias = tuple[str | int, ...]
 # VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); gpu, gang, topology
 # and mig are ours and there from the start.
 _CONDITION_NAMES = frozenset(
-    {"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig", "jsonpatch"}
+    {"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig", "jsonpatch", "shell", "models"}
 )
 _ALL_NAMES = _CONDITION_NAMES | {"namespaceObject", "variables"}
 
@@ -270,10 +270,7 @@ class _Compiler:
                 yield item.key, bound
 
     def total(self) -> float:
-        """Return what all expressions that have been compiled take at most, in microseconds.
-
-        A variable is evaluated once for each expression that needs it.
-        """
+        """Return what all expressions take at most, in microseconds; a variable once for each that needs it."""
         asked = [each for path, each in self.priced if path[0] != "variables"]
         return sum(cost.microseconds for each in asked for cost in each.costs.values())
 

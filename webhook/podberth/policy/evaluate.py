@@ -90,7 +90,7 @@ class Evaluation:
         Raises:
             EvaluationError: it has none.
         """
-        activation = self.activation
+        activation = self.activation if self._activation is None else self._activation
         if self._watch is None:
             return bound.expression.evaluate(activation)
         try:

@@ -4,7 +4,7 @@ Pure: documents in, results out. A case never raises for what its pod or its clu
 Reading files and printing results is the CLI's.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -16,16 +16,16 @@ from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
 from ..conventions import Conventions
-from ..errors import Problem, ReviewError, TopologyError
+from ..errors import Problem, ReviewError
+from ..kube.canonical import write_quantities
 from ..kube.documents import load_documents
 from ..kube.patch import apply
 from ..kube.positions import Path
 from ..policy.parse import ParsedPolicies
 from ..topology.objects import collect
-from ..topology.shapes import simulate
-from ..wellknown import NAMESPACE
 from ..workload.defaults import apply_defaults
-from .model import Case, Document, Nodes, Suite
+from .cluster import UnusableError, documents, with_values
+from .model import Case, Document, Suite
 from .observe import Observer
 from .partial import differences
 
@@ -107,14 +107,6 @@ Finding: TypeAlias = tuple[Path, str]
 """A path below the case, and what is wrong there."""
 
 
-class _UnusableError(Exception):
-    """A case that cannot be run, for a reason that stands at ``path`` of its document."""
-
-    def __init__(self, path: Path, message: str) -> None:
-        super().__init__(message)
-        self.path = path
-
-
 class _Runner:
     """Runs the cases of one suite; a finding is a path and a message until it gets its place."""
 
@@ -145,8 +137,8 @@ class _Runner:
             if case.expect.golden is not None:
                 result, found = _with_golden(case.expect.golden, result, self.settings.goldens)
                 findings += found
-        except (_UnusableError, ReviewError) as error:
-            where = error.path if isinstance(error, _UnusableError) else place
+        except (UnusableError, ReviewError) as error:
+            where = error.path if isinstance(error, UnusableError) else place
             unusable = self._violation(where, str(error))
             return CaseResult(name=case.name, index=index, verdict="", violations=(unusable,))
         return replace(result, violations=tuple(self._violation((*path, *at), message) for at, message in findings))
@@ -157,7 +149,7 @@ class _Runner:
         denial = _denial(mutated)
         if denial:
             return replace(result, verdict="denied", warnings=mutated.warnings, denial=denial)
-        pod = apply(request.object, mutated.patch) if request.object is not None else None
+        pod = _written(apply(request.object, mutated.patch)) if request.object is not None else None
         validated = decide.validate(replace(request, object=pod), snapshot, self.observer)
         denial = _denial(validated)
         verdict = "denied" if denial else "mutated" if mutated.patch else "unchanged"
@@ -169,68 +161,11 @@ class _Runner:
 
     def _snapshot(self, path: Path, case: Case, namespace: str) -> Snapshot:
         """Return the case's cluster, with the policies compiled for it."""
-        cluster = self.suite.cluster
-        place = path if case.topology is not None else ()
-        groups = case.topology if case.topology is not None else cluster.topology or ()
-        nodes = [node for at, group in enumerate(groups) for node in _nodes((*place, "topology", at), group)]
-        others = case.objects if case.objects is not None else cluster.objects or ()
-        own = list(_namespace(path, case, namespace, [*nodes, *others]))
-        objects = collect([*own, *nodes, *others], now=None)
+        objects = collect(documents(self.suite, case, namespace), now=None)
         if objects.problems:
-            raise _UnusableError(path, "; ".join(objects.problems))
-        values = case.params if case.params is not None else cluster.params or {}
-        policies = replace(self.policies, params=_with_values(self.policies.params, values))
+            raise UnusableError(path, "; ".join(objects.problems))
+        policies = replace(self.policies, params=with_values(self.suite, case, self.policies.params))
         return load_snapshot(policies, objects, self.environment, self.settings.conventions)
-
-
-def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
-    """Yield the documents of one entry of ``topology``."""
-    if group.shape is None:
-        yield from group.documents or ()
-        return
-    added = {key: value for key, value in group.labels.items() if value is not None}
-    for number in range(group.count):
-        name = f"{group.name or group.shape}-{number}"
-        try:
-            node, topology = simulate(group.shape, name, placement=added, provider=group.provider)
-        except TopologyError as error:
-            raise _UnusableError(path, str(error)) from error
-        labels = node["metadata"]["labels"]
-        node["metadata"]["labels"] = {key: labels[key] for key in labels if group.labels.get(key, "") is not None}
-        if group.taints is not None:
-            node["spec"]["taints"] = list(group.taints)
-        yield from (node, topology)
-
-
-def _namespace(path: Path, case: Case, name: str, given: Iterable[Document]) -> Iterator[Document]:
-    """Yield the request's namespace, which exists for certain, unless it is among the objects given."""
-    known = any(item.get("kind") == "Namespace" and _name(item) == name for item in given)
-    own = case.namespace.labels if case.namespace is not None and case.namespace.name == name else {}
-    if known and own:
-        raise _UnusableError((*path, "namespace"), f"namespace {name!r} is among the objects, too; leave one out")
-    if name and not known:
-        labels = {"kubernetes.io/metadata.name": name, **own}
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-
-
-def _name(document: Document) -> object:
-    metadata = document.get("metadata")
-    return metadata.get("name") if isinstance(metadata, dict) else None
-
-
-def _with_values(
-    params: Mapping[tuple[str, str], Document], values: Mapping[str, Mapping[str, str]]
-) -> dict[tuple[str, str], Document]:
-    """Return the params with single values replaced, by ConfigMap name; a name that is not there is made."""
-    changed = dict(params)
-    for name, data in values.items():
-        keys = [key for key in changed if key[1] == name] or [(NAMESPACE, name)]
-        for key in keys:
-            old = changed.get(
-                key, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": key[0]}}
-            )
-            changed[key] = {**old, "data": {**(old.get("data") or {}), **data}}
-    return changed
 
 
 # ---- one case ------------------------------------------------------------------------------------------------------
@@ -245,8 +180,16 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
     own = metadata.get("namespace") if isinstance(metadata, dict) else None
     if case.namespace is not None and own not in (None, case.namespace.name):
         message = f"got {case.namespace.name!r}, and the pod is of namespace {own!r}; leave one of them out"
-        raise _UnusableError((*place[:-1], "namespace"), message)
-    return request_of({**namespace, **user, **given})
+        raise UnusableError((*place[:-1], "namespace"), message)
+    pods = {key: _written(given[key]) for key in ("object", "oldObject") if isinstance(given.get(key), dict)}
+    return request_of({**namespace, **user, **given, **pods})
+
+
+def _written(pod: Document) -> Document:
+    """Return a pod with its quantities as the API server writes them, before and after every webhook."""
+    made = deepcopy(pod)
+    write_quantities(made)
+    return made
 
 
 def _pod(case: Case) -> Document:
@@ -306,7 +249,7 @@ def _compare(case: Case, result: CaseResult) -> Iterator[Finding]:
     if expect.patched is not None and result.pod is None:
         yield ("expect", "patched"), "got no pod, for it was denied"
     elif expect.patched is not None:
-        yield from differences(expect.patched, result.pod, ("expect", "patched"))
+        yield from differences(_written(expect.patched), result.pod, ("expect", "patched"))
 
 
 def _texts(field: str, expected: tuple[str, ...] | None, actual: tuple[str, ...]) -> Iterator[Finding]:

@@ -111,6 +111,13 @@ def capability_of(node: Node) -> Capability:
     )
 
 
+def gpu_memory_mib(labels: Mapping[str, str], capability: Capability, product: str) -> int:
+    """Return the MiB of a whole GPU on such nodes, if they are called that; 0 where they are not or say not."""
+    if capability.cut or product not in {labels.get(_PRODUCT), labels.get(_GKE_ACCELERATOR)}:
+        return 0
+    return capability.memory_of.get(_NVIDIA_GPU, 0)
+
+
 def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
     """Return the MiB behind one unit of an NVIDIA resource, 0 where nobody says."""
     if accelerator.vendor != "nvidia":

@@ -6,12 +6,12 @@ not kept: per node there is its name, its class and its ignored labels.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
 from ..conventions import Conventions
-from .capability import Capability, capability_of
+from .capability import Capability, capability_of, gpu_memory_mib
 from .model import Node, Taint
 from .need import Need, NodeSelection, is_small
 from .nodes import NodeClass, NodeSet, OwnLabels, Part, select
@@ -31,6 +31,7 @@ class _Entry:
 
     key: _Key
     own: OwnLabels
+    unrecognised: frozenset[str]
 
 
 class TopologyIndex:
@@ -52,7 +53,7 @@ class TopologyIndex:
         keys: dict[_Key, _Key] = {}
         for node in nodes:
             entry = _file(node, conventions)
-            entries[node.name] = _Entry(keys.setdefault(entry.key, entry.key), entry.own)
+            entries[node.name] = replace(entry, key=keys.setdefault(entry.key, entry.key))
         members: dict[_Key, dict[str, OwnLabels]] = {}
         for name, entry in entries.items():
             members.setdefault(entry.key, {})[name] = entry.own
@@ -70,7 +71,7 @@ class TopologyIndex:
         present = classes.get(entry.key)
         if present is not None:
             # The present key is put back, so that all members share one.
-            entry = _Entry(present.key, entry.own)
+            entry = replace(entry, key=present.key)
         members = {**present.members, node.name: entry.own} if present else {node.name: entry.own}
         classes[entry.key] = _make_class(entry.key, members)
         return TopologyIndex(self._conventions, classes, {**self._entries, node.name: entry})
@@ -105,9 +106,24 @@ class TopologyIndex:
         """Every device resource that some node has, transient nodes included."""
         return frozenset(name for one in self._classes.values() for name, _ in one.capability.amounts)
 
+    @cached_property
+    def _unrecognised(self) -> frozenset[str]:
+        """Every further extended resource that some node has. Seldom asked for, so it costs the number of nodes."""
+        return frozenset().union(*{entry.unrecognised for entry in self._entries.values()})
+
     def offers(self, resource: str) -> bool:
-        """Tell whether any node has the resource. DRA may serve it all the same (docs/rules.md, rule 13)."""
-        return resource in self.offered
+        """Tell whether any node has the resource, an accelerator or not.
+
+        DRA may serve it all the same (docs/rules.md, rule 13).
+        """
+        return resource in self.offered or resource in self._unrecognised
+
+    def memory_mib(self, product: str) -> int:
+        """Return the MiB that a whole GPU of a model has, at most, on the known nodes; 0 where none has it or says.
+
+        ``product`` is the model as GFD's or GKE's label has it.
+        """
+        return max((gpu_memory_mib(one.labels, one.capability, product) for one in self._classes.values()), default=0)
 
     @cached_property
     def mig_profiles(self) -> frozenset[str]:
@@ -143,7 +159,7 @@ def _file(node: Node, conventions: Conventions) -> _Entry:
     ignored = conventions.ignored_labels
     labels = tuple(sorted(item for item in node.labels.items() if item[0] not in ignored))
     own = tuple(sorted(item for item in node.labels.items() if item[0] in ignored))
-    return _Entry((labels, tuple(sorted(node.taints)), capability_of(node), node.transient), own)
+    return _Entry((labels, tuple(sorted(node.taints)), capability_of(node), node.transient), own, node.unrecognised)
 
 
 def _make_class(key: _Key, members: Mapping[str, OwnLabels]) -> NodeClass:

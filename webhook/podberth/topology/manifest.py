@@ -5,7 +5,7 @@ from typing import Any
 
 from ..devices.resources import recognise
 from ..errors import TopologyError
-from ..kube.quantity import parse_count
+from ..kube.quantity import parse_count, parse_quantity
 from .fields import bad, take_flag, take_list, take_object, take_strings, take_text
 from .model import PASSING_TAINTS, Node, NodeTopology, Taint, Transient
 
@@ -75,6 +75,7 @@ def decode_node(manifest: Mapping[str, Any], topology: NodeTopology | None = Non
         taints=taints,
         allocatable=allocatable,
         capacity=capacity,
+        unrecognised=_unrecognised(status),
         topology=topology,
         transient=next((reason for reason in lifecycle if reason), ""),
     )
@@ -111,6 +112,24 @@ def _amounts(status: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
         if amount:
             amounts[str(resource)] = amount
     return amounts
+
+
+def _unrecognised(status: Mapping[str, Any]) -> frozenset[str]:
+    """Name the extended resources that are no accelerators to us; an amount that cannot be read is none."""
+    found = set()
+    for key in ("allocatable", "capacity"):
+        for resource, value in (status.get(key) or {}).items():
+            # What Kubernetes calls extended has a domain (isExtendedResourceName, pkg/apis/core/v1/helper).
+            if "/" in str(resource) and recognise(str(resource)) is None and _is_some(value):
+                found.add(str(resource))
+    return frozenset(found)
+
+
+def _is_some(amount: object) -> bool:
+    try:
+        return parse_quantity(amount) > 0
+    except ValueError:
+        return False
 
 
 def _condition(status: Mapping[str, Any], where: str) -> Transient:

@@ -140,6 +140,8 @@ class Node:
     """Amounts of the recognised device resources (``devices.resources``); none of zero."""
     capacity: Mapping[str, int] = field(default_factory=dict)
     """Likewise, the unhealthy devices included."""
+    unrecognised: frozenset[str] = frozenset()
+    """Further extended resources that the node has some of, by names that no table knows."""
     topology: NodeTopology | None = None
     transient: Transient = ""
 

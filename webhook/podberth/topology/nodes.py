@@ -243,6 +243,17 @@ class NodeSet:
         durable = [part.node_class.capability for part in self._parts if not part.node_class.transient]
         return bool(durable) and all(asked.intersection(one.shares) for one in durable)
 
+    @cached_property
+    def memory_mib(self) -> tuple[int, int]:
+        """The least and the most MiB that a unit of what is asked has here; zeros where any of them is not known.
+
+        Transient nodes' too: a pod may land there, once they are well.
+        """
+        sizes = {
+            part.node_class.capability.memory_of.get(name, 0) for part in self._parts for name, _ in self._need.requests
+        }
+        return (min(sizes), max(sizes)) if sizes and all(sizes) else (0, 0)
+
     def names(self) -> tuple[str, ...]:
         """Name the nodes, sorted, transient ones included. For people and tests; costs the number of nodes."""
         return tuple(sorted(name for part in self._parts for name, _ in part.nodes()))

@@ -151,6 +151,7 @@ def _misfit(place: Place, scene: Scene, problem: str) -> Template:
     return Template(
         pod=pod,
         path=scene.path,
+        kind=text_at(scene.document, "kind"),
         problems=(problem,),
         role=place.role,
         document=scene.document,
@@ -165,6 +166,7 @@ def _present(place: Place, scene: Scene) -> Template:
     template = Template(
         pod=own,
         path=scene.path,
+        kind=text_at(scene.document, "kind"),
         problems=tuple(problems),
         role=place.role or scene.key,
         owner_uid=scene.uid,
@@ -214,7 +216,7 @@ def _name_front(pod: dict[str, Any], place: Place) -> None:
 def _bare(document: Mapping[str, Any], namespace: str) -> Template:
     own = dict(document)
     problems = template_problems(own)
-    template = Template(pod=own, path=(), problems=tuple(problems), document=document, own=own, form=BARE)
+    template = Template(pod=own, path=(), kind="Pod", problems=tuple(problems), document=document, own=own, form=BARE)
     if problems or not own.get("spec"):
         return template
     pod = deepcopy(own)

@@ -1,0 +1,84 @@
+"""Conflicts of policies that can be seen in constants, before any pod comes.
+
+An expression that reads nothing has one value. So a mutation of such can be tried: on a pod that has what the policies
+would rewrite and a gang, and nothing else, with the rules of a review (``mutation.conflict``). For mutations of which
+fields and expressions alone say too little; the others are ``policy.clashes``'s. As there, what is said is a note.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..cel.engine import Environment, ReviewContext
+from ..errors import EvaluationError, Problem
+from ..kube.patch import Draft
+from ..mutation import pipeline, record
+from ..mutation.change import Change, Proposal
+from ..mutation.conflict import stand
+from ..policy.clashes import comes_first
+from ..policy.compile import CompiledMutation, CompiledPolicy
+from ..policy.parse import ParsedPolicy
+from ..wellknown import GANG_LABEL
+
+_TRIED = frozenset({"tolerations", "nodeAffinity", "resources", "topology"})
+
+
+def forecasts(
+    parsed: Iterable[ParsedPolicy], policies: Iterable[CompiledPolicy], environment: Environment, review: ReviewContext
+) -> tuple[Problem, ...]:
+    """Return a note for each constant that a policy before makes impossible, at its place, sorted.
+
+    ``policies`` are in order. A constant that its builder refuses is left for the first pod to show.
+    """
+    places = {item.policy.name: item for item in parsed}
+    constants = [
+        (policy.name, index, proposal)
+        for policy in policies
+        for index, proposal in _constants(policy, environment, review)
+    ]
+    surroundings = pipeline.Surroundings(frozenset(), "", environment.schema)
+    draft, known = Draft(_pod(proposal for _, _, proposal in constants)), record.Record()
+    notes: list[Problem] = []
+    for name, index, proposal in constants:
+        trial = draft.fork()
+        try:
+            standing = stand(draft, proposal, name, known, lambda _: 0)
+            change = standing.proposal and pipeline.apply(trial, standing.proposal, surroundings)
+        except EvaluationError:
+            continue
+        side = [side for side in ("required", "preferred") if side in proposal.leaves]
+        path = ("spec", "mutations", index, proposal.concern, *side)
+        notes += [places[name].problem(path, 1, 1, comes_first(each.other)) for each in standing.conflicts]
+        if isinstance(change, Change):
+            draft, known = trial, record.add(known, name, [change])
+    return tuple(sorted(set(notes)))
+
+
+def _constants(
+    policy: CompiledPolicy, environment: Environment, review: ReviewContext
+) -> Iterator[tuple[int, Proposal]]:
+    """Yield what a policy would write whatever the pod, with the place among its mutations."""
+    for index, mutation in enumerate(policy.mutations):
+        reads = mutation.facts or any(bound.reads for bound in mutation.leaves.values())
+        if mutation.concern in _TRIED and not reads:
+            try:
+                leaves = _values(mutation, environment, review)
+            except EvaluationError:
+                continue
+            yield index, Proposal(concern=mutation.concern, leaves={**leaves, **mutation.literals}, reason="")
+
+
+def _values(mutation: CompiledMutation, environment: Environment, review: ReviewContext) -> Mapping[str, Any]:
+    nothing = environment.activation({}, review)
+    return {name: bound.expression.evaluate(nothing) for name, bound in mutation.leaves.items()}
+
+
+def _pod(proposals: Iterable[Proposal]) -> dict[str, Any]:
+    """Return a member of a gang that has each resource which is to be rewritten, in a container of the name."""
+    limits: dict[str, dict[str, str]] = {}
+    for proposal in proposals:
+        items = proposal.leaves[""] if proposal.concern == "resources" else ()
+        for item in items or ():
+            if isinstance(item.get("container"), str) and isinstance(item.get("from"), str):
+                limits.setdefault(item["container"], {})[item["from"]] = "1"
+    containers = [{"name": name, "resources": {"limits": held}} for name, held in limits.items()]
+    return {"metadata": {"labels": {GANG_LABEL: "gang"}}, "spec": {"containers": containers}}

@@ -1,0 +1,98 @@
+"""Node affinity of several policies: which of them is in the way, where all of them together leave no node.
+
+Each may select nodes alone. Terms that contradict one another are seen in the terms themselves; terms that no known
+node meets together are seen by counting nodes. What the user asked for is not held against a policy: where that alone
+leaves no node, no policy is named.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ..kube.patch import Draft
+from . import affinity, record, written
+from .change import Change
+from .record import Record
+
+Left: TypeAlias = Callable[[Draft], int]
+"""How many known nodes could run the pod of a draft; 0 where no node is known at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """An earlier policy that leaves a later one's terms no node."""
+
+    policy: str
+    why: str
+
+
+def rival(draft: Draft, leaves: Mapping[str, Any], others: Record, left: Left) -> Rival | None:
+    """Return the first policy with which, and those before it, the terms of ``leaves`` leave no node; None: some stay.
+
+    Preferred terms are in nobody's way: only a requirement that contradicts all of them is found for these.
+
+    Raises:
+        EvaluationError: the leaf is no list of terms.
+    """
+    before = _requirements(others)
+    side = "required" if "required" in leaves else "preferred"
+    ours = leaves[side]
+    if not before or not ours:
+        return None
+
+    def emptied(pod: Draft) -> bool:
+        opposition = affinity.opposed(pod, ours, f"nodeAffinity.{side}")
+        return opposition is not None or (side == "required" and _none_left(pod, ours, left))
+
+    if not emptied(draft):
+        return None
+    base = _without(draft, before)
+    if emptied(base):
+        return None
+    for name, theirs in before.items():
+        if theirs:
+            affinity.require(base, theirs)
+            if emptied(base):
+                return Rival(name, _why(theirs, ours))
+    # Nobody's terms that the record has: those of a policy that can write anything, or the user's with all the others'.
+    unsaid = [name for name, theirs in before.items() if not theirs]
+    if unsaid or affinity.opposed(draft, ours) is None:
+        return Rival((unsaid or list(before))[-1], "no known node meets both")
+    return None
+
+
+def _requirements(others: Record) -> dict[str, list[dict[str, Any]]]:
+    """Return the terms that each policy requires, in their order; none where only operations say what it wrote."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name, concerns in others.items():
+        theirs = concerns.get("nodeAffinity", {}).get("required", [])
+        if theirs or any(written.operations(concerns, path) for path in affinity.RESTRICTING):
+            found[name] = theirs
+    return found
+
+
+def _without(draft: Draft, rivals: Collection[str]) -> Draft:
+    """Return the pod as it would be had these policies required nothing.
+
+    Where they had done so before the pod came in this time, what the user requires cannot be told from it any more:
+    then nothing is required.
+    """
+    own = Draft(draft.original).get(affinity.REQUIRED)
+    base = draft.fork()
+    if own and not any(name in rivals for name in _requirements(record.read(draft.original))):
+        base.set(affinity.REQUIRED, own)
+    else:
+        base.remove(affinity.REQUIRED[:-1])
+    return base
+
+
+def _none_left(draft: Draft, ours: Any, left: Left) -> bool:
+    trial = draft.fork()
+    return isinstance(affinity.require(trial, ours), Change) and left(trial) == 0 and left(draft) != 0
+
+
+def _why(theirs: list[dict[str, Any]], ours: Any) -> str:
+    alone = Draft({})
+    affinity.require(alone, theirs)
+    opposition = affinity.opposed(alone, ours)
+    return "no known node meets both" if opposition is None else f"it wants {opposition.mine}, not {opposition.theirs}"

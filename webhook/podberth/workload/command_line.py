@@ -1,0 +1,129 @@
+"""Command lines as the programs see them: a shell's lines taken apart, and the values of flags.
+
+What cannot be read for certain is not read: a caller that gets nothing knows nothing. Nothing is run or looked up, so
+``$(TP)`` and ``${TP}`` stay what they are: words with a ``$`` in them.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+LONGEST = 8192
+"""Characters; a longer line is not read. It takes 5 ms (bench.cel_cost), and people write some hundred."""
+MOST_WORDS = 512
+"""Words of all commands; more are not read."""
+
+_SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
+# POSIX.1-2024, sh: options are grouped (-ec, -lc), -o and +o have a value, and -c takes its commands from the operand.
+_OPTION = re.compile(r"[-+][A-Za-z]+|--[a-z-]+")
+_COMMANDS_FOLLOW = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
+_WITH_VALUE = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
+
+# POSIX.1-2024, Shell Command Language, 2.2 to 2.7. A substitution is known when it runs: it becomes a lone "$".
+_CONTINUED = re.compile(r"\\\r?\n")
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+_SUBSTITUTION = re.compile(r"\$\(\([^()]*\)\)|\$\([^()]*\)|`[^`]*`")
+# Substitutions within each other, here-documents, and a quoted word that looks like an operator or a comment.
+_UNREADABLE = re.compile(r"\$\(|`|<<|[\"'](?:#|[;&|<>\n]+[\"'])")
+_NESTED = 3  # more shells in each other are read by nobody
+_CONTROL, _REDIRECTION = ";&|\n", "<>"
+_OPERATORS = frozenset(_CONTROL + _REDIRECTION)
+
+
+def commands(line: Sequence[str]) -> list[list[str]]:
+    """Return the commands that a command line runs, each as its words.
+
+    The line is a container's command and args in one list. It is one command, unless it is a shell with a ``-c``: then
+    it is what the shell's line has, without the shell. Empty where it cannot be read for certain.
+    """
+    if sum(map(len, line)) > LONGEST or len(line) > MOST_WORDS:
+        return []
+    try:
+        found = list(islice(_expand(list(line), _NESTED), MOST_WORDS + 1))
+    except ValueError:
+        return []
+    return found if sum(map(len, found)) <= MOST_WORDS else []
+
+
+def flag(words: Sequence[str], names: Sequence[str]) -> str:
+    """Return the value of a flag by any of its names, of several the last: ``--x=v`` or ``--x v``.
+
+    Empty where it is absent or has no value. In names that begin with two dashes ``_`` is ``-``, as Python programs
+    that have either take both. A name may be any word: ``serve`` gives the word behind it.
+    """
+    wanted = set(map(_plain, names))
+    found = ""
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if _plain(name) in wanted:
+            found = value if equals else _operand(words, at + 1)
+    return found
+
+
+def _operand(words: Sequence[str], at: int) -> str:
+    following = words[at] if at < len(words) else ""
+    # A number below zero is a value.
+    return "" if following.startswith("-") and not following[1:2].isdigit() else following
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "-") if name.startswith("--") else name
+
+
+def _expand(words: list[str], depth: int) -> Iterator[list[str]]:
+    script = _script(words)
+    if script is None:
+        if words:
+            yield words
+    elif depth:
+        for command in _split(script):
+            yield from _expand(command, depth - 1)
+    else:
+        raise ValueError("got shells within shells, want three at most")
+
+
+def _script(words: Sequence[str]) -> str | None:
+    """Return the line that a shell among the words runs; None where there is none."""
+    for at, word in enumerate(words):
+        if word.rpartition("/")[2] not in _SHELLS:
+            continue
+        behind = iter(words[at + 1 :])
+        for option in behind:
+            if option in _WITH_VALUE:
+                next(behind, "")
+            elif _COMMANDS_FOLLOW.fullmatch(option):
+                return next((each for each in behind if not _OPTION.fullmatch(each)), "")
+            elif not _OPTION.fullmatch(option):
+                break  # a file with commands in it
+    return None
+
+
+def _split(script: str) -> Iterator[list[str]]:
+    """Yield the simple commands of a shell's line.
+
+    Raises:
+        ValueError: a quote is not closed, or it has what is not read.
+    """
+    text = _SUBSTITUTION.sub("$", _COMMENT.sub("", _CONTINUED.sub("", script)))
+    if found := _UNREADABLE.search(text):
+        raise ValueError(f"got {found[0]}, want a line without")
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=_CONTROL + _REDIRECTION)
+    lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
+    command: list[str] = []
+    is_file = is_comment = False
+    for token in lexer:
+        is_operator = token != "" and set(token) <= _OPERATORS
+        if is_operator and token[0] in _CONTROL:
+            if not is_comment or "\n" in token:
+                yield command
+                command, is_file, is_comment = [], False, False
+        elif is_operator and not is_comment:
+            is_file = True
+        elif is_comment or token.startswith("#"):
+            is_comment = True
+        elif is_file:
+            is_file = False
+        else:
+            command.append(token)
+    yield command
