@@ -1,6 +1,6 @@
-"""What each function of podberth's own answers, for the reader of docs/policy.md, with an example of each.
+"""What the names mean that expressions see, for the reader of docs/policy.md; of each function an example.
 
-By the signature as the page has it; a function without a row here stops the tool that writes the page.
+Types, signatures and costs are the code's. A name of the code without a row here stops the tool that writes the page.
 """
 
 from collections.abc import Mapping
@@ -109,3 +109,145 @@ MANUALS: Mapping[str, Manual] = {
         "'/metadata/labels/' + jsonpatch.escapeKey('example.com/a')",
     ),
 }
+"""By the signature as the page has it."""
+
+VARIABLES: Mapping[str, str] = {
+    "object": (
+        "the Pod, with the fields of Kubernetes 1.36; `dyn(object).spec.newField` reaches a field that "
+        "this schema does not know"
+    ),
+    "oldObject": "the Pod before an update; null on creation",
+    "request": "the admission request, as upstream: below",
+    "namespaceObject": (
+        "the pod's Namespace, as upstream without managedFields and ownerReferences. From the snapshot; "
+        "not known is an error. Not in matchConditions"
+    ),
+    "params": "the ConfigMap of `paramRef`; null without one",
+    "variables": "the policy's variables above this place. Not in matchConditions",
+    "gpu": "what the pod asks of accelerators: below",
+    "gang": "the group that the pod belongs to: below",
+    "topology": "the cluster's nodes: below, and its functions",
+    "mig": "MIG profiles: its functions",
+    "jsonpatch": "JSON Pointers: its function",
+    "shell": "command lines: its functions",
+    "models": "names of models: its function",
+}
+"""What each name is that expressions may use."""
+
+FIELDS: Mapping[str, Mapping[str, str]] = {
+    "cel-request": {
+        "request.kind": "`group`, `version`, `kind` of the object",
+        "request.resource": "`group`, `version`, `resource`",
+        "request.subResource": '`""`, or `ephemeralcontainers`',
+        "request.requestKind": "as the client sent it",
+        "request.requestResource": "as the client sent it",
+        "request.requestSubResource": "",
+        "request.name": "absent where generateName has not run; ask `has(request.name)`",
+        "request.namespace": "",
+        "request.operation": "`CREATE` or `UPDATE`",
+        "request.userInfo": "who asks: a controller, for most pods",
+        "request.dryRun": "",
+        "request.options": "CreateOptions or UpdateOptions",
+        "request.kind.group": "",
+        "request.kind.version": "",
+        "request.kind.kind": "",
+        "request.resource.group": "",
+        "request.resource.version": "",
+        "request.resource.resource": "",
+        "request.userInfo.username": "",
+        "request.userInfo.uid": "",
+        "request.userInfo.groups": "",
+        "request.userInfo.extra": "",
+    },
+    "cel-gpu": {
+        "gpu.count": (
+            "devices, MIG instances and shares that the scheduler reserves: the larger of init containers and"
+            " main containers with sidecars"
+        ),
+        "gpu.perContainer": "the same in the one container that has most",
+        "gpu.kind": "`whole`, `mig`, `shared`, `mixed` (several of these), `claim` (DRA claims only) or `none`",
+        "gpu.vendor": (
+            '`nvidia`, `amd`, `intel`, `google`, `aws`, `huawei`; `mixed` where there are several, `""` where none'
+        ),
+        "gpu.memoryMiB": (
+            "MiB of GPU memory that the pod declares (`podberth.io/gpu-memory`), rounded up; 0: not declared"
+        ),
+        "gpu.requests": "one entry for each accelerator resource of each container; none of zero",
+        "gpu.claims": "claims that some container uses, and DeviceClasses asked for as resources",
+        "gpu.requests[].container": "its name",
+        "gpu.requests[].init": "an init container that ends before the main ones start; false for a sidecar",
+        "gpu.requests[].resource": "`nvidia.com/gpu`, `nvidia.com/mig-1g.10gb`, …",
+        "gpu.requests[].quantity": "",
+        "gpu.requests[].kind": "`whole`, `mig` or `shared`",
+        "gpu.requests[].vendor": "",
+        "gpu.requests[].profile": 'MIG profile (`1g.10gb+me`), else `""`',
+        "gpu.claims[].name": 'of the pod\'s resourceClaims; `""` for a DeviceClass that is asked for as a resource',
+        "gpu.claims[].deviceClass": '`""` where the pod alone does not tell',
+        "gpu.claims[].count": "0 where the pod alone does not tell",
+    },
+    "cel-gang": {
+        "gang.known": "the pod belongs to a gang: pods that start together or are of no use",
+        "gang.name": 'equal for all members; `""` where not known',
+        "gang.size": "how many pods; 0: unknown",
+        "gang.index": "the pod's number within its role; -1: unknown",
+        "gang.source": (
+            "what says so: `Job`, `JobSet`, `LeaderWorkerSet`, `PyTorchJob` and the other kinds of Kubeflow, "
+            "`MPIJob`, `RayCluster`, `VolcanoJob`, `PodCliqueSet`, `PodGroup`, `Kueue`, `YuniKorn`, or "
+            "`label` for the user's own word"
+        ),
+        "gang.system": (
+            "who places the group: `native`, `kueue`, `volcano`, `kai`, `koordinator`, `coscheduling`, "
+            "`yunikorn` or `plain`; said of pods without a gang, too"
+        ),
+    },
+    "cel-topology": {
+        "topology.known": (
+            "there is any node in the snapshot. Without data every set of nodes is empty: ask this before "
+            "saying that no node fits"
+        ),
+    },
+    "cel-results": {
+        "Nodes.exist": "any node fits, transient ones included",
+        "Nodes.count": "how many fit lastingly",
+        "Nodes.terms": (
+            "nodeSelectorTerms that select these nodes and no other that the pod chooses; empty where all "
+            "fit, none fits, or labels cannot tell"
+        ),
+        "Nodes.preferredTerms": (
+            "the same, or what comes nearest: of the others only such as no label tells from these. For "
+            "preferred affinity"
+        ),
+        "Nodes.requiredTerms": (
+            "one term that excludes the known nodes that would take the pod and do not fit, and no node to "
+            "come that fits; empty where there is none to exclude, or labels cannot. For required affinity"
+        ),
+        "Nodes.separable": "labels tell them from the others, so `terms` can be relied on",
+        "Nodes.shared": (
+            "all that fit lastingly offer shares (time-slices, MPS) of what the pod asks for, whether the "
+            "resource says so (`.shared`) or the node's labels do"
+        ),
+        "Nodes.leastMemoryMiB": (
+            "MiB that one unit of what the pod asks for has here at least; 0: not known of all of them"
+        ),
+        "Nodes.mostMemoryMiB": "the same, at most",
+        "Nodes.requirable": "`requiredTerms` can be relied on",
+        "Nodes.obstacle": "why labels cannot tell; `''` where they do",
+        "Nodes.missingLabel": "the label that would have helped, where `terms` or `requiredTerms` cannot be relied on",
+        "Nodes.taints": "the distinct taints on them",
+        "Nodes.tolerations": (
+            "a toleration for each of these taints that marks a node as one with accelerators "
+            "(`nvidia.com/gpu` and the providers' keys, NoSchedule), and for no other"
+        ),
+        "Taint.key": "",
+        "Taint.value": '`""` where the taint has none',
+        "Taint.effect": "",
+        "MigProfile.exist": "there is one",
+        "MigProfile.resource": (
+            "`nvidia.com/mig-1g.10gb`; `''` for a part of an instance (`1c.3g.20gb`), which is no resource"
+        ),
+        "MigProfile.profile": "`1g.10gb`",
+        "MigProfile.slices": "compute slices: the 3 of `3g.20gb`, the 1 of `1c.3g.20gb`",
+        "MigProfile.memoryMiB": "MiB that an instance has at least; 0: unknown",
+    },
+}
+"""What each field is, by the table that it stands in."""
