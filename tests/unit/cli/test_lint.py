@@ -130,3 +130,11 @@ def test_what_cannot_be_read_ends_with_2(argv: list[str], folder: Path, capsys: 
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err
+
+
+def test_a_policy_without_anything_to_evaluate_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "p" / "policy.yaml").write_text(
+        spec("mutations:\n- labels: {example.com/a: gpu.kind}\n"), encoding="utf-8"
+    )
+    assert main(["lint", "p"]) == 0
+    assert capsys.readouterr().out.startswith("1 policy: ")
