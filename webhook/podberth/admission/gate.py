@@ -18,6 +18,8 @@ _PLACING: tuple[Path, ...] = (("spec", "affinity"), ("spec", "schedulerName"), (
 # The group's system has said who schedules the pod, and to which group it belongs.
 _GROUPING = frozenset({"gang", "schedulerName"})
 _ACCOUNTING = frozenset({"resources", "resourceClaims"})
+# What counts of a pod beside its containers' resources (component-helpers resource/helpers.go, PodRequests).
+_OF_THE_POD = frozenset({"resources", "resourceClaims", "overhead"})
 
 
 def refusal(policy: CompiledPolicy, mutation: CompiledMutation, system: str) -> str | None:
@@ -62,7 +64,7 @@ def _accounted(system: str) -> str:
 
 def _is_accounted(path: Path) -> bool:
     return (
-        path[1:2] == ("resourceClaims",)
+        bool(_OF_THE_POD.intersection(path[1:2]))
         or "resources" in path[3:4]
         or path[1:] in (("containers",), ("initContainers",))
     )
