@@ -128,7 +128,7 @@ class _Footprints(dict[str, Footprint | None]):
         return found
 
 
-def _reads(phase: str, policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
+def _reads(phase: Phase, policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
     entries = policy.mutations if phase == "mutate" else policy.validations
     return frozenset().union(*(entry.reads for entry in entries))
 
