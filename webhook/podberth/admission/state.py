@@ -13,6 +13,7 @@ from ..cel.functions import ReviewContext
 from ..kube.patch import Path
 from ..kube.paths import ELEMENT
 from ..kube.pod import spec
+from ..kube.shape import RESOURCED_LISTS
 from ..topology.index import Need, NodeSelection
 from ..topology.need import CHOSEN_BY, is_small, own_tolerations
 from ..workload.gangs import Gang, gang_of
@@ -157,7 +158,7 @@ def _resources(pod: dict[str, Any]) -> list[Any]:
             [container.get(field) for field in ("name", "restartPolicy", "resources")]
             for container in pod_spec.get(kind) or ()
         ]
-        for kind in ("containers", "initContainers")
+        for kind in RESOURCED_LISTS
     ]
 
 

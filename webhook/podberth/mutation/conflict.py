@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from ..kube.patch import Draft, Path
 from ..kube.paths import pointer
 from ..kube.selector import covers
+from ..kube.shape import RESOURCED_LISTS
 from . import affinity, claims, environment, gang, names, narrowing, record, resources, tolerations, written
 from .change import Change, Proposal
 from .narrowing import Left
@@ -159,7 +160,7 @@ def _topology(case: _Case) -> _Answer:
 
 def _env(case: _Case) -> _Answer:
     found: list[Conflict] = []
-    for kind in environment.LISTS:
+    for kind in RESOURCED_LISTS:
         for index, container in enumerate(case.draft.get(("spec", kind)) or ()):
             path, label = ("spec", kind, index, "env"), container.get("name") or ""
             for item in environment.variables(container):

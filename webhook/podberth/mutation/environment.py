@@ -5,10 +5,9 @@ from typing import Any
 
 from ..errors import EvaluationError
 from ..kube.patch import Draft
+from ..kube.shape import RESOURCED_LISTS
 from . import leaf
 from .change import Change, Skipped
-
-LISTS = ("containers", "initContainers")
 
 
 def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
@@ -28,7 +27,7 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
             raise EvaluationError(f"env[{name}]: got {leaf.kind(value)}, want a string")
     wrote: dict[str, dict[str, str]] = {}
     hidden: set[str] = set()
-    for kind in LISTS:
+    for kind in RESOURCED_LISTS:
         for index, container in enumerate(draft.get(("spec", kind)) or ()):
             if not isinstance(container.get("env"), list | None):
                 raise EvaluationError(f"env: got {leaf.kind(container['env'])} in the pod, want a list")
@@ -47,7 +46,7 @@ def present(draft: Draft) -> dict[str, dict[str, Any]]:
     """Return the variables that the containers have, by container and name; those from a source have null."""
     return {
         container.get("name") or "": {str(item.get("name")): item.get("value") for item in _maps(container.get("env"))}
-        for kind in LISTS
+        for kind in RESOURCED_LISTS
         for container in draft.get(("spec", kind)) or ()
     }
 
