@@ -46,7 +46,7 @@ def mutate(document: dict[str, Any], *policies: str, **more: Any) -> Outcome:
 def test_under_fail_it_is_denied(kind: str) -> None:
     outcome = mutate(POD_OF[kind](), policy("p", WRITES))
     assert outcome.verdict == "denied"
-    assert TOO_LARGE in outcome.response["response"]["status"]["message"]
+    assert TOO_LARGE in outcome.denial
     judged = decide.validate(decode_review(review(POD_OF[kind]())), snapshot(policy("p", JUDGES)))
     assert judged.verdict == "denied"
     assert TOO_LARGE in judged.decisions[0].message
