@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from ..cel.functions import ReviewContext
+from ..cel.typing import DECLARED
 from ..kube.patch import Path
 from ..kube.paths import ELEMENT
 from ..kube.pod import spec
@@ -81,17 +82,16 @@ _GPU_FIELDS: dict[str, Callable[[GpuFacts], Hashable]] = {
     "requests": attrgetter("requests"),
     "claims": attrgetter("claims"),
 }
-_PARTS_OF_A_REQUEST = ("container", "init", "resource", "quantity", "kind", "vendor", "profile")
 
 
 def _of_requests(field: str) -> Callable[[GpuFacts], Hashable]:
     return lambda gpu: tuple([getattr(request, field) for request in gpu.requests])
 
 
-_GPU_FIELDS |= {f"requests.{field}": _of_requests(field) for field in _PARTS_OF_A_REQUEST}
+_GPU_FIELDS |= {f"requests.{field}": _of_requests(field) for field in DECLARED["podberth.GpuRequest"]}
 _GPU_FIELDS["requests."] = lambda gpu: len(gpu.requests)
 _GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
-    field: attrgetter(field) for field in ("known", "name", "size", "index", "source", "system")
+    field: attrgetter(field) for field in DECLARED["podberth.Gang"]
 }
 
 
