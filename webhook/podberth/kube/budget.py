@@ -78,14 +78,17 @@ _COLLECTIONS = frozenset({list, dict})
 
 
 def excess(pod: Mapping[str, Any], at_most_bytes: int | None = None) -> str:
-    """Say what of a pod of the right shape (``kube.shape``) is beyond its bound; empty if nothing.
+    """Say what of a pod of the right shape (``kube.shape``) is beyond its bound, or beyond JSON; empty if nothing.
 
     Args:
         pod: the pod.
         at_most_bytes: what the pod is certainly no larger than as JSON, where that is known: it saves measuring.
     """
     if at_most_bytes is None or at_most_bytes > MAX_BYTES:
-        size = len(orjson.dumps(pod))
+        try:
+            size = len(orjson.dumps(pod))
+        except TypeError as error:  # a number beyond 64 bits, or nested more deeply than orjson writes: from a file
+            return f"no API server sends such a pod: {error}"
         if size > MAX_BYTES:
             return f"the pod is too large to be decided on: got {size:,} bytes, want {MAX_BYTES:,} at most"
     metadata = pod.get("metadata") or {}
