@@ -97,7 +97,7 @@ _GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
 
 def observe(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> PodState:
     """Return the state of a pod that has just arrived."""
-    return _state(pod, gpu_facts(pod), _gang(pod, request, snapshot), snapshot)
+    return _state(pod, gpu_facts(pod), gang_in(pod, request, snapshot), snapshot)
 
 
 def follow(
@@ -110,7 +110,7 @@ def follow(
     ):
         return replace(state, pod=pod)
     gpu = gpu_facts(pod) if meets(written, _GPU_PARTS) else state.gpu
-    gang = _gang(pod, *known) if meets(written, _GANG_PARTS) else state.gang
+    gang = gang_in(pod, *known) if meets(written, _GANG_PARTS) else state.gang
     return _state(pod, gpu, gang, known[1])
 
 
@@ -180,7 +180,8 @@ def _values(value: Any, tree: Tree) -> Any:
     }
 
 
-def _gang(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Gang:
+def gang_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Gang:
+    """Return a pod's gang, as far as the snapshot knows its owners and groups."""
     return gang_of(pod, request.namespace, snapshot.owners, snapshot.pod_groups.get(request.namespace, frozenset()))
 
 
