@@ -52,18 +52,22 @@ def _node_affinity(draft: Draft, before: Draft, records: Sequence[dict[str, Any]
     trial = draft.fork()
     try:
         for wrote in records:
-            if "required" in wrote:
-                affinity.require(trial, wrote["required"])
-            present = set(map(record.key_of, trial.get(affinity.PREFERRED) or ()))
-            for item in wrote.get("preferred", ()):
-                if record.key_of(item) not in present:
-                    trial.append(affinity.PREFERRED, item)
+            _write_once_more(trial, wrote)
     except EvaluationError:
         return False
     if _canonical(trial.get(affinity.NODE_AFFINITY)) != _canonical(old):
         return False
     draft.set(affinity.NODE_AFFINITY, old)
     return True
+
+
+def _write_once_more(trial: Draft, wrote: dict[str, Any]) -> None:
+    if "required" in wrote:
+        affinity.require(trial, wrote["required"])
+    present = set(map(record.key_of, trial.get(affinity.PREFERRED) or ()))
+    for item in wrote.get("preferred", ()):
+        if record.key_of(item) not in present:
+            trial.append(affinity.PREFERRED, item)
 
 
 def _resources(draft: Draft, before: Draft, records: Sequence[list[dict[str, Any]]]) -> bool:
