@@ -157,3 +157,8 @@ class Conventions:
     """Label keys by how much they say of the hardware, most first; a key that is not listed ranks last."""
     node_groups_grow: bool = True
     """Whether an autoscaler may bring nodes of kinds that no known node is of; then a required term only excludes."""
+
+    def marks_accelerators(self, key: str, value: str, effect: str) -> bool:
+        """Tell whether a taint says just that a node has accelerators, or a toleration is for no other taint."""
+        tolerable = self.tolerable_taints
+        return effect == "NoSchedule" and key in tolerable and tolerable[key] in (None, value)

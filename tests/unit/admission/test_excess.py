@@ -6,6 +6,7 @@ import pytest
 
 from builders import gpu_container, gpu_pod, pod, review
 from podberth.admission import decide
+from podberth.admission.creation import request_of
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from podberth.kube.budget import GPU_REQUESTS, MAX_BYTES
@@ -35,6 +36,10 @@ def too_many_resources() -> dict[str, Any]:
     return pod(container)
 
 
+def beyond_json() -> dict[str, Any]:
+    return gpu_pod(terminationGracePeriodSeconds=2**64)
+
+
 POD_OF = {"long": too_long, "large": too_large, "resources": too_many_resources}
 
 
@@ -46,7 +51,7 @@ def mutate(document: dict[str, Any], *policies: str, **more: Any) -> Outcome:
 def test_under_fail_it_is_denied(kind: str) -> None:
     outcome = mutate(POD_OF[kind](), policy("p", WRITES))
     assert outcome.verdict == "denied"
-    assert TOO_LARGE in outcome.response["response"]["status"]["message"]
+    assert TOO_LARGE in outcome.denial
     judged = decide.validate(decode_review(review(POD_OF[kind]())), snapshot(policy("p", JUDGES)))
     assert judged.verdict == "denied"
     assert TOO_LARGE in judged.decisions[0].message
@@ -86,3 +91,12 @@ def test_a_decision_remembered_for_its_like_is_not_given_to_a_pod_that_is_too_la
     small, large = gpu_pod(), too_long()
     for document, verdict in ((small, "mutated"), (large, "denied"), (small, "mutated"), (large, "denied")):
         assert decide.mutate(decode_review(review(document)), known).verdict == verdict
+
+
+def test_a_number_that_only_a_file_can_hold_is_an_error_of_the_policies_too() -> None:
+    request = request_of({"object": beyond_json()})
+    denied = decide.mutate(request, snapshot(policy("p", WRITES)))
+    ignored = decide.mutate(request, snapshot(policy("p", f"  failurePolicy: Ignore\n{WRITES}")))
+
+    assert "no API server sends such a pod" in denied.denial
+    assert (ignored.verdict, [each.action for each in ignored.decisions]) == ("allowed", ["error"])

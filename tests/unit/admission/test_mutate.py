@@ -59,7 +59,7 @@ def test_a_condition_is_asked_again_when_an_earlier_policy_wrote_what_it_reads()
 def test_an_expression_behind_dyn_is_an_error_of_the_policy_and_not_of_podberth() -> None:
     known = snapshot(label("a", "string(dyn(gpu).nope)"))
 
-    assert "no such key" in mutate(gpu_pod(), known).response["response"]["status"]["message"]
+    assert "no such key" in mutate(gpu_pod(), known).denial
 
 
 def test_a_dialect_that_a_policy_writes_takes_the_pod_out_of_the_scope_of_later_ones() -> None:

@@ -2,16 +2,21 @@
 
 from typing import Any
 
-from builders import gpu_pod, job_pod, owned, review
+import pytest
+
+from builders import gpu_pod, job_pod, owned, pod_group, review
+from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.rollout import rolled_out, rollout_key
-from podberth.admission.state import observe
+from podberth.kube.patch import apply
 from podberth.wellknown import GANG_LABEL
-from snapshots import snapshot
+from snapshots import policy, snapshot
+
+POLICIES = {f"p{number}" for number in range(20)}
 
 
 def key(document: dict[str, Any]) -> str:
-    return rollout_key(observe(document, decode_review(review(document)), snapshot()), "default")
+    return rollout_key("p", document, decode_review(review(document)), snapshot())
 
 
 def test_members_of_a_declared_gang_share_one_key_whatever_makes_them() -> None:
@@ -38,6 +43,41 @@ def test_the_runs_of_a_cron_job_share_one_key() -> None:
 
 def test_the_label_that_podberth_writes_changes_no_key() -> None:
     assert key(job_pod(0, uid="u1", labels={GANG_LABEL: "job-u1"})) == key(job_pod(0, uid="u1"))
+
+
+@pytest.mark.parametrize("order", [1, 3])
+@pytest.mark.parametrize("name", ["'ours'", "'job-' + object.metadata.labels['batch.kubernetes.io/controller-uid']"])
+def test_a_gang_that_a_policy_gives_the_pod_counts_for_those_behind_it(name: str, order: int) -> None:
+    """For all others it never does: not on /validate, and not when the webhook is called again."""
+    asks = """
+  rollout: {percent: 50}
+  mutations: [{labels: {name: "'yes'"}}]
+  validations: [{expression: 'false', message: judged}]
+  validationActions: [Warn]
+"""
+    known = snapshot(
+        policy("gang", f'  mutations:\n  - gang: {{name: "{name}"}}\n', order=order),
+        *(policy(each, asks.replace("name", each), order=2) for each in POLICIES),
+        objects=[{**pod_group("job-u1", 2, "rack"), "metadata": {"name": "job-u1", "namespace": "default"}}],
+    )
+    document = job_pod(0, uid="u1")
+    final = apply(document, decide.mutate(decode_review(review(document)), known).patch)
+    judged = decide.validate(decode_review(review(final)), known)
+    given = "gang/default/ours" if name == "'ours'" else "gang/default/job-u1"
+    expected = {each for each in POLICIES if rolled_out(50, each, given if order == 1 else "Job/default/train")}
+
+    assert final["metadata"]["labels"].keys() & POLICIES == expected
+    assert {each.policy for each in judged.decisions} == expected
+    assert decide.mutate(decode_review(review(final)), known).patch == []
+
+
+def test_a_name_that_is_generated_between_the_two_reviews_changes_no_key() -> None:
+    """The API server fills it in behind mutating webhooks, before validating ones (registry Store.Create)."""
+    document = gpu_pod(name="")
+    document["metadata"] = {"namespace": "default", "generateName": "run-"}
+    named = {**document, "metadata": {**document["metadata"], "name": "run-x7k2p"}}
+
+    assert key(document) == key(named) == "pod/default/run-"
 
 
 def test_a_deployments_revisions_share_one_key() -> None:

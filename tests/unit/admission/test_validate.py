@@ -15,6 +15,10 @@ FALSE = "  - {expression: gpu.count > 9, message: too few}"
 ERROR = "  - {expression: \"object.metadata.labels['no'] == 'x'\", message: no label}"
 
 
+def _audited(value: str) -> str:
+    return f'  auditAnnotations:\n  - {{key: k, valueExpression: "{value}"}}\n'
+
+
 def judge(validations: str, actions: str, *, more: str = "", document: dict[str, Any] | None = None) -> Outcome:
     text = policy("p", f"  validations:\n{validations}\n  validationActions: [{actions}]\n{more}")
     return decide.validate(decode_review(review(document or gpu_pod(labels={"a": "b"}))), snapshot(text))
@@ -53,6 +57,37 @@ def test_audit_leaves_an_annotation_and_no_word_to_the_user() -> None:
 
     assert outcome.warnings == ()
     assert outcome.response["response"]["auditAnnotations"] == {"p.validation_failure": "too few", "p.gpus": "1"}
+
+
+@pytest.mark.parametrize("nothing", ["''", "'  '", "dyn(null)"])
+def test_an_audit_annotation_of_nothing_is_left_out(nothing: str) -> None:
+    outcome = judge("  - {expression: 'true'}", "Warn", more=_audited(f"gpu.count > 9 ? 'many' : {nothing}"))
+
+    assert "auditAnnotations" not in outcome.response["response"]
+
+
+def test_a_long_audit_annotation_is_cut_as_upstream_does() -> None:
+    document = gpu_pod(labels={"a": "b"}, annotations={"long": "é" * 10_000})
+    more = _audited("object.metadata.annotations['long']")
+    found = judge("  - {expression: 'true'}", "Warn", more=more, document=document)
+
+    assert found.response["response"]["auditAnnotations"] == {"p.k": "é" * (5 * 1024)}
+
+
+def test_the_values_of_an_audit_annotation_under_several_params_are_joined_each_once() -> None:
+    values = {"a": "x, y", "b": "y", "c": "y", "d": "x, y"}
+    params = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}, "data": {"v": v}}
+        for name, v in values.items()
+    ]
+    more = (
+        "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"
+        f"  paramRef: {{selector: {{}}, parameterNotFoundAction: Deny}}\n{_audited('params.data.v')}"
+    )
+    known = snapshot(policy("p", more), objects=params)
+    outcome = decide.validate(decode_review(review(gpu_pod())), known)
+
+    assert outcome.response["response"]["auditAnnotations"] == {"p.k": "x, y, y"}
 
 
 def test_an_error_denies_under_fail_and_passes_under_ignore_with_a_word() -> None:

@@ -43,6 +43,16 @@ def test_of_several_the_warning_names_the_one() -> None:
     assert len(warned(job_set(8, 8))) == 2
 
 
+def test_its_pods_are_asked_about_as_pods_in_every_word_of_the_request() -> None:
+    words = ("kind.kind", "resource.resource", "requestKind.kind", "requestResource.resource", "operation")
+    said = " + ' ' + ".join(f"request.{word}" for word in words)
+    text = f"  validations:\n  - {{expression: 'false', messageExpression: \"{said}\"}}\n  validationActions: [Warn]"
+    review = decode_review(workload_review(job_set(8), "jobsets", "UPDATE", old=job_set(1)))
+    outcome = decide.validate_workload(review, snapshot(policy("p", text)))
+
+    assert outcome.warnings == ("podberth p: Pod pods Pod pods CREATE",)
+
+
 def test_a_template_of_a_wrong_shape_is_named_by_its_place() -> None:
     document = job_set(1, 8)
     document["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]["containers"] = {}

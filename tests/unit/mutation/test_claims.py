@@ -7,6 +7,7 @@ import pytest
 from builders import container, pod, sidecar
 from podberth.errors import EvaluationError
 from podberth.kube.patch import Draft
+from podberth.kube.shape import RESOURCED_LISTS
 from podberth.mutation import claims
 from podberth.mutation.change import Change, Skipped
 
@@ -17,7 +18,7 @@ MADE = {"name": "nic", "resourceClaimTemplateName": "rdma"}
 def uses(draft: Draft) -> dict[str, list[dict[str, Any]]]:
     return {
         each["name"]: (each.get("resources") or {}).get("claims", [])
-        for kind in claims.LISTS
+        for kind in RESOURCED_LISTS
         for each in draft.document["spec"].get(kind, ())
     }
 

@@ -78,6 +78,9 @@ def test_no_more_than_the_offered_gpus_share_links() -> None:
     [
         (labelled(gpu_memory="81559"), 81559),
         (labelled(gpu_memory="lots"), 0),
+        # beyond CEL's int, and beyond what Python reads: a snapshot's labels are nobody's but its author's
+        (labelled(gpu_memory="9" * 19), 0),
+        (labelled(gpu_memory="9" * 5000), 0),
         (labelled(), 0),
         (labelled(7, "nvidia.com/mig-1g.5gb", mig__1g_5gb_memory="4800"), 4800),
         (labelled(7, "nvidia.com/mig-1g.5gb", gpu_product="NVIDIA-A100-SXM4-40GB"), 4864),

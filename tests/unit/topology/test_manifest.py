@@ -86,6 +86,10 @@ def test_a_transient_node_is_known_by_what_it_offers_when_it_is_well() -> None:
         (changed(spec__taints="all"), "Node gpu-1: spec.taints: got 'all', want a list"),
         (changed(spec__taints=["all"]), "Node gpu-1: spec.taints[0]: got 'all', want an object"),
         (changed(spec__unschedulable="yes"), "Node gpu-1: spec.unschedulable"),
+        (
+            changed(status__conditions=[{"type": ["Ready"], "status": "True"}]),
+            "Node gpu-1: status.conditions[0].type: got ['Ready'], want a string",
+        ),
         (changed(status__allocatable={GPU: "half"}), "Node gpu-1: status.allocatable['nvidia.com/gpu']"),
         (changed(status__allocatable={GPU: -1}), "Node gpu-1: status.allocatable['nvidia.com/gpu']"),
     ],

@@ -10,6 +10,23 @@ AUTHOR = "author"
 """Who creates the pod unless somebody is named: the author of a manifest, with no groups."""
 DEFAULT_NAMESPACE = "default"
 
+
+def _options(operation: str) -> dict[str, str]:
+    return {"apiVersion": "meta.k8s.io/v1", "kind": f"{operation.title()}Options"}
+
+
+_KIND = {"group": "", "version": "v1", "kind": "Pod"}
+_RESOURCE = {"group": "", "version": "v1", "resource": "pods"}
+OF_A_CREATION: Mapping[str, Any] = {
+    "kind": _KIND,
+    "resource": _RESOURCE,
+    "requestKind": _KIND,
+    "requestResource": _RESOURCE,
+    "operation": "CREATE",
+    "options": _options("CREATE"),
+}
+"""What every creation of a pod says of itself."""
+
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
@@ -27,9 +44,8 @@ def request_of(given: Mapping[str, Any]) -> AdmissionRequest:
         raise ReviewError(400, f"metadata: got {metadata!r}, want an object")
     request = {
         "uid": _NOBODY,
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "operation": "CREATE",
+        **OF_A_CREATION,
+        "options": _options(str(given.get("operation") or "CREATE")),
         "name": metadata.get("name") or "",
         "namespace": metadata.get("namespace") or DEFAULT_NAMESPACE,
         "userInfo": {"username": AUTHOR},

@@ -19,7 +19,7 @@ from ..policy.places import Placed, expressions_of
 from .mutate import checked_pod, traced
 from .outcome import Decision, Outcome, Written
 from .review import AdmissionRequest
-from .snapshot import Phase, Snapshot
+from .snapshot import Phase, Snapshot, takes_part
 from .validate import validate
 
 Verdict: TypeAlias = Literal["mutated", "unchanged", "denied"]
@@ -100,7 +100,7 @@ def explain(
     if mutated.verdict != "denied":
         pod = apply(checked_pod(request), mutated.patch)
         outcomes["validate"] = validate(replace(request, object=pod), snapshot, asked["validate"])
-    denial = next((text for each in outcomes.values() if (text := _denial(each))), "")
+    denial = next((each.denial for each in outcomes.values() if each.denial), "")
     return Explanation(
         verdict="denied" if denial else "mutated" if mutated.patch else "unchanged",
         warnings=tuple(text for each in outcomes.values() for text in each.warnings),
@@ -114,11 +114,6 @@ def explain(
 _PHASES: tuple[Phase, ...] = ("mutate", "validate")
 
 
-def _denial(outcome: Outcome) -> str:
-    response = outcome.response["response"]
-    return "" if response["allowed"] else str(response["status"]["message"])
-
-
 def _explained(
     policy: CompiledPolicy,
     asked: Mapping[Phase, "_Notes"],
@@ -127,7 +122,7 @@ def _explained(
 ) -> Explained:
     askings = []
     for phase in _PHASES:
-        if not (policy.mutations if phase == "mutate" else policy.validations or policy.audit_annotations):
+        if not takes_part(phase, policy):
             continue
         note = asked[phase].of.get(policy.name, _Note())
         everything = outcomes[phase].decisions if phase in outcomes else ()

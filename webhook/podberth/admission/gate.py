@@ -6,6 +6,7 @@ What podberth leaves to the system that schedules a pod's group (docs/rules.md, 
 from collections.abc import Iterable
 
 from ..kube.patch import Path
+from ..kube.shape import RESOURCED_LISTS
 from ..policy.compile import CompiledMutation, CompiledPolicy, depends_on_snapshot
 from .state import meets
 
@@ -18,6 +19,9 @@ _PLACING: tuple[Path, ...] = (("spec", "affinity"), ("spec", "schedulerName"), (
 # The group's system has said who schedules the pod, and to which group it belongs.
 _GROUPING = frozenset({"gang", "schedulerName"})
 _ACCOUNTING = frozenset({"resources", "resourceClaims"})
+_LISTS = frozenset((each,) for each in RESOURCED_LISTS)
+# What counts of a pod beside its containers' resources (component-helpers resource/helpers.go, PodRequests).
+_OF_THE_POD = frozenset({"resources", "resourceClaims", "overhead"})
 
 
 def refusal(policy: CompiledPolicy, mutation: CompiledMutation, system: str) -> str | None:
@@ -61,8 +65,4 @@ def _accounted(system: str) -> str:
 
 
 def _is_accounted(path: Path) -> bool:
-    return (
-        path[1:2] == ("resourceClaims",)
-        or "resources" in path[3:4]
-        or path[1:] in (("containers",), ("initContainers",))
-    )
+    return bool(_OF_THE_POD.intersection(path[1:2])) or "resources" in path[3:4] or path[1:] in _LISTS

@@ -228,9 +228,12 @@ class Matcher:
             if constraint:
                 return f"matchConstraints.{constraint}: not this request"
         rollout = policy.source.spec.rollout
-        if rollout and not rolled_out(rollout.percent, policy.name, rollout_key(self.state, self.request.namespace)):
-            return f"rollout: this workload is not among the first {rollout.percent} of 100"
-        return ""
+        if rollout is None:
+            return ""
+        key = rollout_key(policy.name, self._pod, self.request, self.snapshot)
+        if rolled_out(rollout.percent, policy.name, key):
+            return ""
+        return f"rollout: this workload is not among the first {rollout.percent} of 100"
 
     def _all_hold(self, policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:
         """Combine the answers of a policy's conditions that were asked with all others.

@@ -211,7 +211,7 @@ class _Run:
             self.matcher.wrote(step.draft.document, tuple(step.touched))
         return None
 
-    def _follow(self, policy: CompiledPolicy, asked: Asked, step: "_Step") -> None:
+    def _follow(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> None:
         """Let one mutation write, and take down what came of it."""
         concern = asked.mutation.concern
         system = self.matcher.state.gang.system
@@ -247,7 +247,7 @@ class _Run:
             step.take(trial, change)
             step.tell(policy, "mutate", reason)
 
-    def _remaining(self, policy: CompiledPolicy, asked: Asked, step: "_Step") -> Proposal | None:
+    def _remaining(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> Proposal | None:
         """Return what earlier policies leave of a mutation, and tell what they do not; None: nothing."""
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves, reason=asked.reason)
         standing = stand(step.draft, proposal, policy.name, self.record, self._nodes_left)
@@ -257,7 +257,7 @@ class _Run:
             self._build(step.draft.fork(), proposal)  # a policy's fault stays one, whoever came first
         return standing.proposal
 
-    def _prove_stable(self, evaluation: Evaluation, step: "_Step") -> None:
+    def _prove_stable(self, evaluation: Evaluation, step: _Step) -> None:
         """Ask a policy that can write anything once more, about its own result: it must want nothing else.
 
         Raises:

@@ -35,6 +35,12 @@ class Outcome:
     patch: Patch
     warnings: tuple[str, ...] = ()
 
+    @property
+    def denial(self) -> str:
+        """What the user reads of a denial; empty where there is none."""
+        response = self.response["response"]
+        return "" if response["allowed"] else str(response["status"]["message"])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
+from ..cel.typing import DECLARED
 from ..kube.paths import ELEMENT
 
 _Answer = TypeVar("_Answer")
@@ -19,9 +20,6 @@ _NOTHING: Any = object()
 # A cluster's pods ask for a few hundred different things; beyond this somebody plays, and forgetting all is cheap.
 _REMEMBERED = 4096
 
-GPU_FIELDS = frozenset({"count", "perContainer", "kind", "vendor", "memoryMiB", "requests", "claims"})
-GANG_FIELDS = frozenset({"known", "name", "size", "index", "source", "system"})
-"""The fields that CEL's ``gpu`` and ``gang`` have (cel.typing)."""
 _POD, _GPU, _GANG = "object", "gpu", "gang"
 _OF_THE_NEED = frozenset({"topology", "mig"})
 # Params belong to the question; what variables read is among the paths. There is nothing in the others but functions
@@ -80,9 +78,9 @@ def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
     need = False
     for path in reads:
         name = path[0]
-        if name == _GPU and len(path) > 1 and path[1] in GPU_FIELDS:
+        if name == _GPU and len(path) > 1 and path[1] in DECLARED["podberth.Gpu"]:
             gpu.add(_gpu_field(path))
-        elif name == _GANG and len(path) > 1 and path[1] in GANG_FIELDS:
+        elif name == _GANG and len(path) > 1 and path[1] in DECLARED["podberth.Gang"]:
             gang.add(path[1])
         elif name == _POD and len(path) >= _SHORTEST_PATH:
             paths.add(path[1:])

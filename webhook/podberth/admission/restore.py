@@ -12,9 +12,8 @@ from typing import Any
 
 from ..errors import EvaluationError
 from ..kube.patch import Draft
+from ..kube.shape import RESOURCED_LISTS
 from ..mutation import affinity, record, resources, tolerations
-
-_NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
 
 
 def restore(draft: Draft, old: dict[str, Any]) -> list[tuple[str, str]]:
@@ -47,24 +46,28 @@ def _tolerations(draft: Draft, before: Draft, records: Sequence[list[dict[str, A
 
 
 def _node_affinity(draft: Draft, before: Draft, records: Sequence[dict[str, Any]]) -> bool:
-    old = before.get(_NODE_AFFINITY)
-    if _canonical(draft.get(_NODE_AFFINITY)) == _canonical(old):
+    old = before.get(affinity.NODE_AFFINITY)
+    if _canonical(draft.get(affinity.NODE_AFFINITY)) == _canonical(old):
         return False
     trial = draft.fork()
     try:
         for wrote in records:
-            if "required" in wrote:
-                affinity.require(trial, wrote["required"])
-            present = set(map(record.key_of, trial.get(affinity.PREFERRED) or ()))
-            for item in wrote.get("preferred", ()):
-                if record.key_of(item) not in present:
-                    trial.append(affinity.PREFERRED, item)
+            _write_once_more(trial, wrote)
     except EvaluationError:
         return False
-    if _canonical(trial.get(_NODE_AFFINITY)) != _canonical(old):
+    if _canonical(trial.get(affinity.NODE_AFFINITY)) != _canonical(old):
         return False
-    draft.set(_NODE_AFFINITY, old)
+    draft.set(affinity.NODE_AFFINITY, old)
     return True
+
+
+def _write_once_more(trial: Draft, wrote: dict[str, Any]) -> None:
+    if "required" in wrote:
+        affinity.require(trial, wrote["required"])
+    present = set(map(record.key_of, trial.get(affinity.PREFERRED) or ()))
+    for item in wrote.get("preferred", ()):
+        if record.key_of(item) not in present:
+            trial.append(affinity.PREFERRED, item)
 
 
 def _resources(draft: Draft, before: Draft, records: Sequence[list[dict[str, Any]]]) -> bool:
@@ -75,7 +78,7 @@ def _resources(draft: Draft, before: Draft, records: Sequence[list[dict[str, Any
     except EvaluationError:
         return False
     restored = False
-    for kind in ("containers", "initContainers"):
+    for kind in RESOURCED_LISTS:
         lists = (source.get(("spec", kind)) or [] for source in (before, draft, trial))
         for index, (was, now, would) in enumerate(zip(*lists, strict=False)):
             if now.get("resources") != was.get("resources") and would.get("resources") == was.get("resources"):

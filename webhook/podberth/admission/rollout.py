@@ -2,39 +2,57 @@
 
 import hashlib
 import re
+from itertools import dropwhile
+from typing import Any
 
 from ..kube import pod as pods
+from ..kube.patch import Draft
+from ..mutation import gang, record
 from ..workload.operators import OPERATOR_ROWS
-from .state import PodState
+from .review import AdmissionRequest
+from .snapshot import Snapshot
+from .state import gang_in
 
 _POD_TEMPLATE_HASH = "pod-template-hash"
 # A CronJob's Jobs are called after the minute of their start (kubernetes pkg/controller/cronjob, getJobName).
 _CRON_MINUTES = re.compile(r"-\d{8}$")
 
 
-def rollout_key(state: PodState, namespace: str) -> str:
-    """Return what a percent rollout hashes: the operator's object, the group, or the top owner, by name.
+def rollout_key(policy: str, pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> str:
+    """Return what a policy's rollout hashes: the operator's object, the group, or the top owner, by name.
 
-    Never a uid or a pod-template-hash, so that a new revision does not roll the dice again; and nothing that podberth
-    itself writes, so that /mutate and /validate agree.
+    Never a uid or a pod-template-hash, so that a new revision does not roll the dice again; and nothing that the policy
+    did not see on /mutate, so that /validate agrees: no generated name, and no gang that came behind it.
     """
-    labels = pods.labels(state.pod)
+    pod, namespace = _as_seen_by(policy, pod, snapshot), request.namespace
+    group = gang_in(pod, request, snapshot)
+    labels = pods.labels(pod)
     for row in OPERATOR_ROWS:
         if row.label and labels.get(row.label):
             return f"{row.label}/{namespace}/{labels[row.label]}"
     # The gang of an Indexed Job is named by its uid; the Job itself, below, by its name.
-    if state.gang.known and state.gang.source != "Job":
-        return f"gang/{namespace}/{state.gang.name}"
-    owner = pods.controller(state.pod)
+    if group.known and group.source != "Job":
+        return f"gang/{namespace}/{group.name}"
+    owner = pods.controller(pod)
     if owner is None:
-        metadata = pods.metadata(state.pod)
-        return f"pod/{namespace}/{metadata.get('name') or metadata.get('generateName') or ''}"
+        metadata = pods.metadata(pod)
+        return f"pod/{namespace}/{metadata.get('generateName') or metadata.get('name') or ''}"
     if owner.kind == "Job":
         return f"Job/{namespace}/{_CRON_MINUTES.sub('', owner.name)}"
     suffix = f"-{labels.get(_POD_TEMPLATE_HASH)}"
     if owner.kind == "ReplicaSet" and owner.name.endswith(suffix):
         return f"Deployment/{namespace}/{owner.name.removesuffix(suffix)}"
     return f"{owner.kind}/{namespace}/{owner.name}"
+
+
+def _as_seen_by(policy: str, pod: dict[str, Any], snapshot: Snapshot) -> dict[str, Any]:
+    """Return the pod without the gang that, by the record, this policy or a later one has written."""
+    draft = Draft(pod)
+    wrote = record.held(draft, record.read(pod))
+    for each in dropwhile(lambda each: each.name != policy, snapshot.policies):
+        for part in wrote.get(each.name, {}).get("gang", ()):
+            draft.remove(gang.MEMBERSHIP[part])
+    return draft.document
 
 
 def rolled_out(percent: int, policy: str, key: str) -> bool:

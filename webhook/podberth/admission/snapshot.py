@@ -89,7 +89,7 @@ class Snapshot:
 
     def _make_plan(self, phase: Phase, route: Route) -> Plan:
         policies = tuple(
-            policy for policy in self.policies if _has_part(phase, policy) and applies_statically(policy.source, route)
+            policy for policy in self.policies if takes_part(phase, policy) and applies_statically(policy.source, route)
         )
         slices: list[slice | None] = []
         expressions: list[Expression] = []
@@ -110,7 +110,8 @@ class Snapshot:
         )
 
 
-def _has_part(phase: Phase, policy: CompiledPolicy) -> bool:
+def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
+    """Say whether a policy has anything to do in a phase, whatever the pod."""
     spec = policy.source.spec
     return bool(spec.mutations if phase == "mutate" else spec.validations or spec.audit_annotations)
 
@@ -128,7 +129,7 @@ class _Footprints(dict[str, Footprint | None]):
         return found
 
 
-def _reads(phase: str, policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
+def _reads(phase: Phase, policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
     entries = policy.mutations if phase == "mutate" else policy.validations
     return frozenset().union(*(entry.reads for entry in entries))
 

@@ -10,9 +10,11 @@ from typing import Any
 import orjson
 
 from ..cel.functions import ReviewContext
+from ..cel.typing import DECLARED
 from ..kube.patch import Path
 from ..kube.paths import ELEMENT
 from ..kube.pod import spec
+from ..kube.shape import RESOURCED_LISTS
 from ..topology.index import Need, NodeSelection
 from ..topology.need import CHOSEN_BY, is_small, own_tolerations
 from ..workload.gangs import Gang, gang_of
@@ -80,23 +82,22 @@ _GPU_FIELDS: dict[str, Callable[[GpuFacts], Hashable]] = {
     "requests": attrgetter("requests"),
     "claims": attrgetter("claims"),
 }
-_PARTS_OF_A_REQUEST = ("container", "init", "resource", "quantity", "kind", "vendor", "profile")
 
 
 def _of_requests(field: str) -> Callable[[GpuFacts], Hashable]:
     return lambda gpu: tuple([getattr(request, field) for request in gpu.requests])
 
 
-_GPU_FIELDS |= {f"requests.{field}": _of_requests(field) for field in _PARTS_OF_A_REQUEST}
+_GPU_FIELDS |= {f"requests.{field}": _of_requests(field) for field in DECLARED["podberth.GpuRequest"]}
 _GPU_FIELDS["requests."] = lambda gpu: len(gpu.requests)
 _GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
-    field: attrgetter(field) for field in ("known", "name", "size", "index", "source", "system")
+    field: attrgetter(field) for field in DECLARED["podberth.Gang"]
 }
 
 
 def observe(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> PodState:
     """Return the state of a pod that has just arrived."""
-    return _state(pod, gpu_facts(pod), _gang(pod, request, snapshot), snapshot)
+    return _state(pod, gpu_facts(pod), gang_in(pod, request, snapshot), snapshot)
 
 
 def follow(
@@ -109,7 +110,7 @@ def follow(
     ):
         return replace(state, pod=pod)
     gpu = gpu_facts(pod) if meets(written, _GPU_PARTS) else state.gpu
-    gang = _gang(pod, *known) if meets(written, _GANG_PARTS) else state.gang
+    gang = gang_in(pod, *known) if meets(written, _GANG_PARTS) else state.gang
     return _state(pod, gpu, gang, known[1])
 
 
@@ -157,7 +158,7 @@ def _resources(pod: dict[str, Any]) -> list[Any]:
             [container.get(field) for field in ("name", "restartPolicy", "resources")]
             for container in pod_spec.get(kind) or ()
         ]
-        for kind in ("containers", "initContainers")
+        for kind in RESOURCED_LISTS
     ]
 
 
@@ -179,7 +180,8 @@ def _values(value: Any, tree: Tree) -> Any:
     }
 
 
-def _gang(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Gang:
+def gang_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Gang:
+    """Return a pod's gang, as far as the snapshot knows its owners and groups."""
     return gang_of(pod, request.namespace, snapshot.owners, snapshot.pod_groups.get(request.namespace, frozenset()))
 
 

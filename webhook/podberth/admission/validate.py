@@ -34,7 +34,7 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
     if request.old_object is not None and (wrong := shape_problems(request.old_object)):
         raise ReviewError(400, "; ".join(f"oldObject: {problem}" for problem in wrong[:5]))
     decisions: list[Decision] = []
-    audit: dict[str, str] = {}
+    audit: dict[str, list[str]] = {}
     reasons: list[str] = []
     matcher = Matcher("validate", request, snapshot, pod, watch=watch)
     problems = (*matcher.state.gpu.problems, *matcher.state.gang.problems)
@@ -43,7 +43,8 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
         for decision, reason in _judge(matcher, item, audit):
             decisions.append(decision)
             reasons += [reason] if decision.action == "deny" else []
-    return _answer(request, decisions, reasons, audit)
+    # One policy may be asked with several params objects: upstream joins their values, each once.
+    return _answer(request, decisions, reasons, {key: ", ".join(values) for key, values in audit.items()})
 
 
 def _answer(
@@ -70,7 +71,7 @@ def _answer(
     )
 
 
-def _judge(matcher: Matcher, item: Evaluation | Fault, audit: dict[str, str]) -> Iterable[tuple[Decision, str]]:
+def _judge(matcher: Matcher, item: Evaluation | Fault, audit: dict[str, list[str]]) -> Iterable[tuple[Decision, str]]:
     """Yield what one policy decides, with the reason of a denial; adds to ``audit``."""
     if isinstance(item, Fault):
         yield from _enforce(item.policy.name, Failure(item.message, "Invalid", error=True), item)
@@ -79,12 +80,11 @@ def _judge(matcher: Matcher, item: Evaluation | Fault, audit: dict[str, str]) ->
     for failure in matcher.failures(item):
         yield from _enforce(name, failure, Fault(item.policy, failure.message))
         if "Audit" in item.policy.source.spec.validation_actions:
-            audit.setdefault(f"{name}.validation_failure", failure.message)
+            audit.setdefault(f"{name}.validation_failure", [failure.message])
     try:
         for key, value in item.audit_annotations().items():
-            # One policy may be asked with several params objects: upstream joins their values, each once.
-            values = dict.fromkeys([*audit.get(f"{name}.{key}", "").split(", "), value])
-            audit[f"{name}.{key}"] = ", ".join(filter(None, values))
+            values = audit.setdefault(f"{name}.{key}", [])
+            values += [value] if value not in values else []
     except EvaluationError as error:
         # Upstream denies, whatever the actions: plugin/policy/validating/dispatcher.go, AuditAnnotationActionError.
         action: Action = "deny" if Fault(item.policy, "").fatal else "error"

@@ -14,6 +14,7 @@ from ..workload.kinds import row_for
 from ..workload.places import Template
 from ..workload.templates import templates
 from . import messages, response
+from .creation import OF_A_CREATION
 from .mutate import mutate
 from .outcome import Decision, Outcome
 from .review import AdmissionRequest
@@ -76,10 +77,7 @@ def _place(template: Template, among: Sequence[Template]) -> str:
 
 def _pod_request(request: AdmissionRequest, pod: dict[str, Any]) -> AdmissionRequest:
     """Return the review that the workload's controller would cause for ``pod``."""
-    kind, resource = (
-        {"group": "", "version": "v1", what: name} for what, name in (("kind", "Pod"), ("resource", "pods"))
-    )
-    envelope = {**request.envelope, "kind": kind, "resource": resource, "operation": "CREATE", "name": ""}
+    envelope = {**request.envelope, **OF_A_CREATION, "name": ""}
     return replace(
         request,
         group="",

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from .paths import ELEMENT
+from .shape import CONTAINER_LISTS
 
 MAX_BYTES = 1_572_864
 """1.5 MiB, etcd's default for a request (etcd --max-request-bytes): what is larger cannot be stored."""
@@ -27,7 +28,6 @@ ENTRIES = 1_000
 GPU_REQUESTS = 400
 """Of accelerator resources in all containers together: two for each."""
 
-_CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
 # Environment: MAX_BYTES of entries of 170 bytes, with a name and a value of usual length.
 _OF_A_CONTAINER: Mapping[tuple[str, ...], int] = {
     ("env",): 9_000,
@@ -56,11 +56,11 @@ _OF_THE_POD: Mapping[tuple[str, ...], int] = {
     ("spec", "topologySpreadConstraints"): ENTRIES,
     ("spec", "hostAliases"): ENTRIES,
     ("spec", "readinessGates"): ENTRIES,
-    **{("spec", name): CONTAINERS for name in _CONTAINER_LISTS},
+    **{("spec", name): CONTAINERS for name in CONTAINER_LISTS},
 }
 LARGEST: Mapping[tuple[str, ...], int] = {
     **_OF_THE_POD,
-    **{("spec", name, ELEMENT, *path): most for name in _CONTAINER_LISTS for path, most in _OF_A_CONTAINER.items()},
+    **{("spec", name, ELEMENT, *path): most for name in CONTAINER_LISTS for path, most in _OF_A_CONTAINER.items()},
 }
 """The most entries of a list or map, by its path below the pod; of all containers of a kind together."""
 
@@ -78,14 +78,17 @@ _COLLECTIONS = frozenset({list, dict})
 
 
 def excess(pod: Mapping[str, Any], at_most_bytes: int | None = None) -> str:
-    """Say what of a pod of the right shape (``kube.shape``) is beyond its bound; empty if nothing.
+    """Say what of a pod of the right shape (``kube.shape``) is beyond its bound, or beyond JSON; empty if nothing.
 
     Args:
         pod: the pod.
         at_most_bytes: what the pod is certainly no larger than as JSON, where that is known: it saves measuring.
     """
     if at_most_bytes is None or at_most_bytes > MAX_BYTES:
-        size = len(orjson.dumps(pod))
+        try:
+            size = len(orjson.dumps(pod))
+        except TypeError as error:  # a number beyond 64 bits, or nested more deeply than orjson writes: from a file
+            return f"no API server sends such a pod: {error}"
         if size > MAX_BYTES:
             return f"the pod is too large to be decided on: got {size:,} bytes, want {MAX_BYTES:,} at most"
     metadata = pod.get("metadata") or {}
@@ -98,7 +101,7 @@ def excess(pod: Mapping[str, Any], at_most_bytes: int | None = None) -> str:
 def _is_small(pod: Mapping[str, Any]) -> bool:
     """Say whether it is certainly within all bounds, at a glance: this runs on every review."""
     spec = pod.get("spec") or {}
-    containers = [each for name in _CONTAINER_LISTS if spec.get(name) for each in spec[name]]
+    containers = [each for name in CONTAINER_LISTS if spec.get(name) for each in spec[name]]
     if len(containers) > _FEW:
         return False
     resources = [each["resources"] for each in containers if each.get("resources")]
@@ -111,7 +114,7 @@ def _is_small(pod: Mapping[str, Any]) -> bool:
 
 def _long(pod: Mapping[str, Any]) -> str:
     """Say which list or map is beyond its bound; empty if none."""
-    for name in _CONTAINER_LISTS:
+    for name in CONTAINER_LISTS:
         containers = (pod.get("spec") or {}).get(name)
         if containers and (said := _of_containers(name, containers)):
             return said

@@ -6,12 +6,12 @@ from fractions import Fraction
 from typing import Any, Final
 
 from .quantity import parse_quantity
+from .shape import CONTAINER_LISTS
 
-_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
 _AMOUNTS: Final = (("resources", "limits", "*"), ("resources", "requests", "*"))
 # Every quantity of a Pod but the divisors of the downward API, which say how to show an amount and are none.
 _QUANTITIES: Final[tuple[tuple[str, ...], ...]] = (
-    *(("spec", containers, "*", *amounts) for containers in _LISTS for amounts in _AMOUNTS),
+    *(("spec", containers, "*", *amounts) for containers in CONTAINER_LISTS for amounts in _AMOUNTS),
     *(("spec", *amounts) for amounts in _AMOUNTS),
     ("spec", "overhead", "*"),
     ("spec", "volumes", "*", "emptyDir", "sizeLimit"),

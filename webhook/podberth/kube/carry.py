@@ -11,25 +11,23 @@ from typing import Any, Final
 import orjson
 
 from .json_patch import same
-from .patch import Patch
+from .patch import Patch, Path
 from .paths import pointer
 
 ABSENT: Final[Any] = object()
 """Stands for a field that is not there."""
 
-Steps = tuple[str | int, ...]
-
 
 class NotCarriedError(ValueError):
     """A change of something that is only in the fuller copy; ``steps`` lead to it from the root."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: Path) -> None:
         """Take the place of what was changed."""
         super().__init__(pointer(steps))
         self.steps = steps
 
 
-def carry(own: Any, shown: Any, after: Any, at: Steps = ()) -> Any:
+def carry(own: Any, shown: Any, after: Any, at: Path = ()) -> Any:
     """Return ``own`` with what leads from ``shown`` to ``after``; parts that stay as they are are ``own``'s parts.
 
     Raises:
@@ -46,7 +44,7 @@ def carry(own: Any, shown: Any, after: Any, at: Steps = ()) -> Any:
     return after
 
 
-def _carry_object(own: Any, shown: dict[str, Any], after: dict[str, Any], at: Steps) -> Any:
+def _carry_object(own: Any, shown: dict[str, Any], after: dict[str, Any], at: Path) -> Any:
     before = own if isinstance(own, dict) else {}
     result: dict[str, Any] = {}
     for key in (*before, *(key for key in after if key not in before)):
@@ -56,7 +54,7 @@ def _carry_object(own: Any, shown: dict[str, Any], after: dict[str, Any], at: St
     return result if result or isinstance(own, dict) else own
 
 
-def _carry_list(own: Any, shown: list[Any], after: list[Any], at: Steps) -> Any:
+def _carry_list(own: Any, shown: list[Any], after: list[Any], at: Path) -> Any:
     items = own if isinstance(own, list) else []
     origin = _aligned(items, shown)
     result: list[Any] = []
@@ -136,7 +134,7 @@ def _key(item: Any) -> bytes:
         return repr(item).encode(errors="surrogatepass")
 
 
-def operations(before: Any, after: Any, at: Steps = ()) -> Patch:
+def operations(before: Any, after: Any, at: Path = ()) -> Patch:
     """Return the operations of RFC 6902 that lead from one document to the other, as few and as small as is simple."""
     if before is after or same(before, after):
         return []
@@ -153,7 +151,7 @@ def operations(before: Any, after: Any, at: Steps = ()) -> Patch:
     return [{"op": "replace", "path": pointer(at), "value": after}]
 
 
-def _list_operations(before: list[Any], after: list[Any], at: Steps) -> Patch:
+def _list_operations(before: list[Any], after: list[Any], at: Path) -> Patch:
     if len(before) == len(after):
         pairs = enumerate(zip(before, after, strict=True))
         return [each for index, (old, new) in pairs for each in operations(old, new, (*at, index))]

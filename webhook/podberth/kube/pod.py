@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from .patch import Path
 from .shape import shape_problems
 
 __all__ = [
@@ -34,7 +35,7 @@ class Container:
     """
 
     name: str
-    path: tuple[str | int, ...]
+    path: Path
     kind: ContainerKind
     body: dict[str, Any]
 

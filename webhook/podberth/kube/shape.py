@@ -14,6 +14,11 @@ from typing import Any, Final
 _Faults = list[tuple[list[str], str]]
 _Check = Callable[[Any], "_Faults | None"]
 
+CONTAINER_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
+"""Where a Pod's spec has containers."""
+RESOURCED_LISTS: Final = ("containers", "initContainers")
+"""Those of them whose containers hold resources (docs/rules.md, rule 15)."""
+
 _MOST_PROBLEMS: Final = 20  # a person mends a few at a time, and a hostile document holds millions
 
 _NAMES: Final[dict[type, str]] = {
@@ -210,9 +215,8 @@ _METADATA: Final = _object(
         ),
     }
 )
-_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 _SPEC_FIELDS: Final[Mapping[str, _Check]] = {
-    **dict.fromkeys(_CONTAINERS, _list(_object(_CONTAINER_FIELDS))),
+    **dict.fromkeys(CONTAINER_LISTS, _list(_object(_CONTAINER_FIELDS))),
     "nodeName": _STRING,
     "nodeSelector": _STRING_MAP,
     "affinity": _AFFINITY,
@@ -246,7 +250,7 @@ _SPEC_FIELDS: Final[Mapping[str, _Check]] = {
 }
 _TEMPLATE_FIELDS: Final[Mapping[str, _Check]] = {
     **_SPEC_FIELDS,
-    **dict.fromkeys(_CONTAINERS, _list(_TEMPLATE_CONTAINER)),
+    **dict.fromkeys(CONTAINER_LISTS, _list(_TEMPLATE_CONTAINER)),
     "volumes": _list(_NAMED),
     "securityContext": _OBJECT,
 }

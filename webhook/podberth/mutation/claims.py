@@ -6,9 +6,9 @@ from typing import Any
 from ..kube.patch import Draft, Path
 from . import leaf
 from .change import Change, Skipped
+from .containers import containers
 
 PATH = ("spec", "resourceClaims")
-LISTS = ("containers", "initContainers")
 _KEYS = ("name", "template", "containers", "requests")
 
 
@@ -65,13 +65,11 @@ def _uses(draft: Draft, claim: dict[str, Any]) -> list[tuple[Path, list[dict[str
     """Return where the claim is to be used and is not, with what is missing there."""
     wanted = claim.get("containers")
     found: list[tuple[Path, list[dict[str, str]]]] = []
-    for kind in LISTS:
-        for index, container in enumerate(draft.get(("spec", kind)) or ()):
-            if wanted is None or container.get("name") in wanted:
-                present = (container.get("resources") or {}).get("claims") or ()
-                missing = _missing(claim, [use for use in present if use.get("name") == claim["name"]])
-                if missing:
-                    found.append((("spec", kind, index), missing))
+    for path, container in containers(draft):
+        if wanted is None or container.get("name") in wanted:
+            present = (container.get("resources") or {}).get("claims") or ()
+            missing = _missing(claim, [use for use in present if use.get("name") == claim["name"]])
+            found += [(path, missing)] if missing else []
     return found
 
 

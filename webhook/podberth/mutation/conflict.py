@@ -20,6 +20,7 @@ from ..kube.paths import pointer
 from ..kube.selector import covers
 from . import affinity, claims, environment, gang, names, narrowing, record, resources, tolerations, written
 from .change import Change, Proposal
+from .containers import containers
 from .narrowing import Left
 from .record import Record
 
@@ -159,17 +160,16 @@ def _topology(case: _Case) -> _Answer:
 
 def _env(case: _Case) -> _Answer:
     found: list[Conflict] = []
-    for kind in environment.LISTS:
-        for index, container in enumerate(case.draft.get(("spec", kind)) or ()):
-            path, label = ("spec", kind, index, "env"), container.get("name") or ""
-            for item in environment.variables(container):
-                variable = str(item.get("name"))
-                if case.proposal.leaves.get(variable) in (None, item.get("value")):
-                    continue
-                wrote = {name: each.get("env", {}).get(label, {}) for name, each in case.others.items()}
-                other = next((name for name, values in wrote.items() if variable in values), None)
-                other = other or written.item_writer(case.others, path, container["env"], variable)
-                found += [Conflict(f"env {variable} of container {label}", other)] if other is not None else []
+    for path, container in containers(case.draft):
+        label = container.get("name") or ""
+        for item in environment.variables(container):
+            variable = str(item.get("name"))
+            if case.proposal.leaves.get(variable) in (None, item.get("value")):
+                continue
+            wrote = {name: each.get("env", {}).get(label, {}) for name, each in case.others.items()}
+            other = next((name for name, values in wrote.items() if variable in values), None)
+            other = other or written.item_writer(case.others, (*path, "env"), container["env"], variable)
+            found += [Conflict(f"env {variable} of container {label}", other)] if other is not None else []
     return found, case.proposal
 
 

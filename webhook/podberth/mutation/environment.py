@@ -7,8 +7,7 @@ from ..errors import EvaluationError
 from ..kube.patch import Draft
 from . import leaf
 from .change import Change, Skipped
-
-LISTS = ("containers", "initContainers")
+from .containers import containers
 
 
 def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
@@ -28,16 +27,15 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
             raise EvaluationError(f"env[{name}]: got {leaf.kind(value)}, want a string")
     wrote: dict[str, dict[str, str]] = {}
     hidden: set[str] = set()
-    for kind in LISTS:
-        for index, container in enumerate(draft.get(("spec", kind)) or ()):
-            if not isinstance(container.get("env"), list | None):
-                raise EvaluationError(f"env: got {leaf.kind(container['env'])} in the pod, want a list")
-            added, unknown = _missing(container, values)
-            hidden |= unknown
-            for name, value in added.items():
-                draft.append(("spec", kind, index, "env"), {"name": name, "value": value})
-            if added:
-                wrote[container.get("name") or ""] = added
+    for path, container in containers(draft):
+        if not isinstance(container.get("env"), list | None):
+            raise EvaluationError(f"env: got {leaf.kind(container['env'])} in the pod, want a list")
+        added, unknown = _missing(container, values)
+        hidden |= unknown
+        for name, value in added.items():
+            draft.append((*path, "env"), {"name": name, "value": value})
+        if added:
+            wrote[container.get("name") or ""] = added
     if not wrote:
         return Skipped("env", f"envFrom may set {', '.join(sorted(hidden))}") if hidden else None
     return Change("env", wrote, lambda: _phrase(wrote))
@@ -47,8 +45,7 @@ def present(draft: Draft) -> dict[str, dict[str, Any]]:
     """Return the variables that the containers have, by container and name; those from a source have null."""
     return {
         container.get("name") or "": {str(item.get("name")): item.get("value") for item in _maps(container.get("env"))}
-        for kind in LISTS
-        for container in draft.get(("spec", kind)) or ()
+        for _, container in containers(draft)
     }
 
 

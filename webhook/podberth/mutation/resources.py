@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..kube.patch import Draft, Path
+from ..kube.shape import RESOURCED_LISTS
 from . import leaf
 from .change import Change
 
 _KEYS = ("container", "from", "to", "quantity")
-_LISTS = ("containers", "initContainers")  # ephemeral containers hold no resources
 SIDES = ("limits", "requests")
-VISITS = tuple(("spec", kind) for kind in _LISTS)
+VISITS = tuple(("spec", kind) for kind in RESOURCED_LISTS)
 """What the builder reads and writes: of each container its name and its resources."""
 
 
@@ -58,5 +58,5 @@ def differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def container_path(draft: Draft, name: str) -> Path | None:
     """Return where the container or init container of that name stands; None where there is none."""
-    paths = [("spec", kind, index) for kind in _LISTS for index in range(len(draft.get(("spec", kind)) or ()))]
+    paths = [("spec", kind, index) for kind in RESOURCED_LISTS for index in range(len(draft.get(("spec", kind)) or ()))]
     return next((path for path in paths if draft.get((*path, "name")) == name), None)

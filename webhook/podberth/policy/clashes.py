@@ -9,7 +9,8 @@ first in order wins and the user is told (``mutation.conflict``).
 from collections.abc import Iterable, Iterator
 
 from ..errors import Problem
-from .compile import Path, leaves_of
+from ..kube.positions import Path
+from .compile import leaves_of
 from .parse import ParsedPolicy
 
 _NAMED = frozenset({"labels", "annotations", "env", "schedulerName", "runtimeClassName", "priorityClassName", "gang"})

@@ -7,17 +7,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from ..cel.cost import MAX_MICROSECONDS, too_dear
 from ..cel.engine import CompileError, Environment, Expression, Want
 from ..errors import PolicyError, Problem
+from ..kube.positions import Path
 from ..wellknown import Concern
 from .match import is_static
 from .model import Gang, GPUPolicy, Mutation, NodeAffinity
 from .parse import ParsedPolicy
-
-Path: TypeAlias = tuple[str | int, ...]
 
 # VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); gpu, gang, topology
 # and mig are ours and there from the start.

@@ -15,6 +15,10 @@ from .compile import Bound, CompiledMutation, CompiledPolicy, CompiledValidation
 _KEYED = frozenset({"labels", "annotations", "env"})
 """Concerns where a null leaves out its key alone."""
 
+# "If the result of the valueExpression is more than 10kb in length, it will be truncated to 10kb."
+# (kubernetes/api admissionregistration/v1/types.go AuditAnnotation)
+MAX_AUDIT_VALUE_BYTES = 10 * 1024
+
 Params: TypeAlias = Mapping[str, Any]
 """A ConfigMap."""
 
@@ -141,13 +145,13 @@ class Evaluation:
         return [failure for item in self.policy.validations if (failure := self._fail(item)) is not None]
 
     def audit_annotations(self) -> dict[str, str]:
-        """Return the audit annotations; a null value leaves its key out.
+        """Return the audit annotations, long ones cut; a null or blank value leaves its key out.
 
         Raises:
             EvaluationError: a value expression has no value.
         """
-        values = {key: self.value(bound) for key, bound in self.policy.audit_annotations}
-        return {key: value for key, value in values.items() if value is not None}
+        values = {key: (self.value(bound) or "").strip() for key, bound in self.policy.audit_annotations}
+        return {key: _cut(value) for key, value in values.items() if value}
 
     def _fail(self, item: CompiledValidation) -> Failure | None:
         try:
@@ -167,6 +171,10 @@ class Evaluation:
             if text and text.strip() and "\n" not in text:
                 return str(text)
         return item.message or f"failed expression: {item.expression.expression.source.strip()}"
+
+
+def _cut(value: str) -> str:
+    return value.encode()[:MAX_AUDIT_VALUE_BYTES].decode(errors="ignore")
 
 
 def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:

@@ -259,7 +259,8 @@ class AuditAnnotation(_Model):
     """Unique. The API server publishes it as `<webhook>/<policy>.<key>`, so a key with a `/` or a long one is
     lost there."""
     value_expression: StringExpression
-    """At most 5 KiB; null leaves the annotation out."""
+    """At most 5 KiB; null or a blank string leaves the annotation out, more than 10 KiB is cut; under several params
+    objects the values are joined, each once."""
 
 
 class Rollout(_Model):

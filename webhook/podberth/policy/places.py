@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .compile import Bound, CompiledPolicy, Path, leaves_of
+from ..kube.positions import Path
+from .compile import Bound, CompiledPolicy, leaves_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ document's root, keys as written, with what is wrong there. The policy's fields 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
+from ..kube.positions import Path
 from .model import (
     CONCERNS,
     GPUPolicy,
@@ -17,7 +18,6 @@ from .model import (
     Spec,
 )
 
-Path: TypeAlias = tuple[str | int, ...]
 Refusal: TypeAlias = tuple[Path, str]
 
 # validation.go: "must be less than or equal to 64 items"; maxAuditAnnotations; 5 KB of source per value expression

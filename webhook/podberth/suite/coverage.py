@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from ..cel.engine import BOOL, Environment, Expression, Want
 from ..cel.trace import Tracer
 from ..errors import EvaluationError, Problem
-from ..policy.compile import CompiledPolicy, Path
+from ..kube.positions import Path
+from ..policy.compile import CompiledPolicy
 from ..policy.parse import ParsedPolicy
 from ..policy.places import Placed, expressions_of
 from .observe import Observed, Observer

@@ -14,10 +14,9 @@ _SHOWN = 160
 def differences(expected: object, actual: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
     """Yield where ``expected`` is no part of ``actual``, with what is there instead.
 
-    - an object: each of its keys is in the actual object, with a value that matches; further keys do not matter; - a
-    list: each of its items matches an item of the actual list of its own, in the same order; items before, between
-    and
-      behind do not matter;
+    - an object: each of its keys is in the actual object, with a value that matches; further keys do not matter;
+    - a list: each of its items matches an item of the actual list of its own, in the same order; items before, between
+      and behind do not matter;
     - an empty object or list: the actual one is empty or absent;
     - null: the field is absent or null;
     - anything else: the same value of the same type (``"1"`` is not ``1``).

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from ..admission import decide
 from ..admission.creation import request_of
-from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
@@ -146,15 +145,13 @@ class _Runner:
     def _decide(self, result: CaseResult, request: AdmissionRequest, snapshot: Snapshot) -> CaseResult:
         """Send the review through /mutate, and what comes out through /validate."""
         mutated = decide.mutate(request, snapshot, self.observer)
-        denial = _denial(mutated)
-        if denial:
-            return replace(result, verdict="denied", warnings=mutated.warnings, denial=denial)
+        if mutated.denial:
+            return replace(result, verdict="denied", warnings=mutated.warnings, denial=mutated.denial)
         pod = _written(apply(request.object, mutated.patch)) if request.object is not None else None
         validated = decide.validate(replace(request, object=pod), snapshot, self.observer)
-        denial = _denial(validated)
-        verdict = "denied" if denial else "mutated" if mutated.patch else "unchanged"
+        verdict = "denied" if validated.denial else "mutated" if mutated.patch else "unchanged"
         warnings = (*mutated.warnings, *validated.warnings)
-        return replace(result, verdict=verdict, warnings=warnings, denial=denial, pod=pod)
+        return replace(result, verdict=verdict, warnings=warnings, denial=validated.denial, pod=pod)
 
     def _violation(self, path: Path, message: str) -> Problem:
         return self.suite.positions.problem(self.suite.file, path, message)
@@ -196,11 +193,6 @@ def _pod(case: Case) -> Document:
     return {"apiVersion": "v1", "kind": "Pod", **(case.pod or {})}
 
 
-def _denial(outcome: Outcome) -> str:
-    response = outcome.response["response"]
-    return "" if response["allowed"] else str(response["status"]["message"])
-
-
 def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapshot) -> Iterator[Finding]:
     """Applying twice changes nothing: the API server may call a mutating webhook again (reinvocationPolicy).
 
@@ -215,9 +207,9 @@ def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapsh
         if again.patch:
             changes = ", ".join(f"{operation['op']} {operation['path']}" for operation in again.patch)
             yield (), f"a second pass{when} changes the pod again: {changes}"
-        if _denial(again):
-            yield (), f"a second pass{when} is denied: {_denial(again)}"
-        if again.patch or _denial(again):
+        if again.denial:
+            yield (), f"a second pass{when} is denied: {again.denial}"
+        if again.patch or again.denial:
             return
 
 

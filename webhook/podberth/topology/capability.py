@@ -30,6 +30,9 @@ _LINK_DOMAIN = "podberth.io/link-domain-size"
 
 _NVIDIA_GPU = "nvidia.com/gpu"
 
+# CEL's int has 64 bits (cel-spec, langdef, "Values").
+_MOST_DIGITS = 18
+
 # Products whose machines of that many GPUs link all of them with NVLink: HGX boards have NVSwitch (8 SXM modules), a
 # GB200 or GB300 compute tray has 4 GPUs of a rack-wide domain. NVIDIA/k8s-test-infra profiles; MLCommons' GB200 system
 # description. A smaller count may be a virtual machine without NVSwitch, so it proves nothing.
@@ -226,5 +229,5 @@ def _is_shared(node: Node) -> bool:
 
 
 def _number(text: str) -> int:
-    """Read a label's number, 0 where it holds none; a label value has at most 63 characters."""
-    return int(text) if text.isascii() and text.isdigit() else 0
+    """Read a label's number, 0 where it holds none, or one that CEL's int does not hold: no amount of anything."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0

@@ -135,8 +135,10 @@ def _is_some(amount: object) -> bool:
 def _condition(status: Mapping[str, Any], where: str) -> Transient:
     """Judge by status.conditions: Ready must not be False or Unknown, no accelerator fault may be True."""
     reason: Transient = ""
-    for _, condition in _objects(status, "conditions", where):
+    for place, condition in _objects(status, "conditions", where):
         kind, value = condition.get("type"), condition.get("status")
+        if not isinstance(kind, str):
+            raise bad(f"{place}.type", kind, "a string")
         if kind == "Ready" and value != "True":
             return "not ready"
         if kind in _FAULTS and value == "True":

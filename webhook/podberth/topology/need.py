@@ -108,14 +108,13 @@ def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Fr
     Left out are those that say no more than any GPU pod will tolerate, and those of taints that come and go with a
     node's state: they decide nothing, and equal questions should look equal.
     """
-    tolerable = conventions.tolerable_taints
     kept: set[tuple[str, str, str, str]] = set()
     for item in pod_spec.get("tolerations") or ():
         key = item.get("key") or ""
         if key in PASSING_TAINTS:
             continue
         value, effect = item.get("value") or "", item.get("effect") or ""
-        if effect != "NoSchedule" or key not in tolerable or tolerable[key] not in (None, value):
+        if not conventions.marks_accelerators(key, value, effect):
             kept.add((key, item.get("operator") or "Equal", value, effect))
     return tuple(sorted(kept)) if kept else ()
 
@@ -139,15 +138,14 @@ def reaches(tolerations: Tolerations, taints: Iterable[Taint], conventions: Conv
     return all(
         tolerated((*tolerations.get(taint.key, ()), *tolerations.get("", ())), taint.as_dict())
         for taint in taints
-        if _keeps_off(taint, conventions.tolerable_taints)
+        if _keeps_off(taint, conventions)
     )
 
 
-def _keeps_off(taint: Taint, tolerable: Mapping[str, str | None]) -> bool:
+def _keeps_off(taint: Taint, conventions: Conventions) -> bool:
     if taint.effect == "PreferNoSchedule" or taint.key in PASSING_TAINTS:
         return False
-    marks_accelerators = taint.effect == "NoSchedule" and tolerable.get(taint.key, "") in (None, taint.value)
-    return not (taint.key in tolerable and marks_accelerators)
+    return not conventions.marks_accelerators(taint.key, taint.value, taint.effect)
 
 
 def is_small(need: Need) -> bool:

@@ -176,14 +176,12 @@ class NodeSet:
         Exact keys of the conventions, NoSchedule only: what keeps pods away for another reason (health, spot, a team)
         is not to be tolerated by a guess (docs/rules.md, rule 4).
         """
-        tolerable = self._conventions.tolerable_taints
         found: dict[str, dict[str, str]] = {}
         for taint in self.taints:
-            value = tolerable.get(taint.key)
-            if taint.effect != "NoSchedule" or taint.key not in tolerable or value not in (None, taint.value):
-                continue
-            how = {"operator": "Exists"} if value is None else {"operator": "Equal", "value": value}
-            found[taint.key] = {"key": taint.key, **how, "effect": taint.effect}
+            if self._conventions.marks_accelerators(taint.key, taint.value, taint.effect):
+                value = self._conventions.tolerable_taints[taint.key]
+                how = {"operator": "Exists"} if value is None else {"operator": "Equal", "value": value}
+                found[taint.key] = {"key": taint.key, **how, "effect": taint.effect}
         return tuple(found.values())
 
     def count_selected(self, terms: Sequence[Mapping[str, Any]]) -> int:

@@ -20,7 +20,7 @@ from .model import Node, NodeTopology
 Document = dict[str, Any]
 NamespacedName = tuple[str, str]
 
-# API groups whose objects create pods of gangs and say how many (sources: the table of systems in ``workload.gangs``).
+# API groups whose objects create pods of gangs and say how many (sources: the rows of ``workload.operators``).
 # An owner is looked up by uid, so whatever else is in these groups does no harm.
 OWNER_GROUPS: frozenset[str] = frozenset(
     {

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from ..kube.paths import ELEMENT
-from .core_kinds import job_pods, mapping_at, stamp_job
+from .core_kinds import job_pods, stamp_job
 from .forms import CONTAINER_FIELDS
-from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Found, Place, Scene, Steps, WorkloadKind
+from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Found, Place, Scene, Steps, WorkloadKind, unknown
 from .stamping import add_annotations, add_labels, owned_by_workload, set_name
-from .subject import at, count
+from .subject import at, count, mapping_at, text
 
 ANY_KEY: Final = PLACEHOLDER_HASH * 4
 """Stands for a SHA-1 that is another for every replica."""
@@ -54,11 +54,6 @@ def _jobs_before(role: str, jobs: object) -> int:
             break
         before += count(at(each, "replicas"), 1)
     return before
-
-
-def text(value: object) -> str:
-    """Return a text of an unchecked document, empty where it is none."""
-    return value if isinstance(value, str) else ""
 
 
 def _stamp_job_set(pod: dict[str, Any], scene: Scene) -> None:
@@ -163,10 +158,6 @@ def _has(*fields: str) -> Callable[[Scene], bool]:
     return lambda scene: any(isinstance(scene.item.get(field), Mapping) for field in fields)
 
 
-def _unknown(_scene: Scene) -> int:
-    return 0
-
-
 def _argo_places(*base: str) -> tuple[Place, ...]:
     def place(form: Form, *fields: str) -> Place:
         return Place(
@@ -174,7 +165,7 @@ def _argo_places(*base: str) -> tuple[Place, ...]:
             form=form,
             stamp=_stamp_workflow,
             when=_has(*fields),
-            replicas=_unknown,
+            replicas=unknown,
             base=base,
             inherited=_ARGO_INHERITED,
         )

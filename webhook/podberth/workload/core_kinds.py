@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from ..kube.paths import ELEMENT
 from ..wellknown import JOB_COMPLETION_INDEX
-from .places import PLACEHOLDER_HASH, PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Place, Scene, WorkloadKind
+from .places import PLACEHOLDER_HASH, PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Place, Scene, WorkloadKind, unknown
 from .stamping import add_annotations, add_env, add_labels, containers, own, owned_by_workload
-from .subject import at, count
+from .subject import at, count, mapping_at
 
 TEMPLATE_PATH: Final = ("spec", "template")
 
@@ -100,12 +100,6 @@ def stamp_job(pod: dict[str, Any], name: str, uid: str, spec: Mapping[str, Any])
         add_env(container, {"name": "JOB_COMPLETION_INDEX", "valueFrom": {"fieldRef": dict(field)}})
 
 
-def mapping_at(document: object, *path: str) -> Mapping[str, Any]:
-    """Return the object at a path of an unchecked document, empty where there is none."""
-    found = at(document, *path)
-    return found if isinstance(found, Mapping) else {}
-
-
 def job_pods(spec: Mapping[str, Any]) -> int:
     """Return how many pods of a Job run at once."""
     return count(spec.get("parallelism"), 1)
@@ -126,10 +120,6 @@ def _stamp_cron_job(pod: dict[str, Any], scene: Scene) -> None:
 
 def _job_replicas(scene: Scene) -> int:
     return job_pods(_job_spec(scene))
-
-
-def _unknown(_scene: Scene) -> int:
-    return 0
 
 
 def _at_template(stamp: Callable[[dict[str, Any], Scene], None], count_of: Callable[[Scene], int]) -> tuple[Place, ...]:
@@ -155,7 +145,7 @@ CORE_KINDS: Final[tuple[WorkloadKind, ...]] = (
         api_versions=frozenset({"apps/v1", "apps/v1beta2", "extensions/v1beta1"}),
         kind="DaemonSet",
         source=_APPS,
-        places=_at_template(_stamp_daemon_set, _unknown),
+        places=_at_template(_stamp_daemon_set, unknown),
     ),
     WorkloadKind(
         api_versions=frozenset({"apps/v1", "apps/v1beta2", "extensions/v1beta1"}),

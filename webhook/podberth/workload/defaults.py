@@ -7,6 +7,8 @@ cluster's own. Every default is written where the field is absent, on a Pod that
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ..kube.shape import RESOURCED_LISTS
+
 # SetDefaults_PodSpec and SetDefaults_Pod, kubernetes pkg/apis/core/v1/defaults.go
 _POD: Final[dict[str, Any]] = {
     "restartPolicy": "Always",
@@ -59,7 +61,7 @@ def apply_defaults(pod: dict[str, Any]) -> None:
 
 
 def _containers(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for field in ("containers", "initContainers"):
+    for field in RESOURCED_LISTS:
         yield from spec.get(field) or ()
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ..kube.pod import annotations, spec
 from ..kube.quantity import parse_quantity
+from ..kube.shape import RESOURCED_LISTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +153,7 @@ def foreign_dialect(pod: Mapping[str, Any]) -> str:
 
 
 def _of_resources(pod_spec: dict[str, Any]) -> Iterator[str]:
-    for field in ("containers", "initContainers"):
+    for field in RESOURCED_LISTS:
         for container in pod_spec.get(field) or ():
             resources = container.get("resources")
             if resources:

@@ -11,7 +11,7 @@ from typing import Any
 from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from .sources import member_of
-from .subject import LARGEST_SIZE, Member, Subject, at, number
+from .subject import LARGEST_SIZE, Member, Subject, mapping_at, number
 from .systems import NATIVE, PLAIN, system_of
 
 
@@ -113,5 +113,4 @@ def _owner_labels(pod: Subject) -> Iterator[str]:
     if not pod.owners or pod.controller is None:
         return
     for owner in pod.lineage():
-        own = at(owner, "metadata", "labels")
-        yield from own if isinstance(own, Mapping) else ()
+        yield from mapping_at(owner, "metadata", "labels")

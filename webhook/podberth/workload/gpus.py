@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from ..devices.resources import COUNTED_KINDS, DEVICE_CLASS_PREFIX, recognise
 from ..kube.pod import Container, annotations, containers, spec
+from ..kube.positions import render_path
 from ..kube.quantity import parse_count, parse_quantity
 from ..wellknown import GPU_MEMORY_ANNOTATION
 from .dialects import foreign_dialect
@@ -155,7 +156,7 @@ def _requests(container: Container, resources: dict[str, Any], problems: list[st
             quantity = parse_count(requested.get(resource) if amount is None else amount)
         except ValueError as error:
             field = "requests" if amount is None else "limits"
-            problems.append(f"{_shown(container.path)}.resources.{field}[{resource}]: {error}")
+            problems.append(f"{render_path(container.path)}.resources.{field}[{resource}]: {error}")
             continue
         if quantity:
             yield GpuRequest(
@@ -167,10 +168,6 @@ def _requests(container: Container, resources: dict[str, Any], problems: list[st
                 vendor=accelerator.vendor,
                 profile=accelerator.profile,
             )
-
-
-def _shown(path: tuple[str | int, ...]) -> str:
-    return f"{path[0]}.{path[1]}[{path[2]}]"
 
 
 def _effective(found: list[tuple[Container, GpuRequest]]) -> dict[str, int]:

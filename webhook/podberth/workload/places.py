@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from .subject import at
+from .subject import mapping_at, text
 
 Steps: TypeAlias = tuple[str | int, ...]
 """Keys and list indexes."""
@@ -52,21 +52,18 @@ class Scene:
     @property
     def spec(self) -> Found:
         """The workload's spec, empty where it is none."""
-        found = at(self.document, "spec")
-        return found if isinstance(found, Mapping) else {}
+        return mapping_at(self.document, "spec")
 
     @property
     def item(self) -> Found:
         """What stands at the innermost ``ELEMENT``, empty where that is no object."""
-        found = self.items[-1] if self.items else {}
-        return found if isinstance(found, Mapping) else {}
+        return mapping_at(self.items[-1] if self.items else {})
 
     @property
     def key(self) -> str:
         """The item's name: its key in a map, its ``name`` in a list, or ``groupName`` as Ray has it."""
         key = self.keys[-1] if self.keys else ""
-        found = key if isinstance(key, str) else self.item.get("name", self.item.get("groupName"))
-        return found if isinstance(found, str) else ""
+        return key if isinstance(key, str) else text(self.item.get("name", self.item.get("groupName")))
 
 
 Stamp: TypeAlias = Callable[[dict[str, Any], Scene], None]
@@ -128,6 +125,11 @@ def always(_scene: Scene) -> bool:
 def one(_scene: Scene) -> int:
     """Return the replicas of what makes one pod."""
     return 1
+
+
+def unknown(_scene: Scene) -> int:
+    """Return the replicas of what only the cluster knows."""
+    return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from ..kube.carry import ABSENT, NotCarriedError, carry, operations
 from ..kube.json_patch import same
 from ..kube.patch import Patch, apply
 from ..kube.positions import render_path
+from ..kube.shape import RESOURCED_LISTS
 from ..wellknown import APPLIED_ANNOTATION
 from . import forms
 from .places import PLACEHOLDERS, Steps, Template
@@ -93,7 +94,7 @@ def _without_copies(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, A
     if changed is own or not isinstance(own["spec"], dict) or not isinstance(changed["spec"], dict):
         return changed
     spec = dict(changed["spec"])
-    for field in ("containers", "initContainers"):
+    for field in RESOURCED_LISTS:
         before, after = own["spec"].get(field) or [], spec.get(field) or []
         if before and before is not after and len(before) == len(after):
             spec[field] = [_without_copy(old, new) for old, new in zip(before, after, strict=True)]

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ..kube.paths import ELEMENT
-from .core_kinds import mapping_at, stamp_stateful_set
+from .core_kinds import stamp_stateful_set
 from .forms import COMPONENT, CONTAINER_FIELDS, INLINE, POD_SPEC_FIELDS
-from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Place, Scene, WorkloadKind
+from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Place, Scene, WorkloadKind, unknown
 from .stamping import add_annotations, add_labels, own
-from .subject import at, count
+from .subject import at, count, mapping_at
 from .training_kinds import stamp_group
 
 # The embedded PodSpecs of these CRDs are older than 1.36's field.
@@ -103,14 +103,10 @@ def _serving_runtime(kind: str) -> WorkloadKind:
         kind=kind,
         source="kserve/kserve pkg/apis/serving/v1alpha1/servingruntime_types.go",
         places=(
-            Place(path=("spec",), form=_RUNTIME, role="runtime", replicas=_unknown),
-            Place(path=("spec", "workerSpec"), form=_RUNTIME, role="worker", optional=True, replicas=_unknown),
+            Place(path=("spec",), form=_RUNTIME, role="runtime", replicas=unknown),
+            Place(path=("spec", "workerSpec"), form=_RUNTIME, role="worker", optional=True, replicas=unknown),
         ),
     )
-
-
-def _unknown(_scene: Scene) -> int:
-    return 0
 
 
 def _stamp_llm_inference_service(pod: dict[str, Any], scene: Scene) -> None:
@@ -204,7 +200,7 @@ def _knative_kind(kind: str) -> WorkloadKind:
         ),
         kind=kind,
         source="knative/serving pkg/apis/serving/v1/{service,configuration,revision}_types.go",
-        places=(Place(path=("spec", "template"), form=_REVISION, stamp=_stamp_knative, replicas=_unknown),),
+        places=(Place(path=("spec", "template"), form=_REVISION, stamp=_stamp_knative, replicas=unknown),),
     )
 
 

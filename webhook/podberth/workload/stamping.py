@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..kube.shape import RESOURCED_LISTS
 from .places import Scene
 
 
@@ -46,8 +47,8 @@ def set_name(pod: dict[str, Any], name: str) -> None:
 
 
 def containers(pod: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the pod's init containers and containers."""
-    for field in ("initContainers", "containers"):
+    """Yield the pod's containers and init containers."""
+    for field in RESOURCED_LISTS:
         yield from pod["spec"].get(field) or ()
 
 

@@ -114,6 +114,22 @@ def at(document: object, *path: str) -> Any:
     return document
 
 
+def mapping_at(document: object, *path: str) -> Mapping[str, Any]:
+    """Return the object at a path of an unchecked document, empty where there is none."""
+    found = at(document, *path)
+    return found if isinstance(found, Mapping) else {}
+
+
+def text(value: object) -> str:
+    """Return a text of an unchecked document, empty where it is none."""
+    return value if isinstance(value, str) else ""
+
+
+def text_at(document: object, *path: str) -> str:
+    """Return the text at a path of an unchecked document, empty where there is none."""
+    return text(at(document, *path))
+
+
 def count(value: object, default: int = 0) -> int:
     """Return a replica count of an unchecked document; null and absent are ``default``, as the API has it."""
     if value is None:

@@ -17,7 +17,7 @@ from . import forms
 from .defaults import apply_defaults
 from .kinds import nested_in, row_for
 from .places import BARE, PLACEHOLDER_UID, POD_SPEC, TEMPLATE, Place, Scene, Steps, Template
-from .subject import at
+from .subject import at, mapping_at, text_at
 
 # An AppWrapper of Lists of AppWrappers ends somewhere; documents nest no deeper in earnest.
 _DEEPEST: Final = 5
@@ -83,17 +83,8 @@ def _lifted(template: Template, document: Mapping[str, Any], path: Steps) -> Tem
 
 
 def _labelled(owner: Mapping[str, Any], labels: Mapping[str, Any]) -> Mapping[str, Any]:
-    metadata = at(owner, "metadata")
-    metadata = metadata if isinstance(metadata, Mapping) else {}
-    inner = metadata.get("labels")
-    joined = {**labels, **(inner if isinstance(inner, Mapping) else {})}
-    return {**owner, "metadata": {**metadata, "labels": joined}}
-
-
-def text_at(document: object, *path: str) -> str:
-    """Return the text at a path of an unchecked document, empty where there is none."""
-    found = at(document, *path)
-    return found if isinstance(found, str) else ""
+    joined = {**labels, **mapping_at(owner, "metadata", "labels")}
+    return {**owner, "metadata": {**mapping_at(owner, "metadata"), "labels": joined}}
 
 
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> Place:

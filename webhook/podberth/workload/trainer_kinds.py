@@ -10,12 +10,11 @@ from typing import Any, Final
 
 from ..kube.paths import ELEMENT
 from ..kube.shape import template_problems
-from .batch_kinds import JOB_TEMPLATE, replicated_pods, stamp_job_set, text
-from .core_kinds import mapping_at
+from .batch_kinds import JOB_TEMPLATE, replicated_pods, stamp_job_set
 from .forms import find
 from .places import PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
 from .stamping import add_annotations, add_labels
-from .subject import at
+from .subject import at, mapping_at, text
 
 _NODE: Final = "node"
 

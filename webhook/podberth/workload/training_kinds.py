@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..kube.paths import ELEMENT
-from .batch_kinds import ANY_KEY, item_replicas, text
-from .core_kinds import mapping_at, stamp_job
+from .batch_kinds import ANY_KEY, item_replicas
+from .core_kinds import stamp_job
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind
 from .stamping import add_annotations, add_labels, own, owned_by_workload, set_name
-from .subject import at, count
+from .subject import at, count, mapping_at, text
 
 _TRAINING: Final = "training.kubeflow.org"
 

@@ -1,0 +1,53 @@
+"""What podberth leaves to the system that schedules a pod's group, where only the result tells what was written."""
+
+import json
+from typing import Any
+
+import pytest
+
+from builders import gpu_pod, review
+from podberth.admission import decide
+from podberth.admission.outcome import Outcome
+from podberth.admission.review import decode_review
+from snapshots import policy, snapshot
+
+KUEUE = {"labels": {"kueue.x-k8s.io/queue-name": "q"}}
+KAI = {"schedulerName": "kai-scheduler"}
+
+
+def patched(path: str, value: Any, **system: Any) -> Outcome:
+    operation = json.dumps({"op": "add", "path": path, "value": value}).replace('"', "'")
+    known = snapshot(policy("a", f'  mutations:\n  - jsonPatch: "[{operation}]"'))
+    return decide.mutate(decode_review(review(gpu_pod(**system))), known)
+
+
+ACCOUNTED = [
+    ("/spec/containers/0/resources/limits/cpu", "2"),
+    ("/spec/resources", {"limits": {"cpu": "2"}}),
+    ("/spec/resourceClaims", [{"name": "c", "resourceClaimName": "c"}]),
+    ("/spec/initContainers", [{"name": "i", "image": "i"}]),
+    ("/spec/overhead", {"cpu": "1"}),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), ACCOUNTED)
+def test_what_a_system_has_accounted_is_not_written(path: str, value: Any) -> None:
+    outcome = patched(path, value, **KUEUE)
+
+    assert outcome.patch == []
+    assert [each.action for each in outcome.decisions] == ["skip"]
+    assert "kueue has accounted this pod's resources already" in outcome.decisions[0].message
+
+
+@pytest.mark.parametrize("system", [{}, KAI])
+@pytest.mark.parametrize(("path", "value"), ACCOUNTED)
+def test_of_others_it_is(path: str, value: Any, system: dict[str, Any]) -> None:
+    assert patched(path, value, **system).verdict == "mutated"
+
+
+@pytest.mark.parametrize("system", [KUEUE, KAI])
+def test_affinity_is_left_to_whoever_places_the_group(system: dict[str, Any]) -> None:
+    outcome = patched("/spec/affinity", {"podAntiAffinity": {}}, **system)
+
+    assert outcome.patch == []
+    assert "places this pod's group" in outcome.decisions[0].message

@@ -1,0 +1,14 @@
+"""The containers that may be written on, as the builders and the rules of conflicts go through them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..kube.patch import Draft, Path
+from ..kube.shape import RESOURCED_LISTS
+
+
+def containers(draft: Draft) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield each container, init container and sidecar with its place; as it was when its list was reached."""
+    for kind in RESOURCED_LISTS:
+        for index, container in enumerate(draft.get(("spec", kind)) or ()):
+            yield ("spec", kind, index), container
