@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from builders import cron_job, stateful_set
+from builders import cron_job, deployment, stateful_set, workload
 from controlplane.wait import wait_for
 
 from .manifest import as_deployment, as_job, example, placement, record
+from .podberth_process import Podberth
 from .space import SECONDS, Space
 
 Document = dict[str, Any]
@@ -60,5 +61,29 @@ def test_every_kind_of_workload_warns_as_its_pod_would(space: Space) -> None:
     bare = example("notebook-memory")
     warned = space.kubectl("create", "--dry-run=server", manifest=[bare]).ours
     assert warned
-    for workload in (stateful_set(bare), cron_job(bare)):
-        assert space.must_apply(workload).ours == warned, workload["kind"]
+    for document in (stateful_set(bare), cron_job(bare)):
+        assert space.must_apply(document).ours == warned, document["kind"]
+
+
+def test_kinds_that_rarely_are_applied_by_hand_warn_too(space: Space) -> None:
+    bare = example("notebook-memory")
+    warned = space.kubectl("create", "--dry-run=server", manifest=[bare]).ours
+    made = deployment(bare, name="work")["spec"]
+    selected = {"selector": made["selector"], "template": made["template"]}
+    for document in (
+        workload("apps/v1", "DaemonSet", selected),
+        workload("apps/v1", "ReplicaSet", selected),
+        workload("v1", "ReplicationController", {"selector": {"app": "work"}, "template": made["template"]}),
+    ):
+        assert space.kubectl("create", "--dry-run=server", manifest=[document]).ours == warned, document["kind"]
+
+
+def test_what_a_controller_makes_is_not_asked_about(space: Space, podberth: Podberth) -> None:
+    def asked() -> float:
+        samples = podberth.metrics()
+        return sum(value for name, value in samples.items() if "validate-workload" in name and "_count" in name)
+
+    before = asked()
+    space.must_apply(as_deployment(example("cuda-pod")))
+    space.wait_for_pods(1, "Running")
+    assert asked() == before + 1

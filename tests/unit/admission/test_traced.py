@@ -60,3 +60,8 @@ def test_the_steps_lead_to_the_pod_that_mutate_makes_but_for_the_record() -> Non
 
 def test_a_policy_that_fails_midway_has_written_nothing() -> None:
     assert written(gpu_pod(), policy("a", _FAILING)) == ()
+
+
+def test_what_is_written_later_is_not_in_an_earlier_step() -> None:
+    [step] = written(gpu_pod(), policy("a", "  mutations:\n  - annotations: {a: \"'1'\"}"))
+    assert step.patch == [{"op": "add", "path": "/metadata/annotations", "value": {"a": "1"}}]

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from crds import FOLDER, crds
 from podberth.kube.documents import load_documents
 from podberth.kube.positions import render_path
 from podberth.kube.shape import shape_problems
@@ -20,7 +21,6 @@ JSON = dict[str, Any]
 
 ROOT = Path(__file__).parents[3]
 MANIFESTS = {file.stem: file for file in sorted((ROOT / "tests" / "manifests").glob("*.yaml"))}
-CRDS = ROOT.parent / "shared" / "crds"
 ANY_GROUP = "lws-" + "0" * 40
 
 
@@ -360,33 +360,26 @@ def test_a_train_job_without_its_runtime_still_shows_the_gpus_of_a_node() -> Non
 
 
 # ---- the real CRDs --------------------------------------------------------------------------------------------------
-def crd_schemas() -> dict[tuple[str, str], JSON]:
-    """Return the schema of each served version in ../shared/crds, by apiVersion and kind."""
-    schemas = {}
-    for file in sorted(CRDS.glob("*/*.yaml")):
-        for document in documents(file):
-            spec = document["spec"]
-            for version in spec["versions"]:
-                name = f"{spec['group']}/{version['name']}"
-                schemas[name, spec["names"]["kind"]] = version["schema"]["openAPIV3Schema"]
-    return schemas
-
-
 @pytest.fixture(scope="module")
 def schemas() -> dict[tuple[str, str], JSON]:
-    if not CRDS.is_dir():
+    """Return the schema of each version of our kinds in ../shared/crds, by apiVersion and kind."""
+    if not FOLDER.is_dir():
         pytest.skip("left out: the paths against the real CRDs, which are not beside this checkout")
-    return crd_schemas()
+    found: dict[tuple[str, str], JSON] = {}
+    for _, document in crds(shallow=True):
+        spec = document["spec"]
+        for version in spec["versions"]:
+            name = f"{spec['group']}/{version['name']}"
+            found[name, spec["names"]["kind"]] = version["schema"]["openAPIV3Schema"]
+    return found
 
 
 def below(schema: Any, *steps: str | int) -> JSON | None:
     for step in steps:
         if not isinstance(schema, dict):
             return None
-        if step == "*" or isinstance(step, int):
-            schema = schema.get("items") or schema.get("additionalProperties")
-        else:
-            schema = (schema.get("properties") or {}).get(step)
+        fields = schema.get("properties") or {}
+        schema = fields[step] if step in fields else schema.get("items") or schema.get("additionalProperties")
     return schema if isinstance(schema, dict) else None
 
 

@@ -4,6 +4,7 @@ It denies for one reason only: a policy with mutations that could not be asked, 
 is ``validate``'s.
 """
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -238,7 +239,8 @@ class _Run:
                     return
             reason = (asked.reason or change.describe()) + self._effect(change)
             if self.traced:
-                patch = trial.changes(step.draft)
+                # What is written next goes into the same objects.
+                patch = deepcopy(trial.changes(step.draft))
                 step.written.append(
                     Written(policy=policy.name, mutation=asked.mutation.name, reason=reason, patch=patch)
                 )

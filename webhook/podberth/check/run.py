@@ -22,14 +22,18 @@ from ..workload.places import Template
 from ..workload.projection import Projected, place_of, project
 from ..workload.templates import templates
 from .model import Change, Finding, Report, Result, Verdict
+from .numbers import ADVICE, is_placeholder, wrong_numbers
 from .place import field_of, reads_of, steps_of
-from .placeholders import ADVICE, is_placeholder, unexpanded
 from .sources import Document, Source, SourceFile
 
 _TOLD: Final = frozenset({"skip", "conflict", "warn", "error"})
 """Actions that are warnings. A mutation is a change, and what is for the audit log is for the cluster's alone."""
 _RECORD: Final = ("podberth", "its own note of what the policies wrote")
 _NOBODY: Final = "00000000-0000-0000-0000-000000000000"
+# Operators may add the containers that a template of theirs lacks; Kubernetes' own controllers add none
+_BUILT_IN: Final = frozenset(
+    {"v1", "apps/v1", "apps/v1beta1", "apps/v1beta2", "batch/v1", "batch/v1beta1", "extensions/v1beta1"}
+)
 _UNKNOWN_KIND: Final = "nothing of it is checked; say where its pod templates stand with --template-path"
 
 
@@ -120,7 +124,7 @@ class _Object:
         found = self._templates() if self.source.api_version and self.source.kind else []
         if not found:
             yield self._without_templates()
-        unfilled = list(unexpanded(self.content))
+        unfilled = list(wrong_numbers(self.content))
         for index in range(len(found)):
             template = found[index]
             mine = [each for each in unfilled if _inside(each[0], template) or not (index or _in_any(each[0], found))]
@@ -187,6 +191,10 @@ class _Object:
             value = _at(self.content, path)
             placeholder = f"got the placeholder {value!s:.60}; {ADVICE}" if is_placeholder(value) else ""
             found.append(self._finding(placeholder or message or problem, path))
+        spec = template.pod.get("spec")
+        if not found and self.source.api_version in _BUILT_IN and not (spec or {}).get("containers"):
+            path = place_of(template, ("spec", "containers"))
+            found.append(self._finding("got no containers, want at least one", path))
         return found
 
     def _decide(self, template: Template) -> _Decided:

@@ -108,6 +108,7 @@ def _below(top: Path, problems: list[Problem]) -> Iterator[str]:
         problems.append(Problem(str(error.filename), 0, 0, "", f"cannot be read: {error.strerror}"))
 
     seen: set[tuple[int, int]] = set()
+    _is_new(top, seen)
     for folder, folders, names in os.walk(top, onerror=unreadable, followlinks=True):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and _is_new(Path(folder, name), seen))
         for name in sorted(names):

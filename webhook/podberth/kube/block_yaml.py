@@ -24,7 +24,7 @@ _KEY: Final = re.compile(rf"([A-Za-z_][A-Za-z0-9_./-]{{0,250}}|{_QUOTED})[ ]*:(?
 _COMMENT: Final = r"[ ]*(?:(?<=[ ])#.*)?$"
 # What a plain scalar may start with, and how it goes on: no ": ", no " #"
 _PLAIN: Final = re.compile(
-    r"((?:[^ \-?:,\[\]{}#&*!|>'\"%@`]|-(?=[^ ]))(?:[^:# ]|:(?=[^ ])|#|[ ]+(?![# ]))*)" + _COMMENT
+    r"((?:[^ \-?:,\[\]{}#&*!|>'\"%@`]|-(?=[^ ]))(?:[^:# ]|:(?=[^ ])|#|[ ]+(?=[^# ]))*)" + _COMMENT
 )
 _DOUBLE: Final = re.compile(r'"((?:[^"\\]|\\["\\nt])*)"' + _COMMENT)
 _SINGLE: Final = re.compile(r"'((?:[^']|'')*)'" + _COMMENT)
@@ -245,7 +245,8 @@ class _Reader:
             self._offset + sum(len(each) + 1 for each in lines[self._line : self._line + len(content)]) + len(text)
         )
         value = _folded(content) if header[1] == ">" else "\n".join(content)
-        value += "" if header[2] else "\n"
+        if not header[2] and self._line + len(content) + 1 < len(lines):
+            value += "\n"
         place.style, place.value = header[1], value
         self._offset += sum(len(each) + 1 for each in lines[self._line : line])
         self._line = line

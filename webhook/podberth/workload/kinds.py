@@ -25,7 +25,7 @@ KINDS: Final[tuple[WorkloadKind, ...]] = (
 
 _BY_NAME: Final = {(version, row.kind): row for row in KINDS for version in row.api_versions}
 
-# Groups whose kinds make no pods, and single kinds of groups of which others do.
+# Groups of which no kind has a pod template of its user's, and single kinds of groups of which others have one.
 PODLESS_GROUPS: Final = frozenset(
     {
         "admissionregistration.k8s.io",
@@ -34,19 +34,38 @@ PODLESS_GROUPS: Final = frozenset(
         "authentication.k8s.io",
         "authorization.k8s.io",
         "autoscaling",
+        "cert-manager.io",
         "certificates.k8s.io",
         "coordination.k8s.io",
         "discovery.k8s.io",
         "events.k8s.io",
+        "external-secrets.io",
         "flowcontrol.apiserver.k8s.io",
+        "gateway.networking.k8s.io",
+        "inference.networking.k8s.io",
+        "inference.networking.x-k8s.io",
+        "kai.scheduler",
+        "karpenter.sh",
+        "kueue.x-k8s.io",
+        "kustomize.config.k8s.io",
+        "monitoring.coreos.com",
+        "networking.istio.io",
         "networking.k8s.io",
+        "nfd.k8s-sigs.io",
         "node.k8s.io",
+        "podberth.io",
         "policy",
         "rbac.authorization.k8s.io",
         "resource.k8s.io",
+        "resource.nvidia.com",
         "scheduling.k8s.io",
+        "scheduling.run.ai",
+        "scheduling.volcano.sh",
+        "scheduling.x-k8s.io",
+        "security.istio.io",
+        "snapshot.storage.k8s.io",
         "storage.k8s.io",
-        "podberth.io",
+        "topology.volcano.sh",
     }
 )
 PODLESS_KINDS: Final = frozenset(

@@ -182,6 +182,8 @@ class Template:
 
     pod: dict[str, Any]
     path: Steps
+    kind: str
+    """The kind of the object that the template is of; an AppWrapper's is that of what it wraps."""
     problems: tuple[str, ...] = ()
     role: str = ""
     replicas: int = 1

@@ -34,7 +34,7 @@ class _LeftError(Exception):
     """A step that cannot be written; the text is the reason."""
 
 
-_PARTS: Final = ((), ("metadata",), ("spec",))
+_PARTS: Final = ((), ("metadata",), ("metadata", "labels"), ("metadata", "annotations"), ("spec",))
 """A template may lack these as a whole: their fields are looked at one by one."""
 
 
@@ -80,19 +80,43 @@ def _write(
         changed = carry(own, shown, after)
     except NotCarriedError as error:
         raise _LeftError(f"{render_path(error.steps)}: the operator adds it to the pod") from error
-    for steps, value in _changes(own, changed, ()):
-        reason = _unwritable(template, steps, value)
+    changed = _without_copies(own, changed)
+    for steps, before, value in _changes(own, changed, ()):
+        reason = _unwritable(template, steps, before, value)
         if reason:
             raise _LeftError(reason)
     return changed, forms.write(document, template.path, template.form, own, changed)
 
 
-def _unwritable(template: Template, steps: Steps, value: Any) -> str:
+def _without_copies(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
+    """Return the pod without requests that are only copied from limits: the apiserver does that again."""
+    if changed is own or not isinstance(own["spec"], dict) or not isinstance(changed["spec"], dict):
+        return changed
+    spec = dict(changed["spec"])
+    for field in ("containers", "initContainers"):
+        before, after = own["spec"].get(field) or [], spec.get(field) or []
+        if before and before is not after and len(before) == len(after):
+            spec[field] = [_without_copy(old, new) for old, new in zip(before, after, strict=True)]
+    return {**changed, "spec": spec}
+
+
+def _without_copy(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
+    resources = changed.get("resources")
+    if not resources or (own.get("resources") or {}).get("requests") or "limits" not in resources:
+        return changed
+    requests = resources.get("requests") or {}
+    if not requests or any(resources["limits"].get(name) != amount for name, amount in requests.items()):
+        return changed
+    return {**changed, "resources": {key: value for key, value in resources.items() if key != "requests"}}
+
+
+def _unwritable(template: Template, steps: Steps, before: Any, value: Any) -> str:
     """Say why a value cannot be written down at a place of the pod; empty where it can."""
     where = render_path(steps)
-    if any(word in f"{where}{value!r}" for word in (*PLACEHOLDERS, template.owner_uid) if word):
+    old, new = repr(before), f"{where}{value!r}"
+    if any(new.count(word) > old.count(word) for word in (*PLACEHOLDERS, template.owner_uid) if word):
         return f"{where}: depends on what only the cluster knows of the pod"
-    return "" if _has_place(template, steps) else f"{where}: a {template.document.get('kind')} has no place for it"
+    return "" if _has_place(template, steps) else f"{where}: {template.kind} has no place for it"
 
 
 def _has_place(template: Template, steps: Steps) -> bool:
@@ -110,8 +134,8 @@ def _has_place(template: Template, steps: Steps) -> bool:
     return form.fields is None or steps[1] in form.fields or apart
 
 
-def _changes(before: Any, after: Any, at: Steps) -> Iterator[tuple[Steps, Any]]:
-    """Yield the places where two pods differ, as deep as objects go, with what stands there afterwards."""
+def _changes(before: Any, after: Any, at: Steps) -> Iterator[tuple[Steps, Any, Any]]:
+    """Yield the places where two pods differ, as deep as objects go, with what stands there before and afterwards."""
     if before is after or same(before, after):
         return
     if isinstance(after, dict) and (isinstance(before, dict) or (at in _PARTS and before in (None, ABSENT))):
@@ -123,7 +147,7 @@ def _changes(before: Any, after: Any, at: Steps) -> Iterator[tuple[Steps, Any]]:
         for index, (old_item, item) in enumerate(zip(before, after, strict=True)):
             yield from _changes(old_item, item, (*at, index))
         return
-    yield at, after
+    yield at, before, after
 
 
 def place_of(template: Template, steps: Steps) -> Steps:

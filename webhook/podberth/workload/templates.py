@@ -6,7 +6,6 @@ with what is wrong.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Final
 
@@ -151,6 +150,7 @@ def _misfit(place: Place, scene: Scene, problem: str) -> Template:
     return Template(
         pod=pod,
         path=scene.path,
+        kind=text_at(scene.document, "kind"),
         problems=(problem,),
         role=place.role,
         document=scene.document,
@@ -165,6 +165,7 @@ def _present(place: Place, scene: Scene) -> Template:
     template = Template(
         pod=own,
         path=scene.path,
+        kind=text_at(scene.document, "kind"),
         problems=tuple(problems),
         role=place.role or scene.key,
         owner_uid=scene.uid,
@@ -176,8 +177,8 @@ def _present(place: Place, scene: Scene) -> Template:
     )
     if problems or not own["spec"]:
         return template
-    pod = deepcopy(own)
-    written = {key: value for key, value in (pod["metadata"] or {}).items() if value is not None}
+    pod = _decoded(own)
+    written = {key: value for key, value in (pod.get("metadata") or {}).items() if value is not None}
     pod["metadata"] = {"namespace": scene.namespace, **written}
     _name_front(pod, place)
     place.stamp(pod, scene)
@@ -211,13 +212,27 @@ def _name_front(pod: dict[str, Any], place: Place) -> None:
         containers[0]["name"] = place.form.front_name
 
 
+def _decoded(value: Any, *, quantities: bool = False) -> Any:
+    """Return a copy without nulls: to the API server a null field is an absent one, and no webhook ever sees it.
+
+    A null among ``quantities`` stays, for ``gpus`` to say what is wrong with it.
+    """
+    if isinstance(value, dict):
+        return {
+            key: _decoded(each, quantities=key in ("limits", "requests"))
+            for key, each in value.items()
+            if each is not None or quantities
+        }
+    return [_decoded(each) for each in value] if isinstance(value, list) else value
+
+
 def _bare(document: Mapping[str, Any], namespace: str) -> Template:
     own = dict(document)
     problems = template_problems(own)
-    template = Template(pod=own, path=(), problems=tuple(problems), document=document, own=own, form=BARE)
+    template = Template(pod=own, path=(), kind="Pod", problems=tuple(problems), document=document, own=own, form=BARE)
     if problems or not own.get("spec"):
         return template
-    pod = deepcopy(own)
+    pod = _decoded(own)
     pod["metadata"] = {**(pod.get("metadata") or {}), "namespace": namespace}
     apply_defaults(pod)
     return replace(template, pod=pod)

@@ -1,4 +1,4 @@
-"""Numbers that nobody filled in: a placeholder of a template language where Kubernetes wants a number.
+"""Numbers that are none: placeholders that nobody filled in, and integers that no API server takes.
 
 In a name or an image a placeholder does no harm here; in a count it makes every decision on the pod worthless.
 """
@@ -36,6 +36,10 @@ _NUMBERS: Final = frozenset(
 )
 _QUANTITY_HOLDERS: Final = frozenset({("limits",), ("requests",)})
 
+# Integers of the API are int32 and int64: apimachinery reads no others
+_INT64: Final = 2**63
+_SHOWN: Final = 10**30
+
 ADVICE: Final = (
     "expand it first, for example: helm template … | podberth check -, or envsubst < FILE | podberth check -"
 )
@@ -46,8 +50,8 @@ def is_placeholder(value: object) -> bool:
     return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
 
 
-def unexpanded(document: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield each number of a document that is a placeholder, with what is wrong there."""
+def wrong_numbers(document: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield the place of each number of a document that is none, with what is wrong there."""
     waiting: list[tuple[Path, Any]] = [((), document)]
     while waiting:
         path, value = waiting.pop()
@@ -57,3 +61,5 @@ def unexpanded(document: dict[str, Any]) -> Iterator[tuple[Path, str]]:
             waiting += [((*path, at), each) for at, each in reversed(list(enumerate(value)))]
         elif path and (path[-1] in _NUMBERS or path[-2:-1] in _QUANTITY_HOLDERS) and is_placeholder(value):
             yield path, f"got the placeholder {value.strip()[:60]}, want a number; {ADVICE}"
+        elif type(value) is int and not -_INT64 <= value < _INT64:
+            yield path, f"got {value if abs(value) < _SHOWN else 'a number'} beyond 64 bits, want what an int64 holds"

@@ -1,0 +1,45 @@
+"""The real CRDs of the kinds in the table, beside this checkout where they are: ../shared/crds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from podberth.workload.kinds import KINDS
+
+FOLDER = Path(__file__).parents[2] / "shared" / "crds"
+
+
+# Large, the same in every PodSpec, and not looked into.
+WIDE = ("affinity", "ephemeralContainers", "initContainers", "lifecycle", "volumes", "topologySpreadConstraints")
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+
+
+def crds(*, shallow: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the project and each CRD of a kind in the table, without descriptions: most of the text is of them.
+
+    With ``shallow`` the wide fields of pods are there and empty: parsing all of them takes half a minute.
+    """
+    plurals = {f"{each.kind.lower()}s.yaml" for each in KINDS}
+    for file in sorted(FOLDER.glob("*/*.yaml")):
+        if file.name.rpartition("_")[2] in plurals:
+            for document in YAML(typ="safe").load_all(
+                "\n".join(_terse(file.read_text(), (*WIDE, *PROBES) if shallow else ()))
+            ):
+                yield file.parent.name, document
+
+
+def _terse(text: str, emptied: tuple[str, ...]) -> Iterator[str]:
+    skipped: int | None = None
+    empty = {f"{key}:" for key in emptied}
+    for line in text.splitlines():
+        depth = len(line) - len(line.lstrip())
+        if skipped is not None and (depth > skipped or not line.strip()):
+            continue
+        is_empty = line.strip() in empty
+        skipped = depth if is_empty or line.lstrip().startswith("description:") else None
+        if is_empty:
+            yield f"{line} {{}}"
+        elif skipped is None:
+            yield line

@@ -1,0 +1,114 @@
+"""Operators' kinds on a real API server: their CRDs, the manifests of tests/manifests, and what is written there."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from controlplane.cluster import ControlPlane
+from crds import FOLDER, crds
+from podberth.admission.mutate import traced
+from podberth.admission.review import decode_review
+from podberth.kube.documents import load_documents
+from podberth.kube.patch import apply
+from podberth.workload.projection import project
+from podberth.workload.templates import templates
+from snapshots import policy, snapshot
+
+from .podberth_process import ROOT
+from .space import Space
+
+Document = dict[str, Any]
+
+MANIFESTS = sorted((ROOT / "tests" / "manifests").glob("*.yaml"))
+
+# What the shipped policies write, and the fields that embedded schemas are known to lack.
+WRITES = (
+    {"tolerations": "[{'key': 'nvidia.com/gpu', 'operator': 'Exists', 'effect': 'NoSchedule'}]"},
+    {"labels": {"podberth.io/gang": "'some-gang'"}},
+    {"nodeAffinity": {"required": "[{'matchExpressions': [{'key': 'gpu', 'operator': 'Exists'}]}]"}},
+    {"runtimeClassName": "'nvidia'"},
+    {"env": {"NCCL_DEBUG": "'INFO'"}},
+    {"jsonPatch": "[{'op': 'add', 'path': '/spec/schedulingGroup', 'value': {'podGroupName': 'g'}}]"},
+)
+
+
+@pytest.fixture(scope="module")
+def served(control_plane: ControlPlane) -> Iterator[set[tuple[str, str]]]:
+    """Install the CRDs; yield the apiVersions and kinds that they serve."""
+    if not FOLDER.is_dir():
+        pytest.skip("left out: operators' kinds on the API server; their CRDs are not beside this checkout")
+    names: list[str] = []
+    kinds: set[tuple[str, str]] = set()
+    for project_name, crd in crds():
+        if project_name == "mpi-operator":  # Training Operator's CRD of that name has the older version
+            continue
+        spec = crd["spec"]
+        names.append(crd["metadata"]["name"])
+        kinds |= {(f"{spec['group']}/{each['name']}", spec["names"]["kind"]) for each in spec["versions"]}
+        # Conversion webhooks lead to operators that do not run here.
+        spec.pop("conversion", None)
+        control_plane.kubectl("create", "-f", "-", input=json.dumps(crd, default=str))
+    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *[f"crd/{name}" for name in names])
+    yield kinds
+    control_plane.kubectl("delete", *[f"crd/{name}" for name in names])
+
+
+def manifests(served: set[tuple[str, str]]) -> Iterator[Document]:
+    for file in MANIFESTS:
+        document = load_documents(file.read_text(), file.name)[0][0].document
+        if (document["apiVersion"], document["kind"]) in served and "namespace" in document["metadata"]:
+            yield document
+
+
+def carried(document: Document, every: tuple[Document, ...]) -> Document:
+    """Return the document with what `WRITES` says, as far as it has a place there."""
+    texts = [
+        policy(f"p{order}", f"  scope: All\n  mutations: [{json.dumps(each)}]", order=order)
+        for order, each in enumerate(WRITES)
+    ]
+    known = snapshot(*texts)
+    for template in templates(document, namespace="ml", known=every):
+        request = decode_review(
+            {
+                "apiVersion": "admission.k8s.io/v1",
+                "kind": "AdmissionReview",
+                "request": {
+                    "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+                    "kind": {"group": "", "version": "v1", "kind": "Pod"},
+                    "resource": {"group": "", "version": "v1", "resource": "pods"},
+                    "name": "",
+                    "namespace": "ml",
+                    "operation": "CREATE",
+                    "userInfo": {},
+                    "object": template.pod,
+                },
+            }
+        )
+        outcome, written = traced(request, known.with_owners(template.owners))
+        now = next(each for each in templates(document, namespace="ml", known=every) if each.path == template.path)
+        for step in project(now, [each.patch for each in written], outcome.patch):
+            document = apply(document, step.operations)
+    return document
+
+
+def test_each_manifest_and_what_is_written_on_it_fits_the_real_schema(
+    space: Space, served: set[tuple[str, str]]
+) -> None:
+    """Strict: a field that the schema does not have is an error."""
+    every = tuple(manifests(served))
+    assert len(every) > 15
+    for document in every:
+        for each in (document, carried(document, every)):
+            said = space.kubectl("create", "--dry-run=server", "--validate=strict", manifest=[each])
+            assert said.status == 0, (document["kind"], said.errors)
+    assert carried(every[0], every) != every[0]
+
+
+def test_a_workload_of_an_operator_warns_whoever_applies_it(space: Space, served: set[tuple[str, str]]) -> None:
+    found = {document["kind"]: document for document in manifests(served)}
+    for kind in ("JobSet", "PyTorchJob", "RayCluster", "LeaderWorkerSet", "InferenceService"):
+        text = json.dumps(found[kind]).replace('"nvidia.com/gpu"', '"nvidia.com/mig-4g.5gb"')
+        said = space.kubectl("create", "--dry-run=server", manifest=[json.loads(text)])
+        assert any("of this workload would be denied" in line for line in said.ours), (kind, said)

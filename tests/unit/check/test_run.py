@@ -1,0 +1,209 @@
+"""From documents to results: what is judged, what is skipped, what is wrong, and where each finding stands."""
+
+import pytest
+
+from checking import checked, one, patched, shipped
+from podberth.check.run import Settings
+from snapshots import policy, snapshot
+
+GPU_POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+  - name: main
+    resources:
+      limits:
+        nvidia.com/gpu: 1
+"""
+DENY = policy(
+    "few",
+    """
+  validations:
+  - {expression: gpu.count > 9, message: too few}
+  validationActions: [Deny]""",
+)
+
+
+def test_a_pod_is_mutated_and_the_change_names_policy_path_and_reason() -> None:
+    result = one(GPU_POD)
+    assert (result.verdict, result.line, result.path) == ("mutated", 2, "")
+    change = next(each for each in result.changes if each.policy == "gpu-tolerations")
+    assert (change.op, change.path) == ("add", "/spec/tolerations")
+    assert change.reason.startswith("tolerates nvidia.com/gpu:NoSchedule")
+
+
+def test_a_template_is_patched_where_it_stands_and_gets_no_defaults() -> None:
+    report = checked(
+        """
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: d}
+        spec:
+          template:
+            spec:
+              containers:
+              - {name: main, resources: {limits: {nvidia.com/gpu: 1}}}
+        """
+    )
+    [document] = patched(report)
+    assert set(document["spec"]["template"]["spec"]) == {"containers", "tolerations"}
+
+
+def test_a_denial_stands_at_what_the_policy_reads() -> None:
+    result = one(GPU_POD, by=snapshot(DENY))
+    [denial] = result.denials
+    assert (result.verdict, result.changes) == ("denied", ())
+    assert (denial.policy, denial.message) == ("few", "too few")
+    assert (denial.field, denial.line) == ("spec.containers[0].resources.limits[nvidia.com/gpu]", 10)
+
+
+def test_a_policy_that_fails_under_failure_policy_fail_denies() -> None:
+    broken = policy("broken", "\n  mutations:\n  - labels: {a: \"object.metadata.annotations['no']\"}")
+    result = one(GPU_POD, by=snapshot(broken))
+    assert result.verdict == "denied"
+    assert result.denials[0].message.startswith("cannot be applied: ")
+    lenient = policy("lenient", "\n  failurePolicy: Ignore\n  mutations:\n  - labels: {a: \"object.metadata.annotations['no']\"}")
+    result = one(GPU_POD, by=snapshot(lenient))
+    assert (result.verdict, [each.policy for each in result.warnings]) == ("unchanged", ["lenient"])
+
+
+def test_items_of_lists_keep_their_places() -> None:
+    report = checked(
+        """
+        apiVersion: v1
+        kind: List
+        items:
+        - {apiVersion: v1, kind: Service, metadata: {name: s}}
+        - apiVersion: v1
+          kind: PodList
+          items:
+          - metadata: {name: inner}
+            spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}
+        - 3
+        """
+    )
+    wrong, service, pod = sorted(report.results, key=lambda each: each.path)
+    assert (service.verdict, service.path, service.line) == ("skipped", "items[0]", 5)
+    assert (pod.kind, pod.path, pod.line) == ("Pod", "items[1].items[0]", 9)
+    assert pod.changes[0].path == "/items/1/items/0/spec/tolerations"
+    assert (wrong.verdict, wrong.line) == ("error", 11)
+
+
+def test_a_gang_has_its_size_from_the_workload_and_what_only_the_cluster_knows_is_a_note() -> None:
+    result = one(
+        """
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: j}
+        spec:
+          parallelism: 3
+          completions: 3
+          completionMode: Indexed
+          template:
+            spec:
+              restartPolicy: Never
+              containers: [{name: c, resources: {limits: {nvidia.com/gpu: 8}}}]
+        """
+    )
+    assert [each.policy for each in result.notes][:1] == ["gang-topology"]
+    assert "gang of 3" in result.notes[0].message
+
+
+def test_kinds_without_pods_are_skipped_quietly_and_unknown_ones_with_a_warning() -> None:
+    report = checked(
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n---\napiVersion: x.io/v1\nkind: Flow\nmetadata: {name: b}\n"
+        "---\nimage: {tag: 1}\n"
+    )
+    secret, flow, values = report.results
+    assert {each.verdict for each in report.results} == {"skipped"}
+    assert secret.warnings == ()
+    assert (flow.warnings[0].line, "--template-path" in flow.warnings[0].message) == (6, True)
+    assert "no object of Kubernetes" in values.warnings[0].message
+    assert report.skipped_kinds == {"": 1, "v1 Secret": 1, "x.io/v1 Flow": 1}
+
+
+def test_a_path_to_the_templates_of_another_kind_makes_them_known() -> None:
+    flow = """
+        apiVersion: x.io/v1
+        kind: Flow
+        metadata: {name: f}
+        spec:
+          steps:
+          - template: {spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}
+        """
+    paths = {"Flow": [("spec", "steps", "*", "template")]}
+    result = one(flow, settings=Settings(template_paths=paths))
+    assert (result.verdict, result.path) == ("mutated", "spec.steps[0].template")
+
+
+def test_namespaces_and_parameters_of_the_checked_files_count() -> None:
+    ours = policy(
+        "ours",
+        """
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  paramRef: {name: limits, parameterNotFoundAction: Deny}
+  matchConditions: [{name: all, expression: "true"}]
+  validations:
+  - {expression: "namespaceObject.metadata.labels['team'] == params.data['team']", message: another team}
+  validationActions: [Deny]""",
+    )
+    context = """
+        apiVersion: v1
+        kind: Namespace
+        metadata: {name: ml, labels: {team: a}}
+        ---
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: limits, namespace: ml}
+        data: {team: b}
+        """
+    pod = GPU_POD.replace("{name: a}", "{name: a, namespace: ml}")
+    assert checked(pod, context, by=snapshot(ours)).results[0].denials[0].message == "another team"
+    assert checked(pod, context.replace("team: b", "team: a"), by=snapshot(ours)).results[0].verdict == "unchanged"
+    assert checked(pod, by=snapshot(ours)).results[0].verdict == "denied"
+
+
+WRONG = {
+    "kind: 3\napiVersion: v1": ("kind", 1, "got 3"),
+    "apiVersion: v1": ("kind", 1, "got None"),
+    "apiVersion: v1\nkind: Pod\nspec:": ("spec", 3, "no containers"),
+    "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, resources: 3}]}": ("spec.containers[0].resources", 3, "got integer"),
+    "apiVersion: v1\nkind: Pod\nspec:\n  priority: $P\n  containers: [{name: c}]": ("spec.priority", 4, "the placeholder $P"),
+    "apiVersion: v1\nkind: Pod\nspec:\n  priority: 9999999999999999999999\n": ("spec.priority", 4, "64 bits"),
+    "apiVersion: apps/v1\nkind: Deployment\nspec: 3": ("spec", 3, "want a pod template"),
+    "- a": ("", 1, "got a list"),
+    "a: b\n<<<<<<< HEAD\nc: d": ("", 2, "Git conflict"),
+    "a: {{ .Values.b }}\nc: {{- x }}": ("", 1, "a template and no YAML yet"),
+    "a: b\na: c": ("", 2, "duplicate key"),
+    "a: [" * 200: ("", 1, "deep"),
+}
+
+
+@pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
+def test_what_is_wrong_is_an_error_at_its_place_and_the_rest_is_still_checked(text: str) -> None:
+    wrong, right = checked(f"{text}\n---\n{GPU_POD.strip()}").results
+    field, line, said = WRONG[text]
+    assert wrong.verdict == "error"
+    assert (wrong.errors[0].field, wrong.errors[0].line) == (field, line)
+    assert said in wrong.errors[0].message
+    assert right.verdict == "mutated"
+
+
+def test_several_templates_of_one_object_are_told_and_patched_each() -> None:
+    pod = "{spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}"
+    report = checked(
+        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: t}\nspec:\n  pytorchReplicaSpecs:\n"
+        f"    Master: {{template: {pod}}}\n    Worker: {{replicas: 3, template: {pod}}}\n"
+    )
+    assert [each.path for each in report.results] == [
+        f"spec.pytorchReplicaSpecs.{role}.template" for role in ("Master", "Worker")
+    ]
+    [document] = patched(report)
+    roles = document["spec"]["pytorchReplicaSpecs"].values()
+    assert all(role["template"]["spec"]["tolerations"] for role in roles)
+
+
+def test_without_nodes_nothing_is_placed() -> None:
+    assert one(GPU_POD, by=shipped(nodes=False)).verdict == "unchanged"

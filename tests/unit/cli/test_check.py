@@ -1,0 +1,140 @@
+"""The command line of check: exit codes, outputs, what is data and what is talk."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import JSON
+from checking import ROOT
+from podberth.cli.formats import FORMATS
+from podberth.cli.main import main
+from snapshots import cluster, policy
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}\n"
+DENY = policy("few", "\n  validations:\n  - {expression: gpu.count > 9, message: too few}\n  validationActions: [Deny]")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with a pod, policies, and a snapshot."""
+    (tmp_path / "pods").mkdir()
+    (tmp_path / "pods" / "a.yaml").write_text(POD, encoding="utf-8")
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "few.yaml").write_text(DENY, encoding="utf-8")
+    items = {"apiVersion": "v1", "kind": "List", "items": cluster(hgx_h100_8=1)}
+    (tmp_path / "nodes.json").write_text(json.dumps(items), encoding="utf-8")
+    return tmp_path
+
+
+def run(place: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, JSON, str]:
+    """Check with JSON on stdout; return exit code, report and talk."""
+    code = main(["check", "-o", "json", *(each.replace("@", str(place)) for each in arguments)])
+    captured = capsys.readouterr()
+    return code, json.loads(captured.out), captured.err
+
+
+def test_exit_codes_say_what_came_of_it(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for code, verdict, arguments in [
+        (0, "unchanged", ["@/pods"]),
+        (0, "mutated", ["@/pods", "--topology", "@/nodes.json"]),
+        (1, "mutated", ["@/pods", "--topology", "@/nodes.json", "--fail-on", "change"]),
+        (1, "denied", ["@/pods", "--policies", "@/policies"]),
+        (1, "denied", ["@/pods", "--policies", "@/policies", "--fail-on", "warn"]),
+    ]:
+        found, report, _ = run(place, *arguments, capsys=capsys)
+        assert (found, [each["verdict"] for each in report["results"]]) == (code, [verdict]), arguments
+
+
+def test_a_warning_fails_when_it_is_said_so(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "pods" / "b.yaml").write_text("apiVersion: x/v1\nkind: Flow\n", encoding="utf-8")
+    assert run(place, "@/pods", capsys=capsys)[0] == 0
+    assert run(place, "@/pods", "--fail-on", "warn", capsys=capsys)[0] == 1
+
+
+def test_what_cannot_be_read_is_2_and_the_rest_is_reported(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "pods" / "b.yaml").write_text("a: [", encoding="utf-8")
+    code, report, _ = run(place, "@/pods", "@/nowhere.yaml", capsys=capsys)
+    assert code == 2
+    assert [each["verdict"] for each in report["results"]] == ["unchanged", "error", "error"]
+
+
+def test_a_broken_policy_is_2_and_the_others_decide(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = policy("broken", "\n  mutations:\n  - labels: {a: nonsense}")
+    (place / "policies" / "broken.yaml").write_text(broken, encoding="utf-8")
+    code, report, talk = run(place, "@/pods", "--policies", "@/policies", capsys=capsys)
+    assert (code, report["summary"]["denied"]) == (2, 1)
+    assert "broken.yaml:7:" in talk
+
+
+@pytest.mark.parametrize("name", ["empty", "pods"])
+def test_a_directory_without_policies_or_manifests_is_no_success(
+    name: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "empty").mkdir()
+    arguments = ["@/empty"] if name == "empty" else ["@/pods", "--policies", "@/empty"]
+    code, _, talk = run(place, *arguments, capsys=capsys)
+    assert (code, "got no" in talk) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["-o", "json", "-o", "text", "@/pods"],
+        ["-o", "pdf", "@/pods"],
+        ["-o", "json=", "@/pods"],
+        ["--template-path", "Flow", "@/pods"],
+        ["--jobs", "0", "@/pods"],
+        ["--fail-on", "nothing", "@/pods"],
+        ["-o", "json=@/no/such/folder", "@/pods"],
+        ["--topology", "@/nowhere", "@/pods"],
+    ],
+)
+def test_mistakes_are_2(arguments: list[str], place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", *(each.replace("@", str(place)) for each in arguments)]) == 2
+    assert capsys.readouterr().err
+
+
+def test_every_format_is_written_to_its_file_in_one_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = [part for each in FORMATS for part in ("-o", f"{each.name}={place / each.name}.out")]
+    assert main(["check", *outputs, "--topology", str(place / "nodes.json"), str(place / "pods")]) == 0
+    assert capsys.readouterr().out == ""
+    written = {each.name: (place / f"{each.name}.out").read_text(encoding="utf-8") for each in FORMATS}
+    assert all("gpu-tolerations" in text for text in written.values())
+    assert json.loads(written["json"])["version"] == 1
+
+
+def test_stdout_is_data_and_the_talk_says_which_policies_decide(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, talk = run(place, "@/pods", capsys=capsys)
+    assert "policies that podberth ships" in talk
+    assert "no node is known" in talk
+
+
+def test_standard_input_is_checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(POD.encode())))
+    assert main(["check", "-o", "json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["results"][0]["file"] == "-"
+
+
+@pytest.mark.parametrize("name", ["json", "text", "yaml"])
+def test_several_processes_say_the_same_as_one(name: str) -> None:
+    environment = {"PYTHONPATH": str(ROOT / "webhook"), "PATH": os.environ["PATH"]}
+    arguments = ["check", "-o", name, "examples", "tests/manifests"]
+    ran: list[Any] = [
+        subprocess.run(
+            [sys.executable, "-m", "podberth", *arguments, "--jobs", jobs],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        for jobs in ("1", "3")
+    ]
+    assert ran[0].stdout
+    assert (ran[0].returncode, ran[0].stdout) == (ran[1].returncode, ran[1].stdout)
