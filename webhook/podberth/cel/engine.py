@@ -19,6 +19,7 @@ from .parts import Part, parts_of
 from .problems import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
+from .tree import Tree, tree_of
 from .types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, OPTIONAL, POD, STRING, CelType, Want, accepts
 from .typing import VARIABLES, descriptor_pool, messages
 from .values import misfit, ordered
@@ -203,6 +204,15 @@ class Environment:
         """
         allowed = _NAMES | {_VARIABLES}
         return parts_of(self._check(source, _declared(variables, allowed), frozenset()), source)
+
+    def tree(self, source: str, variables: Mapping[str, CelType | Expression]) -> Tree:
+        """Return an expression as plain values, to reason about.
+
+        Raises:
+            CompileError: as ``compile`` does.
+        """
+        allowed = _NAMES | {_VARIABLES}
+        return tree_of(self._check(source, _declared(variables, allowed), frozenset()))
 
     def batch(self, expressions: Sequence[Expression]) -> Batch:
         """Join conditions to one program.

@@ -40,6 +40,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("serve", ".serve", "answer the API server's reviews"),
     Command("check", ".check", "decide on manifests without a cluster, as the webhook would"),
     Command("test", ".test", "run the tests beside policies"),
+    Command("lint", ".lint", "find what is wrong with policies, without a pod"),
     Command("explain", ".explain", "say why a pod comes out as it does"),
     Command("policies", ".policies", "list, show and copy the policies that podberth ships"),
     Command("version", ".version", "print the version"),

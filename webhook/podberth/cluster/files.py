@@ -71,6 +71,43 @@ def find_suites(directory: Path) -> list[SuiteFiles]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class LintFiles:
+    """What is linted, with what stands beside it: a file's folder says what its params and tests are."""
+
+    policies: tuple[tuple[str, str], ...]
+    """(file, text) of every policy file."""
+    tests: tuple[str, ...]
+    asked: frozenset[str]
+    """The files that findings are wanted of."""
+
+
+def find_policies(paths: Iterable[Path]) -> LintFiles:
+    """Return the policy files at ``paths``, directories recursively, and all that stand beside a file.
+
+    Raises:
+        UsageError: one cannot be read, or there is no policy file at all.
+    """
+    listed: dict[Path, None] = {}
+    asked: set[str] = set()
+    problems: list[Problem] = []
+    for path in paths:
+        files, wrong = _listing(path)
+        problems += wrong
+        asked.update(map(str, files))
+        listed.update(dict.fromkeys(files))
+        if files == [path]:
+            beside, _ = _listing(path.parent)
+            listed.update(dict.fromkeys(each for each in beside if each.parent == path.parent))
+    texts, unreadable = _texts(file for file in sorted(listed) if file.name not in TESTS)
+    if problems or unreadable:
+        raise UsageError("\n".join(map(str, [*problems, *unreadable])))
+    if not texts:
+        named = ", ".join(map(str, paths))
+        raise UsageError(f"{named}: got no policy file, want *.yaml, *.yml or *.json below it")
+    return LintFiles(tuple(texts), tuple(str(file) for file in listed if file.name in TESTS), frozenset(asked))
+
+
 def read_objects(path: Path) -> ClusterObjects:
     """Return the objects of a snapshot: a file, or every file below a directory.
 

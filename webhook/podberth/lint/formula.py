@@ -1,0 +1,164 @@
+"""Statements about unknown values, and whether some values make them all true.
+
+A statement is a fact about one term (it is equal to a constant, it is less than one, it is there, it holds), or several
+joined by "all of" and "one of". Terms are told apart by equality alone. The search is bounded: where it would take too
+long the answer is "perhaps", which here is yes. Nothing here knows CEL.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias
+
+Constant: TypeAlias = bool | int | float | str | bytes
+Relation: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
+
+NEGATED: Final[Mapping[Relation, Relation]] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+MIRRORED: Final[Mapping[Relation, Relation]] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+MAX_STEPS: Final = 5_000
+"""Branches that are tried. The longest condition of the shipped policies takes some hundred."""
+_MAX_RANGE: Final = 64
+"""Whole numbers of a range that are looked at one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """A term that is true, or one that is false."""
+
+    term: Hashable
+    wanted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Compares:
+    """A term in relation to a constant."""
+
+    term: Hashable
+    relation: Relation
+    value: Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """A term that is one of several constants, or none of them."""
+
+    term: Hashable
+    values: frozenset[Constant]
+    wanted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every one of several statements; of none: true."""
+
+    parts: tuple["Formula", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """One of several statements at least; of none: false."""
+
+    parts: tuple["Formula", ...]
+
+
+Formula: TypeAlias = Holds | Compares | Among | All | Any
+
+TRUE: Final = All(())
+FALSE: Final = Any(())
+
+
+def possible(*formulas: Formula) -> bool:
+    """Tell whether all of them can be true together; yes also where the search gives up."""
+    return _Search().possible(list(formulas), {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Domain:
+    """What a term may still be."""
+
+    allowed: frozenset[Constant] | None = None
+    excluded: frozenset[Constant] = field(default_factory=frozenset)
+    low: int | float = float("-inf")
+    high: int | float = float("inf")
+
+    def empty(self) -> bool:
+        if self.allowed is not None:
+            return not any(self._fits(value) for value in self.allowed)
+        if self.low > self.high:
+            return True
+        # Between two whole numbers there are others only where the term is no whole number
+        if isinstance(self.low, float) or isinstance(self.high, float) or self.high - self.low > _MAX_RANGE:
+            return False
+        return all(number in self.excluded for number in range(self.low, self.high + 1))
+
+    def _fits(self, value: Constant) -> bool:
+        if value in self.excluded:
+            return False
+        return isinstance(value, str | bytes) or self.low <= value <= self.high
+
+
+class _Search:
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def possible(self, waiting: list[Formula], known: Mapping[Hashable, bool | _Domain]) -> bool:
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            return True
+        waiting = list(waiting)
+        facts = dict(known)
+        choices: list[Any] = []
+        while waiting:
+            formula = waiting.pop()
+            match formula:
+                case All():
+                    waiting += formula.parts
+                case Any():
+                    choices.append(formula)
+                case _:
+                    if not _learn(facts, formula):
+                        return False
+        if not choices:
+            return True
+        # The shortest first: it may settle the others
+        first = min(choices, key=lambda choice: len(choice.parts))
+        rest: list[Formula] = [choice for choice in choices if choice is not first]
+        return any(self.possible([*rest, part], facts) for part in first.parts)
+
+
+def _learn(facts: dict[Hashable, bool | _Domain], fact: Holds | Compares | Among) -> bool:
+    """Take in a fact; say whether it agrees with those that are known."""
+    if isinstance(fact, Holds):
+        key = ("holds", fact.term)
+        known = facts.setdefault(key, fact.wanted)
+        return known is fact.wanted
+    domain = facts.get(fact.term, _Domain())
+    assert isinstance(domain, _Domain)  # noqa: S101 - terms of Holds have a key of their own
+    facts[fact.term] = narrowed = _narrowed(domain, fact)
+    return not narrowed.empty()
+
+
+def _narrowed(domain: _Domain, fact: Compares | Among) -> _Domain:  # noqa: PLR0911 - one for each relation
+    if isinstance(fact, Among):
+        if not fact.wanted:
+            return replace(domain, excluded=domain.excluded | fact.values)
+        allowed = fact.values if domain.allowed is None else domain.allowed & fact.values
+        return replace(domain, allowed=allowed)
+    value = fact.value
+    if fact.relation == "==":
+        return _narrowed(domain, Among(fact.term, frozenset({value})))
+    if fact.relation == "!=":
+        return replace(domain, excluded=domain.excluded | {value})
+    if isinstance(value, str | bytes):  # order of texts: not looked at
+        return domain
+    # Next to a whole number stands the next one; of other numbers the bound itself is let in
+    step = 1 if isinstance(value, int) else 0
+    match fact.relation:
+        case "<":
+            return replace(domain, high=min(domain.high, value - step))
+        case "<=":
+            return replace(domain, high=min(domain.high, value))
+        case ">":
+            return replace(domain, low=max(domain.low, value + step))
+        case _:
+            return replace(domain, low=max(domain.low, value))

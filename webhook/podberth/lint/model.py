@@ -1,0 +1,169 @@
+"""What rules are given, and what comes of them.
+
+A rule sees every policy at once, yields problems and never prints: the runner stamps its name and level on them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+from ..cel.engine import Environment
+from ..cel.tree import Name, Tree, walk
+from ..errors import Problem
+from ..kube.positions import Path
+from ..policy.compile import CompiledMutation, CompiledPolicy, Leaf, leaves_of
+from ..policy.model import Mutation, Spec
+from ..policy.parse import ParsedPolicy
+from ..policy.places import Placed, expressions_of
+from ..topology.model import Node
+from .conditions import Conditions
+
+_PREFIX = "variables."
+
+
+class Level(IntEnum):
+    """How grave a finding is."""
+
+    NOTE = 1
+    """Worth knowing, and right as it is for many."""
+    WARNING = 2
+    """Probably not what was meant."""
+    ERROR = 3
+    """Cannot work."""
+
+    def __str__(self) -> str:
+        """Spell it as the command line does."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Finding:
+    """What a rule found, at its place. Sorts by file and place."""
+
+    problem: Problem
+    rule: str
+    level: Level = field(compare=False)
+
+    def __str__(self) -> str:
+        """Render as compilers do: ``file:line:column level rule where: message``."""
+        place, _, rest = str(self.problem).partition(" ")
+        return f"{place} {self.level} {self.rule} {rest}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linted:
+    """A policy that compiles, with its expressions as trees."""
+
+    parsed: ParsedPolicy
+    compiled: CompiledPolicy
+    environment: Environment
+    tested: bool
+    """Whether tests stand beside its file."""
+
+    @property
+    def name(self) -> str:
+        """The policy's name."""
+        return self.parsed.policy.name
+
+    @property
+    def spec(self) -> Spec:
+        """What the policy does."""
+        return self.parsed.policy.spec
+
+    @cached_property
+    def variables(self) -> Mapping[str, Tree]:
+        """The policy's variables."""
+        return {name: self.tree(bound.expression.source) for name, bound in self.compiled.variables.items()}
+
+    @cached_property
+    def expressions(self) -> tuple[Placed, ...]:
+        """Every expression of the policy."""
+        return tuple(expressions_of(self.compiled))
+
+    @cached_property
+    def conditions(self) -> Conditions:
+        """What must hold for the policy to be asked."""
+        sources = [item.expression for item in self.spec.match_conditions]
+        return Conditions(self.variables, tuple(map(self.tree, sources)), for_gpus=self.spec.scope == "GPU")
+
+    @cached_property
+    def mutations(self) -> tuple["LintedMutation", ...]:
+        """The entries of ``mutations``."""
+        pairs = zip(self.spec.mutations, self.compiled.mutations, strict=True)
+        return tuple(LintedMutation(self, index, *pair) for index, pair in enumerate(pairs))
+
+    def tree(self, source: str) -> Tree:
+        """Return an expression of the policy as a tree."""
+        return self.environment.tree(source, {n: bound.expression for n, bound in self.compiled.variables.items()})
+
+    def reached(self, source: str) -> Iterator[tuple[Path | None, Tree]]:
+        """Yield an expression's tree (with None), and those of the variables that it needs with their paths."""
+        paths = {item.name: index for index, item in enumerate(self.spec.variables)}
+        waiting: list[tuple[Path | None, Tree]] = [(None, self.tree(source))]
+        seen: set[str] = set()
+        while waiting:
+            path, tree = waiting.pop()
+            yield path, tree
+            for part in walk(tree):
+                name = part.name.removeprefix(_PREFIX) if isinstance(part, Name) else ""
+                if name in self.variables and name not in seen and isinstance(part, Name) and part.name != name:
+                    seen.add(name)
+                    waiting.append((("spec", "variables", paths[name], "expression"), self.variables[name]))
+
+    def problem(self, path: Path, message: str, *, of_key: bool = False) -> Problem:
+        """Return a problem with what stands at a path of the document, or with its key."""
+        return self.parsed.positions.problem(self.parsed.file, path, message, of_key=of_key)
+
+    def within(self, path: Path, part: Tree, message: str) -> Problem:
+        """Return a problem with a part of the expression at ``path``."""
+        return self.parsed.problem(path, part.line, part.column, message)
+
+
+@dataclass(frozen=True)
+class LintedMutation:
+    """One entry of ``mutations``."""
+
+    policy: Linted
+    index: int
+    source: Mutation
+    compiled: CompiledMutation
+
+    @property
+    def path(self) -> Path:
+        """Where it stands."""
+        return ("spec", "mutations", self.index)
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """Its expressions, paths below it."""
+        return tuple(leaves_of(self.source)[0])
+
+    @cached_property
+    def when(self) -> Tree | None:
+        """Its ``when``."""
+        return None if self.source.when is None else self.policy.tree(self.source.when)
+
+    def resolved(self, leaf: Leaf) -> Tree:
+        """Return a leaf's tree; of one that only names a variable, the variable's."""
+        return self.policy.conditions.resolved(self.policy.tree(leaf.source))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Library:
+    """Everything that is linted at once."""
+
+    policies: tuple[Linted, ...]
+    problems: tuple[Problem, ...]
+    """What keeps a document from being read, or a policy from being compiled."""
+    params: Mapping[tuple[str, str], Mapping[str, Any]]
+    """The ConfigMaps beside the policies, by namespace and name."""
+    nodes: tuple[Node, ...] | None = None
+    """The cluster's; None where none is known."""
+
+    @property
+    def mutations(self) -> Iterator[LintedMutation]:
+        """Yield the mutations of all policies."""
+        for policy in self.policies:
+            yield from policy.mutations

@@ -1,0 +1,59 @@
+"""An applyConfiguration that sets what is merged as a whole.
+
+The API server refuses such a configuration of a MutatingAdmissionPolicy, and so does podberth, for the first pod that
+the policy meets: what the user wrote in it would be lost. Tolerations, nodeSelector, terms of affinity, `command` and
+`args` are such. Fields that a Pod does not have, and values of another type, are found too. Only what is written as a
+literal can be seen here.
+
+Bad:
+
+    mutations:
+    - applyConfiguration: "{'spec': {'tolerations': [{'key': 'nvidia.com/gpu', 'operator': 'Exists'}]}}"
+
+Good:
+
+    mutations:
+    - tolerations: "[{'key': 'nvidia.com/gpu', 'operator': 'Exists'}]"
+"""
+
+from collections.abc import Iterator
+
+from ...cel.tree import Entries, Items, Literal, Tree
+from ...errors import Problem
+from ...kube.schema import PodSchema, Schema
+from ...kube.typed import POD_TYPE, MisfitError, step
+from ...kube.typed import check as check_type
+from ..model import Level, Library
+
+LEVEL = Level.ERROR
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield the first wrong field of each configuration's branches."""
+    for mutation in library.mutations:
+        if mutation.source.apply_configuration is not None:
+            policy, path = mutation.policy, (*mutation.path, "applyConfiguration")
+            tree = policy.tree(mutation.source.apply_configuration)
+            for part, message in _wrong(policy.environment.schema, POD_TYPE, tree, "applyConfiguration"):
+                yield policy.within(path, part, message)
+
+
+def _wrong(schema: PodSchema, kind: Schema, tree: Tree, where: str) -> Iterator[tuple[Tree, str]]:
+    atomic = kind.atomic or (kind.kind == "array" and kind.list_type not in ("map", "set"))
+    if atomic and isinstance(tree, Entries | Items):
+        message = "is merged as a whole, so the user's would be lost; want a mutation of its own, or jsonPatch"
+        yield tree, f"{where}: {message}"
+        return
+    try:
+        if isinstance(tree, Entries):
+            for key, value in tree.entries:
+                if isinstance(key, Literal) and isinstance(key.value, str):
+                    below = step(schema, kind, key.value, where)
+                    yield from _wrong(schema, below, value, f"{where}.{key.value}")
+        elif isinstance(tree, Items) and kind.element is not None:
+            for index, item in enumerate(tree.items):
+                yield from _wrong(schema, kind.element, item, f"{where}[{index}]")
+        elif isinstance(tree, Literal):
+            check_type(schema, kind, tree.value, where)
+    except MisfitError as error:
+        yield tree, str(error)

@@ -1,0 +1,44 @@
+"""A choice `test ? a : b` whose test is always the same, so that one side is never taken.
+
+Looked at in every expression but the matchConditions, and with them taken for true.
+
+Bad:
+
+    matchConditions:
+    - {name: several, expression: gpu.count > 1}
+    mutations:
+    - labels:
+        example.com/size: "gpu.count > 0 ? 'some' : 'none'"
+
+Good:
+
+    mutations:
+    - labels:
+        example.com/size: "gpu.count > 1 ? 'several' : 'one'"
+"""
+
+from collections.abc import Iterator
+
+from ...cel.tree import Call, walk
+from ...errors import Problem
+from ..model import Level, Library
+
+LEVEL = Level.WARNING
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield the tests of choices that are known beforehand."""
+    for policy in library.policies:
+        conditions = policy.conditions
+        if not conditions.can_hold():
+            continue
+        for placed in policy.expressions:
+            if placed.path[1] == "matchConditions":
+                continue
+            for part in walk(policy.tree(placed.source)):
+                if not isinstance(part, Call) or part.function != "_?_:_":
+                    continue
+                for wanted, side in ((False, "second"), (True, "first")):
+                    if not conditions.can_hold(conditions.says(part.operands[0], wanted=wanted)):
+                        message = f"the test is always {str(not wanted).lower()}, so the {side} value is never taken"
+                        yield policy.within(placed.path, part, message)

@@ -1,0 +1,44 @@
+"""A validation that is always true or always false.
+
+One that is always true refuses nothing, and one that is always false refuses everything that the matchConditions let
+through. Who means that writes `false`, as ValidatingAdmissionPolicy's examples do, and is left alone.
+
+Bad:
+
+    matchConditions:
+    - {name: whole, expression: gpu.kind == 'whole'}
+    validations:
+    - {expression: gpu.kind != 'mig', message: no slices here}
+    validationActions: [Deny]
+
+Good:
+
+    validations:
+    - {expression: gpu.kind != 'mig', message: no slices here}
+    validationActions: [Deny]
+"""
+
+from collections.abc import Iterator
+
+from ...cel.tree import Literal
+from ...errors import Problem
+from ..model import Level, Library
+
+LEVEL = Level.WARNING
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield validations whose answer is known."""
+    for policy in library.policies:
+        conditions = policy.conditions
+        if not conditions.can_hold():
+            continue
+        for index, validation in enumerate(policy.spec.validations):
+            path = ("spec", "validations", index, "expression")
+            tree = policy.tree(validation.expression)
+            if tree == Literal(value=False):
+                continue
+            if not conditions.can_hold(conditions.says(tree, wanted=False)):
+                yield policy.problem(path, "it is always true of what it is asked about, so it refuses nothing")
+            elif not conditions.can_hold(conditions.says(tree)):
+                yield policy.problem(path, "it is never true of what it is asked about, so it refuses every such pod")

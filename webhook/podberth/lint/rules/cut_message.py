@@ -1,0 +1,38 @@
+"""A line for the user that is longer than 256 characters, and is cut there.
+
+The API server cuts warnings at 256 characters, and podberth does it itself, so that what is left ends well. What the
+user should do is often at the end, and lost. Counted as for long-message.
+
+Bad:
+
+    validations:
+    - expression: gpu.count < 9
+      message: >-
+        this pod asks for more GPUs than one of our machines has, so it will wait in the queue of the scheduler for ever
+        and nobody will tell you; the largest machines have eight, and if you need more than that, then start several
+        pods, and let the framework of your choice connect them over the network
+    validationActions: [Warn]
+
+Good:
+
+    validations:
+    - {expression: gpu.count < 9, message: no node has more than 8 GPUs; ask for 8 and start more pods}
+    validationActions: [Warn]
+"""
+
+from collections.abc import Iterator
+
+from ...admission.messages import MAX_LINE
+from ...errors import Problem
+from ..lines import shortest_lines
+from ..model import Level, Library
+
+LEVEL = Level.WARNING
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield what the user never sees whole."""
+    for policy in library.policies:
+        for path, length in shortest_lines(policy):
+            if length > MAX_LINE:
+                yield policy.problem(path, f"makes a line of {length} characters or more, which is cut at {MAX_LINE}")

@@ -1,0 +1,37 @@
+"""An expression that may take half of what the whole policy may take of a worker.
+
+The bound is for the largest pod that podberth takes, and worked out without running anything: 100 ms for a policy
+(docs/policy.md, "CEL: the language and its limits"). A second expression like it and the policy is refused.
+
+Bad:
+
+    validations:
+    - expression: object.spec.containers.all(c, !c.image.split('/').exists(part, part == 'staging'))
+      message: images of staging stay in staging
+    validationActions: [Warn]
+
+Good:
+
+    validations:
+    - expression: object.spec.containers.all(c, !c.image.contains('/staging/'))
+      message: images of staging stay in staging
+    validationActions: [Warn]
+"""
+
+from collections.abc import Iterator
+
+from ...errors import Problem
+from ..costs import costs_of
+from ..model import Level, Library
+
+LEVEL = Level.WARNING
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield the dear expressions, at their dearest part."""
+    for policy in library.policies:
+        for cost in costs_of(policy):
+            if cost.cost_class == "dear":
+                advice = f"; {cost.advice}" if cost.advice else ""
+                message = f"up to {cost.microseconds / 1000:,.0f} ms for the largest pod{advice}"
+                yield policy.parsed.problem(cost.path, cost.line, cost.column, message)

@@ -1,0 +1,62 @@
+"""An applyConfiguration or jsonPatch that writes what no policy may.
+
+The pod's name, its namespace, its node, its status, the record: trying is an error of the policy for every pod that it
+meets (docs/policy.md, "Not to be touched"). Only what is written as a literal can be seen here.
+
+Bad:
+
+    mutations:
+    - applyConfiguration: "{'spec': {'nodeName': 'gpu-7'}}"
+
+Good:
+
+    mutations:
+    - applyConfiguration: "{'spec': {'terminationGracePeriodSeconds': 120}}"
+"""
+
+from collections.abc import Iterator
+
+from ...cel.tree import Entries, Items, Literal, Tree
+from ...errors import Problem
+from ...kube.json_patch import steps_of
+from ...mutation.bounds import FORBIDDEN
+from ..model import Level, Library
+
+LEVEL = Level.ERROR
+
+_READS = ("test",)
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield each forbidden path where it is written."""
+    for mutation in library.mutations:
+        for leaf in mutation.leaves:
+            tree = mutation.policy.tree(leaf.source)
+            written: Iterator[tuple[Tree, tuple[str, ...]]] = iter(())
+            if mutation.source.concern == "applyConfiguration":
+                written = _set(tree, ())
+            elif mutation.source.concern == "jsonPatch":
+                written = _patched(tree)
+            for part, path in written:
+                for forbidden in FORBIDDEN:
+                    if path[: len(forbidden)] == forbidden:
+                        message = f"may not write {'.'.join(map(str, forbidden))}; no policy may"
+                        yield mutation.policy.within((*mutation.path, *leaf.path), part, message)
+
+
+def _set(tree: Tree, path: tuple[str, ...]) -> Iterator[tuple[Tree, tuple[str, ...]]]:
+    """Yield the paths that a map literal sets, at their keys."""
+    for key, value in tree.entries if isinstance(tree, Entries) else ():
+        if isinstance(key, Literal) and isinstance(key.value, str):
+            yield key, (*path, key.value)
+            yield from _set(value, (*path, key.value))
+
+
+def _patched(tree: Tree) -> Iterator[tuple[Tree, tuple[str, ...]]]:
+    for operation in tree.items if isinstance(tree, Items) else ():
+        if not isinstance(operation, Entries):
+            continue
+        kind, pointer = operation.get("op"), operation.get("path")
+        reads = isinstance(kind, Literal) and kind.value in _READS
+        if not reads and isinstance(pointer, Literal) and isinstance(pointer.value, str):
+            yield pointer, tuple(map(str, steps_of(pointer.value)))

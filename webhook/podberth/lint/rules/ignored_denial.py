@@ -1,0 +1,34 @@
+"""failurePolicy Ignore on a policy that denies.
+
+Where an expression has no value for a pod, a validation under `Ignore` passes: who can make it fail, by a missing label
+or an odd value, gets past it. A policy that denies wants `Fail` and guards what may be absent; one that is not worth a
+denial wants `Warn`.
+
+Bad:
+
+    failurePolicy: Ignore
+    validations:
+    - {expression: "object.metadata.labels['team'] != ''", message: say the team}
+    validationActions: [Deny]
+
+Good:
+
+    validations:
+    - {expression: "object.metadata.?labels[?'team'].orValue('') != ''", message: say the team}
+    validationActions: [Deny]
+"""
+
+from collections.abc import Iterator
+
+from ...errors import Problem
+from ..model import Level, Library
+
+LEVEL = Level.WARNING
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield policies whose denial an error takes away."""
+    for policy in library.policies:
+        if policy.spec.failure_policy == "Ignore" and "Deny" in policy.spec.validation_actions:
+            message = "got Ignore with Deny: a pod on which an expression errs is admitted; want Fail, or Warn"
+            yield policy.problem(("spec", "failurePolicy"), message)

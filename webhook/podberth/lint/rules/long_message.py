@@ -1,0 +1,41 @@
+"""A line for the user that is longer than 120 characters.
+
+The user reads `podberth <policy>: <message>` behind `Warning:` in a terminal. Counted is the line with the policy's
+name, and of an expression the least that it can come to: the literals that are always in it. Say first what is wrong,
+then what to do; leave the reasons to the description.
+
+Bad:
+
+    validations:
+    - expression: gpu.count < 9
+      message: >-
+        this pod asks for more GPUs than one of our machines has, so it will wait in the queue of the scheduler for ever
+        and nobody will tell you
+    validationActions: [Warn]
+
+Good:
+
+    validations:
+    - {expression: gpu.count < 9, message: no node has more than 8 GPUs; ask for 8 and start more pods}
+    validationActions: [Warn]
+"""
+
+from collections.abc import Iterator
+
+from ...admission.messages import MAX_LINE
+from ...errors import Problem
+from ..lines import shortest_lines
+from ..model import Level, Library
+
+LEVEL = Level.NOTE
+
+MAX_COMFORTABLE = 120
+"""Characters: docs/rules.md, rule 14."""
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield what is longer than is good, and short enough to be shown whole."""
+    for policy in library.policies:
+        for path, length in shortest_lines(policy):
+            if MAX_COMFORTABLE < length <= MAX_LINE:
+                yield policy.problem(path, f"makes a line of {length} characters or more, want {MAX_COMFORTABLE}")

@@ -1,0 +1,31 @@
+"""A policy without a description.
+
+The description is what `podberth policies list`, reports and dashboards say of the policy: one sentence, for somebody
+who has never seen it.
+
+Bad:
+
+    description: ""
+    mutations:
+    - tolerations: topology.nodes(gpu).tolerations
+
+Good:
+
+    description: A pod with GPUs tolerates the GPU taints of the nodes that it fits on.
+    mutations:
+    - tolerations: topology.nodes(gpu).tolerations
+"""
+
+from collections.abc import Iterator
+
+from ...errors import Problem
+from ..model import Level, Library
+
+LEVEL = Level.WARNING
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield policies that do not say what they are for."""
+    for policy in library.policies:
+        if not policy.spec.description.strip():
+            yield policy.problem(("spec", "description"), "want a sentence that says what the policy is for")

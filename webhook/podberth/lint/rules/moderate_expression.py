@@ -1,0 +1,37 @@
+"""An expression that may take more than a hundredth of what the whole policy may take.
+
+Nothing is wrong with it: on common pods it is a matter of microseconds. `podberth lint --costs` has the figures of all
+expressions. The bound is for the largest pod that podberth takes.
+
+Bad:
+
+    validations:
+    - expression: object.spec.containers.all(c, c.?env.orValue([]).all(e, e.name != 'DEBUG'))
+      message: no debugging here
+    validationActions: [Warn]
+
+Good:
+
+    validations:
+    - expression: object.spec.containers.size() < 10
+      message: too many containers
+    validationActions: [Warn]
+"""
+
+from collections.abc import Iterator
+
+from ...errors import Problem
+from ..costs import costs_of
+from ..model import Level, Library
+
+LEVEL = Level.NOTE
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield the moderate expressions, at their dearest part."""
+    for policy in library.policies:
+        for cost in costs_of(policy):
+            if cost.cost_class == "moderate":
+                advice = f"; {cost.advice}" if cost.advice else ""
+                message = f"up to {cost.microseconds / 1000:,.0f} ms for the largest pod{advice}"
+                yield policy.parsed.problem(cost.path, cost.line, cost.column, message)

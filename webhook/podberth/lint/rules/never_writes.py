@@ -1,0 +1,104 @@
+"""A mutation that can never write anything.
+
+Its value is always empty or null; it writes what is there anyway (`default-scheduler`, a resource for itself); or the
+matchConditions and `when` hold only for pods whose user has set the field already, and the user's value stays.
+
+Bad:
+
+    matchConditions:
+    - {name: has-a-runtime-class, expression: has(object.spec.runtimeClassName)}
+    mutations:
+    - runtimeClassName: "'nvidia'"
+
+Good:
+
+    matchConditions:
+    - {name: no-runtime-class, expression: "!has(object.spec.runtimeClassName)"}
+    mutations:
+    - runtimeClassName: "'nvidia'"
+"""
+
+from collections.abc import Iterator, Mapping
+
+from ...cel.tree import Call, Entries, Items, Literal, Tree
+from ...errors import Problem
+from ...mutation.names import DEFAULT_SCHEDULER
+from ...policy.compile import Leaf
+from ..conditions import Present, Where
+from ..formula import Any, Compares, Formula, Holds
+from ..model import Level, Library, LintedMutation
+
+LEVEL = Level.WARNING
+
+_SCHEDULER: Where = ("object", "spec", "schedulerName")
+_RUNTIME: Where = ("object", "spec", "runtimeClassName")
+_EMPTY = (None, "")
+_UNSET: Mapping[str, Formula] = {
+    "schedulerName": Any(
+        (
+            Holds(Present(_SCHEDULER), wanted=False),
+            Compares(_SCHEDULER, "==", DEFAULT_SCHEDULER),
+            Compares(_SCHEDULER, "==", ""),
+        )
+    ),
+    "runtimeClassName": Holds(Present(_RUNTIME), wanted=False),
+}
+"""When a name is the policy's to set; which priority class is a cluster's default nobody knows here."""
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield leaves that come to nothing."""
+    for mutation in library.mutations:
+        for leaf in mutation.leaves:
+            why = _constant(mutation, leaf) or _taken(mutation, leaf)
+            if why:
+                yield mutation.policy.problem((*mutation.path, *leaf.path), f"it never writes anything: {why}")
+
+
+def _constant(mutation: LintedMutation, leaf: Leaf) -> str:
+    tree = mutation.resolved(leaf)
+    concern = mutation.source.concern
+    if _says_nothing(tree) and not (concern in ("annotations", "env", "labels") and tree == Literal(value="")):
+        return "its value is always empty"
+    if concern == "schedulerName" and tree == Literal(value=DEFAULT_SCHEDULER):
+        return f"{DEFAULT_SCHEDULER} is what a pod without a word about it has"
+    if concern == "resources" and isinstance(tree, Items) and tree.items and all(map(_for_itself, tree.items)):
+        return "every resource is put in its own place"
+    return ""
+
+
+def _says_nothing(tree: Tree) -> bool:
+    match tree:
+        case Literal(value=value):
+            return value in _EMPTY
+        case Items(items=()) | Entries(entries=()):
+            return True
+        case Call(function="optional.none"):
+            return True
+        case Call(function="_?_:_", operands=(_, left, right)):
+            return _says_nothing(left) and _says_nothing(right)
+        case _:
+            return False
+
+
+def _for_itself(item: Tree) -> bool:
+    if not isinstance(item, Entries):
+        return False
+    before = item.get("from")
+    return before is not None and before == item.get("to")
+
+
+def _taken(mutation: LintedMutation, leaf: Leaf) -> str:
+    """Say why the user has always set the field where the mutation applies."""
+    concern = mutation.source.concern
+    if concern in ("labels", "annotations"):
+        unset: Formula = Holds(Present(("object", "metadata", concern, leaf.name)), wanted=False)
+    elif concern in _UNSET:
+        unset = _UNSET[concern]
+    else:
+        return ""
+    conditions = mutation.policy.conditions
+    applies = (conditions.says(mutation.when),) if mutation.when is not None else ()
+    if not conditions.can_hold(*applies) or conditions.can_hold(unset, *applies):
+        return ""
+    return "it applies only where the user has set a value, and the user's stays"

@@ -1,0 +1,57 @@
+"""What ValidatingAdmissionPolicy and MutatingAdmissionPolicy have no word for.
+
+A note for each policy, in one line: the variables and functions that only podberth has, mutations other than
+`applyConfiguration` and `jsonPatch` (and these are written as `Object{...}` and `JSONPatch{...}` upstream), a rollout,
+the scope GPU. What is left is portable, though upstream wants a binding beside the policy, mutations and validations in
+two objects, and has no order.
+
+Bad:
+
+    mutations:
+    - labels: {example.com/vendor: gpu.vendor}
+
+Good:
+
+    scope: All
+    validations:
+    - {expression: object.spec.containers.size() < 10, message: too many containers}
+    validationActions: [Deny]
+"""
+
+from collections.abc import Iterator
+
+from ...cel.tree import Name, walk
+from ...errors import Problem
+from ..model import Level, Library, Linted
+
+LEVEL = Level.NOTE
+
+_OURS = ("gpu", "gang", "topology", "mig")
+_THEIRS = ("applyConfiguration", "jsonPatch")
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield one note for a policy, at its spec."""
+    for policy in library.policies:
+        said = list(_found(policy))
+        if said:
+            yield policy.problem(("spec",), "not portable: " + "; ".join(said), of_key=True)
+
+
+def _found(policy: Linted) -> Iterator[str]:
+    trees = [policy.tree(placed.source) for placed in policy.expressions]
+    names = {part.name.partition(".")[0] for tree in trees for part in walk(tree) if isinstance(part, Name)}
+    ours = [name for name in _OURS if name in names]
+    if ours:
+        yield f"reads {', '.join(ours)}"
+    kinds = dict.fromkeys(mutation.source.concern for mutation in policy.mutations)
+    own = [kind for kind in kinds if kind not in _THEIRS]
+    if own:
+        yield f"mutations of kind {', '.join(own)}"
+    maps = [kind for kind in kinds if kind in _THEIRS]
+    if maps:
+        yield f"{', '.join(maps)}, upstream written with Object and JSONPatch"
+    if policy.spec.rollout is not None:
+        yield "a rollout"
+    if policy.spec.scope == "GPU":
+        yield "scope GPU; say it in matchConditions"

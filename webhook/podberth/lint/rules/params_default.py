@@ -1,0 +1,105 @@
+"""Params that are read and have no default beside the policy.
+
+A ConfigMap beside the policies is the default of their params; without it, the first cluster that lacks the object
+skips the policy (`parameterNotFoundAction: Allow`) or denies its pods (`Deny`). A key that is read and that the default
+lacks is a misspelled one, or one that nobody is told of. `params` without a paramKind is null.
+
+Bad:
+
+    paramKind: {apiVersion: v1, kind: ConfigMap}
+    paramRef: {name: weights, namespace: podberth-system, parameterNotFoundAction: Allow}
+    mutations:
+    - labels: {example.com/payer: "params.data['payer']"}
+
+Good:
+
+    apiVersion: podberth.io/v1alpha1
+    kind: GPUPolicy
+    metadata: {name: payer}
+    spec:
+      description: Says who pays.
+      paramKind: {apiVersion: v1, kind: ConfigMap}
+      paramRef: {name: payer, namespace: podberth-system, parameterNotFoundAction: Allow}
+      mutations:
+      - labels: {example.com/payer: "params.data['payer']"}
+    ---
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: payer, namespace: podberth-system}
+    data: {payer: research}
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...cel.tree import Call, Literal, Name, Select, Tree, walk
+from ...errors import Problem
+from ...kube.positions import Path
+from ..model import Level, Library, Linted
+
+LEVEL = Level.WARNING
+
+_INDEX = frozenset({"_[_]", "_[?_]"})
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield a paramRef without a default, or keys that are read and not in it."""
+    for policy in library.policies:
+        ref = policy.spec.param_ref
+        reads = list(_reads(policy))
+        if ref is None:
+            for path, part, _ in reads[:1]:
+                yield policy.within(path, part, "params is null here; want a paramKind and a paramRef")
+        elif ref.name is not None:
+            default = _default(library, ref.name, ref.namespace)
+            if default is None:
+                name = f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name
+                message = f"no ConfigMap {name} stands beside the policies; want the default there"
+                yield policy.problem(("spec", "paramRef"), message)
+            else:
+                yield from _missing(policy, reads, default)
+
+
+def _default(library: Library, name: str, namespace: str | None) -> Mapping[str, Any] | None:
+    found = [each for (space, own), each in library.params.items() if own == name and namespace in (None, space)]
+    return found[0] if found else None
+
+
+def _missing(policy: Linted, reads: list[tuple[Path, Tree, str]], default: Mapping[str, Any]) -> Iterator[Problem]:
+    told: set[str] = set()
+    for path, part, key in reads:
+        if key and key not in (default.get("data") or {}) and key not in told:
+            told.add(key)
+            yield policy.within(path, part, f"the default ConfigMap has no {key!r}; want it there, or drop it here")
+
+
+def _reads(policy: Linted) -> Iterator[tuple[Path, Tree, str]]:
+    """Yield where params are read, with the key of ``data`` where it is a literal."""
+    for placed in policy.expressions:
+        if "params" not in placed.source:
+            continue
+        tree = policy.tree(placed.source)
+        keyed = [(part, key) for part in walk(tree) if (key := _key(part))]
+        yield from ((placed.path, part, key) for part, key in keyed)
+        if not keyed:
+            yield from ((placed.path, part, "") for part in walk(tree) if part == Name(name="params"))
+
+
+def _key(part: Tree) -> str:
+    match part:
+        case Call(function=function, operands=(operand, Literal(value=str() as key))) if function in _INDEX:
+            return key if _is_data(operand) else ""
+        case Select(operand=operand, field=field) if _is_data(operand):
+            return field
+        case _:
+            return ""
+
+
+def _is_data(part: Tree) -> bool:
+    match part:
+        case Select(operand=Name(name="params"), field="data"):
+            return True
+        case Call(function="_?._", operands=(Name(name="params"), Literal(value="data"))):
+            return True
+        case _:
+            return False

@@ -1,0 +1,79 @@
+"""Node affinity that no known node satisfies. Asked with `--topology` only.
+
+Terms that are written as literals are held against the nodes' labels. A preference for what is not there changes
+nothing, and a requirement keeps every pod waiting, unless an autoscaler brings such a node. Of an expression whose
+values are computed, the keys alone are looked at.
+
+Bad, on a cluster of H100 and GB200 nodes:
+
+    mutations:
+    - nodeAffinity:
+        preferred: "[{'matchExpressions': [{'key': 'nvidia.com/gpu.product', 'operator': 'In', 'values': ['H100']}]}]"
+        weight: 50
+
+Good:
+
+    mutations:
+    - nodeAffinity:
+        preferred: >-
+          [{'matchExpressions': [
+            {'key': 'nvidia.com/gpu.product', 'operator': 'In', 'values': ['NVIDIA-H100-80GB-HBM3']}]}]
+        weight: 50
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+
+from ...cel.tree import Entries, Literal, plain, walk
+from ...errors import Problem
+from ...kube.selector import node_selector_matches
+from ...topology.model import Node
+from ..model import Level, Library
+
+LEVEL = Level.WARNING
+
+_WANT_THE_LABEL = frozenset({"In", "Exists", "Gt", "Lt"})
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield requirements of terms that are true of no node."""
+    nodes = library.nodes
+    if not nodes:
+        return
+    for mutation in library.mutations:
+        for leaf in mutation.leaves if mutation.source.concern == "nodeAffinity" else ():
+            for path, tree in mutation.policy.reached(leaf.source):
+                for part in walk(tree):
+                    message = _unmet(part, nodes) if isinstance(part, Entries) else ""
+                    if message:
+                        place = path or (*mutation.path, *leaf.path)
+                        yield mutation.policy.within(place, part, message)
+
+
+def _unmet(part: Entries, nodes: Sequence[Node]) -> str:
+    key, operator = part.get("key"), part.get("operator")
+    if not isinstance(key, Literal) or not isinstance(operator, Literal) or operator.value not in _WANT_THE_LABEL:
+        return ""
+    name = str(key.value)
+    found = sorted({node.labels[name] for node in nodes if name in node.labels})
+    if not found:
+        return f"no known node has the label {name}"
+    try:
+        requirement = plain(part)
+    except ValueError:
+        return ""
+    term = {"matchExpressions": [requirement]}
+    if any(node_selector_matches([term], node.labels, {}) for node in nodes):
+        return ""
+    return f"no known node has such a {name}{_meant(requirement, found)}"
+
+
+def _meant(requirement: object, found: Sequence[str]) -> str:
+    values = requirement.get("values") if isinstance(requirement, dict) else None
+    # A short name in a long one, as H100 in NVIDIA-H100-80GB-HBM3, is the common mistake
+    near = [
+        each
+        for value in (values if isinstance(values, list) else [])
+        for each in (*(name for name in found if str(value) in name), *get_close_matches(str(value), found, n=1))
+    ]
+    return f"; did you mean {near[0]}?" if near else f"; they have {', '.join(found[:3])}"

@@ -1,0 +1,41 @@
+"""A toleration for a taint that no known node has. Asked with `--topology` only.
+
+Only keys that are written as literals are looked at. A toleration of what is not there changes nothing: a misspelled
+key, or a node group that is at zero just now.
+
+Bad, on a cluster whose GPU nodes are tainted nvidia.com/gpu:
+
+    mutations:
+    - tolerations: "[{'key': 'nvidia.com/gpus', 'operator': 'Exists', 'effect': 'NoSchedule'}]"
+
+Good:
+
+    mutations:
+    - tolerations: "[{'key': 'nvidia.com/gpu', 'operator': 'Exists', 'effect': 'NoSchedule'}]"
+"""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from ...cel.tree import Entries, Literal, walk
+from ...errors import Problem
+from ..model import Level, Library
+
+LEVEL = Level.WARNING
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield keys of tolerations that are no taint's."""
+    if not library.nodes:
+        return
+    known = sorted({taint.key for node in library.nodes for taint in node.taints})
+    for mutation in library.mutations:
+        for leaf in mutation.leaves if mutation.source.concern == "tolerations" else ():
+            for path, tree in mutation.policy.reached(leaf.source):
+                for part in walk(tree):
+                    key = part.get("key") if isinstance(part, Entries) else None
+                    if isinstance(key, Literal) and isinstance(key.value, str) and key.value not in ("", *known):
+                        near = get_close_matches(key.value, known, n=1)
+                        meant = f"; did you mean {near[0]}?" if near else ""
+                        place = path or (*mutation.path, *leaf.path)
+                        yield mutation.policy.within(place, part, f"no known node has the taint {key.value}{meant}")

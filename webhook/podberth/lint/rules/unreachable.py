@@ -1,0 +1,59 @@
+"""A condition that can never be true, so that a policy or a mutation never applies.
+
+Found where constants say so, where a value is compared with one that it never has (`gpu.kind == 'gpu'`), and where two
+conditions exclude each other: several matchConditions, or a `when` and the matchConditions. What podberth itself
+promises counts too: a policy of scope GPU is never asked about a pod with `gpu.kind == 'none'` that is in no gang.
+
+Bad:
+
+    matchConditions:
+    - {name: slices, expression: gpu.kind == 'mig'}
+    mutations:
+    - when: gpu.kind == 'whole'
+      labels: {example.com/kind: gpu.kind}
+
+Good:
+
+    matchConditions:
+    - {name: devices, expression: "gpu.kind in ['mig', 'whole']"}
+    mutations:
+    - when: gpu.kind == 'whole'
+      labels: {example.com/kind: gpu.kind}
+"""
+
+from collections.abc import Iterator
+
+from ...errors import Problem
+from ..formula import possible
+from ..model import Level, Library, Linted
+
+LEVEL = Level.WARNING
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield conditions that never hold; of a policy that never applies nothing else is told."""
+    for policy in library.policies:
+        found = list(_conditions(policy))
+        yield from found or _whens(policy)
+
+
+def _conditions(policy: Linted) -> Iterator[Problem]:
+    conditions = policy.conditions
+    names = [item.name for item in policy.spec.match_conditions]
+    for index, formula in enumerate(conditions.formulas):
+        path = ("spec", "matchConditions", index, "expression")
+        if not possible(*conditions.given, formula):
+            yield policy.problem(path, "it is never true, so the policy never applies")
+            return
+        if not possible(*conditions.given, *conditions.formulas[: index + 1]):
+            others = ", ".join(names[:index])
+            yield policy.problem(path, f"it is never true together with {others}, so the policy never applies")
+            return
+
+
+def _whens(policy: Linted) -> Iterator[Problem]:
+    for mutation in policy.mutations:
+        if mutation.when is not None and not policy.conditions.can_hold(policy.conditions.says(mutation.when)):
+            alone = possible(policy.conditions.says(mutation.when))
+            why = " where the matchConditions hold" if alone and policy.spec.match_conditions else ""
+            yield policy.problem((*mutation.path, "when"), f"it is never true{why}, so nothing is ever written")

@@ -1,0 +1,43 @@
+"""A variable that nothing reads.
+
+It costs nothing when the policy runs, and misleads who reads it. A variable that only unused variables read is unused.
+
+Bad:
+
+    variables:
+    - {name: nodes, expression: topology.nodes(gpu)}
+    mutations:
+    - tolerations: topology.nodes(gpu).tolerations
+
+Good:
+
+    variables:
+    - {name: nodes, expression: topology.nodes(gpu)}
+    mutations:
+    - tolerations: variables.nodes.tolerations
+"""
+
+from collections.abc import Iterator
+
+from ...errors import Problem
+from ..model import Level, Library, Linted
+
+LEVEL = Level.WARNING
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield variables that no condition, mutation, validation or annotation needs."""
+    for policy in library.policies:
+        used = _used(policy)
+        for index, variable in enumerate(policy.spec.variables):
+            if variable.name not in used:
+                path = ("spec", "variables", index, "name")
+                yield policy.problem(path, f"nothing reads variables.{variable.name}; remove it")
+
+
+def _used(policy: Linted) -> frozenset[str]:
+    found: set[str] = set()
+    for placed in policy.expressions:
+        if placed.bound is not None and placed.path[1] != "variables":
+            found |= {path[1] for path in placed.bound.reads if path[0] == "variables" and len(path) > 1}
+    return frozenset(found)

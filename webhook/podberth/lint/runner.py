@@ -1,0 +1,104 @@
+"""Runs every rule over policies: parse, compile, ask, leave out what a comment silences, sort."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..cel.engine import Environment
+from ..policy.compile import compile_policies
+from ..policy.parse import parse_policies
+from ..topology.model import Node
+from .costs import ExpressionCost, costs_of
+from .model import Finding, Level, Library, Linted
+from .rules import RULES
+from .suppress import suppressions
+
+SUPPRESSION = "suppression"
+"""The name under which a comment is reported that silences nothing: it cannot be silenced itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What linting found. Findings are sorted by file and place."""
+
+    findings: tuple[Finding, ...]
+    costs: tuple[ExpressionCost, ...]
+    """Of every expression of every policy that compiles."""
+    policies: int
+    silenced: int
+    """How many findings a comment has left out."""
+
+    def count(self, level: Level) -> int:
+        """Return how many findings have a level."""
+        return sum(finding.level is level for finding in self.findings)
+
+    def at_least(self, level: Level) -> tuple[Finding, ...]:
+        """Return the findings of a level or a graver one."""
+        return tuple(finding for finding in self.findings if finding.level >= level)
+
+
+def lint(
+    texts: Sequence[tuple[str, str]],
+    environment: Environment,
+    *,
+    tests: Iterable[str] = (),
+    nodes: tuple[Node, ...] | None = None,
+) -> Report:
+    """Lint policy files, given as (file name, text).
+
+    Args:
+        texts: the files.
+        environment: what expressions may name.
+        tests: the files that hold tests; they count for the policies of their folder.
+        nodes: the cluster's nodes; None: rules about them are not asked.
+    """
+    library = _library(texts, environment, {_folder(file) for file in tests}, nodes)
+    findings = [
+        Finding(problem=problem, rule=rule.name, level=rule.level) for rule in RULES for problem in rule.check(library)
+    ]
+    kept, silenced = _unsilenced(findings, texts)
+    return Report(
+        findings=tuple(sorted(set(kept))),
+        costs=tuple(cost for policy in library.policies for cost in costs_of(policy)),
+        policies=len(library.policies),
+        silenced=silenced,
+    )
+
+
+def _library(
+    texts: Sequence[tuple[str, str]],
+    environment: Environment,
+    tested: set[str],
+    nodes: tuple[Node, ...] | None,
+) -> Library:
+    parsed = parse_policies(texts)
+    compiled, problems = compile_policies(parsed.policies, environment)
+    by_name = {each.policy.name: each for each in parsed.policies}
+    policies = tuple(
+        Linted(
+            parsed=by_name[each.name],
+            compiled=each,
+            environment=environment,
+            tested=_folder(by_name[each.name].file) in tested,
+        )
+        for each in compiled
+    )
+    return Library(policies=policies, problems=(*parsed.problems, *problems), params=parsed.params, nodes=nodes)
+
+
+def _unsilenced(findings: Iterable[Finding], texts: Iterable[tuple[str, str]]) -> tuple[list[Finding], int]:
+    known = frozenset(rule.name for rule in RULES)
+    silent, kept, count = {}, [], 0
+    for file, text in texts:
+        silent[file], problems = suppressions(text, file, known)
+        kept += [Finding(problem=problem, rule=SUPPRESSION, level=Level.WARNING) for problem in problems]
+    for finding in findings:
+        comments = silent.get(finding.problem.file, [])
+        if any(each.covers(finding.rule, finding.problem.line) for each in comments):
+            count += 1
+        else:
+            kept.append(finding)
+    return kept, count
+
+
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0]

@@ -1,0 +1,106 @@
+"""Comments that silence a rule: ``# podberth-lint: disable=RULE[,RULE] reason``.
+
+Behind a value, or on a line of its own above it, a comment is about that value and all that is below it; above the
+first key of a document it is about the whole document. The reason is required, and a comment without one silences
+nothing. Only the text is read here.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from ..errors import Problem
+
+_COMMENT = re.compile(r"(?:^|(?<=\s))#\s*podberth-lint:\s*(?P<rest>[^\n]*)")
+_DISABLE = re.compile(r"disable=(?P<rules>[a-z][a-z,-]*)(?:\s+(?P<reason>\S.*))?")
+_KEY = re.compile(r"\s*(?:- )*[^\s#'\"].*?:(?:\s+[|>][-+0-9]*)?\s*(?:#.*)?$")
+_DOCUMENT = "---"
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """Rules that say nothing about some lines of a file."""
+
+    rules: frozenset[str]
+    first: int
+    last: int
+
+    def covers(self, rule: str, line: int) -> bool:
+        """Tell whether a finding of a rule at a line is silenced."""
+        return rule in self.rules and self.first <= line <= self.last
+
+
+def suppressions(text: str, file: str, known: Collection[str]) -> tuple[list[Suppression], list[Problem]]:
+    """Return what the comments of a file silence, and what is wrong with the comments."""
+    lines = text.splitlines()
+    found: list[Suppression] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(lines):
+        comment = _COMMENT.search(line)
+        if comment is None:
+            continue
+        wrong = _wrong(comment["rest"], known)
+        if wrong:
+            problems.append(Problem(file, number + 1, comment.start() + 1, "", wrong))
+            continue
+        asked = _DISABLE.match(comment["rest"])
+        rules = frozenset(asked["rules"].split(",")) if asked else frozenset[str]()
+        alone = not line[: comment.start()].strip()
+        start = _next(lines, number) if alone else number
+        if start is not None:
+            found.append(Suppression(rules, start + 1, _end(lines, start) + 1))
+    return found, problems
+
+
+def _wrong(rest: str, known: Collection[str]) -> str:
+    asked = _DISABLE.match(rest)
+    if asked is None:
+        return f"got {rest.strip()!r}, want disable=RULE and the reason"
+    unknown = [rule for rule in asked["rules"].split(",") if rule not in known]
+    if unknown:
+        return f"got the rule {unknown[0]!r}, want one of {', '.join(sorted(known))}"
+    return "" if asked["reason"] else "got no reason, want one behind the rule: who reads it later asks why"
+
+
+def _next(lines: list[str], number: int) -> int | None:
+    """Return the first line below that is neither blank nor a comment."""
+    for at in range(number + 1, len(lines)):
+        text = lines[at].strip()
+        if text and not text.startswith("#") and text != _DOCUMENT:
+            return at
+    return None
+
+
+def _end(lines: list[str], start: int) -> int:
+    """Return the last line of the value that begins in a line; of a document's first key, of the document."""
+    whole = _indent(lines[start]) == 0 and all(_blank(line) for line in _above(lines, start))
+    depth = _indent(lines[start])
+    opens = _KEY.match(lines[start]) is not None
+    last = start
+    for at in range(start + 1, len(lines)):
+        line = lines[at]
+        if line.startswith(_DOCUMENT):
+            break
+        if _blank(line):
+            continue
+        # Items of a list may stand as deep as the key above them
+        inside = _indent(line) > depth or (opens and _indent(line) == depth and line.strip().startswith("- "))
+        if not whole and not inside:
+            break
+        last = at
+    return last
+
+
+def _above(lines: list[str], start: int) -> Iterator[str]:
+    for at in range(start - 1, -1, -1):
+        if lines[at].startswith(_DOCUMENT):
+            return
+        yield lines[at]
+
+
+def _blank(line: str) -> bool:
+    return not line.strip() or line.strip().startswith("#")
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
