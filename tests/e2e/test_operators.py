@@ -52,7 +52,7 @@ def served(control_plane: ControlPlane) -> Iterator[set[tuple[str, str]]]:
         control_plane.kubectl("create", "-f", "-", input=json.dumps(crd, default=str))
     control_plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *[f"crd/{name}" for name in names])
     yield kinds
-    control_plane.kubectl("delete", *[f"crd/{name}" for name in names])
+    control_plane.kubectl("delete", "--wait=false", *[f"crd/{name}" for name in names])
 
 
 def manifests(served: set[tuple[str, str]]) -> Iterator[Document]:
