@@ -63,7 +63,9 @@ def test_lines_put_together_by_lot_read_alike(lines: list[tuple[int, str]]) -> N
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_a_real_file_with_a_character_changed_reads_alike(data: Any) -> None:
-    text = data.draw(st.sampled_from([file for file in FILES if file.stat().st_size < 2500])).read_text(encoding="utf-8")
+    text = data.draw(st.sampled_from([file for file in FILES if file.stat().st_size < 2500])).read_text(
+        encoding="utf-8"
+    )
     text = text.partition("\n---\n")[0]
     place = data.draw(st.integers(0, len(text) - 1))
     with_it = data.draw(st.sampled_from([*" \n:-#'\"[]{},|>&*!%@`\t\\?x0"]))

@@ -33,7 +33,8 @@ RESOURCE_LISTS = st.none() | st.dictionaries(RESOURCES, QUANTITIES, max_size=2)
 CONTAINERS = st.fixed_dictionaries(
     {"name": st.just("main"), "image": st.just("i")},
     optional={
-        "resources": st.none() | st.fixed_dictionaries({}, optional={"limits": RESOURCE_LISTS, "requests": RESOURCE_LISTS}),
+        "resources": st.none()
+        | st.fixed_dictionaries({}, optional={"limits": RESOURCE_LISTS, "requests": RESOURCE_LISTS}),
         "env": st.just([{"name": "A", "value": "b"}]),
     },
 )
@@ -81,7 +82,12 @@ def test_a_second_pass_over_a_generated_workload_changes_nothing(
     template = {"metadata": metadata, "spec": spec}
     documents = [
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", **metadata}, "spec": spec},
-        {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"parallelism": count, "completions": count, "template": template}},
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": "j"},
+            "spec": {"parallelism": count, "completions": count, "template": template},
+        },
         {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": {"template": template}},
     ]
     assert_final("\n---\n".join(map(json.dumps, documents)), nodes=True)

@@ -130,11 +130,15 @@ def test_12_old_shapes_of_claims_are_read() -> None:
 def test_13_a_launcher_without_gpus_belongs_to_its_gang() -> None:
     worker = "{replicas: 2, template: {spec: {containers: [{name: w, resources: {limits: {nvidia.com/gpu: 8}}}]}}}"
     launcher = "{replicas: 1, template: {spec: {containers: [{name: l}]}}}"
-    found = checked(job("MPIJob", f"{{mpiReplicaSpecs: {{Launcher: {launcher}, Worker: {worker}}}}}", "kubeflow.org/v2beta1"))
+    found = checked(
+        job("MPIJob", f"{{mpiReplicaSpecs: {{Launcher: {launcher}, Worker: {worker}}}}}", "kubeflow.org/v2beta1")
+    )
     launched, worked = found.results
     assert "gpu-tolerations" in written(worked)
     assert "gpu-tolerations" not in written(launched)
-    members = [[note.message for note in each.notes] + [str(by_policy(each, "gang-topology"))] for each in (launched, worked)]
+    members = [
+        [note.message for note in each.notes] + [str(by_policy(each, "gang-topology"))] for each in (launched, worked)
+    ]
     assert all("gang" in " ".join(each) for each in members)
 
 
@@ -167,7 +171,11 @@ def test_16_each_release_of_the_native_gang_api_is_read(group: str) -> None:
 )
 def test_17_what_is_tolerated_already_is_not_tolerated_again(toleration: str) -> None:
     result = one(pod(spec=f"tolerations: [{toleration}]"))
-    added = [each for change in by_policy(result, "gpu-tolerations") for each in (change if isinstance(change, list) else [change])]
+    added = [
+        each
+        for change in by_policy(result, "gpu-tolerations")
+        for each in (change if isinstance(change, list) else [change])
+    ]
     assert not any(each["key"] == NVIDIA for each in added)
 
 
@@ -233,10 +241,14 @@ def test_23_an_integer_where_a_selector_wants_a_string_is_an_error_at_the_field(
 
 @pytest.mark.parametrize("text", ["$GPUS", "${GPUS}", '"{{ .Values.gpus }}"', "<gpu-count>", "__GPUS__"])
 def test_23_a_placeholder_where_a_number_belongs_says_expand_first(text: str) -> None:
-    result = one(pod(f"limits: {{nvidia.com/gpu: {text}}}".replace("{GPUS}", "{GPUS}")) if "{" not in text else (
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: c\n    resources:\n"
-        f"      limits:\n        nvidia.com/gpu: {text}\n"
-    ))
+    result = one(
+        pod(f"limits: {{nvidia.com/gpu: {text}}}".replace("{GPUS}", "{GPUS}"))
+        if "{" not in text
+        else (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: c\n    resources:\n"
+            f"      limits:\n        nvidia.com/gpu: {text}\n"
+        )
+    )
     assert result.verdict == "error"
     assert result.errors[0].field == "spec.containers[0].resources.limits[nvidia.com/gpu]"
     assert "helm template" in result.errors[0].message

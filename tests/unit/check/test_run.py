@@ -64,7 +64,9 @@ def test_a_policy_that_fails_under_failure_policy_fail_denies() -> None:
     result = one(GPU_POD, by=snapshot(broken))
     assert result.verdict == "denied"
     assert result.denials[0].message.startswith("cannot be applied: ")
-    lenient = policy("lenient", "\n  failurePolicy: Ignore\n  mutations:\n  - labels: {a: \"object.metadata.annotations['no']\"}")
+    lenient = policy(
+        "lenient", "\n  failurePolicy: Ignore\n  mutations:\n  - labels: {a: \"object.metadata.annotations['no']\"}"
+    )
     result = one(GPU_POD, by=snapshot(lenient))
     assert (result.verdict, [each.policy for each in result.warnings]) == ("unchanged", ["lenient"])
 
@@ -169,8 +171,16 @@ WRONG = {
     "kind: 3\napiVersion: v1": ("kind", 1, "got 3"),
     "apiVersion: v1": ("kind", 1, "got None"),
     "apiVersion: v1\nkind: Pod\nspec:": ("spec", 3, "no containers"),
-    "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, resources: 3}]}": ("spec.containers[0].resources", 3, "got integer"),
-    "apiVersion: v1\nkind: Pod\nspec:\n  priority: $P\n  containers: [{name: c}]": ("spec.priority", 4, "the placeholder $P"),
+    "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, resources: 3}]}": (
+        "spec.containers[0].resources",
+        3,
+        "got integer",
+    ),
+    "apiVersion: v1\nkind: Pod\nspec:\n  priority: $P\n  containers: [{name: c}]": (
+        "spec.priority",
+        4,
+        "the placeholder $P",
+    ),
     "apiVersion: v1\nkind: Pod\nspec:\n  priority: 9999999999999999999999\n": ("spec.priority", 4, "64 bits"),
     "apiVersion: apps/v1\nkind: Deployment\nspec: 3": ("spec", 3, "want a pod template"),
     "- a": ("", 1, "got a list"),

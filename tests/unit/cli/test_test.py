@@ -59,6 +59,21 @@ def test_a_case_that_fails_is_a_finding_at_its_place(tmp_path: Path, capsys: pyt
     ]
 
 
+def test_github_shows_each_finding_at_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder(tmp_path / "p", verdict="denied")
+    folder(tmp_path / "q", "object.metadata.nam == 'train'")
+    monkeypatch.chdir(tmp_path)
+    assert main(["test", ".", "-o", "github"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("::error file=q/named/policy.yaml,line=7,col=")
+    assert lines[1:] == [
+        "::error file=p/named/tests.yaml,line=7,col=21,title=a GPU::cases[0].expect.verdict: got unchanged, want denied",
+        "podberth test: 1 cases in 2 suites, 2 findings",
+    ]
+
+
 def test_a_policy_that_does_not_compile_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", str(folder(tmp_path, "object.metadata.nam == 'train'"))]) == 1
     assert "undefined field 'nam' in ObjectMeta; did you mean name?" in capsys.readouterr().out
