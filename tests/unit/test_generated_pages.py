@@ -10,7 +10,7 @@ from podberth.cli.main import main
 from podberth.lint.costs import CHEAP_BELOW, DEAR_FROM
 
 
-@pytest.mark.parametrize("tool", ["lint_page"])
+@pytest.mark.parametrize("tool", ["lint_page", "policy_schema"])
 def test_the_pages_are_what_the_code_says_today(tool: str) -> None:
     command = [sys.executable, f"tools/{tool}.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

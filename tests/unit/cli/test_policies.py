@@ -1,11 +1,14 @@
+import json
 import shutil
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from podberth.cli.main import main
 from podberth.cluster import library
 from podberth.cluster.files import read_policy_texts
+from podberth.kube.documents import load_documents
 from podberth.policy.parse import parse_policies
 
 _ROOT = Path(__file__).parents[3]
@@ -77,3 +80,57 @@ def test_a_package_without_its_library_is_a_mistake_that_is_named(
     monkeypatch.setattr(library, "_PACKAGE", tmp_path)
     assert main(["policies", "list"]) == 2
     assert f"got none in {tmp_path}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["mutate", "validate", "both"])
+def test_a_first_policy_passes_its_tests_and_lint_as_it_is(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = str(tmp_path / "mine")
+    assert main(["policies", "init", "team-limit", directory, "--kind", kind]) == 0
+    written = {Path(line).name for line in capsys.readouterr().out.splitlines()}
+    assert written == {"policy.yaml", "tests.yaml"} | ({"params.yaml"} if kind != "mutate" else set())
+    assert main(["test", directory]) == 0
+    assert main(["lint", directory]) == 0
+    told = capsys.readouterr().out
+    assert f"{2 if kind == 'mutate' else 3} cases" in told
+    assert "warning" not in told
+
+
+@pytest.mark.parametrize("kind", ["mutate", "validate", "both"])
+def test_a_first_policys_schema_is_where_its_first_line_says(kind: str, tmp_path: Path) -> None:
+    assert main(["policies", "init", "a", str(tmp_path), "--kind", kind]) == 0
+    policy = tmp_path / "a" / "policy.yaml"
+    modeline = policy.read_text(encoding="utf-8").splitlines()[0]
+    assert modeline.startswith("# yaml-language-server: $schema=")
+    found = json.loads((policy.parent / modeline.partition("=")[2]).read_text(encoding="utf-8"))
+    documents, problems = load_documents(policy.read_text(encoding="utf-8"), "policy.yaml")
+    assert problems == []
+    jsonschema.validate(documents[0].document, found)
+
+
+def test_a_first_policy_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a").mkdir()
+    assert main(["policies", "init", "a", str(tmp_path)]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["Upper", "a/b", "..", "a b", ""])
+def test_a_name_that_no_policy_can_have_is_refused_before_anything_is_written(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["policies", "init", name, str(tmp_path)]) == 2
+    assert "policies init:" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_yaml_would_read_as_something_else_is_quoted(tmp_path: Path) -> None:
+    assert main(["policies", "init", "123", str(tmp_path)]) == 0
+    assert main(["test", str(tmp_path)]) == 0
+
+
+def test_the_schema_is_printed_as_it_is_published(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policies", "schema"]) == 0
+    published = _ROOT / "docs" / "schema" / "gpupolicy-v1alpha1.json"
+    assert capsys.readouterr().out == published.read_text(encoding="utf-8")

@@ -42,7 +42,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("test", ".test", "run the tests beside policies"),
     Command("lint", ".lint", "find what is wrong with policies, without a pod"),
     Command("explain", ".explain", "say why a pod comes out as it does"),
-    Command("policies", ".policies", "list, show and copy the policies that podberth ships"),
+    Command("policies", ".policies", "the policies that podberth ships, and a first one of your own"),
+    Command("completion", ".completion", "print a script that completes commands in a shell"),
     Command("version", ".version", "print the version"),
 )
 
@@ -71,6 +72,15 @@ def _run(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"podberth {command.name}", description=command.help, allow_abbrev=False)
     module.configure(parser)
     return module.run(parser.parse_args(argv[1:]))
+
+
+def parser_of_everything() -> argparse.ArgumentParser:
+    """Return one parser with every command's arguments; it imports them all, and is for who tells of them."""
+    parser = _parser()
+    commands = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))  # noqa: SLF001 - made below
+    for command in COMMANDS:
+        cast("CommandModule", import_module(command.module, __package__)).configure(commands.choices[command.name])
+    return parser
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,26 +1,34 @@
-"""``podberth policies``: the library of policies, to look at and to copy."""
+"""``podberth policies``: the library of policies, to look at and to copy; a first policy of one's own; the schema."""
 
 import argparse
 import sys
 from pathlib import Path
 
-from ..cluster.library import copy, named, shipped
+from ..cluster.library import copy, named, schema, shipped
+from ..cluster.start import KINDS, start
 from .exitcodes import ExitCode
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add what can be done with the library."""
+    """Add what can be done."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="print every policy: its name, whether it is on by default, what it is for")
     show = actions.add_parser("show", help="print a policy and its parameters")
-    show.add_argument("name", metavar="NAME")
+    show.add_argument("name", metavar="POLICY")
     take = actions.add_parser("copy", help="copy a policy with its parameters and tests into a folder below DIR")
-    take.add_argument("name", metavar="NAME")
+    take.add_argument("name", metavar="POLICY")
     take.add_argument("directory", metavar="DIR", type=Path)
+    first = actions.add_parser("init", help="write a first policy of your own, with parameters and tests, below DIR")
+    first.add_argument("name", metavar="NAME", help="the policy's name, and the folder's")
+    first.add_argument(
+        "directory", metavar="DIR", type=Path, nargs="?", default=Path("policies"), help="(default policies)"
+    )
+    first.add_argument("--kind", choices=KINDS, default="both", help="what it does to pods (default both)")
+    actions.add_parser("schema", help="print the JSON Schema of a policy, for editors")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; what is asked for goes to stdout, and where a copy went too."""
+    """Do it; what is asked for goes to stdout, and where files went too."""
     match arguments.action:
         case "list":
             library = shipped()
@@ -28,7 +36,12 @@ def run(arguments: argparse.Namespace) -> int:
             lines = [f"{each.name:{width}}  {'on ' if each.on else 'off'}  {each.description}" for each in library]
         case "show":
             lines = ["---\n".join(named(arguments.name).texts).rstrip("\n")]
-        case _:
+        case "copy":
             lines = [str(copy(named(arguments.name), arguments.directory))]
+        case "init":
+            folder = start(arguments.name, arguments.kind, arguments.directory)
+            lines = [str(file) for file in sorted(folder.iterdir())]
+        case _:
+            lines = [schema().rstrip("\n")]
     sys.stdout.write("\n".join(lines) + "\n")
     return ExitCode.OK

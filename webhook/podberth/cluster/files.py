@@ -99,7 +99,7 @@ def find_policies(paths: Iterable[Path]) -> LintFiles:
         if files == [path]:
             beside, _ = _listing(path.parent)
             listed.update(dict.fromkeys(each for each in beside if each.parent == path.parent))
-    texts, unreadable = _texts(file for file in sorted(listed) if file.name not in TESTS)
+    texts, unreadable = _texts(filter(_is_policy, sorted(listed)))
     if problems or unreadable:
         raise UsageError("\n".join(map(str, [*problems, *unreadable])))
     if not texts:

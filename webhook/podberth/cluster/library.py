@@ -19,6 +19,8 @@ from ..policy.parse import parse_policies
 # those of pyproject.toml's force-include.
 _PACKAGE, _CHECKOUT = Path(__file__).parents[1] / "library", Path(__file__).parents[3]
 _DIRECTORIES = (("policies", True), ("optional-policies", False))
+SCHEMA = "gpupolicy-v1alpha1.json"
+"""The JSON Schema of a policy, for editors; pyproject.toml puts it into the package, too."""
 POLICY, PARAMS, SUITE = "policy.yaml", "params.yaml", "tests.yaml"
 """The files of a folder; the second is not in every one."""
 
@@ -78,6 +80,20 @@ def served() -> Path:
 
 def _root() -> Path:
     return _PACKAGE if _PACKAGE.is_dir() else _CHECKOUT
+
+
+def schema() -> str:
+    """Return the JSON Schema of a policy, as it is published.
+
+    Raises:
+        UsageError: this package is installed without it.
+    """
+    published = _PACKAGE.parent / "schema"
+    file = (published if published.is_dir() else _CHECKOUT / "docs" / "schema") / SCHEMA
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"policies schema: {file}: cannot be read: {error.strerror}; reinstall podberth") from error
 
 
 def named(name: str) -> Shipped:

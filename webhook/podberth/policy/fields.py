@@ -4,9 +4,10 @@ What they must agree on with each other is ``refusals``' matter.
 """
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from .wording import shown
@@ -70,10 +71,31 @@ def _message(value: str) -> str:
     return value
 
 
-Expression: TypeAlias = Annotated[str, BeforeValidator(_expression)]
-"""The source of one CEL expression."""
-Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain)]
-QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified)]
-EnvName: TypeAlias = Annotated[str, AfterValidator(_env_name)]
-Identifier: TypeAlias = Annotated[str, AfterValidator(_identifier)]
-Message: TypeAlias = Annotated[str, AfterValidator(_message)]
+def _like(pattern: str) -> WithJsonSchema:
+    """Say in the JSON Schema what the validator beside it checks; lengths are the validator's."""
+    return WithJsonSchema({"type": "string", "pattern": pattern})
+
+
+Expression: TypeAlias = Annotated[str, BeforeValidator(_expression), _like(r"\S")]
+"""The source of one CEL expression, of any type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gives:
+    """What an expression is checked to give, for the reader of a field; ``compile`` does the checking."""
+
+    type: str
+
+
+BoolExpression: TypeAlias = Annotated[Expression, Gives("bool")]
+StringExpression: TypeAlias = Annotated[Expression, Gives("string")]
+IntExpression: TypeAlias = Annotated[Expression, Gives("int")]
+MapExpression: TypeAlias = Annotated[Expression, Gives("map")]
+MapsExpression: TypeAlias = Annotated[Expression, Gives("list of maps")]
+Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain), _like(f"^{_SUBDOMAIN.pattern}$")]
+QualifiedName: TypeAlias = Annotated[
+    str, AfterValidator(_qualified), _like(f"^({_SUBDOMAIN.pattern}/)?{_NAME.pattern}$")
+]
+EnvName: TypeAlias = Annotated[str, AfterValidator(_env_name), _like(f"^{_ENV_NAME.pattern}$")]
+Identifier: TypeAlias = Annotated[str, AfterValidator(_identifier), _like(f"^{_IDENTIFIER.pattern}$")]
+Message: TypeAlias = Annotated[str, AfterValidator(_message), _like(r"^[^\n]*\S[^\n]*$")]

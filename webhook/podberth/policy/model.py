@@ -3,7 +3,8 @@
 Names, defaults and limits are those of ValidatingAdmissionPolicy and MutatingAdmissionPolicy
 (admissionregistration.k8s.io/v1) wherever the idea is theirs. A field that takes CEL holds its source here; what it
 must evaluate to is decided where it is compiled. What one field alone can say wrong is refused here, what takes
-several in ``refusals``. Files, places and words for the author are ``parse``'s.
+several in ``refusals``. Files, places and words for the author are ``parse``'s. The docstring of a field is its row in
+docs/policy.md and its description in the JSON Schema.
 """
 
 from functools import cached_property
@@ -13,7 +14,19 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from pydantic.alias_generators import to_camel
 
 from ..wellknown import API_VERSION, POLICY_KIND, Concern
-from .fields import EnvName, Expression, Identifier, Message, QualifiedName, Subdomain
+from .fields import (
+    BoolExpression,
+    EnvName,
+    Expression,
+    Identifier,
+    IntExpression,
+    MapExpression,
+    MapsExpression,
+    Message,
+    QualifiedName,
+    StringExpression,
+    Subdomain,
+)
 
 
 class _Model(BaseModel):
@@ -27,15 +40,20 @@ class LabelSelectorRequirement(_Model):
     """One expression of a label selector (meta/v1)."""
 
     key: QualifiedName
+    """The label's key."""
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
+    """How its value is asked for."""
     values: tuple[str, ...] = ()
+    """For `In` and `NotIn` only."""
 
 
 class LabelSelector(_Model):
     """A label selector (meta/v1); the empty one selects everything."""
 
     match_labels: dict[QualifiedName, str] = Field(default_factory=dict)
+    """Labels that must have exactly these values."""
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+    """Requirements that must hold, all of them."""
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -52,11 +70,17 @@ class Rule(_Model):
     """Requests by operation and resource (NamedRuleWithOperations); ``*`` stands for all of a list."""
 
     operations: tuple[Literal["CREATE", "UPDATE", "DELETE", "CONNECT", "*"], ...]
+    """`*` is every operation."""
     api_groups: tuple[str, ...]
+    """`""` is the core group."""
     api_versions: tuple[str, ...]
+    """`v1` for pods."""
     resources: tuple[str, ...]
+    """`pods`, `pods/ephemeralcontainers`, `pods/*`, `*`, `*/*`."""
     scope: Literal["*", "Namespaced", "Cluster"] = "*"
+    """Whether the resource lies in a namespace."""
     resource_names: tuple[str, ...] = ()
+    """Empty: any name. A pod made by generateName has none yet."""
 
 
 PODS_CREATED = Rule.model_validate(
@@ -69,43 +93,55 @@ class MatchConstraints(_Model):
     """Which requests the policy sees (MatchResources). An exclusion beats an inclusion."""
 
     resource_rules: tuple[Rule, ...] = (PODS_CREATED,)
+    """Requests the policy is about; an empty list is refused."""
     exclude_resource_rules: tuple[Rule, ...] = ()
+    """Requests it is not about; the same fields."""
     namespace_selector: LabelSelector = LabelSelector()
+    """Labels of the request's namespace; empty: all."""
     object_selector: LabelSelector = LabelSelector()
+    """Labels of the object or the old object; empty: all."""
     match_policy: Literal["Exact", "Equivalent"] = "Equivalent"
-    """As upstream; a request reaches podberth in the version its webhook entry names, so both read the same here."""
+    """Accepted; both read the same, for the webhook entry decides in which version a request comes."""
 
 
 class MatchCondition(_Model):
     """A condition on the request; one that is false skips the policy."""
 
     name: QualifiedName
-    expression: Expression
+    """Unique; named in errors."""
+    expression: BoolExpression
+    """False: the policy is not asked."""
 
 
 class Variable(_Model):
     """A named expression, computed when first used; it sees the ones above it."""
 
     name: Identifier
+    """Unique; used as `variables.<name>`."""
     expression: Expression
+    """Sees the variables above it."""
 
 
 class ParamKind(_Model):
     """What kind of object the parameters are: a ConfigMap."""
 
     api_version: Literal["v1"]
+    """Of a ConfigMap."""
     kind: Literal["ConfigMap"]
+    """Nothing else holds params."""
 
 
 class ParamRef(_Model):
     """The objects that hold the parameters: one by name, or all that a selector selects, each asked in turn."""
 
     name: Subdomain | None = None
+    """One ConfigMap; exactly one of name and selector."""
     label_selector: LabelSelector | None = Field(default=None, alias="selector")
+    """All ConfigMaps of the namespace that it selects, each asked in turn."""
     namespace: Subdomain | None = None
     """None: the namespace of the request."""
     parameter_not_found_action: Literal["Allow", "Deny"]
-    """Allow: without an object the policy does not apply. Deny: that is an error, under failurePolicy."""
+    """Without a ConfigMap, `Allow`: the policy does not apply. `Deny`: an error, under failurePolicy."""
 
     @property
     def selector(self) -> dict[str, Any] | None:
@@ -119,24 +155,30 @@ class ParamRef(_Model):
 class NodeAffinity(_Model):
     """Node affinity terms, required or preferred."""
 
-    required: Expression | None = None
-    preferred: Expression | None = None
+    required: MapsExpression | None = None
+    """nodeSelectorTerms; exactly one of required and preferred."""
+    preferred: MapsExpression | None = None
+    """nodeSelectorTerms, each preferred with the weight."""
     weight: Annotated[StrictInt, Field(ge=1, le=100)] | None = None
+    """With preferred only, and needed there."""
 
 
 class Gang(_Model):
     """The gang label of a pod and what its group system wants to hear."""
 
-    name: Expression
-    size: Expression | None = None
-    """Absent, or 0: not known."""
+    name: StringExpression
+    """A label value."""
+    size: IntExpression | None = None
+    """How many pods; none or 0: unknown."""
 
 
 class Topology(_Model):
     """Pod affinity to the pod's own gang on one topology level; for pods that a plain scheduler places."""
 
-    level: Expression
+    level: StringExpression
+    """A node label key; `''`: nothing to do."""
     mode: Literal["required", "preferred"]
+    """Whether the pod waits where no domain has room."""
 
 
 CONCERNS: tuple[Concern, ...] = get_args(Concern)
@@ -147,22 +189,39 @@ class Mutation(_Model):
     """One thing to write, when ``when`` holds."""
 
     name: QualifiedName | None = None
-    when: Expression | None = None
-    reason: Expression | None = None
-    tolerations: Expression | None = None
+    """Unique; named in errors."""
+    when: BoolExpression | None = None
+    """False: not this entry."""
+    reason: StringExpression | None = None
+    """The line for the user; none or null: podberth describes what was written."""
+    tolerations: MapsExpression | None = None
+    """Maps with key, operator, value, effect, tolerationSeconds."""
     node_affinity: NodeAffinity | None = None
-    resources: Expression | None = None
+    """Terms that the nodes must, or should, meet."""
+    resources: MapsExpression | None = None
+    """Maps with container, from, to, quantity."""
     gang: Gang | None = None
+    """The gang that the pod belongs to."""
     topology: Topology | None = None
-    labels: Annotated[dict[QualifiedName, Expression], Field(min_length=1)] | None = None
-    annotations: Annotated[dict[QualifiedName, Expression], Field(min_length=1)] | None = None
-    env: Annotated[dict[EnvName, Expression], Field(min_length=1)] | None = None
-    scheduler_name: Expression | None = None
-    runtime_class_name: Expression | None = None
-    priority_class_name: Expression | None = None
-    resource_claims: Expression | None = None
-    apply_configuration: Expression | None = None
-    json_patch: Expression | None = None
+    """One domain for the pod's gang; for pods that a plain scheduler places."""
+    labels: Annotated[dict[QualifiedName, StringExpression], Field(min_length=1)] | None = None
+    """By key; a null value leaves its key out."""
+    annotations: Annotated[dict[QualifiedName, StringExpression], Field(min_length=1)] | None = None
+    """By key; a null value leaves its key out."""
+    env: Annotated[dict[EnvName, StringExpression], Field(min_length=1)] | None = None
+    """By name, for every container; a null value leaves its variable out."""
+    scheduler_name: StringExpression | None = None
+    """Set where the user has not set it; `''`: nothing to do."""
+    runtime_class_name: StringExpression | None = None
+    """Set where the user has not set it; `''`: nothing to do."""
+    priority_class_name: StringExpression | None = None
+    """Set where the user has not set it; `''`: nothing to do."""
+    resource_claims: MapsExpression | None = None
+    """Maps with name, template, containers, requests."""
+    apply_configuration: MapExpression | None = None
+    """A part of a Pod, merged as the API server merges it."""
+    json_patch: MapsExpression | None = None
+    """Operations of RFC 6902: maps with op, path, from, value."""
 
     @cached_property
     def concerns(self) -> tuple[Concern, ...]:
@@ -182,23 +241,32 @@ class Mutation(_Model):
 class Validation(_Model):
     """An expression that must hold, and what to say where it does not."""
 
-    expression: Expression
+    expression: BoolExpression
+    """Must hold; all are asked, whatever the others say."""
     message: Message | None = None
-    message_expression: Expression | None = None
+    """What to say where it does not; needed with an expression of several lines, unless there is a
+    messageExpression."""
+    message_expression: StringExpression | None = None
+    """The same, computed. An error, a blank or a line break falls back to `message`, as upstream."""
     reason: Literal["Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"] = "Invalid"
+    """Reason of the denial, with status code 401, 403, 422 or 413. The first denial sets it."""
 
 
 class AuditAnnotation(_Model):
     """A value for the audit log, published as ``<webhook>/<policy>.<key>``; null leaves it out."""
 
     key: QualifiedName
-    value_expression: Expression
+    """Unique. The API server publishes it as `<webhook>/<policy>.<key>`, so a key with a `/` or a long one is
+    lost there."""
+    value_expression: StringExpression
+    """At most 5 KiB; null leaves the annotation out."""
 
 
 class Rollout(_Model):
     """The share of workloads that the policy applies to, by a stable hash of the top owner."""
 
     percent: Annotated[StrictInt, Field(ge=0, le=100)]
+    """The share of workloads that the policy applies to."""
 
 
 # ---- the object ----------------------------------------------------------------------------------------------------
@@ -211,27 +279,45 @@ class Spec(_Model):
     """What the policy does."""
 
     description: str = ""
+    """What the policy is for, in one sentence, for people."""
     scope: Literal["GPU", "All"] = "GPU"
+    """Which pods: those that ask for accelerators or belong to a gang, or all that are sent."""
     order: StrictInt = DEFAULT_ORDER
+    """Policies run by (order, name). The shipped ones take 100 to 700."""
     match_constraints: MatchConstraints = MatchConstraints()
+    """Which requests, by name."""
     match_conditions: tuple[MatchCondition, ...] = ()
+    """Which requests, by expression; at most 64."""
     param_kind: ParamKind | None = None
+    """With `paramRef`, or neither."""
     param_ref: ParamRef | None = None
+    """With `paramKind`, or neither."""
     variables: tuple[Variable, ...] = ()
+    """Named expressions."""
     mutations: tuple[Mutation, ...] = ()
+    """What to write."""
     validations: tuple[Validation, ...] = ()
+    """What must hold."""
     validation_actions: tuple[Literal["Deny", "Warn", "Audit"], ...] = ()
+    """What a failed validation does; needed where there are validations. `Deny` with `Warn` is refused, as
+    upstream."""
     audit_annotations: tuple[AuditAnnotation, ...] = ()
+    """Values for the audit log; at most 20."""
     failure_policy: Literal["Fail", "Ignore"] = "Fail"
+    """What an error does."""
     rollout: Rollout | None = None
+    """A share of the workloads."""
 
 
 class Metadata(_Model):
     """The object's metadata; what the API server adds is accepted and not read."""
 
     name: Subdomain
+    """The policy's name: in warnings, denials, metrics and the record."""
     labels: dict[QualifiedName, str] = Field(default_factory=dict)
+    """Not read."""
     annotations: dict[QualifiedName, str] = Field(default_factory=dict)
+    """Not read."""
     uid: Any = None
     resource_version: Any = None
     generation: Any = None
@@ -247,10 +333,15 @@ class GPUPolicy(_Model):
     """A policy, as a file or as an object of the cluster."""
 
     api_version: Literal[API_VERSION]  # type: ignore[valid-type]
+    """The version of this form of policy."""
     kind: Literal[POLICY_KIND]  # type: ignore[valid-type]
+    """What the document is."""
     metadata: Metadata
+    """The name, and what the API server adds."""
     spec: Spec
+    """What the policy does."""
     status: Any = None
+    """Accepted, not read."""
 
     @property
     def name(self) -> str:

@@ -1,0 +1,119 @@
+"""Completion as a shell does it: the script is sourced, the words are given, the replies are compared."""
+
+import os
+import pty
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from podberth.cli.completion import SHELLS, grammars
+from podberth.cli.main import COMMANDS, main, parser_of_everything
+
+_ASK = """
+source {script}
+COMP_WORDS=({words})
+COMP_CWORD=$(({count} - 1))
+COMP_LINE="${{COMP_WORDS[*]}}"
+_podberth
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("completion") / "podberth.bash"
+    with pytest.MonkeyPatch.context() as patched, path.open("w", encoding="utf-8") as stream:
+        patched.setattr("sys.stdout", stream)
+        assert main(["completion", "bash"]) == 0
+    return path
+
+
+def replies(script: Path, *words: str) -> list[str]:
+    """Return what bash would offer for the last of the words behind ``podberth``."""
+    quoted = " ".join(f"'{word}'" for word in ("podberth", *words))
+    asked = _ASK.format(script=script, words=quoted, count=len(words) + 1)
+    done = subprocess.run(["bash", "--norc", "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["li"], ["lint"]),
+        (["policies", ""], ["list", "show", "copy", "init", "schema"]),
+        (["policies", "show", "gpu-"], ["gpu-tolerations"]),
+        (["policies", "copy", "gang"], ["gang-topology"]),
+        (["policies", "init", "x", "--kind", ""], ["mutate", "validate", "both"]),
+        (["lint", "-o", "s"], ["sarif"]),
+        (["lint", "--output", "=", "g"], ["github"]),
+        (["lint", "--output", "="], ["text", "json", "sarif", "github"]),
+        (["lint", "--le"], ["--level"]),
+        (["lint", "--topology", "te"], []),
+        (["lint", "--level", "note", "policies", "--fail-on", "w"], ["warning"]),
+        (["lint", ""], []),
+        (["--ver"], ["--version"]),
+        (["completion", ""], list(SHELLS)),
+        (["test", "--engine", ""], ["cpp", "python", "both"]),
+    ],
+)
+def test_bash_offers_what_the_parsers_take(script: Path, words: list[str], offered: list[str]) -> None:
+    assert replies(script, *words) == offered
+
+
+def test_bash_offers_every_command_and_every_flag(script: Path) -> None:
+    assert replies(script, "") == [command.name for command in COMMANDS]
+    for grammar in grammars(parser_of_everything()):
+        spellings = [each for flag in grammar.flags for each in flag.spellings]
+        assert replies(script, *grammar.path, "-") == spellings
+
+
+def test_bash_falls_back_on_files_in_a_real_line_editor(script: Path, tmp_path: Path) -> None:
+    (tmp_path / "only-one.yaml").write_text("", encoding="utf-8")
+    ours, theirs = pty.openpty()
+    command = ["bash", "--noprofile", "--rcfile", str(script), "-i"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True):
+        os.close(theirs)
+        os.write(ours, b"podberth lint on\t\nexit\n")
+        shown = b"".join(iter(lambda: read(ours), b""))
+    os.close(ours)
+    assert b"podberth lint only-one.yaml" in shown
+
+
+def read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # Linux' word for: nobody holds the other end any more
+        return b""
+
+
+def test_zsh_gets_the_functions_of_bash_and_fish_a_line_for_each_word_and_flag(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["completion", "zsh"]) == 0
+    zsh = capsys.readouterr().out
+    assert zsh.startswith("#compdef podberth\nautoload -U +X bashcompinit && bashcompinit\n")
+    assert "complete -o default -F _podberth podberth" in zsh
+    assert main(["completion", "fish"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    flags = sum(len(grammar.flags) + len(grammar.words) for grammar in grammars(parser_of_everything()))
+    assert sum(line.startswith("complete -c podberth -n ") for line in lines) == flags
+    assert "complete -c podberth -n '__podberth_at lint' -l topology -r -F" in "\n".join(lines)
+
+
+@pytest.mark.parametrize("shell", [each for each in SHELLS if shutil.which(each)])
+def test_a_shell_that_is_here_can_read_its_script(
+    shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", shell]) == 0
+    path = tmp_path / "script"
+    path.write_text(capsys.readouterr().out, encoding="utf-8")
+    done = subprocess.run([shell, "-n", str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_shell_that_is_none_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "cmd"]) == 2
+    assert "invalid choice" in capsys.readouterr().err

@@ -1,0 +1,38 @@
+"""The policy object as its models describe it: every field with its docstring, for the schema and the reference."""
+
+import ast
+import inspect
+from functools import cache
+from itertools import pairwise
+
+from pydantic import BaseModel
+
+from podberth.policy import model
+from podberth.policy.fields import Gives
+
+
+@cache
+def meanings(owner: type[BaseModel]) -> dict[str, str]:
+    """Return the docstring of each field of a model, by its name in Python; one line each."""
+    tree = ast.parse(inspect.getsource(model))
+    [body] = [each.body for each in tree.body if isinstance(each, ast.ClassDef) and each.name == owner.__name__]
+    found: dict[str, str] = {}
+    for before, after in pairwise(body):
+        if isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name) and isinstance(after, ast.Expr):
+            found[before.target.id] = " ".join(str(ast.literal_eval(after.value)).split())
+    return found
+
+
+def gives(owner: type[BaseModel], name: str) -> str:
+    """Return what the field's CEL expressions give; empty where it holds none."""
+    return _gives((owner.model_fields[name].annotation, *owner.model_fields[name].metadata))
+
+
+def _gives(parts: tuple[object, ...]) -> str:
+    for part in parts:
+        if isinstance(part, Gives):
+            return part.type
+        inner = (*getattr(part, "__args__", ()), *getattr(part, "__metadata__", ()))
+        if found := _gives(inner):
+            return found
+    return ""

@@ -1,0 +1,97 @@
+"""``podberth completion``: a script that teaches a shell the commands, from the parsers that read them.
+
+The script holds everything that can be completed, so that a key press starts no Python; it is made anew after an
+upgrade. shtab, the library for this, has no fish, and would have to be installed beside the command.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .. import __version__
+from ..cluster.library import shipped
+from .exitcodes import ExitCode
+
+SHELLS = ("bash", "zsh", "fish")
+_POLICY = "POLICY"
+"""The metavar of an argument that is the name of a shipped policy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """One flag, in all its spellings."""
+
+    spellings: tuple[str, ...]
+    takes_value: bool
+    values: tuple[str, ...]
+    """What the value can be; of any other value: empty, and files are offered."""
+    help: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """What can stand behind a command: its path is the words that lead to it."""
+
+    path: tuple[str, ...]
+    flags: tuple[Flag, ...]
+    words: tuple[tuple[str, str], ...]
+    """Commands, choices and names, each with what it does."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the shell."""
+    parser.add_argument("shell", choices=SHELLS, help="whose script to print")
+    parser.epilog = (
+        "bash: source <(podberth completion bash). zsh: the same, behind compinit. "
+        "fish: podberth completion fish > ~/.config/fish/completions/podberth.fish"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script."""
+    from .completion_scripts import SCRIPTS  # noqa: PLC0415 - what is not printed is not loaded
+    from .main import parser_of_everything  # noqa: PLC0415 - the table of commands has this one, too
+
+    sys.stdout.write(SCRIPTS[arguments.shell](tuple(grammars(parser_of_everything())), __version__))
+    return ExitCode.OK
+
+
+def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Grammar]:
+    """Yield what can stand behind a parser's command, and behind each command below it."""
+    flags: list[Flag] = []
+    words: list[tuple[str, str]] = []
+    below: list[tuple[str, argparse.ArgumentParser]] = []
+    for action in parser._actions:  # noqa: SLF001 - argparse tells of its arguments nowhere else
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+            helps = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001 - as above
+            words += [(name, _first(helps.get(name, ""))) for name in action.choices]
+            below += action.choices.items()
+        elif action.option_strings:
+            flags.append(_flag(action))
+        else:
+            words += [(value, "") for value in _values(action)]
+    yield Grammar(path=path, flags=tuple(flags), words=tuple(words))
+    for name, inner in below:
+        yield from grammars(inner, (*path, name))
+
+
+def _flag(action: argparse.Action) -> Flag:
+    return Flag(
+        spellings=tuple(action.option_strings),
+        takes_value=action.nargs != 0,
+        values=_values(action),
+        help=_first(action.help or ""),
+    )
+
+
+def _values(action: argparse.Action) -> tuple[str, ...]:
+    if action.metavar == _POLICY:
+        return tuple(policy.name for policy in shipped())
+    choices: Sequence[object] = tuple(action.choices or ())
+    return tuple(map(str, choices))
+
+
+def _first(text: str) -> str:
+    """Return the first part of a help text, for a line beside the word."""
+    return text.partition(" (")[0].partition(";")[0].partition(": ")[0] if text != argparse.SUPPRESS else ""

@@ -1,0 +1,146 @@
+"""A first policy to change: a folder with the policy, its params and its tests, all of which pass as they are."""
+
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from ..errors import UsageError
+from ..kube.yaml_text import scalar
+from ..policy.parse import parse_policies
+from .library import PARAMS, POLICY, SCHEMA, SUITE, schema
+
+Kind: TypeAlias = Literal["mutate", "validate", "both"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_SCHEMAS = ".schema"
+"""Beside the folders of policies; whoever reads policies passes over names with a dot."""
+
+_HEAD = f"""\
+# yaml-language-server: $schema=../{_SCHEMAS}/{SCHEMA}
+#
+# Say here what the policy is for, and why: who reads it in a year has only this.
+# Fields, variables and functions: docs/policy.md. Check it: podberth lint, podberth test.
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata:
+  name: NAME
+spec:
+  description: DESCRIPTION
+  order: 1000  # policies run in this order; the shipped ones take 100 to 700
+"""
+_REF = """\
+  # The limit is a parameter: the ConfigMap in params.yaml is its default, one of the same name in the cluster wins.
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  paramRef: {name: NAME, namespace: podberth-system, parameterNotFoundAction: Allow}
+"""
+_CONDITIONS = """\
+  # Where one of these is false, the policy is not asked.
+  matchConditions:
+  - name: asks-for-gpus
+    expression: gpu.count > 0
+"""
+_VARIABLES = """\
+  variables:
+  - name: limit
+    expression: int(params.?data[?'maxGpus'].orValue('8'))
+"""
+_MUTATIONS = """\
+  # Written when the pod is created; what the user has set stays.
+  mutations:
+  - name: size
+    labels:
+      example.com/gpus: string(gpu.count)
+    reason: "'labelled with its number of GPUs'"
+"""
+_VALIDATIONS = """\
+  # Must hold of the final pod. Deny refuses it; Warn would only tell the user.
+  validations:
+  - expression: gpu.count <= variables.limit
+    message: the pod asks for more GPUs than the limit
+    messageExpression: "'got ' + string(gpu.count) + ' GPUs, want at most ' + string(variables.limit)"
+  validationActions: [Deny]
+"""
+_PARAMS = """\
+# maxGpus: the most GPUs that one pod may ask for
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: NAME
+  namespace: podberth-system
+data:
+  maxGpus: "8"
+"""
+_DESCRIPTIONS: dict[Kind, str] = {
+    "mutate": "A pod with GPUs is labelled with their number.",
+    "validate": "A pod asks for no more GPUs than the limit.",
+    "both": "A pod with GPUs is labelled with their number, and asks for no more than the limit.",
+}
+_POD = """\
+  pod:
+    metadata: {name: train}
+    spec:
+      containers:
+      - name: main
+        resources: {limits: {LIMITS}}
+"""
+
+
+def texts(name: str, kind: Kind) -> dict[str, str]:
+    """Return the files of the folder, by name.
+
+    Raises:
+        UsageError: no policy can be called so.
+    """
+    parts = [_HEAD]
+    if kind != "mutate":
+        parts.append(_REF)
+    parts.append(_CONDITIONS)
+    if kind != "mutate":
+        parts.append(_VARIABLES)
+    if kind != "validate":
+        parts.append(_MUTATIONS)
+    if kind != "mutate":
+        parts.append(_VALIDATIONS)
+    policy = "".join(parts).replace("DESCRIPTION", _DESCRIPTIONS[kind]).replace("NAME", scalar(name))
+    problems = parse_policies([("", policy)]).problems
+    if problems:
+        raise UsageError(f"policies init: {problems[0].message}")
+    params = {PARAMS: _PARAMS.replace("NAME", scalar(name))} if kind != "mutate" else {}
+    return {POLICY: policy, **params, SUITE: _tests(kind)}
+
+
+def start(name: str, kind: Kind, directory: Path) -> Path:
+    """Write the folder below ``directory``, which is made if need be, and the schema for editors; return the folder.
+
+    Raises:
+        UsageError: no policy can be called so, there is something of that name already, or it cannot be written.
+    """
+    files = texts(name, kind)
+    target = directory / name
+    if target.exists():
+        raise UsageError(f"{target}: exists already; move it away first")
+    try:
+        target.mkdir(parents=True)
+        (directory / _SCHEMAS).mkdir(exist_ok=True)
+        (directory / _SCHEMAS / SCHEMA).write_text(schema(), encoding="utf-8")
+        for file, text in files.items():
+            (target / file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from error
+    return target
+
+
+def _tests(kind: Kind) -> str:
+    head = "# What must come of pods; podberth test runs it. More fields: docs/testing.md.\ncases:\n"
+    written = '    patched:\n      metadata:\n        labels: {example.com/gpus: "8"}\n' if kind != "validate" else ""
+    verdict = "unchanged" if kind == "validate" else "mutated"
+    few = "- name: eight GPUs are within the limit\n" if kind != "mutate" else "- name: GPUs are counted\n"
+    cases = [few + _pod("nvidia.com/gpu: 8") + f"  expect:\n    verdict: {verdict}\n{written}"]
+    if kind != "mutate":
+        said = '    denials: ["got 9 GPUs, want at most 8"]\n'
+        cases.append("\n- name: nine are not\n" + _pod("nvidia.com/gpu: 9") + f"  expect:\n    verdict: denied\n{said}")
+    cases.append("\n- name: a pod without GPUs is left alone\n" + _pod("cpu: 1") + "  expect: {verdict: unchanged}\n")
+    return head + "".join(cases)
+
+
+def _pod(limits: str) -> str:
+    return _POD.replace("LIMITS", limits)
