@@ -3,8 +3,10 @@
 Of their languages just what our files use; anything else is an error.
 """
 
+import os
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -125,3 +127,13 @@ def _wanted(condition: str, inputs: Mapping[str, str], outcomes: Mapping[str, st
     values |= {f"inputs.{name} != ''": bool(value) for name, value in inputs.items()}
     values |= {f"steps.{name}.outcome == 'success'": value == "success" for name, value in outcomes.items()}
     return all(values[term] for term in found[1].split(" && "))
+
+
+def main() -> None:
+    """Print what the workflow of this folder does with its last commit."""
+    for ran in run_workflow(Path(".github/workflows/podberth.yml"), Path.cwd(), os.environ):
+        sys.stdout.write(f"{'failed' if ran.code else 'passed'}: {ran.name}\n{ran.output}")
+
+
+if __name__ == "__main__":
+    main()
