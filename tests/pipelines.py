@@ -15,7 +15,6 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-
 ROOT = Path(__file__).parents[1]
 ACTION = ROOT / "ci" / "github" / "action.yml"
 WORKFLOW = ROOT / "ci" / "github" / "workflow.yml"

@@ -1,10 +1,9 @@
-"""The action, the GitLab template and the pre-commit hooks: valid, and what they run, run on repositories green and red."""
+"""The action, the GitLab template and the pre-commit hooks: what they run is run, where all is well and where not."""
 
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -29,8 +28,6 @@ spec:
 """
 DENIAL = "got 9 GPUs, want at most 8"
 
-Repository = Callable[[], Path]
-
 
 @pytest.fixture
 def repository(tmp_path: Path, wheel: Path, shell: dict[str, str]) -> Path:
@@ -38,12 +35,16 @@ def repository(tmp_path: Path, wheel: Path, shell: dict[str, str]) -> Path:
     folder = tmp_path / "repository"
     (folder / "manifests").mkdir(parents=True)
     (folder / "manifests" / "job.yaml").write_text(JOB.replace("COUNT", "8"), encoding="utf-8")
-    script = "import sys; from podberth.cli.main import main; sys.exit(main(['policies', 'init', 'few']))"
-    environment = {**shell, "PYTHONPATH": f"{wheel}:{shell['PYTHONPATH']}"}
     unpacked = tmp_path / "unpacked"
     shutil.unpack_archive(wheel, unpacked, "zip")
-    environment["PYTHONPATH"] = f"{unpacked}:{shell['PYTHONPATH']}"
-    subprocess.run(["python3", "-c", script], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+    environment = {**shell, "PYTHONPATH": f"{unpacked}:{shell['PYTHONPATH']}"}
+    subprocess.run(
+        ["python3", "-m", "podberth", "policies", "init", "few"],
+        cwd=folder,
+        env=environment,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     git(folder, shell, "init", "-q", "-b", "main")
     commit(folder, shell)
     return folder
@@ -180,17 +181,11 @@ def test_gitlab_asks_for_what_to_install(repository: Path, shell: dict[str, str]
 
 def test_pre_commit_installs_and_runs_the_hooks(repository: Path, tmp_path: Path, shell: dict[str, str]) -> None:
     """The real pre-commit, which clones the repository of the hooks and installs podberth from it."""
-    source = tmp_path / "source"
-    listed = subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(tmp_path)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    assert listed.returncode == 0
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     [archive] = tmp_path.glob("*.tar.gz")
-    shutil.unpack_archive(archive, source, filter="data")
-    [source] = source.iterdir()
+    shutil.unpack_archive(archive, tmp_path / "unpacked-source", filter="data")
+    [source] = (tmp_path / "unpacked-source").iterdir()
     shutil.copy(HOOKS, source)
     git(source, shell, "init", "-q", "-b", "main")
     commit(source, shell)
@@ -233,9 +228,14 @@ def test_pre_commit_accepts_the_hooks(shell: dict[str, str]) -> None:
 
 def test_the_page_has_a_row_for_each_input_variable_and_hook() -> None:
     documented = rows(page("docs/ci.md"))
-    wanted = {*read(ACTION)["inputs"], *read(GITLAB)["variables"], *(each["id"] for each in read(HOOKS))}
-    assert set(documented) - {"input", "variable", "hook", "---"} == wanted
-    for name, row in read(ACTION)["inputs"].items():
-        assert (f"`{row['default']}`" if row["default"] else "") == documented[name][1], name
-    for name, row in read(GITLAB)["variables"].items():
-        assert (f"`{row['value']}`" if row["value"] else "") == documented[name][1], name
+    defaults = {name: row["default"] for name, row in read(ACTION)["inputs"].items()}
+    defaults |= {name: row["value"] for name, row in read(GITLAB)["variables"].items()}
+    hooks = {each["id"]: each for each in read(HOOKS)}
+    assert {name for name in documented if not name.startswith("---")} == {
+        *("input", "variable", "hook"),
+        *defaults,
+        *hooks,
+    }
+    assert {name: documented[name][1].strip("`") for name in defaults} == defaults
+    for name, hook in hooks.items():
+        assert documented[name][2].startswith(f"`{' '.join([hook['entry'], *hook['args']])}`")

@@ -1,4 +1,4 @@
-"""What ``podberth test -o json``, ``-o junit``, ``-o github`` and ``-o text=FILE`` write. The JSON's shape is versioned."""
+"""What ``podberth test`` writes for programs, and as text into a file. The JSON's shape is versioned."""
 
 import json
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from typing import Any, Final
 from ..check.report.difference import difference
 from ..check.report.github import escaped, escaped_property
 from ..check.report.junit_document import Case, document
+from ..check.report.results import number
 from ..errors import Problem
 from ..suite.coverage import Covered
 from ..suite.runner import CaseResult
@@ -149,7 +150,8 @@ def as_github(tests: Tests) -> str:
     ]
     lines += [f"::error title=podberth test::{escaped(each)}" for each in tests.wrong]
     cases = sum(len(each.result.cases) for each in tests.tested)
-    counts = f"podberth test: {cases} cases in {len(tests.tested)} suites, {len(lines) or 'no'} findings"
+    found = number(len(lines), "finding") if lines else "no findings"
+    counts = f"podberth test: {number(cases, 'case')} in {number(len(tests.tested), 'suite')}, {found}"
     return "".join(f"{line}\n" for line in [*lines, counts])
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 from ..cel.cost import MAX_MICROSECONDS, too_dear
-from ..cel.engine import CompileError, Environment, Expression, Want
+from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Want
 from ..errors import PolicyError, Problem
 from ..wellknown import Concern
 from .match import is_static
@@ -331,19 +331,28 @@ class _Compiler:
                 self.parsed.problem(where, item.line, item.column, item.message) for item in error.problems
             ]
             return None
-        self.priced.append((path, expression))
         used = {path[1] for path in expression.reads if path[0] == "variables" and len(path) > 1}
+        if not used <= self.variables.keys():
+            return None
+        self.priced.append((path, expression))
         return Bound(expression, expression.reads.union(*(self.variables[name].reads for name in used)))
 
-    def _before(self, path: Path, source: str) -> dict[str, Expression]:
-        """Return the variables that an expression may use, those that it names among them for certain."""
+    def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
+        """Return the variables that an expression may use, those that it names among them for certain.
+
+        One that did not compile has any type: its own problem is told, and none of whoever uses it.
+        """
         of_variable = path[0] == "variables"
         seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]
         named = set(_WORD.findall(source))
         for name in seen:
             if name in named:
                 self._variable(name)
-        return {name: self.variables[name].expression for name in seen if name in self.variables}
+        return {
+            name: self.variables[name].expression if name in self.variables else DYN
+            for name in seen
+            if name in self._begun
+        }
 
 
 @dataclass(frozen=True, slots=True)
