@@ -4,7 +4,7 @@ A class is a leaf switch: its nodes are one shape of machine and carry its label
 leaves of 20 nodes, of all shipped shapes in turn.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,11 @@ def machine(number: int, leaf: int) -> tuple[JSON, JSON]:
     return simulate(shapes[leaf % len(shapes)], f"node-{number:05d}", placement=placement)
 
 
-def write(path: Path, nodes: int, classes: int) -> Path:
-    """Write a snapshot as ``kubectl get -o json`` prints it."""
-    path.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": list(documents(nodes, classes))}))
+def write(path: Path, nodes: int, classes: int, *, labels: Mapping[str, str] | None = None) -> Path:
+    """Write a snapshot as ``kubectl get -o json`` prints it; ``labels`` are added to those of every node."""
+    items = list(documents(nodes, classes))
+    for item in items:
+        if item["kind"] == "Node":
+            item["metadata"]["labels"] |= labels or {}
+    path.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     return path

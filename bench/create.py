@@ -54,6 +54,7 @@ _SETTLE_SECONDS = 30.0
 # A webhook's denial without a code of its own is 400 or 403, a policy's is 422.
 _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 _TOLERATION = "nvidia.com/gpu"
+_SPOT = "cloud.google.com/gke-spot"
 # A Job's pod without its Job would be deleted by the garbage collector in the midst of the run.
 _IDLE_COMPONENTS = ("nodes", "kube-scheduler", "kube-controller-manager")
 # Goals of the issue.
@@ -106,7 +107,7 @@ def _make_namespaces(control_plane: ControlPlane, modes: Sequence[str]) -> None:
 
 
 def _set_up_library(control_plane: ControlPlane, servers: Servers, folder: Path) -> None:
-    topology = clusters.write(folder / "snapshot.json", 1000, 50)
+    topology = clusters.write(folder / "snapshot.json", 1000, 50, labels={_SPOT: "true"})
     podberth = servers.podberth("podberth", policies=POLICIES, topology=topology, core=None)
     control_plane.apply(
         *native_library.policies(_selector(_FIFTEEN)),
@@ -237,7 +238,7 @@ def _wanting(pod: JSON) -> JSON:
         "metadata": {**metadata, "annotations": {**annotations, "podberth.io/gpu-product": "H100"}},
         "spec": {
             **spec,
-            "nodeSelector": {"cloud.google.com/gke-spot": "true"},
+            "nodeSelector": {_SPOT: "true"},
             "containers": [{**main, "resources": {"limits": amounts, "requests": amounts}}, *others],
         },
     }

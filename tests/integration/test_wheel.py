@@ -27,17 +27,33 @@ def test_the_wheel_carries_the_published_schemas(wheel: Path) -> None:
             assert archive.read(f"podberth/schema/{path.name}") == path.read_bytes()
 
 
-def test_the_command_line_finds_them_where_only_the_package_is(wheel: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("installed")
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path)
-    script = "import sys; from podberth.cli.main import main; sys.exit(main(['policies', 'list']))"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        archive.extractall(target)
+    return target
+
+
+def printed(installed: Path, *argv: str) -> str:
+    """Return what a command prints where only the package is."""
+    script = f"import sys; from podberth.cli.main import main; sys.exit(main({list(argv)!r}))"
+    environ = {"PYTHONPATH": str(installed)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=installed, env=environ, capture_output=True, text=True, check=False)
     assert (done.stderr, done.returncode) == ("", 0)
-    assert len(done.stdout.splitlines()) == sum(1 for name in _DIRECTORIES for _ in (_ROOT / name).iterdir())
+    return done.stdout
+
+
+def test_the_command_line_finds_them_where_only_the_package_is(installed: Path) -> None:
+    listed = printed(installed, "policies", "list").splitlines()
+    assert len(listed) == sum(1 for name in _DIRECTORIES for _ in (_ROOT / name).iterdir())
+
+
+def test_a_first_policy_is_written_tested_and_linted_where_only_the_package_is(installed: Path) -> None:
+    schema = (_ROOT / "docs" / "schema" / "gpupolicy-v1alpha1.json").read_text(encoding="utf-8")
+    assert printed(installed, "policies", "schema") == schema
+    printed(installed, "policies", "init", "payer", "mine")
+    assert (installed / "mine" / ".schema" / "gpupolicy-v1alpha1.json").read_text(encoding="utf-8") == schema
+    printed(installed, "test", "mine")
+    assert printed(installed, "lint", "mine").startswith("1 policy: ")

@@ -14,6 +14,7 @@ import pytest
 
 from builders import gpu_container, job_pod, pod, pod_group, review
 from podberth.admission.mutate import afresh, mutate
+from podberth.admission.replay import Course
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.mutation.gang import EXCLUSIVE_TOPOLOGY
@@ -37,6 +38,8 @@ SHIPPED = [
     for file in (POLICIES / name / "policy.yaml", POLICIES / name / "params.yaml")
     if file.exists()
 ]
+
+LIBRARY = [file.read_text() for file in sorted(POLICIES.glob("*/*.yaml")) if file.name != "tests.yaml"]
 
 LABEL = f"object.metadata.?labels[?'{GANG_LABEL}'].orValue('')"
 SLICES = (
@@ -328,14 +331,16 @@ def test_what_was_decided_under_two_policies_is_right_for_the_next_pod(pair: tup
         assert mutate(request, warm) == afresh(request, replace(warm))
 
 
-def test_a_pod_of_another_gang_is_not_decided_again() -> None:
-    warm = known(SHIPPED)
+@pytest.mark.parametrize("texts", [SHIPPED, LIBRARY], ids=["four", "library"])
+def test_a_pod_of_another_gang_is_not_decided_again(texts: list[str]) -> None:
+    warm = known(texts)
     first, second = (
         decode_review(review(job_pod(uid=f"a-job-of-the-number-{number}", annotations={GANG_SIZE_ANNOTATION: "2"})))
         for number in (1, 2)
     )
     mutate(first, warm)
     remembered = len(warm.recall)
+    assert any(isinstance(answer, Course) for answer in warm.recall._answers.values())
 
     outcome = mutate(second, warm)
 

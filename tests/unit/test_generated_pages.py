@@ -5,12 +5,15 @@ import sys
 
 import pytest
 
-from pages import ROOT, page, rows
+from pages import ROOT, page, rows, spans
+from podberth import wellknown
+from podberth.cli.completion import SHELLS
 from podberth.cli.main import main
+from podberth.cluster.start import KINDS
 from podberth.lint.costs import CHEAP_BELOW, DEAR_FROM
 
 
-@pytest.mark.parametrize("tool", ["lint_page", "policy_schema"])
+@pytest.mark.parametrize("tool", ["cel_reference", "label_page", "lint_page", "policy_reference", "policy_schema"])
 def test_the_pages_are_what_the_code_says_today(tool: str) -> None:
     command = [sys.executable, f"tools/{tool}.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -24,3 +27,15 @@ def test_lint_has_the_flags_and_the_classes_that_the_page_has(capsys: pytest.Cap
     assert {"--topology", "-o", "--level", "--fail-on", "--costs"} == set(documented)
     assert all(flag in told for flag in documented)
     assert f"`cheap` below {CHEAP_BELOW // 1000} ms, `dear` from {DEAR_FROM // 1000} ms" in page("docs/lint.md")
+
+
+def test_what_stands_between_the_tables_of_labels_names_each_of_podberths_own() -> None:
+    own = {value for value in vars(wellknown).values() if isinstance(value, str) and value.startswith("podberth.io/")}
+    assert own - spans(page("docs/labels.md")) == {wellknown.API_VERSION}
+
+
+def test_the_actions_of_policies_and_the_shells_are_in_the_guide() -> None:
+    guide = page("docs/policy.md").partition("\n## Writing policies\n")[2].partition("\n## ")[0]
+    assert all(f"`{kind}`" in guide for kind in KINDS)
+    assert "|".join(SHELLS) in guide
+    assert all(f"podberth {command}" in guide for command in ("policies init", "policies schema", "lint", "completion"))

@@ -44,7 +44,8 @@ def test_01_most_gpu_pods_have_no_toleration_and_get_one() -> None:
 
 def test_02_ored_node_selector_terms_each_stay() -> None:
     term = "{matchExpressions: [{key: a, operator: In, values: [b]}]}"
-    affinity = f"affinity: {{nodeAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{term}, {term}]}}}}}}"
+    required = f"requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{term}, {term}]}}"
+    affinity = f"affinity: {{nodeAffinity: {{{required}}}}}"
     result = one(pod(spec=affinity))
     assert result.verdict in ("mutated", "unchanged")
     assert not any("requiredDuring" in change.path or change.op == "remove" for change in result.changes)
@@ -228,7 +229,10 @@ def test_23_anchors_merge_keys_kyaml_crlf_nulls_and_empty_documents_are_read() -
         "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - &c\n    name: c\n"
         "    resources: {limits: {nvidia.com/gpu: 1}}\n  - <<: *c\n    image: i\n"
     ).replace("  - <<: *c\n    image: i\n", "  initContainers:\n  - *c\n")
-    kyaml = '---\n{\n  apiVersion: "v1",\n  kind: "Pod",\n  metadata: {\n    name: "p",\n  },\n  spec: {\n    containers: [{\n      name: "c",\n      resources: {limits: {"nvidia.com/gpu": 1,},},\n    }],\n  },\n}\n'
+    kyaml = (
+        '---\n{\n  apiVersion: "v1",\n  kind: "Pod",\n  metadata: {\n    name: "p",\n  },\n  spec: {\n'
+        '    containers: [{\n      name: "c",\n      resources: {limits: {"nvidia.com/gpu": 1,},},\n    }],\n  },\n}\n'
+    )
     nulls = pod("limits: {nvidia.com/gpu: 1}, requests: null", spec="nodeSelector: null, tolerations: []")
     for text in (anchored, kyaml, nulls, pod().replace("\n", "\r\n"), f"---\n---\n{pod()}---\n# nothing\n"):
         assert one(text).verdict == "mutated", text

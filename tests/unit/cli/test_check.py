@@ -16,7 +16,10 @@ from podberth.cli.formats import FORMATS
 from podberth.cli.main import main
 from snapshots import cluster, policy
 
-POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}\n"
+POD = (
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+    "spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}\n"
+)
 DENY = policy("few", "\n  validations:\n  - {expression: gpu.count > 9, message: too few}\n  validationActions: [Deny]")
 
 

@@ -94,7 +94,7 @@ def test_zsh_gets_the_functions_of_bash_and_fish_a_line_for_each_word_and_flag(
 ) -> None:
     assert main(["completion", "zsh"]) == 0
     zsh = capsys.readouterr().out
-    assert zsh.startswith("#compdef podberth\nautoload -U +X bashcompinit && bashcompinit\n")
+    assert zsh.startswith("autoload -U +X bashcompinit && bashcompinit\n")
     assert "complete -o default -F _podberth podberth" in zsh
     assert main(["completion", "fish"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -33,6 +33,14 @@ def test_the_shipped_policies_are_clean(capsys: pytest.CaptureFixture[str]) -> N
     assert report["summary"]["policies"] > 18
 
 
+@pytest.mark.parametrize("shape", ["hgx-h100-8", "l4-1", "gb200-tray", "dgx-a100-8-mig-mixed"])
+def test_the_shipped_policies_are_clean_on_a_cluster(shape: str, tmp_path: Path) -> None:
+    nodes = tmp_path / "nodes.json"
+    documents = [document for number in range(2) for document in simulate(shape, f"node-{number}")]
+    nodes.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}), encoding="utf-8")
+    assert main(["lint", str(_ROOT / "policies"), str(_ROOT / "optional-policies"), "--topology", str(nodes)]) == 0
+
+
 def test_a_finding_is_printed_at_its_place_and_ends_with_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert folder.is_dir()
     assert main(["lint", "p"]) == 1
@@ -86,7 +94,7 @@ def test_nodes_are_asked_about_with_a_snapshot(folder: Path, capsys: pytest.Capt
     toleration = "[{'key': 'nvidia.com/gpuu', 'operator': 'Exists'}]"
     (folder / "p" / "policy.yaml").write_text(spec(f'mutations:\n- tolerations: "{toleration}"\n'), encoding="utf-8")
     assert main(["lint", "p"]) == 0
-    assert main(["lint", "p", "--topology", "nodes.json"]) == 1
+    assert main(["lint", "p", "--topology", "nodes.json", "--level", "note", "--fail-on", "note"]) == 1
     assert "no known node has the taint nvidia.com/gpuu" in capsys.readouterr().out
 
 
@@ -122,3 +130,11 @@ def test_what_cannot_be_read_ends_with_2(argv: list[str], folder: Path, capsys: 
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err
+
+
+def test_a_policy_without_anything_to_evaluate_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "p" / "policy.yaml").write_text(
+        spec("mutations:\n- labels: {example.com/a: gpu.kind}\n"), encoding="utf-8"
+    )
+    assert main(["lint", "p"]) == 0
+    assert capsys.readouterr().out.startswith("1 policy: ")

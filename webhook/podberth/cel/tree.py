@@ -6,7 +6,7 @@ engine's own messages (``ast``) stay inside this package; this tree may leave it
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from . import ast
 from .ast import Node
@@ -90,6 +90,9 @@ class Loop(_Placed):
     """Start, condition, step and result."""
 
 
+OPTIONAL_ITEMS: Final = "[?]"
+"""The function of a list with items that may be absent: nobody knows how many it has."""
+
 Tree: TypeAlias = Literal | Name | Select | Call | Items | Entries | Loop
 
 
@@ -154,6 +157,8 @@ def _read(checked: Node, node: Node) -> Tree:  # noqa: PLR0911 - one for each ki
             )
         case "list_expr":
             items = tuple(_read(checked, each) for each in node.list_expr.elements)
+            if node.list_expr.optional_indices:
+                return Call(function=OPTIONAL_ITEMS, operands=items, line=line, column=column)
             return Items(items=items, line=line, column=column)
         case "struct_expr":
             entries = tuple(

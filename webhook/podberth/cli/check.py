@@ -1,6 +1,7 @@
 """``podberth check``: manifests in, verdicts out, with the engine of the webhook and no cluster."""
 
 import argparse
+import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,6 +58,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything, write every output, and say in the exit code what came of it."""
+    gc.disable()  # what a check makes lives to its end; looking for garbage in it takes a fifth of the time
+    try:
+        return _run(arguments)
+    finally:
+        gc.enable()
+
+
+def _run(arguments: argparse.Namespace) -> ExitCode:
     outputs = _outputs(arguments.output)
     settings = Settings(namespace=arguments.namespace, template_paths=_template_paths(arguments.template_path))
     listing = find_manifests(arguments.paths)

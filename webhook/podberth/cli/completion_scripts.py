@@ -35,7 +35,6 @@ _podberth() {{
 complete -o default -F _podberth podberth
 """
 _ZSH = """\
-#compdef podberth
 autoload -U +X bashcompinit && bashcompinit
 """
 _FISH = """\

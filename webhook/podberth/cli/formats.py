@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
+import orjson
+
 from .. import __version__
 from ..check.report.results import by_file
 from ..cluster.checking import Done
@@ -36,7 +38,8 @@ def _text(done: Done, stream: TextIO) -> None:
 
 
 def _json(done: Done, stream: TextIO) -> None:
-    stream.write(json.dumps(done.report.as_json(), indent=2, ensure_ascii=False) + "\n")
+    # The standard library indents in Python: ten times as long
+    stream.write(orjson.dumps(done.report.as_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode())
 
 
 def _yaml(done: Done, stream: TextIO) -> None:

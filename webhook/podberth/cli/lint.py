@@ -74,5 +74,5 @@ def _asked(report: Report, files: LintFiles) -> Report:
         report,
         findings=tuple(each for each in report.findings if each.problem.file in files.asked),
         costs=tuple(each for each in report.costs if each.policy.parsed.file in files.asked),
-        policies=len({each.policy.name for each in report.costs if each.policy.parsed.file in files.asked}),
+        policies=tuple(file for file in report.policies if file in files.asked),
     )

@@ -23,7 +23,7 @@ def as_json(report: Report, level: Level) -> dict[str, Any]:
     return {
         "version": VERSION,
         "summary": {
-            "policies": report.policies,
+            "policies": len(report.policies),
             **{f"{each}s": report.count(each) for each in sorted(Level, reverse=True)},
             "silenced": report.silenced,
         },
@@ -123,5 +123,6 @@ def summary(report: Report) -> str:
     """Return the counts in one line."""
     counts = [(report.count(level), str(level)) for level in sorted(Level, reverse=True)]
     found = ", ".join(number(count, what) for count, what in counts if count) or "nothing found"
-    policies = f"{report.policies} polic{'y' if report.policies == 1 else 'ies'}"
+    count = len(report.policies)
+    policies = "1 policy" if count == 1 else f"{count} policies"
     return f"{policies}: {found}" + (f"; {report.silenced} silenced" if report.silenced else "")

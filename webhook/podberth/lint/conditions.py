@@ -14,6 +14,7 @@ from ..cel.tree import Call, Items, Literal, Name, Select, Tree
 from ..cel.typing import VARIABLES
 from ..workload.gpus import Kind
 from ..workload.systems import PLAIN, SYSTEMS
+from .folding import folded
 from .formula import (
     FALSE,
     MIRRORED,
@@ -126,12 +127,12 @@ class Conditions:
                 return Holds(_where(term) or term, wanted)
 
     def resolved(self, tree: Tree) -> Tree:
-        """Return what a variable of the policy stands for; anything else as it is."""
+        """Return what a variable of the policy stands for, and what constants come to; anything else as it is."""
         while isinstance(tree, Name) and tree.name.removeprefix(_PREFIX) in self.variables:
             if not tree.name.startswith(_PREFIX):
                 break
             tree = self.variables[tree.name.removeprefix(_PREFIX)]
-        return tree
+        return folded(tree)
 
     def _compares(self, relation: Relation, left: Tree, right: Tree, wanted: bool) -> Formula:
         left, right = self.resolved(left), self.resolved(right)

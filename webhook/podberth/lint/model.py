@@ -61,6 +61,8 @@ class Linted:
     environment: Environment
     tested: bool
     """Whether tests stand beside its file."""
+    _trees: dict[str, Tree] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By source: most rules look at most expressions."""
 
     @property
     def name(self) -> str:
@@ -96,7 +98,10 @@ class Linted:
 
     def tree(self, source: str) -> Tree:
         """Return an expression of the policy as a tree."""
-        return self.environment.tree(source, {n: bound.expression for n, bound in self.compiled.variables.items()})
+        if source not in self._trees:
+            known = {name: bound.expression for name, bound in self.compiled.variables.items()}
+            self._trees[source] = self.environment.tree(source, known)
+        return self._trees[source]
 
     def reached(self, source: str) -> Iterator[tuple[Path | None, Tree]]:
         """Yield an expression's tree (with None), and those of the variables that it needs with their paths."""

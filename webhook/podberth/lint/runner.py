@@ -23,7 +23,8 @@ class Report:
     findings: tuple[Finding, ...]
     costs: tuple[ExpressionCost, ...]
     """Of every expression of every policy that compiles."""
-    policies: int
+    policies: tuple[str, ...]
+    """The file of each policy that was linted."""
     silenced: int
     """How many findings a comment has left out."""
 
@@ -59,7 +60,7 @@ def lint(
     return Report(
         findings=tuple(sorted(set(kept))),
         costs=tuple(cost for policy in library.policies for cost in costs_of(policy)),
-        policies=len(library.policies),
+        policies=tuple(policy.parsed.file for policy in library.policies),
         silenced=silenced,
     )
 

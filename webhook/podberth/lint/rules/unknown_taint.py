@@ -1,7 +1,7 @@
 """A toleration for a taint that no known node has. Asked with `--topology` only.
 
 Only keys that are written as literals are looked at. A toleration of what is not there changes nothing: a misspelled
-key, or a node group that is at zero just now.
+key, another provider's, or a node group that is at zero just now.
 
 Bad, on a cluster whose GPU nodes are tainted nvidia.com/gpu:
 
@@ -21,7 +21,7 @@ from ...cel.tree import Entries, Literal, walk
 from ...errors import Problem
 from ..model import Level, Library
 
-LEVEL = Level.WARNING
+LEVEL = Level.NOTE
 
 
 def check(library: Library) -> Iterator[Problem]:

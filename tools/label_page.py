@@ -1,0 +1,96 @@
+"""Write the tables of docs/labels.md: every label, annotation and taint that podberth reads or writes, from its tables.
+
+.venv/bin/python tools/label_page.py           # writes what has changed
+.venv/bin/python tools/label_page.py --check   # writes nothing; exits with 1 and says what is stale
+"""
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from generated import main, spliced
+
+from podberth import wellknown
+from podberth.conventions import IGNORED_LABELS, LABEL_KEYS, LEVELS, TOLERABLE_TAINTS
+from podberth.topology.model import PASSING_TAINTS
+from podberth.workload.dialects import DIALECTS
+from podberth.workload.sources import ROWS
+from podberth.workload.systems import SYSTEMS
+
+PAGE = "docs/labels.md"
+
+
+def _parts() -> dict[str, str]:
+    return {
+        "own": _table(("key", "meaning"), _own()),
+        "gangs": _table(
+            ("label", "annotation", "source"),
+            [(_keys(row.label), _keys(row.annotation), row.source) for row in ROWS if row.label or row.annotation],
+        ),
+        "systems": _table(
+            ("system", "labels", "annotations", "labels of owners", "schedulers"),
+            [
+                (f"`{row.name}`", *map(_list, (row.labels, row.annotations, row.owner_labels, row.schedulers)))
+                for row in SYSTEMS
+            ],
+        ),
+        "dialects": _table(
+            ("dialect", "resources", "annotations", "schedulers", "source"),
+            [
+                (
+                    row.name,
+                    _list(row.resources),
+                    _under(_list(row.annotations), row.only_under),
+                    _list(row.schedulers),
+                    row.source,
+                )
+                for row in DIALECTS
+            ],
+        ),
+        "nodes": _table(
+            ("label", "an autoscaler's template has it", "settles"),
+            [(_keys(row.key), "yes" if row.provisioned else "", ", ".join(sorted(row.settles))) for row in LABEL_KEYS],
+        ),
+        "levels": _table(("label, widest first",), [(_keys(key),) for key in LEVELS]),
+        "ignored": _table(("label",), [(_keys(key),) for key in sorted(IGNORED_LABELS)]),
+        "tolerable": _table(
+            ("taint", "value"), [(_keys(key), _keys(value) or "any") for key, value in TOLERABLE_TAINTS.items()]
+        ),
+        "passing": _table(("taint", "the node is"), [(_keys(key), state) for key, state in PASSING_TAINTS.items()]),
+    }
+
+
+def _own() -> list[tuple[str, str]]:
+    """Return podberth's own keys with the docstrings that stand below their constants."""
+    body = ast.parse(inspect.getsource(wellknown)).body
+    found = []
+    for before, after in pairwise(body):
+        if isinstance(before, ast.Assign) and isinstance(before.targets[0], ast.Name) and isinstance(after, ast.Expr):
+            value = getattr(wellknown, before.targets[0].id)
+            if isinstance(value, str) and value.startswith("podberth.io/"):
+                text = " ".join(str(ast.literal_eval(after.value)).split()).replace("``", "`")
+                found.append((f"`{value}`", text.removesuffix(".")))
+    return found
+
+
+def _keys(key: str | None) -> str:
+    return f"`{key}`" if key else ""
+
+
+def _list(keys: Iterable[str]) -> str:
+    return ", ".join(f"`{key}`" for key in sorted(keys))
+
+
+def _under(text: str, scheduler: str) -> str:
+    return f"{text} (under `{scheduler}` only)" if scheduler else text
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main({PAGE: spliced(PAGE, _parts())}))
