@@ -5,6 +5,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 _ROOT = Path(__file__).parents[2]
 _DIRECTORIES = ("policies", "optional-policies")
 
