@@ -39,26 +39,26 @@ def read(file: Path) -> Any:
 
 
 def run_action(folder: Path, environment: Mapping[str, str], **given: str) -> list[Ran]:
-    """Run the action's steps in a folder as GitHub does; inputs are named with _ for -."""
+    """Run the action's steps in a folder as GitHub does; inputs are named with _ for -.
+
+    ``RUNNER_TEMP`` of the environment is the folder in which the action installs podberth.
+    """
     action = read(ACTION)
     inputs = {name: str(row["default"]) for name, row in action["inputs"].items()}
     inputs |= {name.replace("_", "-"): value for name, value in given.items()}
     ran: list[Ran] = []
     outcomes: dict[str, str] = {}
-    with tempfile.TemporaryDirectory() as runner:
-        path_file = Path(runner, "path")
-        path_file.touch()
+    with tempfile.NamedTemporaryFile() as path_file:
         for step in action["runs"]["steps"]:
             if not _wanted(step.get("if", ""), inputs, outcomes, failed=any(each.code for each in ran)):
                 continue
-            added = path_file.read_text(encoding="utf-8").splitlines()
+            added = Path(path_file.name).read_text(encoding="utf-8").splitlines()
             own = {
                 **environment,
                 **{name: _filled(value, inputs) for name, value in step["env"].items()},
-                "RUNNER_TEMP": runner,
-                "GITHUB_PATH": str(path_file),
+                "GITHUB_PATH": path_file.name,
                 "GITHUB_ACTION_PATH": str(ACTION.parent),
-                "PATH": ":".join([*reversed(added), environment["PATH"]]),
+                "PATH": os.pathsep.join([*reversed(added), environment["PATH"]]),
             }
             # https://docs.github.com/actions/reference/workflow-syntax-for-github-actions#defaultsrunshell
             assert step["shell"] == "bash"
@@ -72,7 +72,7 @@ def run_workflow(file: Path, repository: Path, environment: Mapping[str, str]) -
     """Run a workflow's steps on a clone of what is committed. The upload to GitHub at its end has no place here."""
     [job] = read(file)["jobs"].values()
     ran: list[Ran] = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as runner:
         for step in job["steps"]:
             match step["uses"].partition("@")[0]:
                 case "actions/checkout":
@@ -80,7 +80,7 @@ def run_workflow(file: Path, repository: Path, environment: Mapping[str, str]) -
                         _run("checkout", ["git", "clone", "-q", str(repository), folder], repository, environment)
                     )
                 case "YOUR-ORG/podberth/ci/github":
-                    ran += run_action(Path(folder), environment, **step["with"])
+                    ran += run_action(Path(folder), {**environment, "RUNNER_TEMP": runner}, **step["with"])
                 case other:
                     assert other == "github/codeql-action/upload-sarif"
                     assert list(Path(folder, step["with"]["sarif_file"]).glob("*.sarif"))
