@@ -1,13 +1,16 @@
 """The end-to-end fixtures: one cluster of simulated machines with podberth in front of it, and a namespace per test."""
 
 import itertools
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from controlplane.cluster import ControlPlane
+from crds import crds
 
 from . import fleet
 from .podberth_process import Podberth, parse_metrics
@@ -40,6 +43,28 @@ def registration(control_plane: ControlPlane, podberth: Podberth) -> Iterator[Re
     yield registration
     registration.remove()
     assert not refused_patches(control_plane)
+
+
+@pytest.fixture(scope="package")
+def served(control_plane: ControlPlane) -> Iterator[set[tuple[str, str]]]:
+    """Install the operators' CRDs, which are in ../shared; yield the apiVersions and kinds that they serve."""
+    found: dict[str, dict[str, Any]] = {}
+    for _, crd in crds():
+        # Conversion webhooks lead to operators that do not run here.
+        crd["spec"].pop("conversion", None)
+        first = found.setdefault(crd["metadata"]["name"], crd)
+        if first is not crd:  # MPIJob: an older version is Training Operator's, a newer one MPI Operator's
+            first["spec"]["versions"] += [{**each, "storage": False} for each in crd["spec"]["versions"]]
+    for crd in found.values():
+        control_plane.kubectl("create", "-f", "-", input=json.dumps(crd, default=str))
+    names = [f"crd/{name}" for name in found]
+    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *names)
+    yield {
+        (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
+        for spec in (crd["spec"] for crd in found.values())
+        for version in spec["versions"]
+    }
+    control_plane.kubectl("delete", "--wait=false", *names)
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from controlplane.cluster import ControlPlane
-from crds import FOLDER, crds
 from podberth.admission.mutate import traced
 from podberth.admission.review import decode_review
 from podberth.kube.documents import load_documents
@@ -18,6 +16,8 @@ from snapshots import policy, snapshot
 
 from .podberth_process import ROOT
 from .space import Space
+
+pytestmark = pytest.mark.shared("crds")
 
 Document = dict[str, Any]
 
@@ -32,27 +32,6 @@ WRITES = (
     {"env": {"NCCL_DEBUG": "'INFO'"}},
     {"jsonPatch": "[{'op': 'add', 'path': '/spec/schedulingGroup', 'value': {'podGroupName': 'g'}}]"},
 )
-
-
-@pytest.fixture(scope="module")
-def served(control_plane: ControlPlane) -> Iterator[set[tuple[str, str]]]:
-    """Install the CRDs; yield the apiVersions and kinds that they serve."""
-    if not FOLDER.is_dir():
-        pytest.skip("left out: operators' kinds on the API server; their CRDs are not beside this checkout")
-    names: list[str] = []
-    kinds: set[tuple[str, str]] = set()
-    for project_name, crd in crds():
-        if project_name == "mpi-operator":  # Training Operator's CRD of that name has the older version
-            continue
-        spec = crd["spec"]
-        names.append(crd["metadata"]["name"])
-        kinds |= {(f"{spec['group']}/{each['name']}", spec["names"]["kind"]) for each in spec["versions"]}
-        # Conversion webhooks lead to operators that do not run here.
-        spec.pop("conversion", None)
-        control_plane.kubectl("create", "-f", "-", input=json.dumps(crd, default=str))
-    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *[f"crd/{name}" for name in names])
-    yield kinds
-    control_plane.kubectl("delete", "--wait=false", *[f"crd/{name}" for name in names])
 
 
 def manifests(served: set[tuple[str, str]]) -> Iterator[Document]:

@@ -11,15 +11,6 @@ _ROOT = Path(__file__).parents[2]
 _DIRECTORIES = ("policies", "optional-policies")
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(target)]
-    subprocess.run(build, cwd=_ROOT, check=True, capture_output=True)
-    [built] = target.glob("*.whl")
-    return built
-
-
 def test_the_wheel_carries_every_policy_as_it_is_here(wheel: Path) -> None:
     files = [path for name in _DIRECTORIES for path in (_ROOT / name).rglob("*") if path.is_file()]
     assert len(files) > len(_DIRECTORIES)

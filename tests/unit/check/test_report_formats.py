@@ -14,7 +14,7 @@ import pytest
 from rich.cells import cell_len
 
 from podberth.check.model import VERDICTS, Report
-from podberth.check.report import github, junit, patched, sarif, text
+from podberth.check.report import github, gitlab, junit, patched, sarif, text
 from podberth.check.report.lines import visible
 from podberth.cli.terminal import Terminal
 from podberth.kube.documents import load_documents
@@ -41,6 +41,7 @@ WRITTEN: dict[str, Callable[[], str]] = {
     "text-80-colour.txt": lambda: as_text(80, colour=True),
     "junit.xml": lambda: junit.render(report()),
     "github.txt": lambda: github.render(report()),
+    "gitlab.json": lambda: json.dumps(gitlab.as_code_quality(report()), indent=2) + "\n",
     "report.sarif": lambda: json.dumps(as_sarif(), indent=2, ensure_ascii=False) + "\n",
     "train.yaml": lambda: patched.render(TRAIN, "jobs/train.yaml", report().results)[0],
 }
@@ -246,3 +247,19 @@ def test_every_object_of_the_schema_is_closed_and_names_what_must_be_there() -> 
     for each in (schema, *(schema["$defs"][name] for name in ("summary", "result", "finding"))):
         assert each["additionalProperties"] is False
         assert set(each["required"]) == each["properties"].keys()
+
+
+# ---- GitLab --------------------------------------------------------------------------------------------------------
+
+
+def test_each_finding_that_has_a_file_is_told_once_with_what_gitlab_asks_for() -> None:
+    told = gitlab.as_code_quality(report())
+
+    findings = [each for result in report().results for each in (*result.denials, *result.errors, *result.warnings)]
+    assert 0 < len(told) <= len(findings)
+    assert len({each["fingerprint"] for each in told}) == len(told)
+    for each in told:
+        assert set(each) == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert each["severity"] in {"info", "minor", "major", "critical", "blocker"}
+        assert each["location"]["path"]
+        assert each["location"]["lines"]["begin"] > 0

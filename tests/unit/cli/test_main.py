@@ -30,6 +30,45 @@ def test_mistakes_end_with_2_and_talk_on_stderr(argv: list[str], capsys: pytest.
     assert (captured.out, "usage: podberth" in captured.err) == ("", True)
 
 
+def test_a_misspelled_command_is_told_with_the_one_that_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["chekc"]) == 2
+    assert "COMMAND: got 'chekc', want one of serve, check, " in capsys.readouterr().err
+    assert main(["tset"]) == 2
+    assert capsys.readouterr().err.endswith("; did you mean test?\n")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["check", "nowhere"],
+        ["test", "nowhere"],
+        ["lint", "nowhere"],
+        ["explain", "nowhere"],
+        ["explain", "pod.yaml", "--policies", "nowhere"],
+        ["explain", "pod.yaml", "--policies", "empty"],
+        ["explain", "pod.yaml", "--conventions", "nowhere"],
+        ["check", "pod.yaml", "--policies", "nowhere"],
+        ["check", "pod.yaml", "--policies", "empty"],
+        ["check", "empty"],
+        ["lint", "empty"],
+    ],
+    ids=" ".join,
+)
+def test_a_path_without_what_is_wanted_is_told_in_words(
+    argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n"
+    (tmp_path / "pod.yaml").write_text(pod, encoding="utf-8")
+    assert main(argv) == 2
+    captured = capsys.readouterr()
+    said = captured.out + captured.err
+    assert "nowhere" in said or "empty" in said
+    assert any(words in said for words in ("cannot be read: No such file", "got no "))
+    assert "Errno" not in said
+
+
 def test_what_a_command_refuses_is_said_line_by_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

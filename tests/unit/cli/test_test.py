@@ -54,8 +54,24 @@ def test_a_case_that_fails_is_a_finding_at_its_place(tmp_path: Path, capsys: pyt
     lines = capsys.readouterr().out.splitlines()
     suite = tmp_path / "named" / "tests.yaml"
     assert lines == [
-        f"FAIL {suite}: 1 cases",
+        f"FAIL {suite}: 1 case",
         f"  {suite}:7:21 cases[0].expect.verdict: got unchanged, want denied",
+    ]
+
+
+def test_github_shows_each_finding_at_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder(tmp_path / "p", verdict="denied")
+    folder(tmp_path / "q", "object.metadata.nam == 'train'")
+    monkeypatch.chdir(tmp_path)
+    assert main(["test", ".", "-o", "github"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("::error file=q/named/policy.yaml,line=7,col=")
+    finding = "cases[0].expect.verdict: got unchanged, want denied"
+    assert lines[1:] == [
+        f"::error file=p/named/tests.yaml,line=7,col=21,title=a GPU::{finding}",
+        "podberth test: 1 case in 2 suites, 2 findings",
     ]
 
 
@@ -171,7 +187,7 @@ def test_a_case_that_cannot_run_is_never_updated(tmp_path: Path) -> None:
 def test_run_selects_cases_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     writing(tmp_path)
     assert main(["test", str(tmp_path), "--run", "^none$"]) == 0
-    assert "1 cases" in capsys.readouterr().out
+    assert "1 case\n" in capsys.readouterr().out
     assert main(["test", str(tmp_path), "--run", "nobody"]) == 1
     assert "--run: got 'nobody', which is in no case's name" in capsys.readouterr().out
     assert main(["test", str(tmp_path), "--run", "("]) == 2

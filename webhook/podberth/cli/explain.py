@@ -14,11 +14,11 @@ from ..admission.reach import Cluster, Reach
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
 from ..cel.trace import Tracer
-from ..cluster.files import read_objects, read_policy_texts
+from ..cluster.files import read_objects, read_policy_texts, reason_of
 from ..cluster.library import served
 from ..cluster.naming import read_conventions
 from ..conventions import Conventions
-from ..errors import PolicyError, ReviewError, UsageError
+from ..errors import PolicyError, Problem, ReviewError, UsageError
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import render_path
 from ..kube.schema import PodSchema
@@ -116,9 +116,11 @@ class _Place:
 
 
 def _snapshot(directory: Path | None, objects: ClusterObjects, conventions: Conventions) -> Snapshot:
-    texts, unreadable = read_policy_texts(directory or served())
-    if unreadable:
-        raise PolicyError(tuple(unreadable))
+    texts, problems = read_policy_texts(directory or served())
+    if not texts and not problems:
+        problems = [Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents")]
+    if problems:
+        raise PolicyError(tuple(problems))
     return load_snapshot(parse_policies(texts), objects, Environment(PodSchema.packaged()), conventions)
 
 
@@ -132,7 +134,7 @@ def _pods(file: str, namespace: str) -> Iterator[_Place]:
     try:
         text = sys.stdin.read() if file == _STDIN else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{name}: cannot be read: {error}") from error
+        raise UsageError(f"{name}: cannot be read: {reason_of(error)}") from error
     documents, problems = load_documents(text, name)
     if problems:
         raise UsageError("\n".join(map(str, problems)))

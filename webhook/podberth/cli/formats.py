@@ -75,6 +75,12 @@ def _github(done: Done, stream: TextIO) -> None:
     stream.write(render(done.report))
 
 
+def _gitlab(done: Done, stream: TextIO) -> None:
+    from ..check.report.gitlab import as_code_quality  # noqa: PLC0415
+
+    stream.write(json.dumps(as_code_quality(done.report), indent=2) + "\n")
+
+
 FORMATS: Final[tuple[Format, ...]] = (
     Format("text", "for people, with what changes as a difference", _text, sources=True),
     Format("json", "the report for programs; its schema is published", _json),
@@ -82,6 +88,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format("junit", "test cases, for the pages of CI systems", _junit),
     Format("sarif", "for code scanning and editors", _sarif),
     Format("github", "annotations of a GitHub Actions workflow", _github),
+    Format("gitlab", "a Code Quality report of GitLab", _gitlab),
 )
 """The first is what is written if nothing is said."""
 

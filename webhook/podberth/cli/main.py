@@ -6,7 +6,7 @@ stdout is data, stderr is talk.
 import argparse
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, cast
@@ -66,6 +66,8 @@ def _run(argv: Sequence[str]) -> int:
     command = named.get(argv[0]) if argv else None
     if command is None:
         parser = _parser()
+        if argv and not argv[0].startswith("-"):
+            parser.error(_unknown(argv[0], named))
         parser.parse_args(argv)
         parser.print_help(sys.stderr)
         return ExitCode.USAGE
@@ -87,13 +89,22 @@ def parser_of_everything() -> argparse.ArgumentParser:
     return parser
 
 
+def _unknown(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - nobody else waits for it
+
+    names = tuple(known)
+    near = get_close_matches(name, names, n=1)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    return f"COMMAND: got {name!r}, want one of {', '.join(names)}{meant}"
+
+
 def _parser() -> argparse.ArgumentParser:
     """Return the parser for everything but a command: help, the version, mistakes."""
     parser = argparse.ArgumentParser(
         prog="podberth",
         description="Gives every GPU pod its berth: an admission webhook and policy engine for Kubernetes.",
-        epilog="podberth COMMAND --help says more. Exit codes: 0 ok, 1 findings, 2 usage or configuration, "
-        "3 cluster or device.",
+        epilog="Begin with: podberth policies init NAME; podberth test. podberth COMMAND --help says more. "
+        "Exit codes: 0 ok, 1 findings, 2 usage or configuration, 3 cluster or device.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"podberth {__version__}")

@@ -22,7 +22,7 @@ from ..suite.update import update_of
 from .exitcodes import ExitCode
 
 _ENGINES = ("cpp", "python", "both")
-_FORMATS = ("text", "json", "junit")
+_FORMATS = ("text", "json", "junit", "github")
 _ALL = 100.0
 # Each expression is evaluated so often again for its time: long enough to be seen, short enough to be waited for.
 _ROUNDS = 20
@@ -56,7 +56,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="FORMAT[=FILE]",
         type=_output,
-        help="text, json or junit, to stdout or into a file; several are possible (default text)",
+        help=f"{', '.join(_FORMATS)}, to stdout or into a file; repeatable, one of them at most without a file "
+        f"(default {_FORMATS[0]})",
     )
     parser.add_argument("--coverage", action="store_true", help="tell which expressions no case has evaluated")
     parser.add_argument(
@@ -178,9 +179,9 @@ def _write(name: str, file: str, tests: Tests) -> None:
 
         show(tests, Terminal.of(sys.stdout))
         return
-    from .test_formats import as_json, as_junit, as_text  # noqa: PLC0415 - as above
+    from .test_formats import as_github, as_json, as_junit, as_text  # noqa: PLC0415 - as above
 
-    text = {"text": as_text, "json": as_json, "junit": as_junit}[name](tests)
+    text = {"text": as_text, "json": as_json, "junit": as_junit, "github": as_github}[name](tests)
     if not file:
         sys.stdout.write(text)
         return

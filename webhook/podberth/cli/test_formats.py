@@ -1,4 +1,4 @@
-"""What ``podberth test -o json``, ``-o junit`` and ``-o text=FILE`` write. The JSON's shape is versioned."""
+"""What ``podberth test`` writes for programs, and as text into a file. The JSON's shape is versioned."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,9 @@ from io import StringIO
 from typing import Any, Final
 
 from ..check.report.difference import difference
+from ..check.report.github import escaped, escaped_property
 from ..check.report.junit_document import Case, document
+from ..check.report.results import number
 from ..errors import Problem
 from ..suite.coverage import Covered
 from ..suite.runner import CaseResult
@@ -135,3 +137,31 @@ def _failed(file: str, line: int, name: str, problems: tuple[Problem, ...], more
         message=problems[0].message,
         text="\n".join([*map(str, problems), *more]),
     )
+
+
+def as_github(tests: Tests) -> str:
+    """Return an error for each finding, as a workflow of GitHub Actions shows it at its line, and the counts."""
+    lines = [_command(tested.file, "", each) for tested in tests.tested for each in tested.findings]
+    lines += [
+        _command(tested.file, case.name, each)
+        for tested in tests.tested
+        for case in tested.result.cases
+        for each in case.violations
+    ]
+    lines += [f"::error title=podberth test::{escaped(each)}" for each in tests.wrong]
+    cases = sum(len(each.result.cases) for each in tests.tested)
+    found = number(len(lines), "finding") if lines else "no findings"
+    counts = f"podberth test: {number(cases, 'case')} in {number(len(tests.tested), 'suite')}, {found}"
+    return "".join(f"{line}\n" for line in [*lines, counts])
+
+
+def _command(file: str, case: str, problem: Problem) -> str:
+    properties = {
+        "file": (problem.file or file).removeprefix("./"),
+        "line": str(problem.line or ""),
+        "col": str(problem.column or ""),
+        "title": case or "podberth test",
+    }
+    listed = ",".join(f"{key}={escaped_property(value)}" for key, value in properties.items() if value)
+    about = f"{problem.where}: " if problem.where else ""
+    return f"::error {listed}::{escaped(about + problem.message)}"

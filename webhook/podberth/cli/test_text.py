@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ..check.report.difference import difference
 from ..check.report.lines import Line, Span
+from ..check.report.results import number
 from ..suite.coverage import percent
 from ..suite.runner import CaseResult
 from .terminal import Terminal
@@ -41,7 +42,7 @@ def lines(tests: Tests) -> Iterator[Line]:
 
 def _suite(tested: Tested) -> Iterator[Line]:
     sign = Span("FAIL", "bold red") if tested.failed else Span("ok  ", "green")
-    yield Line((sign, Span(f" {tested.file}: {len(tested.result.cases)} cases")), hanging=5)
+    yield Line((sign, Span(f" {tested.file}: {number(len(tested.result.cases), 'case')}")), hanging=5)
     for finding in tested.findings:
         yield Line((Span("  "), Span(str(finding))), hanging=4)
     for case in tested.result.cases:

@@ -97,7 +97,8 @@ def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
     if not snapshot.policies and not problems:
         problems = (Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents"),)
     which = "" if request.policies else " that podberth ships"
-    talk = [f"decided by the {len(snapshot.policies)} policies{which} in {directory}"]
+    count = len(snapshot.policies)
+    talk = [f"decided by {count} polic{'y' if count == 1 else 'ies'}{which} in {directory}"]
     if request.topology is None:
         talk.append("no node is known: give --topology to have placement decided on, too")
     return snapshot, problems, [*talk, *map(str, problems), *objects.problems]

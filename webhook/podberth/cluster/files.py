@@ -30,7 +30,7 @@ def read_policy_texts(directory: Path) -> tuple[list[tuple[str, str]], list[Prob
     """Return (file, text) of every policy file below ``directory``, in order of path, and which cannot be read."""
     files, problems = _listing(directory)
     if files == [directory]:
-        return [], [Problem(str(directory), 0, 0, "", "got no directory, want the directory of the policies")]
+        return [], [Problem(str(directory), 0, 0, "", "got no directory, want that of the policies")]
     texts, unreadable = _texts(filter(_is_policy, files))
     return texts, [*problems, *unreadable]
 
@@ -199,8 +199,13 @@ def _texts(files: Iterable[Path]) -> tuple[list[tuple[str, str]], list[Problem]]
         try:
             texts.append((str(file), file.read_text(encoding="utf-8")))
         except (OSError, UnicodeDecodeError) as error:
-            problems.append(Problem(str(file), 0, 0, "", f"cannot be read: {error}"))
+            problems.append(Problem(str(file), 0, 0, "", f"cannot be read: {reason_of(error)}"))
     return texts, problems
+
+
+def reason_of(error: OSError | UnicodeDecodeError) -> str:
+    """Return why a file cannot be read, without its name and without the number of the error."""
+    return str(getattr(error, "strerror", None) or error)
 
 
 def _listing(path: Path) -> tuple[list[Path], list[Problem]]:

@@ -17,6 +17,7 @@ from ..conventions import LABEL_KEYS, Conventions, LabelKey, Trait
 from ..errors import Problem, UsageError
 from ..kube.documents import load_documents
 from ..policy.wording import explain
+from .files import reason_of
 
 
 class _Model(BaseModel):
@@ -48,7 +49,7 @@ def read_conventions(path: Path | None) -> Conventions:
     try:
         documents, problems = load_documents(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--conventions: {path}: cannot be read: {error}") from error
+        raise UsageError(f"--conventions: {path}: cannot be read: {reason_of(error)}") from error
     if problems or len(documents) != 1:
         problems = problems or [Problem(str(path), 0, 0, "", f"got {len(documents)} documents, want one")]
         raise UsageError("\n".join(map(str, problems)))

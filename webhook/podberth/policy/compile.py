@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ..cel.cost import MAX_MICROSECONDS, too_dear
-from ..cel.engine import CompileError, Environment, Expression, Want
+from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Want
 from ..errors import PolicyError, Problem
 from ..kube.positions import Path
 from ..wellknown import Concern
@@ -325,24 +325,24 @@ class _Compiler:
         try:
             expression = self.environment.compile(source, want=want, variables=variables, names=names)
         except CompileError as error:
-            where = ("spec", *path)
-            self.problems += [
-                self.parsed.problem(where, item.line, item.column, item.message) for item in error.problems
-            ]
+            found = ((("spec", *path), each.line, each.column, each.message) for each in error.problems)
+            self.problems += [self.parsed.problem(*each) for each in found]
+            return None
+        used = {path[1] for path in expression.reads if path[0] == "variables" and len(path) > 1}
+        if not used <= self.variables.keys():
             return None
         self.priced.append((path, expression))
-        used = {path[1] for path in expression.reads if path[0] == "variables" and len(path) > 1}
         return Bound(expression, expression.reads.union(*(self.variables[name].reads for name in used)))
 
-    def _before(self, path: Path, source: str) -> dict[str, Expression]:
+    def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
         """Return the variables that an expression may use, those that it names among them for certain."""
         of_variable = path[0] == "variables"
         seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]
-        named = set(_WORD.findall(source))
-        for name in seen:
-            if name in named:
-                self._variable(name)
-        return {name: self.variables[name].expression for name in seen if name in self.variables}
+        for name in sorted(set(_WORD.findall(source)).intersection(seen), key=self._order.__getitem__):
+            self._variable(name)
+        # One that did not compile has any type: its own problem is told, and none of whoever uses it.
+        known = {name: bound.expression for name, bound in self.variables.items()}
+        return {name: known.get(name, DYN) for name in seen if name in self._begun}
 
 
 @dataclass(frozen=True, slots=True)

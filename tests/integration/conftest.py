@@ -1,0 +1,52 @@
+"""What these tests share: podberth as a wheel, and a user's shell in which it can be installed without a network."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="package")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(target)]
+    subprocess.run(build, cwd=_ROOT, check=True, capture_output=True)
+    [built] = target.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="package")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a shell that has python3 and git, and the packages that podberth needs, but not podberth.
+
+    They are those that the tests run with, so pip finds every requirement met and asks nobody.
+    """
+    folder = tmp_path_factory.mktemp("shell")
+    for name in ("bin", "packages", "home"):
+        (folder / name).mkdir()
+    (folder / "bin" / "python3").symlink_to(os.path.realpath(sys.executable))
+    git = shutil.which("git")
+    assert git, "got no git; install it"
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if entry.suffix != ".pth" and not entry.name.startswith(("podberth", "pip")):
+            (folder / "packages" / entry.name).symlink_to(entry)
+    author = {
+        f"GIT_{who}_{what}": "author@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    return {
+        "PATH": os.pathsep.join([str(folder / "bin"), str(Path(git).parent), "/usr/bin", "/bin"]),
+        "PYTHONPATH": str(folder / "packages"),
+        "HOME": str(folder / "home"),
+        "LANG": "C.UTF-8",
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",  # pip reads this as: build with the packages that are here
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **author,
+    }

@@ -1,0 +1,27 @@
+"""What is told of policies that do not compile."""
+
+from podberth.policy.compile import compile_policies
+from podberth.policy.parse import parse_policies
+from snapshots import environment, policy
+
+
+def test_a_variable_that_does_not_compile_is_told_once_and_not_of_whoever_uses_it() -> None:
+    text = policy(
+        "p",
+        """
+  variables:
+  - {name: kind, expression: object.metadata.label}
+  - {name: limit, expression: "variables.kind == 'notebook' ? 1 : 8"}
+  - {name: other, expression: variables.kin}
+  validations:
+  - {expression: gpu.count <= variables.limit, messageExpression: string(variables.limit) + nonsense}
+  validationActions: [Deny]
+""",
+    )
+    compiled, problems = compile_policies(parse_policies([("p.yaml", text)]).policies, environment())
+    assert compiled == ()
+    assert [(each.where, each.message) for each in problems] == [
+        ("spec.variables[0].expression", "undefined field 'label' in ObjectMeta; did you mean labels?"),
+        ("spec.variables[2].expression", "undeclared reference to 'variables.kin'; did you mean kind?"),
+        ("spec.validations[0].messageExpression", "undeclared reference to 'nonsense'; did you mean none?"),
+    ]

@@ -1,0 +1,44 @@
+"""The report as GitLab's Code Quality widget reads it, which shows findings at the lines of a merge request.
+
+Format: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format. What a policy changes is no defect
+and stays out.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from ..model import Report, Result
+from .lines import visible
+from .results import STDIN, sentence, title
+from .sarif import digest
+
+_OWN_CHECK = "podberth"
+
+
+def as_code_quality(report: Report) -> list[dict[str, Any]]:
+    """Return the findings as plain JSON."""
+    found = [each for result in report.results if result.file != STDIN for each in _findings(result)]
+    seen: Counter[str] = Counter()
+    for each in found:
+        own = each["fingerprint"]
+        seen[own] += 1
+        each["fingerprint"] = f"{own}:{seen[own]}"  # two templates of one name may say the same
+    return found
+
+
+def _findings(result: Result) -> Iterator[dict[str, Any]]:
+    for severity, findings in (("major", (*result.denials, *result.errors)), ("minor", result.warnings)):
+        for each in findings:
+            text, check = visible(f"{title(result)}: {sentence(each)}"), each.policy or _OWN_CHECK
+            yield {
+                "description": text,
+                "check_name": check,
+                # Without the line: the finding is the same one when lines above it come and go
+                "fingerprint": digest(check, severity, result.file, text),
+                "severity": severity,
+                "location": {
+                    "path": result.file.removeprefix("./"),
+                    "lines": {"begin": each.line or result.line or 1},
+                },
+            }
