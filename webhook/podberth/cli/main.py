@@ -41,6 +41,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("check", ".check", "decide on manifests without a cluster, as the webhook would"),
     Command("test", ".test", "run the tests beside policies"),
     Command("explain", ".explain", "say why a pod comes out as it does"),
+    Command("topology", ".topology", "show a cluster's GPUs, save what is known of them, compare two snapshots"),
     Command("policies", ".policies", "list, show and copy the policies that podberth ships"),
     Command("version", ".version", "print the version"),
 )
