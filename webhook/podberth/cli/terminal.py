@@ -136,7 +136,8 @@ class Terminal:
 
 
 def _cell(cell: str | Span) -> Text:
-    return Text(visible(cell)) if isinstance(cell, str) else Text(visible(cell.text), cell.style)
+    text, style = (cell, "") if isinstance(cell, str) else cell
+    return Text(inert(visible(text)), style)
 
 
 def _released(text: Text) -> Text:
