@@ -84,7 +84,8 @@ def box(x: float, y: float, width: float, height: float, look: str, *, tip: str 
 def drawing(width: float, height: float, title: str, description: str, parts: Iterable[str]) -> str:
     """Put a picture together; it can stand alone, or in a page."""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="pb" role="img" aria-labelledby="pb-title" aria-describedby="pb-desc" '
+        '<svg xmlns="http://www.w3.org/2000/svg" class="pb" role="img" '
+        'aria-labelledby="pb-title" aria-describedby="pb-desc" '
         f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">\n'
         f'<title id="pb-title">{safe(title)}</title>\n<desc id="pb-desc">{safe(description)}</desc>\n{style()}\n'
         f"{box(0, 0, width, height, 'paper')}\n" + "\n".join(parts) + "\n</svg>\n"

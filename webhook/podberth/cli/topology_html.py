@@ -53,7 +53,7 @@ def node_html(node: NodePicture) -> str:
         rows = (("", *names), *((name, *row) for name, row in zip(names, node.levels, strict=True)))
         sections.append(Section("links between GPUs", rows))
     bars = [
-        (names, ", ".join(f"{one.profile or 'free'} ({one.size})" for one in each.segments), room_of(each))
+        (names, ", ".join(f"{one.profile or each.blank} ({one.size})" for one in each.segments), room_of(each))
         for names, each in cuts(node)
     ]
     if bars:

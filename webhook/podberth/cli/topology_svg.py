@@ -85,12 +85,12 @@ def _gpu(each: GpuPicture, x: float, y: float, width: float) -> Iterator[str]:
 def _slices(each: GpuPicture, left: float, y: float, room: float) -> Iterator[str]:
     count = each.segments[-1].start + each.segments[-1].size
     for number, one in enumerate(each.segments):
+        whole = one.profile or each.blank
         x, width = left + room * one.start / count, room * one.size / count - 2
         look = f"part{number % 2 + 1}" if one.profile else "free line"
         place = f"{one.size} of {count} memory slices from slice {one.start}"
-        yield box(x, y, width, _BAR, look, tip=f"{one.profile or 'free'}: {place}")
-        whole = one.profile or "free"
-        words = whole if fits(whole, width, 11) else whole.partition(".")[0]
+        yield box(x, y, width, _BAR, look, tip=f"{whole}: {place}")
+        words = whole if fits(whole, width, 11) else one.profile.partition(".")[0]
         look = "ink" if one.profile else "faint"
         yield text(x + width / 2, y + _BASE, fitted(words, width, 11), look, size=11, anchor="middle")
 

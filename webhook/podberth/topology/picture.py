@@ -58,6 +58,11 @@ class GpuPicture:
     """Profiles that still fit, smallest first, and at least how many of each alone."""
 
     @property
+    def blank(self) -> str:
+        """Name the slices that no instance has: of 7 x 1g on a GPU of 8 memory slices one is of no use to anybody."""
+        return "free" if self.room else "left over"
+
+    @property
     def state(self) -> str:
         """How it is, in a few words; ``healthy`` where nothing is wrong."""
         if self.gpu.problem:
