@@ -153,6 +153,7 @@ PAGES = (
     "README.md",
     "docs/policy.md",
     "docs/operating.md",
+    "docs/topology.md",
     "docs/adr/README.md",
     "docs/policies/README.md",
     "examples/README.md",

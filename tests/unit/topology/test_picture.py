@@ -63,6 +63,14 @@ def test_an_instance_that_cannot_be_where_it_is_said_to_be_is_told_apart(odd: Mi
     assert [one for one in gpu.segments if one.profile] == [Segment(2, 2, "2g.10gb")]
     assert gpu.unplaced == (odd.profile,)
     assert sum(one.size for one in gpu.segments) == 8
+    assert gpu.blank == "not known"
+
+
+def test_instances_of_which_nobody_says_the_place_have_no_bar() -> None:
+    [gpu] = picture_of(cut_gpu(placed("3g.20gb", None, None), placed("1g.5gb", None, None))).gpus
+    assert (gpu.segments, gpu.unplaced) == ((), ("1g.5gb", "3g.20gb"))
+    # The 3g may be at slice 0 or 4, and the 1g where another 3g or a 2g would have to be.
+    assert dict(gpu.room) == {"1g.5gb": 2, "1g.5gb+me": 1, "1g.10gb": 1}
 
 
 def test_a_model_that_no_table_knows_has_no_bar() -> None:

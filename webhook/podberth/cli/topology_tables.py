@@ -63,6 +63,7 @@ def facts(node: NodePicture) -> tuple[tuple[str, str], ...]:
         ("links", _links(node)),
         ("fabric", node.fabric),
         ("NUMA", numa),
+        ("health", "; ".join(f"GPU {each.gpu.index}: {each.state}" for each in node.gpus if each.state != "healthy")),
         ("document", document if node.described else "none; known by its labels and allocatable only"),
     )
     return tuple((what, text) for what, text in found if text)

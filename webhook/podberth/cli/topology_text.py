@@ -116,6 +116,7 @@ def _show_cuts(node: NodePicture, terminal: Terminal) -> None:
 def _bar(gpu: GpuPicture, lead: str, terminal: Terminal) -> Line:
     """Draw memory slices, one after the other, as wide as they are."""
     side, blank = ("│", "·") if terminal.has("│·") else ("|", ".")
+    blank = "?" if gpu.unplaced else blank
     slices = gpu.segments[-1].start + gpu.segments[-1].size
     narrowest, widest = _SLICE_COLUMNS
     each = min(max((terminal.width - len(lead) - 1) // slices - 1, narrowest), widest)

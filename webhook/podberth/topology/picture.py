@@ -51,7 +51,7 @@ class GpuPicture:
 
     gpu: Gpu
     segments: tuple[Segment, ...] = ()
-    """From slice 0 to the last without a gap; empty: it is whole, or into how many slices it is cut is not known."""
+    """From slice 0 to the last without a gap; empty: it is whole, or nobody knows where its instances are."""
     unplaced: tuple[str, ...] = ()
     """Profiles of instances whose place nobody says, or whose place cannot be."""
     room: tuple[tuple[str, int], ...] = ()
@@ -59,7 +59,9 @@ class GpuPicture:
 
     @property
     def blank(self) -> str:
-        """Name the slices that no instance has: of 7 x 1g on a GPU of 8 memory slices one is of no use to anybody."""
+        """Name the slices that no known instance has: of 7 x 1g on 8 memory slices one is of no use to anybody."""
+        if self.unplaced:
+            return "not known"
         return "free" if self.room else "left over"
 
     @property
@@ -206,6 +208,8 @@ def _segments(instances: Iterable[MigInstance], slices: int) -> tuple[tuple[Segm
         segments += _free(end, one.start)
         segments.append(Segment(one.start, one.size, one.profile))
         end = one.start + one.size
+    if unplaced and not segments:
+        return (), tuple(unplaced)
     return (*segments, *_free(end, slices)), tuple(unplaced)
 
 
