@@ -20,7 +20,7 @@ from podberth.topology.overview import overview
 from podberth.topology.picture import picture_of
 from podberth.topology.shapes import SHAPES, simulate
 from podberth.wellknown import NAMESPACE
-from topology_scenes import HOSTILE, LOST, as_list, cluster, hostile
+from topology_scenes import HOSTILE, LOST, ZONE, as_list, cluster, hostile
 
 GOLDEN = Path(__file__).parent / "golden"
 ROOT = Path(__file__).parents[3]
@@ -172,11 +172,11 @@ def test_json_of_a_cluster(snapshot: Path, capsys: Captured) -> None:
 
 
 def test_several_shapes_are_simulated(capsys: Captured) -> None:
-    run("show", "--simulate", "l4-1:3,hgx-h100-8", "-o", "json")
+    run("show", "--simulate", "l4-1:2,hgx-h100-8,l4-1", "-o", "json")
     kinds = json.loads(capsys.readouterr().out)["kinds"]
-    assert [(kind["machine"], len(kind["nodes"])) for kind in kinds] == [
-        ("1 x NVIDIA-L4", 3),
-        ("8 x NVIDIA-H100-80GB-HBM3", 1),
+    assert [(kind["machine"], kind["nodes"]) for kind in kinds] == [
+        ("1 x NVIDIA-L4", ["l4-1-0", "l4-1-1", "l4-1-2"]),
+        ("8 x NVIDIA-H100-80GB-HBM3", ["hgx-h100-8-0"]),
     ]
 
 
@@ -206,6 +206,7 @@ def test_heartbeats_are_held_against_the_time_that_is_given(
         (["show"], "one of the arguments --topology --simulate is required"),
         (["show", "--simulate", "l4"], "shape: got 'l4', want one of"),
         (["show", "--simulate", "l4-1:x"], "want SHAPE or SHAPE:COUNT"),
+        (["show", "--simulate", f"l4-1:{'9' * 5000}"], "want SHAPE or SHAPE:COUNT"),
         (["show", "--simulate", "l4-1:0"], "want SHAPE or SHAPE:COUNT"),
         (["show", "--simulate", "l4-1:9999,l4-4:2"], "want 10000 at most"),
         (["show", "l4-1-9", "--simulate", "l4-1"], "NODE: got 'l4-1-9', want one of the 1 nodes, such as l4-1-0"),
@@ -219,6 +220,28 @@ def test_heartbeats_are_held_against_the_time_that_is_given(
 def test_what_cannot_be_done_is_said(arguments: list[str], said: str, capsys: Captured) -> None:
     run(*arguments, code=2)
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["text", "json", "svg", "html"])
+def test_what_no_font_has_and_xml_forbids_is_shown_as_its_code(
+    form: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file, other = tmp_path / "snapshot.json", tmp_path / "other.json"
+    node, *rest = cluster()
+    file.write_text(json.dumps(as_list([node, *rest])))
+    node["metadata"]["labels"] |= {ZONE: "\x00\ufffe", "team": "\ufffe\x07"}
+    other.write_text(json.dumps(as_list([node, *rest])))
+    for name in ([], ["h100-0"]):
+        run("show", *name, "--topology", other, "-o", form)
+        shown = capfd.readouterr().out
+        assert "\x00" not in shown
+        assert "\ufffe" not in shown
+        assert "fffe" in shown or (form == "svg" and name)
+    if form in {"text", "json"}:
+        run("diff", file, other, "-o", form, code=1)
+        assert "fffe" in capfd.readouterr().out
+    run("export", "--from", other, "-o", tmp_path / "out.json")
+    run("diff", other, tmp_path / "out.json")
 
 
 def test_what_could_not_be_used_is_said_and_the_rest_is_shown(tmp_path: Path, capsys: Captured) -> None:

@@ -104,6 +104,12 @@ def test_gpus_are_told_in_order_of_number() -> None:
     assert [change.what for change in changed.changes] == [f"GPU {index}" for index in range(12)]
 
 
+def test_a_label_may_look_like_a_gpu() -> None:
+    key = f"GPU {'9' * 5000}"
+    [changed] = difference([Node(name="n")], [Node(name="n", labels={key: "x"})]).changed
+    assert changed.changes == (NodeChange("label", key, "", "x"),)
+
+
 def test_a_snapshot_is_equal_to_itself_whatever_its_order() -> None:
     nodes = collect(cluster(), now=None).nodes
     assert difference(nodes, nodes[::-1]).empty

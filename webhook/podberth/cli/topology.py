@@ -3,7 +3,9 @@
 import argparse
 import json
 import os
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
@@ -29,6 +31,7 @@ from .exitcodes import ExitCode
 SHOW_FORMATS: Final = ("text", "json", "svg", "html")
 DIFF_FORMATS: Final = ("text", "json")
 _MOST_SIMULATED: Final = 10_000
+_COUNT: Final = re.compile("[1-9][0-9]{0,8}")
 _SNAPSHOT: Final = "what kubectl get nodes,configmaps --all-namespaces -o yaml prints: a file, a directory, or -"
 
 
@@ -105,7 +108,7 @@ def _node_renderer(form: str, node: Node, conventions: Conventions) -> Callable[
         case "json":
             from .topology_json import node_json  # noqa: PLC0415
 
-            return _text(json.dumps(node_json(picture), indent=2, ensure_ascii=False) + "\n")
+            return _text(json.dumps(node_json(picture), indent=2) + "\n")
         case "svg":
             from .topology_svg import node_svg  # noqa: PLC0415
 
@@ -127,7 +130,7 @@ def _cluster_renderer(form: str, nodes: Sequence[Node], conventions: Conventions
         case "json":
             from .topology_json import cluster_json  # noqa: PLC0415
 
-            return _text(json.dumps(cluster_json(picture), indent=2, ensure_ascii=False) + "\n")
+            return _text(json.dumps(cluster_json(picture), indent=2) + "\n")
         case "svg":
             from .topology_svg_cluster import cluster_svg  # noqa: PLC0415
 
@@ -172,7 +175,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     if arguments.output == "json":
         from .topology_json import difference_json  # noqa: PLC0415
 
-        _write(_text(json.dumps(difference_json(found), indent=2, ensure_ascii=False) + "\n"), "")
+        _write(_text(json.dumps(difference_json(found), indent=2) + "\n"), "")
     else:
         from .terminal import Terminal  # noqa: PLC0415
         from .topology_text import show_difference  # noqa: PLC0415
@@ -198,16 +201,16 @@ def _named(nodes: Sequence[Node], name: str) -> Node:
 
 def _simulated(text: str) -> Iterator[tuple[Document, Document]]:
     """Yield Node and ConfigMap of every machine of ``SHAPE[:COUNT],…``."""
-    made = 0
+    wanted: Counter[str] = Counter()
     for part in text.split(","):
         shape, colon, count = part.strip().partition(":")
-        if colon and not (count.isascii() and count.isdecimal() and int(count)):
+        if colon and not _COUNT.fullmatch(count):
             raise UsageError(f"--simulate: got {part!r}, want SHAPE or SHAPE:COUNT, the count from 1 on")
-        number = int(count or 1)
-        if made + number > _MOST_SIMULATED:
-            raise UsageError(f"--simulate: got {made + number} machines or more, want {_MOST_SIMULATED} at most")
-        yield from (simulate(shape, f"{shape}-{index}") for index in range(made, made + number))
-        made += number
+        wanted[shape] += int(count or 1)
+    if wanted.total() > _MOST_SIMULATED:
+        raise UsageError(f"--simulate: got {wanted.total()} machines, want {_MOST_SIMULATED} at most")
+    for shape, number in wanted.items():
+        yield from (simulate(shape, f"{shape}-{index}") for index in range(number))
 
 
 def _time(text: str) -> datetime:

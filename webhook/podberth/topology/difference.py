@@ -4,6 +4,7 @@ Compared is what podberth reads of a node. Labels that identify or age a node (t
 they differ whenever anybody looks. Their states that matter (a reconfiguration under way) show as the node's state.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -19,6 +20,7 @@ Aspect: TypeAlias = Literal[
 """What of a node a change is about."""
 
 _WELL = "well"
+_NUMBERED = re.compile(r"(.*GPU )([0-9]{1,3})")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -123,8 +125,8 @@ def _told(seen: Mapping[str, str], what: str) -> str:
 
 def _natural(what: str) -> tuple[str, int]:
     """Sort ``GPU 10`` behind ``GPU 9``."""
-    head, _, tail = what.rpartition(" ")
-    return (head, int(tail)) if tail.isascii() and tail.isdigit() else (what, 0)
+    number = _NUMBERED.fullmatch(what)
+    return (number[1], int(number[2])) if number else (what, 0)
 
 
 def _states(node: Node, _: Conventions) -> Mapping[str, str]:
