@@ -140,5 +140,9 @@ def test_a_page_is_no_wider_than_its_window(browser: str, pages: dict[tuple[str,
         for name in NODES:
             await page.open(pages[name, "html"], width=width)
             assert await page.ask("document.documentElement.scrollWidth") <= width
+            # What is wider scrolls within it: letters stay legible, and heads of columns are not broken.
+            assert await page.ask("document.querySelector('svg').getBoundingClientRect().width") >= 600
+            heads = await page.ask("[...document.querySelectorAll('th')].map(head => head.offsetHeight)")
+            assert max(heads) < 40
 
     browse(browser, look)

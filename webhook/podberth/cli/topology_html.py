@@ -30,15 +30,14 @@ _STYLE: Final = """
 --well:#3fb950;--warn:#d29922;--ill:#ff7b72}}
 body{margin:0 auto;padding:1rem;max-width:62rem;background:var(--paper);color:var(--ink);
 font:15px/1.5 system-ui,'DejaVu Sans',sans-serif}
-svg{max-width:100%;height:auto}
+svg{max-width:100%;min-width:42rem;height:auto}
 figure{margin:0;overflow-x:auto}
 h1{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 h2{font-size:1.05rem;margin:1.6rem 0 .4rem;overflow-wrap:anywhere}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;font-size:.9rem}
-th,td{text-align:left;vertical-align:top;padding:.2rem 1.2rem .2rem 0;border-bottom:1px solid var(--line);
-overflow-wrap:anywhere}
-th{color:var(--faint);font-weight:600}
+th,td{text-align:left;vertical-align:top;padding:.2rem 1.2rem .2rem 0;border-bottom:1px solid var(--line)}
+th{white-space:nowrap;color:var(--faint);font-weight:600}
 .well{color:var(--well)}.warn{color:var(--warn)}.ill{color:var(--ill);font-weight:600}
 """
 _CLASSES: Final = {"green": "well", "yellow": "warn", "bold red": "ill"}
