@@ -1,8 +1,8 @@
 """What all tests share: the control plane's fixtures, and an account of what this machine could not run.
 
-A test is left out for one of two reasons: it needs the control plane and there is nothing to build or take one from, or
-it needs data of ../shared, which is no part of this repository. With CI=true only the second may happen; any other test
-that does not run, a skip included, fails the run.
+A test is left out for one of three reasons: it needs the control plane and there is nothing to build or take one from;
+it needs data of ../shared, which is no part of this repository; it looks at pages in a browser and there is none. With
+CI=true only the last two may happen; any other test that does not run, a skip included, fails the run.
 """
 
 import os
@@ -12,20 +12,31 @@ from pathlib import Path
 
 import pytest
 
+from browser import find_browser
 from controlplane import build
 from controlplane.client import EXISTING_VARIABLE
 from controlplane.fixtures import cluster, control_plane
 
-__all__ = ["cluster", "control_plane"]
+__all__ = ["chromium", "cluster", "control_plane"]
 
 SHARED = Path(__file__).parents[2] / "shared"
 
 _CONTROL_PLANE = "Go 1.26+ (https://go.dev/dl/), or KUBEBUILDER_ASSETS"
 _SHARED_DATA = "data in ../shared"
+_BROWSER = "a Chromium (Debian: apt-get install chromium), or CHROMIUM=/path/to/it"
+_PERMITTED = (_SHARED_DATA, _BROWSER)
 # These start control planes of their own, beside the fixture.
 _STARTERS = ("controlplane/test_controlplane.py",)
 
 _LEFT_OUT = pytest.StashKey[Counter[str]]()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Path:
+    """Return the browser that tests look at pages with; where there is none they are left out."""
+    found = find_browser()
+    assert found is not None
+    return found
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -68,19 +79,21 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         return
     forbidden = _forbidden(config)
     parts = (f"{count} need {need}" if " says: " not in need else need for need, count in sorted(left_out.items()))
-    verdict = f"; with CI=true only for {_SHARED_DATA} may a test be left out: failed" if forbidden else ""
+    verdict = f"; with CI=true only for {' or '.join(_PERMITTED)} may a test be left out: failed" if forbidden else ""
     reporter.write_line(f"left out: {'; '.join(parts)}{verdict}", red=forbidden, yellow=not forbidden)
 
 
 def _forbidden(config: pytest.Config) -> bool:
     strict = os.environ.get("CI") == "true"
-    return strict and any(not need.startswith(_SHARED_DATA) for need in config.stash[_LEFT_OUT])
+    return strict and any(not need.startswith(_PERMITTED) for need in config.stash[_LEFT_OUT])
 
 
 def _need(item: pytest.Item, *, without: bool) -> str:
     """Return what a test needs that is not here; empty if nothing."""
     if without and _uses_control_plane(item):
         return _CONTROL_PLANE
+    if "chromium" in getattr(item, "fixturenames", ()) and find_browser() is None:
+        return _BROWSER
     missing = [path for mark in item.iter_markers("shared") for path in mark.args if not (SHARED / path).exists()]
     return f"{_SHARED_DATA} ({', '.join(missing)})" if missing else ""
 

@@ -154,6 +154,7 @@ PAGES = (
     "docs/policy.md",
     "docs/operating.md",
     "docs/check.md",
+    "docs/topology.md",
     "docs/adr/README.md",
     "docs/policies/README.md",
     "examples/README.md",

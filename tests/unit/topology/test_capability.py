@@ -234,3 +234,10 @@ def two_profiles() -> NodeTopology:
 )
 def test_the_profile_that_a_gpu_is_here_is_known(node: Node, profile: str) -> None:
     assert capability_of(node).instance == profile
+
+
+def test_a_split_compute_instance_among_what_an_agent_lists_breaks_nothing() -> None:
+    gpu = Gpu(index=0, product="NVIDIA A100-SXM4-40GB")
+    offers = tuple(MigOffer(profile=profile) for profile in ("1c.3g.20gb", "1g.5gb"))
+    [table] = capability_of(Node(name="n", topology=NodeTopology(gpus=(gpu,), mig_offers=offers))).models
+    assert (table.slices, set(table.rows)) == (3, {"1c.3g.20gb", "1g.5gb"})

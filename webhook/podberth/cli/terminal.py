@@ -56,8 +56,7 @@ class Terminal:
             emoji=False,
             legacy_windows=False,
         )
-        encoding = stream.encoding or "utf-8"
-        self._dash = "─" if "─".encode(encoding, "ignore") else "-"
+        self._dash = "─" if self.has("─") else "-"
 
     @classmethod
     def of(cls, stream: TextIO, *, widest: int | None = None) -> "Terminal":
@@ -92,14 +91,19 @@ class Terminal:
         rest = dash * max(0, self.width - len(text) - 4)
         self.put([Line(()), Line((Span(f"{dash * 2} {text} ", "bold cyan"), Span(rest, "cyan")))])
 
-    def table(self, rows: Sequence[Sequence[str]], *, indent: str = "") -> None:
+    def has(self, characters: str) -> bool:
+        """Tell whether the stream's encoding has these characters."""
+        encoding = self._stream.encoding or "utf-8"
+        return characters.encode(encoding, "ignore").decode(encoding) == characters
+
+    def table(self, rows: Sequence[Sequence[str | Span]], *, indent: str = "") -> None:
         """Write rows in aligned columns, the first one as head; what does not fit is wrapped in its column."""
         head, *body = rows
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for cell in head:
-            table.add_column(visible(cell), overflow="fold")
+            table.add_column(_cell(cell), overflow="fold")
         for row in body:
-            table.add_row(*(visible(cell) for cell in row))
+            table.add_row(*map(_cell, row))
         options = self._console.options.update_width(self.width - len(indent))
         for segments in self._console.render_lines(table, options, pad=False):
             written = Text.assemble(indent, *((part.text, part.style or "") for part in segments))
@@ -129,6 +133,11 @@ class Terminal:
         margin = Text(" " * line.hanging)
         # Cut from the whole, so that no style ends and begins again where nothing does
         return [_released(text[: line.hanging + len(first)]), *(_released(margin + row) for row in rows)]
+
+
+def _cell(cell: str | Span) -> Text:
+    text, style = (cell, "") if isinstance(cell, str) else cell
+    return Text(inert(visible(text)), style)
 
 
 def _released(text: Text) -> Text:

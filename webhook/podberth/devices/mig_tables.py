@@ -70,7 +70,8 @@ def table_of(
 
 
 def _slices(profile: str) -> int:
-    return int(profile.partition("g.")[0])
+    """Return the G of ``<G>g``, of a split compute instance (``1c.3g.20gb``) too: an agent may list one."""
+    return int(profile.partition("g.")[0].rpartition(".")[2])
 
 
 def _table(name: str, pci_ids: str, products: str, rows: str, gke: str = "") -> MigTable:

@@ -19,7 +19,7 @@ _QUARANTINED = frozenset({"quarantined", "draining", "drain-succeeded", "drain-f
 
 # Conditions that mean a fault of accelerators while True: AKS' node problem detector (MicrosoftDocs/azure-aks-docs
 # gpu-health-monitoring.md) and NVSentinel (docs/INTEGRATIONS.md).
-_FAULTS: frozenset[str] = frozenset(
+FAULTS: frozenset[str] = frozenset(
     {
         "GPUMissing",
         "UnhealthyNvidiaDevicePlugin",
@@ -141,7 +141,7 @@ def _condition(status: Mapping[str, Any], where: str) -> Transient:
             raise bad(f"{place}.type", kind, "a string")
         if kind == "Ready" and value != "True":
             return "not ready"
-        if kind in _FAULTS and value == "True":
+        if kind in FAULTS and value == "True":
             reason = "unhealthy GPU"
     return reason
 

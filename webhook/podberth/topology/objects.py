@@ -154,7 +154,7 @@ def collect(documents: Iterable[Document], *, now: datetime | None, namespace: s
     """
     heap = _Heap(namespace)
     for document in documents:
-        for single in _unlist(document):
+        for single in unlist(document):
             heap.add(single)
     topologies = _decode_topologies(heap)
     nodes = []
@@ -211,7 +211,7 @@ def _decode_topologies(heap: _Heap) -> dict[str, NodeTopology]:
     return decoded
 
 
-def _unlist(document: object) -> Iterator[Document]:
+def unlist(document: object) -> Iterator[Document]:
     """Yield the objects of a list, or the object itself. Items of a raw ``NodeList`` do not repeat their kind."""
     if not isinstance(document, dict):
         yield {"kind": type(document).__name__}

@@ -1,0 +1,120 @@
+"""A real Chromium for tests that look at pages, driven over its DevTools protocol, which aiohttp speaks as it is.
+
+https://chromedevtools.github.io/devtools-protocol/. One page; what it requests is kept, so that a test can tell whether
+anything came from elsewhere.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+_PATIENCE_SECONDS = 60.0
+
+
+def find_browser() -> Path | None:
+    """Return the program that CHROMIUM names, or the first of the usual names on the PATH."""
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+    return Path(found) if found else None
+
+
+class Page:
+    """One tab."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        """Talk over a DevTools socket."""
+        self._socket = socket
+        self._number = 0
+        self.requested: list[str] = []
+        """The address of everything that was asked for, by whomever."""
+        self.said: list[str] = []
+        """What went wrong in the page: errors, and what its policy refused."""
+
+    async def send(self, method: str, **params: Any) -> Any:
+        """Call a method; return its result."""
+        self._number += 1
+        await self._socket.send_json({"id": self._number, "method": method, "params": params})
+        while True:
+            message = await self._receive()
+            if message.get("id") == self._number:
+                assert "error" not in message, (method, message)
+                return message["result"]
+
+    async def open(self, file: Path, *, width: int = 1280, dark: bool = False) -> None:
+        """Load a file on a screen of that width and scheme of colours."""
+        for domain in ("Page", "Network", "Log", "Runtime"):
+            await self.send(f"{domain}.enable")
+        await self.send(
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        await self.send("Emulation.setEmulatedMedia", features=[scheme])
+        self.requested.clear()
+        await self.send("Page.navigate", url=file.as_uri())
+        while (await self._receive()).get("method") != "Page.loadEventFired":
+            pass
+
+    async def ask(self, expression: str) -> Any:
+        """Return the value of a JavaScript expression; the tests' own, for pages have none."""
+        found = await self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    async def names(self) -> list[tuple[str, str]]:
+        """Return role and name of everything that assistive technology is told of."""
+        tree = await self.send("Accessibility.getFullAXTree")
+        seen = [node for node in tree["nodes"] if not node["ignored"]]
+        return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in seen]
+
+    async def _receive(self) -> dict[str, Any]:
+        message: dict[str, Any] = await self._socket.receive_json(timeout=_PATIENCE_SECONDS)
+        match message.get("method"):
+            case "Network.requestWillBeSent":
+                self.requested.append(message["params"]["request"]["url"])
+            case "Log.entryAdded":
+                self.said.append(message["params"]["entry"]["text"])
+            case "Runtime.exceptionThrown" | "Runtime.consoleAPICalled" | "Page.javascriptDialogOpening":
+                self.said.append(str(message["params"]))
+        return message
+
+
+@contextmanager
+def running(program: Path, folder: Path) -> Iterator[str]:
+    """Start a browser whose profile lies in ``folder``, yield where it listens, and end it."""
+    # Containers, where tests often run as root, have no user namespaces for its sandbox; the pages are our own.
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-port=0")
+    with (folder / "browser.log").open("wb") as log:
+        process = subprocess.Popen(
+            [program, *flags, f"--user-data-dir={folder}", "about:blank"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        try:
+            said = (line.decode(errors="replace") for line in process.stderr)
+            start = "DevTools listening on ws://"
+            address = next((line.removeprefix(start).split("/")[0] for line in said if line.startswith(start)), "")
+            assert address, "the browser ended before it listened"
+            yield address
+        finally:
+            process.terminate()
+            process.communicate(timeout=_PATIENCE_SECONDS)
+
+
+@asynccontextmanager
+async def browsing(address: str) -> AsyncIterator[Page]:
+    """Open a tab of its own in a browser, and close it."""
+    async with aiohttp.ClientSession(f"http://{address}") as session:
+        async with session.put("/json/new?about:blank") as response:
+            tab = await response.json()
+        async with session.ws_connect(tab["webSocketDebuggerUrl"], max_msg_size=0) as socket:
+            yield Page(socket)
+        async with session.get(f"/json/close/{tab['id']}") as response:
+            await response.read()

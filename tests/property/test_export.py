@@ -1,0 +1,86 @@
+"""Whoever decides by an exported snapshot decides as by the cluster itself."""
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import job_pod, review
+from podberth.admission import decide
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot, load_snapshot
+from podberth.cluster.library import shipped as library
+from podberth.cluster.snapshots import params_of
+from podberth.conventions import Conventions
+from podberth.kube.documents import load_documents
+from podberth.policy.parse import parse_policies
+from podberth.topology.objects import collect
+from podberth.topology.pseudonyms import anonymised
+from podberth.topology.trim import as_list, trim
+from podberth.wellknown import NAMESPACE
+from shipped import NODES, pods
+from snapshots import environment
+from topology_scenes import cluster
+
+JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "train", "namespace": "default", "uid": "job-uid", "labels": {"app": "x"}},
+    "spec": {"parallelism": 4, "completions": 4, "completionMode": "Indexed"},
+}
+OBJECTS: list[dict[str, Any]] = [
+    *NODES,
+    *cluster(),
+    JOB,
+    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default", "labels": {"team": "a"}}},
+    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "globalDefault": True, "value": 7}
+    | {"metadata": {"name": "usual"}},
+    {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu.nvidia.com"}},
+]
+
+
+def objects(mode: str) -> list[dict[str, Any]]:
+    """Return the cluster with the placing policies' parameter set."""
+    policies = ("multi-gpu-nvlink", "gang-topology", "product-affinity")
+    params = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "data": {"mode": mode}}
+        | {"metadata": {"name": f"podberth-{policy}", "namespace": NAMESPACE}}
+        for policy in policies
+    ]
+    return [*OBJECTS, *params]
+
+
+def exported(documents: list[dict[str, Any]], *, hidden: bool) -> list[dict[str, Any]]:
+    """Return what is read from the file that export writes."""
+    kept = trim(documents, is_param=params_of(None), namespace=NAMESPACE)
+    kept = anonymised(kept) if hidden else kept
+    text = "\n".join(as_list(kept, lambda document: json.dumps(document, sort_keys=True)))
+    return [each.document for each in load_documents(text, "export")[0]]
+
+
+@cache
+def snapshot(mode: str, which: str) -> Snapshot:
+    """Return the shipped policies on the cluster as it is, exported, or exported under other names."""
+    texts = [(each.name, "---\n".join(each.texts)) for each in library() if each.on]
+    known = objects(mode) if which == "original" else exported(objects(mode), hidden=which == "hidden")
+    return load_snapshot(parse_policies(texts), collect(known, now=None), environment(), Conventions())
+
+
+@pytest.mark.parametrize("which", ["exported", "hidden"])
+@settings(deadline=None)  # compiling the library takes longer than one
+@given(
+    document=st.one_of(pods(), st.builds(job_pod, st.integers(0, 3), gpus=st.sampled_from([1, 8]))),
+    mode=st.sampled_from(["preferred", "required"]),
+)
+def test_decisions_by_an_export_are_those_by_the_original(which: str, document: dict[str, Any], mode: str) -> None:
+    request = decode_review(review(document))
+    for phase in (decide.mutate, decide.validate):
+        assert phase(request, snapshot(mode, which)).response == phase(request, snapshot(mode, "original")).response
+
+
+def test_an_export_of_an_export_is_the_same() -> None:
+    once = exported(objects("required"), hidden=False)
+    assert exported(once, hidden=False) == once

@@ -1,0 +1,336 @@
+import io
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from builders import JSON
+from podberth.cli.main import main
+from podberth.cli.terminal import Terminal
+from podberth.cli.topology_text import show_cluster, show_difference, show_node
+from podberth.cluster.files import read_objects
+from podberth.topology.difference import difference
+from podberth.topology.objects import collect
+from podberth.topology.overview import overview
+from podberth.topology.picture import picture_of
+from podberth.topology.shapes import SHAPES, simulate
+from podberth.wellknown import NAMESPACE
+from topology_scenes import HOSTILE, LOST, ZONE, as_list, cluster, hostile
+
+GOLDEN = Path(__file__).parent / "golden"
+ROOT = Path(__file__).parents[3]
+NODES = collect([*cluster(), *hostile()], now=None).nodes
+NAMED = {node.name: node for node in NODES}
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    file = tmp_path / "snapshot.json"
+    file.write_text(json.dumps(as_list([*cluster(), *hostile()])))
+    return file
+
+
+def run(*arguments: object, code: int = 0) -> None:
+    assert main(["topology", *map(str, arguments)]) == code
+
+
+# ---- text -----------------------------------------------------------------------------------------------------------
+
+
+def drawn(what: str, width: int, *, colour: bool = False, encoding: str = "utf-8") -> str:
+    """Return what a terminal of that width would be sent for a node, the cluster, or a difference."""
+    buffer = io.BytesIO()
+    stream = io.TextIOWrapper(buffer, encoding=encoding, errors="backslashreplace")
+    terminal = Terminal(stream, colour=colour, width=width)
+    if what == "cluster":
+        show_cluster(overview(NODES), terminal)
+    elif what == "difference":
+        show_difference(difference(NODES, changed()), terminal)
+    else:
+        show_node(picture_of(NAMED[what]), terminal)
+    stream.flush()
+    return buffer.getvalue().decode(encoding)
+
+
+def changed() -> list[Any]:
+    """Return the nodes after an hour: two are gone, one came, three lost a GPU, one is cut otherwise."""
+    documents = [each for each in [*cluster(), *hostile()] if each["metadata"]["name"] not in {"h100-0", "large"}]
+    for each in documents:
+        if each["metadata"]["name"] in {"h100-1", "h100-2", "h100-4"} and each["kind"] == "Node":
+            each["metadata"]["labels"]["team"] = HOSTILE
+            each["status"]["allocatable"]["nvidia.com/gpu"] = "7"
+        if each["metadata"]["name"] == "mig" and each["kind"] == "ConfigMap":
+            each["data"]["topology.json"] = each["data"]["topology.json"].replace('"start":4', '"start":5')
+    return [*collect([*documents, *simulate("l4-1", "new")], now=None).nodes]
+
+
+@pytest.mark.parametrize(
+    ("what", "width", "colour"),
+    [
+        ("cluster", 80, False),
+        ("cluster", 160, False),
+        ("h100-5", 80, True),
+        ("mig", 80, False),
+        ("mig", 160, False),
+        ("large", 80, False),
+        ("bare", 80, False),
+        ("difference", 80, False),
+        ("difference", 160, True),
+    ],
+)
+def test_text_is_as_it_was(what: str, width: int, *, colour: bool) -> None:
+    name = f"topology-{what}-{width}{'-colour' if colour else ''}.txt"
+    assert drawn(what, width, colour=colour) == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("what", ["cluster", "difference", *NAMED])
+@pytest.mark.parametrize("width", [80, 160])
+def test_no_line_is_wider_than_the_terminal_and_none_commands_it(what: str, width: int) -> None:
+    lines = drawn(what, width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert not [line for line in lines if "\x1b" in line or "\u202e" in line or "##[" in line]
+    assert not [line for line in lines if line.lstrip().startswith("::")]
+
+
+def test_where_the_encoding_has_no_lines_bars_are_drawn_in_ascii() -> None:
+    shown = drawn("mig", 80, encoding="ascii")
+    assert "|2g.10gb" in shown
+    assert "\\u" not in shown
+
+
+def test_a_pipe_gets_plain_text(snapshot: Path, capsys: Captured) -> None:
+    run("show", "h100-5", "--topology", snapshot)
+    shown = capsys.readouterr().out
+    assert shown.startswith("h100-5: unhealthy GPU\n")
+    assert LOST in shown
+    assert "\x1b" not in shown
+
+
+# ---- show -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", *NAMED])
+def test_svg_is_well_formed_and_holds_what_documents_say_as_text(name: str, snapshot: Path, capsys: Captured) -> None:
+    run("show", *filter(None, [name]), "--topology", snapshot, "-o", "svg")
+    text = capsys.readouterr().out
+    root = ET.fromstring(text)  # noqa: S314 - our own output
+    assert {element.tag.rpartition("}")[2] for element in root.iter()} == {
+        "svg",
+        "title",
+        "desc",
+        "style",
+        "rect",
+        "text",
+    }
+    assert {attribute.rpartition("}")[2] for element in root.iter() for attribute in element.attrib} <= {
+        *("class", "role", "aria-labelledby", "aria-describedby", "viewBox", "width", "height", "id"),
+        *("x", "y", "rx", "font-size", "text-anchor"),
+    }
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("form", ["text", "json", "svg", "html"])
+def test_every_shape_can_be_shown(shape: str, form: str, capsys: Captured) -> None:
+    for node in ([], [f"{shape}-0"]):
+        run("show", *node, "--simulate", shape, "-o", form)
+        assert SHAPES[shape].model.product.replace("NVIDIA ", "").split("-")[0].split()[0] in capsys.readouterr().out
+
+
+def test_json_of_a_node(snapshot: Path, capsys: Captured) -> None:
+    run("show", "mig", "--topology", snapshot, "-o", "json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "podberth.io/topology-report/v1"
+    assert (found["node"], found["transient"], found["document"]) == ("mig", "", True)
+    assert found["numa"] == [{"node": 0, "gpus": [0, 1, 2, 3]}, {"node": 1, "gpus": [4, 5, 6, 7]}]
+    assert found["links"]["shape"] == "full-mesh"
+    assert found["gpus"][3]["slices"] == [
+        {"start": 0, "size": 2, "profile": "2g.10gb"},
+        {"start": 2, "size": 2, "profile": ""},
+        {"start": 4, "size": 4, "profile": "3g.20gb"},
+    ]
+    assert found["gpus"][3]["room"] == {"1g.5gb": 2, "1g.5gb+me": 1, "1g.10gb": 1, "2g.10gb": 1}
+    assert found["taints"] == [{"key": "nvidia.com/gpu", "value": "", "effect": "NoSchedule"}]
+
+
+def test_json_of_a_cluster(snapshot: Path, capsys: Captured) -> None:
+    run("show", "--topology", snapshot, "-o", "json")
+    found = json.loads(capsys.readouterr().out)
+    assert (found["nodes"], found["documents"]) == (12, 11)
+    first = found["kinds"][0]
+    assert (first["machine"], first["links"]) == ("8 x NVIDIA-H100-80GB-HBM3", "full-mesh of 8")
+    assert first["transient"]["cordoned"] == ["h100-3"]
+    assert {"node": "h100-5", "gpu": 2, "problem": LOST} in found["problems"]
+    assert found["transient"]["h100-6"] == "MIG reconfiguring"
+    assert found["levels"][-1]["domains"][0] == {"domain": "::error::" + "wide" * 15, "nodes": 1, "devices": 1}
+
+
+def test_several_shapes_are_simulated(capsys: Captured) -> None:
+    run("show", "--simulate", "l4-1:2,hgx-h100-8,l4-1", "-o", "json")
+    kinds = json.loads(capsys.readouterr().out)["kinds"]
+    assert [(kind["machine"], kind["nodes"]) for kind in kinds] == [
+        ("1 x NVIDIA-L4", ["l4-1-0", "l4-1-1", "l4-1-2"]),
+        ("8 x NVIDIA-H100-80GB-HBM3", ["hgx-h100-8-0"]),
+    ]
+
+
+NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+def lease(seconds: int) -> JSON:
+    renewed = (NOW - timedelta(seconds=seconds)).isoformat()
+    spec = {"renewTime": renewed, "leaseDurationSeconds": 60}
+    metadata = {"name": "h100-0", "namespace": NAMESPACE}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(("seconds", "at", "want"), [(30, True, ""), (90, True, "stale"), (90, False, "")])
+def test_heartbeats_are_held_against_the_time_that_is_given(
+    seconds: int, want: str, tmp_path: Path, capsys: Captured, *, at: bool
+) -> None:
+    file = tmp_path / "snapshot.json"
+    file.write_text(json.dumps(as_list([*cluster(), lease(seconds)])))
+    run("show", "h100-0", "--topology", file, "-o", "json", *(["--at", NOW.isoformat()] if at else []))
+    assert json.loads(capsys.readouterr().out)["transient"] == want
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["show"], "one of the arguments --topology --simulate is required"),
+        (["show", "--simulate", "l4"], "shape: got 'l4', want one of"),
+        (["show", "--simulate", "l4-1:x"], "want SHAPE or SHAPE:COUNT"),
+        (["show", "--simulate", f"l4-1:{'9' * 5000}"], "want SHAPE or SHAPE:COUNT"),
+        (["show", "--simulate", "l4-1:0"], "want SHAPE or SHAPE:COUNT"),
+        (["show", "--simulate", "l4-1:9999,l4-4:2"], "want 10000 at most"),
+        (["show", "l4-1-9", "--simulate", "l4-1"], "NODE: got 'l4-1-9', want one of the 1 nodes, such as l4-1-0"),
+        (["show", "--topology", "/nowhere"], "/nowhere: cannot be read"),
+        (["show", "--simulate", "l4-1", "--at", "noon"], "want a time with its zone"),
+        (["show", "--simulate", "l4-1", "--at", "2026-01-31T12:00:00"], "want a time with its zone"),
+        (["export"], "the following arguments are required: --from"),
+        (["diff", "-", "-"], "got - twice"),
+    ],
+)
+def test_what_cannot_be_done_is_said(arguments: list[str], said: str, capsys: Captured) -> None:
+    run(*arguments, code=2)
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["text", "json", "svg", "html"])
+def test_what_no_font_has_and_xml_forbids_is_shown_as_its_code(
+    form: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file, other = tmp_path / "snapshot.json", tmp_path / "other.json"
+    node, *rest = cluster()
+    file.write_text(json.dumps(as_list([node, *rest])))
+    node["metadata"]["labels"] |= {ZONE: "\x00\ufffe", "team": "\ufffe\x07"}
+    other.write_text(json.dumps(as_list([node, *rest])))
+    for name in ([], ["h100-0"]):
+        run("show", *name, "--topology", other, "-o", form)
+        shown = capfd.readouterr().out
+        assert "\x00" not in shown
+        assert "\ufffe" not in shown
+        assert "fffe" in shown or (form == "svg" and name)
+    if form in {"text", "json"}:
+        run("diff", file, other, "-o", form, code=1)
+        assert "fffe" in capfd.readouterr().out
+    run("export", "--from", other, "-o", tmp_path / "out.json")
+    run("diff", other, tmp_path / "out.json")
+
+
+def test_what_could_not_be_used_is_said_and_the_rest_is_shown(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "snapshot.json"
+    broken = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "odd", "labels": {"a": 1}}}
+    file.write_text(json.dumps(as_list([*cluster(), broken])))
+    run("show", "--topology", file, "-o", "json")
+    captured = capsys.readouterr()
+    assert "podberth: Node odd: metadata.labels['a']: got 1, want a string" in captured.err
+    assert json.loads(captured.out)["nodes"] == 11
+
+
+# ---- export and diff ------------------------------------------------------------------------------------------------
+
+
+def test_an_export_is_read_as_a_snapshot(snapshot: Path, tmp_path: Path, capsys: Captured) -> None:
+    out = tmp_path / "out.yaml"
+    run("export", "--from", snapshot, "-o", out)
+    assert capsys.readouterr().out == ""
+    assert read_objects(out).nodes == read_objects(snapshot).nodes
+    run("export", "--from", out)
+    assert capsys.readouterr().out == out.read_text()
+    run("diff", snapshot, out)
+    assert capsys.readouterr().out == "nothing changed\n"
+
+
+def test_an_export_is_made_of_several_files(tmp_path: Path, capsys: Captured) -> None:
+    nodes, others = tmp_path / "nodes.json", tmp_path / "others.json"
+    nodes.write_text(json.dumps(as_list([each for each in cluster() if each["kind"] == "Node"])))
+    others.write_text(json.dumps(as_list([each for each in cluster() if each["kind"] != "Node"])))
+    run("export", "--from", nodes, others)
+    assert len(json.loads(capsys.readouterr().out)["items"]) == len(cluster())
+
+
+def test_an_anonymous_export_names_nobody(snapshot: Path, capsys: Captured) -> None:
+    run("export", "--from", snapshot, "--anonymize")
+    text = capsys.readouterr().out
+    assert not [name for name in NAMED if f'"{name}"' in text]
+    assert '"node-01"' in text
+
+
+def test_params_are_those_of_the_policies_that_are_named(tmp_path: Path, capsys: Captured) -> None:
+    maps = [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "data": {"a": name},
+        }
+        for name in ("podberth-multi-gpu-nvlink", "mine", "nobodys")
+    ]
+    file, policies = tmp_path / "maps.json", tmp_path / "policies"
+    file.write_text(json.dumps(as_list(maps)))
+    policies.mkdir()
+    reference = f"{{name: mine, namespace: {NAMESPACE}, parameterNotFoundAction: Allow}}"
+    (policies / "policy.yaml").write_text(
+        "apiVersion: podberth.io/v1alpha1\nkind: GPUPolicy\nmetadata: {name: p}\nspec:\n"
+        f"  description: x\n  paramKind: {{apiVersion: v1, kind: ConfigMap}}\n  paramRef: {reference}\n"
+        "  validationActions: [Warn]\n  validations:\n  - {expression: 'true', message: m}\n"
+    )
+    kept = {}
+    for name, flags in {"shipped": [], "mine": ["--policies", policies]}.items():
+        run("export", "--from", file, *flags)
+        kept[name] = [each["metadata"]["name"] for each in json.loads(capsys.readouterr().out)["items"]]
+    assert kept == {"shipped": ["podberth-multi-gpu-nvlink"], "mine": ["mine"]}
+
+
+def test_a_difference_is_a_finding(snapshot: Path, tmp_path: Path, capsys: Captured) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(as_list([each for each in cluster() if each["metadata"]["name"] != "h100-0"])))
+    run("diff", snapshot, other, "-o", "json", code=1)
+    found = json.loads(capsys.readouterr().out)
+    assert not found["same"]
+    assert [each["node"] for each in found["removed"]] == ["evil<b>&", "h100-0"]
+    assert {event["event"] for event in found["byKind"]} == {"removed"}
+    run("diff", snapshot, snapshot, "-o", "json")
+    assert json.loads(capsys.readouterr().out)["same"]
+
+
+def test_a_snapshot_comes_from_standard_input_and_a_reader_may_stop(snapshot: Path) -> None:
+    command = [sys.executable, "-m", "podberth", "topology", "show", "--topology", "-"]
+    environment = {"PYTHONPATH": str(ROOT / "webhook")}
+    done = subprocess.run(command, input=snapshot.read_bytes(), env=environment, capture_output=True, check=True)
+    assert done.stdout.startswith(b"12 nodes, 11 with a topology document")
+    with subprocess.Popen(
+        [*command[:-1], str(snapshot), "-o", "svg"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""

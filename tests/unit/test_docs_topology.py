@@ -1,0 +1,104 @@
+"""docs/topology.md says what the code says: flags, formats, fields of JSON; what it shows is what is printed."""
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+
+from pages import page, rows, spans
+from podberth.cli import topology
+from podberth.cli.main import main
+from podberth.cli.topology_json import cluster_json, difference_json, node_json
+from podberth.topology.difference import KindDifference, difference
+from podberth.topology.objects import collect
+from podberth.topology.overview import overview
+from podberth.topology.picture import picture_of
+from topology_scenes import cluster
+
+TOPOLOGY = page("docs/topology.md")
+NODES = collect(cluster(), now=None).nodes
+
+
+def section(name: str) -> str:
+    return TOPOLOGY.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+
+
+def actions() -> dict[str, argparse.ArgumentParser]:
+    parser = argparse.ArgumentParser()
+    topology.configure(parser)
+    [choices] = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return dict(choices)
+
+
+@pytest.mark.parametrize("name", ["show", "export", "diff"])
+def test_every_flag_has_a_row_and_no_row_is_about_another(name: str) -> None:
+    table = section(name).partition("\n| flag | meaning |\n")[2].partition("\n\n")[0]
+    documented = {key.split()[0] for key in rows(table) if not key.startswith("---")}
+    known = [action for action in actions()[name]._actions if not isinstance(action, argparse._HelpAction)]
+    assert documented == {
+        action.option_strings[0] if action.option_strings else str(action.metavar) for action in known
+    }
+
+
+def test_every_action_has_a_section() -> None:
+    assert set(actions()) < set(re.findall(r"^## (.+)$", TOPOLOGY, re.MULTILINE))
+    assert re.findall(r"^- \[(.+)\]\(#", TOPOLOGY, re.MULTILINE) == re.findall(r"^## (.+)$", TOPOLOGY, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("name", "formats"), [("show", topology.SHOW_FORMATS), ("diff", topology.DIFF_FORMATS)])
+def test_every_format_is_named(name: str, formats: tuple[str, ...]) -> None:
+    assert set(formats) == spans(rows(section(name))["-o FORMAT"][1])
+
+
+def keys(value: Any) -> Iterator[str]:
+    """Yield the names of fields; those of maps by name (labels, offers, zones) are not fields."""
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        yield key
+        if key not in {"labels", "offers", "where", "transient", "room"} or isinstance(inner, list):
+            yield from keys(inner)
+    for inner in value if isinstance(value, list | tuple) else ():
+        yield from keys(inner)
+
+
+def test_every_field_of_json_is_named() -> None:
+    documented = spans(section("JSON"))
+    after = [node for node in NODES if node.name != "mig"]
+    for answer in (
+        *(node_json(picture_of(node)) for node in NODES),
+        cluster_json(overview(NODES)),
+        difference_json(difference(NODES, after)),
+        difference_json(difference(after, NODES)),
+        difference_json(
+            difference(NODES, collect([each for each in cluster() if each["kind"] == "Node"], now=None).nodes)
+        ),
+    ):
+        assert set(keys(answer)) <= documented
+        assert answer["schema"] in documented
+    assert set(get_args(KindDifference.__annotations__["event"])) <= documented
+
+
+def test_the_node_that_is_shown_looks_so(capsys: pytest.CaptureFixture[str]) -> None:
+    [(command, shown)] = re.findall(
+        r"^\$ podberth (topology show \S+ --simulate \S+)\n(.*?)^```", TOPOLOGY, re.MULTILINE | re.DOTALL
+    )
+    assert main(command.split()) == 0
+    assert capsys.readouterr().out.startswith(shown)
+
+
+def test_the_difference_that_is_shown_looks_so(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    [shown] = re.findall(
+        r"^\$ podberth topology diff yesterday.json today.json\n(.*?)^```", TOPOLOGY, re.MULTILINE | re.DOTALL
+    )
+    files = []
+    for number, allocatable in enumerate(("8", "7")):
+        documents = cluster()
+        for each in documents:
+            if each["kind"] == "Node" and each["metadata"]["name"] in {"h100-1", "h100-2", "h100-4"}:
+                each["status"]["allocatable"]["nvidia.com/gpu"] = allocatable
+        files.append(tmp_path / f"{number}.json")
+        files[-1].write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}))
+    assert main(["topology", "diff", *map(str, files)]) == 1
+    assert capsys.readouterr().out == shown

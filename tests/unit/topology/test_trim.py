@@ -1,0 +1,182 @@
+import copy
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from builders import JSON
+from podberth.topology.objects import ClusterObjects, collect
+from podberth.topology.pseudonyms import anonymised
+from podberth.topology.trim import as_list, trim
+from podberth.wellknown import NAMESPACE
+from topology_scenes import as_list as listed
+from topology_scenes import cluster, hostile
+
+
+def is_param(namespace: str, name: str, labels: Mapping[str, Any]) -> bool:
+    return (namespace, name) == (NAMESPACE, "wanted") or "chosen" in labels
+
+
+def kept(*documents: JSON) -> list[JSON]:
+    return trim(documents, is_param=is_param, namespace=NAMESPACE)
+
+
+def thing(version: str, kind: str, name: str = "x", **fields: Any) -> JSON:
+    metadata = {"name": name, "managedFields": [{}], "resourceVersion": "7", **fields.pop("metadata", {})}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "status": {"secret": 1}, **fields}
+
+
+NOISE = {"kubectl.kubernetes.io/last-applied-configuration": "secret"}
+OTHERS = [
+    thing("v1", "Namespace", "research", metadata={"labels": {"team": "a"}, "annotations": {**NOISE, "owner": "b"}}),
+    thing("v1", "ConfigMap", "wanted", metadata={"namespace": NAMESPACE, "annotations": NOISE}, data={"mode": "x"}),
+    thing("v1", "ConfigMap", "by-label", metadata={"labels": {"chosen": ""}}, data={"a": "b"}),
+    thing("v1", "ConfigMap", "secret", data={"password": "secret"}),
+    thing("v1", "Secret", data={"password": "secret"}),
+    thing("v1", "Pod", spec={"containers": []}),
+    thing("coordination.k8s.io/v1", "Lease", metadata={"namespace": NAMESPACE}, spec={"renewTime": "2026"}),
+    thing("scheduling.k8s.io/v1beta1", "PodGroup", metadata={"namespace": "research"}, spec={"secret": 1}),
+    thing("scheduling.k8s.io/v1", "PriorityClass", "default", globalDefault=True, value=7, description="secret"),
+    thing("scheduling.k8s.io/v1", "PriorityClass", "other", value=8),
+    thing("resource.k8s.io/v1", "DeviceClass", spec={"extendedResourceName": "example.com/g", "selectors": ["secret"]}),
+    thing(
+        "jobset.x-k8s.io/v1alpha2",
+        "JobSet",
+        metadata={"uid": "u1", "namespace": "research", "annotations": {"a": "secret"}},
+        spec={
+            "replicatedJobs": [
+                {
+                    "name": "w",
+                    "replicas": 2,
+                    "template": {
+                        "spec": {
+                            "parallelism": 3,
+                            "template": {
+                                "spec": {"containers": [{"name": "m", "env": [{"name": "T", "value": "secret"}]}]}
+                            },
+                        }
+                    },
+                }
+            ]
+        },
+    ),
+]
+
+
+def test_only_what_is_read_is_kept() -> None:
+    found = kept(*OTHERS)
+    names = [f"{each['kind']} {each['metadata']['name']}" for each in found]
+    assert names == [
+        "ConfigMap by-label",
+        "ConfigMap wanted",
+        "Namespace research",
+        "JobSet x",
+        "DeviceClass x",
+        "PodGroup x",
+        "PriorityClass default",
+    ]
+    text = json.dumps(found)
+    assert not [word for word in ("secret", "managedFields", "resourceVersion") if word in text]
+
+
+def same(one: ClusterObjects, other: ClusterObjects) -> bool:
+    fields = ("nodes", "pod_groups", "class_resources", "default_priority_class")
+    mappings = ("namespaces", "owners")
+    return all(getattr(one, each) == getattr(other, each) for each in fields) and all(
+        getattr(one, each).keys() == getattr(other, each).keys() for each in mappings
+    )
+
+
+def test_what_is_made_of_it_is_what_is_made_of_the_originals() -> None:
+    everything = [*cluster(), *hostile(), *OTHERS]
+    assert same(collect(kept(*everything), now=None), collect(everything, now=None))
+
+
+def test_a_node_is_kept_without_what_ages() -> None:
+    [node, *_] = cluster()
+    noisy = copy.deepcopy(node)
+    noisy["metadata"] |= {"resourceVersion": "9", "annotations": {"a": "b"}, "managedFields": []}
+    noisy["status"] |= {"images": ["many"], "addresses": [], "nodeInfo": {"bootID": "b"}}
+    noisy["status"]["conditions"] = [
+        {"type": "MemoryPressure", "status": "False"},
+        {**noisy["status"]["conditions"][0], "lastHeartbeatTime": "now"},
+    ]
+    assert kept(noisy) == kept(node)
+    assert set(kept(node)[0]["status"]["allocatable"]) == {"nvidia.com/gpu"}
+
+
+def test_the_same_cluster_gives_the_same_bytes_whatever_the_order_and_the_wrapping() -> None:
+    documents = [*cluster(), *OTHERS]
+    nodes = {"apiVersion": "v1", "kind": "NodeList", "items": [each for each in documents if each["kind"] == "Node"]}
+    rest = [each for each in documents if each["kind"] != "Node"]
+    one, other = kept(*documents), kept(listed(rest[::-1]), nodes)
+    assert list(as_list(one, json.dumps)) == list(as_list(other, json.dumps))
+
+
+def test_it_is_a_list_with_an_object_to_a_line() -> None:
+    found = kept(*cluster())
+    lines = list(as_list(found, json.dumps))
+    assert json.loads("\n".join(lines)) == {"apiVersion": "v1", "kind": "List", "items": found}
+    assert len(lines) == len(found) + 2
+    assert json.loads("\n".join(as_list([], json.dumps)))["items"] == []
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {},
+        {"apiVersion": "v1", "kind": "Node"},
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x", "labels": {"a": 1}}},
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x"}, "spec": {"taints": ["a"]}},
+        {"apiVersion": 1, "kind": "Node", "metadata": {"name": "x"}},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": ["x"], "namespace": {}}},
+        {"apiVersion": "v1", "kind": "PodGroup", "metadata": {"name": "x", "namespace": []}},
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "x", "namespace": NAMESPACE, "labels": {"podberth.io/topology": "v1"}},
+            "data": {"topology.json": "{"},
+        },
+    ],
+)
+def test_what_cannot_be_used_is_left_out(broken: JSON) -> None:
+    assert kept(broken) == []
+
+
+# ---- other names ----------------------------------------------------------------------------------------------------
+
+
+def test_names_are_replaced_everywhere_and_alike() -> None:
+    found = anonymised(kept(*cluster(), *OTHERS))
+    text = json.dumps(found)
+    real = [*(node.name for node in collect(cluster(), now=None).nodes), "research"]
+    assert not [name for name in real if f'"{name}"' in text]
+    assert "GPU-" not in text
+    objects = collect(found, now=None)
+    assert objects.problems == ()
+    assert [node.name for node in objects.nodes] == [f"node-{number:02}" for number in range(1, 12)]
+    assert all(node.labels["kubernetes.io/hostname"] == node.name for node in objects.nodes)
+    assert sum(node.topology is not None for node in objects.nodes) == 10
+    assert list(objects.namespaces) == ["namespace-1"]
+    assert objects.pod_groups == {("namespace-1", "x")}
+
+
+def test_what_decisions_are_made_by_stays() -> None:
+    before = collect(kept(*cluster()), now=None).nodes
+    after = collect(anonymised(kept(*cluster())), now=None).nodes
+    of = {node.name: node for node in before}
+    for number, name in enumerate(sorted(of), 1):
+        [renamed] = [node for node in after if node.name == f"node-{number:02}"]
+        assert (renamed.transient, renamed.taints, renamed.allocatable) == (
+            of[name].transient,
+            of[name].taints,
+            of[name].allocatable,
+        )
+        hidden = {key for key, value in of[name].labels.items() if renamed.labels[key] != value}
+        assert hidden == {"kubernetes.io/hostname"}
+
+
+def test_the_namespaces_that_every_cluster_has_keep_their_names() -> None:
+    common = [thing("v1", "Namespace", name) for name in ("default", "kube-system", NAMESPACE)]
+    assert {each["metadata"]["name"] for each in anonymised(kept(*common))} == {"default", "kube-system", NAMESPACE}

@@ -1,0 +1,242 @@
+"""``podberth topology``: a picture of nodes, a snapshot to keep, and what changed between two."""
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final, TextIO
+
+from ..cluster.manifests import STDIN
+from ..cluster.naming import read_conventions
+from ..cluster.snapshots import params_of, read_documents
+from ..conventions import Conventions
+from ..errors import UsageError
+from ..topology.difference import difference
+from ..topology.model import Node
+from ..topology.objects import Document, collect
+from ..topology.overview import overview
+from ..topology.picture import picture_of
+from ..topology.pseudonyms import anonymised
+from ..topology.shapes import SHAPES, simulate
+from ..topology.trim import as_list, trim
+from ..wellknown import NAMESPACE
+from .exitcodes import ExitCode
+
+SHOW_FORMATS: Final = ("text", "json", "svg", "html")
+DIFF_FORMATS: Final = ("text", "json")
+_MOST_SIMULATED: Final = 10_000
+_COUNT: Final = re.compile("[1-9][0-9]{0,8}")
+_SNAPSHOT: Final = "what kubectl get nodes,configmaps --all-namespaces -o yaml prints: a file, a directory, or -"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add what can be done with topology."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    show = actions.add_parser("show", help="draw the cluster, or one node", allow_abbrev=False)
+    show.add_argument("node", metavar="NODE", nargs="?", default="", help="a node (default: the whole cluster)")
+    source = show.add_mutually_exclusive_group(required=True)
+    source.add_argument("--topology", metavar="SNAPSHOT", help=_SNAPSHOT)
+    source.add_argument(
+        "--simulate", metavar="SHAPE[:COUNT],…", help=f"machines that podberth ships: {', '.join(SHAPES)}"
+    )
+    show.add_argument(
+        "--at",
+        metavar="TIME",
+        type=_time,
+        help="hold the agents' heartbeats (Leases in the snapshot) against this time, as 2026-01-31T12:00:00Z "
+        "(default: nothing in a file is stale)",
+    )
+    _add_conventions(show)
+    _add_output(show, SHOW_FORMATS)
+    export = actions.add_parser("export", help="write the snapshot that the other commands read", allow_abbrev=False)
+    export.add_argument(
+        "--from", dest="sources", metavar="FILE", nargs="+", action="extend", required=True, help=_SNAPSHOT
+    )
+    export.add_argument("-o", "--output", metavar="FILE", default="", help="where to write it (default: stdout)")
+    export.add_argument(
+        "--policies",
+        metavar="DIR",
+        type=Path,
+        help="whose parameters to keep (default: those of all policies that podberth ships)",
+    )
+    export.add_argument("--anonymize", action="store_true", help="replace the names of nodes and namespaces")
+    diff = actions.add_parser("diff", help="say what changed; exit code 1 where anything did", allow_abbrev=False)
+    diff.add_argument("before", metavar="A", help=_SNAPSHOT)
+    diff.add_argument("after", metavar="B", help="the later one")
+    _add_conventions(diff)
+    _add_output(diff, DIFF_FORMATS)
+
+
+def _add_conventions(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--conventions", metavar="FILE", type=Path, help="what the cluster's own names mean, as serve has it"
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
+    parser.add_argument("-o", "--output", choices=formats, default=formats[0], help=f"(default {formats[0]})")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; what is asked for goes to stdout, what could not be used to stderr."""
+    action: Callable[[argparse.Namespace], int] = {"show": _show, "export": _export, "diff": _diff}[arguments.action]
+    return action(arguments)
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    conventions = read_conventions(arguments.conventions)
+    if arguments.simulate is not None:
+        documents = [document for pair in _simulated(arguments.simulate) for document in pair]
+    else:
+        documents = read_documents([arguments.topology], sys.stdin.buffer)
+    nodes = _nodes(documents, arguments.at)
+    render = _node_renderer(arguments.output, _named(nodes, arguments.node), conventions) if arguments.node else None
+    _write((render or _cluster_renderer(arguments.output, nodes, conventions)), "")
+    return ExitCode.OK
+
+
+def _node_renderer(form: str, node: Node, conventions: Conventions) -> Callable[[TextIO], None]:
+    """Return what writes a node; what is not asked for is not loaded."""
+    picture = picture_of(node, conventions)
+    match form:
+        case "json":
+            from .topology_json import node_json  # noqa: PLC0415
+
+            return _text(json.dumps(node_json(picture), indent=2) + "\n")
+        case "svg":
+            from .topology_svg import node_svg  # noqa: PLC0415
+
+            return _text(node_svg(picture))
+        case "html":
+            from .topology_html import node_html  # noqa: PLC0415
+
+            return _text(node_html(picture))
+        case _:
+            from .terminal import Terminal  # noqa: PLC0415
+            from .topology_text import show_node  # noqa: PLC0415
+
+            return lambda stream: show_node(picture, Terminal.of(stream))
+
+
+def _cluster_renderer(form: str, nodes: Sequence[Node], conventions: Conventions) -> Callable[[TextIO], None]:
+    picture = overview(nodes, conventions)
+    match form:
+        case "json":
+            from .topology_json import cluster_json  # noqa: PLC0415
+
+            return _text(json.dumps(cluster_json(picture), indent=2) + "\n")
+        case "svg":
+            from .topology_svg_cluster import cluster_svg  # noqa: PLC0415
+
+            return _text(cluster_svg(picture))
+        case "html":
+            from .topology_html import cluster_html  # noqa: PLC0415
+
+            return _text(cluster_html(picture))
+        case _:
+            from .terminal import Terminal  # noqa: PLC0415
+            from .topology_text import show_cluster  # noqa: PLC0415
+
+            return lambda stream: show_cluster(picture, Terminal.of(stream))
+
+
+def _text(text: str) -> Callable[[TextIO], None]:
+    def write(stream: TextIO) -> None:
+        stream.write(text)
+
+    return write
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    is_param = params_of(arguments.policies)
+    documents = read_documents(arguments.sources, sys.stdin.buffer)
+    _nodes(documents, None)  # for what it says of documents that cannot be used
+    kept = trim(documents, is_param=is_param, namespace=NAMESPACE)
+    kept = anonymised(kept) if arguments.anonymize else kept
+    text = "".join(f"{line}\n" for line in as_list(kept, lambda document: json.dumps(document, sort_keys=True)))
+    _write(_text(text), arguments.output)
+    return ExitCode.OK
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    if arguments.before == arguments.after == STDIN:
+        raise UsageError("diff: got - twice, want one of the two from standard input")
+    conventions = read_conventions(arguments.conventions)
+    before, after = (
+        _nodes(read_documents([path], sys.stdin.buffer), None) for path in (arguments.before, arguments.after)
+    )
+    found = difference(before, after, conventions)
+    if arguments.output == "json":
+        from .topology_json import difference_json  # noqa: PLC0415
+
+        _write(_text(json.dumps(difference_json(found), indent=2) + "\n"), "")
+    else:
+        from .terminal import Terminal  # noqa: PLC0415
+        from .topology_text import show_difference  # noqa: PLC0415
+
+        _write(lambda stream: show_difference(found, Terminal.of(stream)), "")
+    return ExitCode.OK if found.empty else ExitCode.FINDINGS
+
+
+def _nodes(documents: Sequence[Document], at: datetime | None) -> tuple[Node, ...]:
+    objects = collect(documents, now=at)
+    for problem in objects.problems:
+        print(f"podberth: {problem}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
+    return objects.nodes
+
+
+def _named(nodes: Sequence[Node], name: str) -> Node:
+    found = {node.name: node for node in nodes}
+    if name not in found:
+        near = get_close_matches(name, found, n=3) or sorted(found)[:3]
+        raise UsageError(f"NODE: got {name!r}, want one of the {len(found)} nodes, such as {', '.join(near) or 'none'}")
+    return found[name]
+
+
+def _simulated(text: str) -> Iterator[tuple[Document, Document]]:
+    """Yield Node and ConfigMap of every machine of ``SHAPE[:COUNT],…``."""
+    wanted: Counter[str] = Counter()
+    for part in text.split(","):
+        shape, colon, count = part.strip().partition(":")
+        if colon and not _COUNT.fullmatch(count):
+            raise UsageError(f"--simulate: got {part!r}, want SHAPE or SHAPE:COUNT, the count from 1 on")
+        wanted[shape] += int(count or 1)
+    if wanted.total() > _MOST_SIMULATED:
+        raise UsageError(f"--simulate: got {wanted.total()} machines, want {_MOST_SIMULATED} at most")
+    for shape, number in wanted.items():
+        yield from (simulate(shape, f"{shape}-{index}") for index in range(number))
+
+
+def _time(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise argparse.ArgumentTypeError(f"got {text!r}, want a time with its zone, as 2026-01-31T12:00:00Z")
+    return moment
+
+
+def _write(render: Callable[[TextIO], None], file: str) -> None:
+    """Write to a file, or to stdout where ``file`` is empty.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        if file:
+            with Path(file).open("w", encoding="utf-8", errors="backslashreplace") as stream:
+                render(stream)
+        else:
+            render(sys.stdout)
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough; without this Python complains once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise UsageError(f"-o: {file or 'stdout'}: cannot be written: {error.strerror or error}") from error

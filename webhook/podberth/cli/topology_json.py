@@ -1,0 +1,119 @@
+"""``podberth topology`` for programs. Fields may be added; none goes or changes its meaning within ``v1``."""
+
+from typing import Any
+
+from ..topology.difference import Difference, NodeChange
+from ..topology.model import Taint
+from ..topology.overview import ClusterPicture, Kind
+from ..topology.picture import GpuPicture, NodePicture
+
+_VERSION = "podberth.io/topology-report/v1"
+
+
+def node_json(node: NodePicture) -> dict[str, Any]:
+    """Return a node as plain values."""
+    return {
+        "schema": _VERSION,
+        "node": node.name,
+        "transient": node.transient,
+        "machine": node.machine,
+        "document": node.described,
+        "observed": node.observed,
+        "gpus": [_gpu(each) for each in node.gpus],
+        "links": {"shape": node.shape, "domains": node.domains, "levels": node.levels, "fabric": node.fabric},
+        "numa": [{"node": number, "gpus": indexes} for number, indexes in node.numa],
+        "offers": [
+            {"resource": each.resource, "allocatable": each.allocatable, "capacity": each.capacity}
+            for each in node.offers
+        ],
+        "taints": _taints(node.taints),
+        "labels": dict(node.labels),
+    }
+
+
+def _gpu(each: GpuPicture) -> dict[str, Any]:
+    gpu = each.gpu
+    return {
+        "index": gpu.index,
+        "uuid": gpu.uuid,
+        "product": gpu.product,
+        "memoryMiB": gpu.memory_mib,
+        "numaNode": gpu.numa_node,
+        "mig": gpu.mig_enabled,
+        "migPending": gpu.mig_pending,
+        "problem": gpu.problem,
+        "slices": [{"start": one.start, "size": one.size, "profile": one.profile} for one in each.segments],
+        "unplaced": each.unplaced,
+        "room": dict(each.room),
+    }
+
+
+def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
+    """Return a cluster as plain values."""
+    return {
+        "schema": _VERSION,
+        "nodes": cluster.nodes,
+        "documents": cluster.described,
+        "kinds": [
+            {
+                **_kind(each.kind),
+                "nodes": each.names,
+                "where": dict(each.where),
+                "transient": dict(each.transient),
+            }
+            for each in cluster.kinds
+        ],
+        "levels": [
+            {
+                "key": level.key,
+                "outside": level.outside,
+                "domains": [
+                    {"domain": domain, "nodes": nodes, "devices": devices} for domain, nodes, devices in level.domains
+                ],
+            }
+            for level in cluster.levels
+        ],
+        "transient": dict(cluster.unwell),
+        "problems": [{"node": node, "gpu": gpu, "problem": problem} for node, gpu, problem in cluster.ill],
+    }
+
+
+def difference_json(found: Difference) -> dict[str, Any]:
+    """Return what changed as plain values: by node, and once for nodes of one kind."""
+    return {
+        "schema": _VERSION,
+        "same": found.empty,
+        "added": [{"node": name, **_kind(kind)} for name, kind in found.added],
+        "removed": [{"node": name, **_kind(kind)} for name, kind in found.removed],
+        "changed": [
+            {"node": each.name, **_kind(each.kind), "changes": [_change(one) for one in each.changes]}
+            for each in found.changed
+        ],
+        "byKind": [
+            {
+                "event": each.event,
+                **_kind(each.kind),
+                "nodes": each.names,
+                "changes": [_change(one) for one in each.changes],
+            }
+            for each in found.by_kind
+        ],
+    }
+
+
+def _kind(kind: Kind) -> dict[str, Any]:
+    return {
+        "machine": kind.machine,
+        "links": kind.shape,
+        "mig": kind.layout,
+        "offers": dict(kind.offers),
+        "taints": _taints(kind.taints),
+    }
+
+
+def _taints(taints: tuple[Taint, ...]) -> list[dict[str, str]]:
+    return [taint.as_dict() for taint in taints]
+
+
+def _change(change: NodeChange) -> dict[str, str]:
+    return {"aspect": change.aspect, "what": change.what, "before": change.before, "after": change.after}

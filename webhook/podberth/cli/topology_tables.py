@@ -1,0 +1,199 @@
+"""The words of ``podberth topology show``: sections of tables, for a terminal and for a page alike."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from ..check.report.lines import Span
+from ..topology.overview import ClusterPicture, KindCount, Level
+from ..topology.picture import GpuPicture, NodePicture
+
+Cell: TypeAlias = str | Span
+Row: TypeAlias = tuple[Cell | tuple[Cell, ...], ...]
+"""Cells; a tuple is several, one below the other."""
+
+_MIB_PER_GIB: Final = 1024
+_LONGEST_PLACE: Final = 25  # northamerica-northeast1-a
+# Of a level's domains, nodes that are not well and such lists, as many as can be taken in.
+MOST_LISTED: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with a table, the first row its head; ``more`` is what is to be said below it."""
+
+    title: str
+    rows: tuple[Row, ...]
+    more: tuple[str, ...] = ()
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Spell indexes shortly: ``0-3, 6``."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def counted(number: int, what: str) -> str:
+    """Spell a number of things: ``1 node``, ``2 nodes``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def state_of(transient: str) -> Span:
+    """Say how a node is."""
+    return Span(transient, "yellow") if transient else Span("well", "green")
+
+
+# ---- a node ---------------------------------------------------------------------------------------------------------
+
+
+def facts(node: NodePicture) -> tuple[tuple[str, str], ...]:
+    """List what is said of a node in one line each."""
+    numa = "; ".join(
+        f"{'unknown' if number is None else number}: GPUs {ranges(indexes)}" for number, indexes in node.numa
+    )
+    document = f"last changed {node.observed}" if node.observed else "there"
+    found = (
+        ("GPUs", node.machine or "none are known"),
+        ("links", _links(node)),
+        ("fabric", node.fabric),
+        ("NUMA", numa),
+        ("health", "; ".join(f"GPU {each.gpu.index}: {each.state}" for each in node.gpus if each.state != "healthy")),
+        ("document", document if node.described else "none; known by its labels and allocatable only"),
+    )
+    return tuple((what, text) for what, text in found if text)
+
+
+def _links(node: NodePicture) -> str:
+    if not node.described:
+        return ""
+    domains = "; ".join(ranges(domain) for domain in node.domains)
+    return f"{node.shape} ({domains})" if domains else node.shape
+
+
+def node_sections(node: NodePicture) -> Iterator[Section]:
+    """Yield the tables of a node, without its link matrix and MIG bars."""
+    if node.gpus:
+        yield Section("GPUs", (("GPU", "NUMA", "product", "memory", "MIG", "state"), *map(_gpu_row, node.gpus)))
+    if node.offers:
+        rows = (
+            (
+                each.resource,
+                Span(str(each.allocatable), "yellow" if each.allocatable < each.capacity else ""),
+                str(each.capacity),
+            )
+            for each in node.offers
+        )
+        yield Section("offers", (("resource", "allocatable", "capacity"), *rows))
+    if node.taints:
+        yield Section("taints", (("key", "value", "effect"), *((t.key, t.value, t.effect) for t in node.taints)))
+    if node.labels:
+        yield Section("labels that matter", (("label", "value"), *node.labels))
+
+
+def _gpu_row(each: GpuPicture) -> Row:
+    gpu = each.gpu
+    mode = f"{len([one for one in each.segments if one.profile]) + len(each.unplaced)} instances"
+    return (
+        str(gpu.index),
+        "?" if gpu.numa_node is None else str(gpu.numa_node),
+        gpu.product or "?",
+        f"{gpu.memory_mib / _MIB_PER_GIB:.1f} GiB" if gpu.memory_mib else "?",
+        mode if gpu.mig_enabled else "off",
+        Span(each.state, "bold red" if gpu.problem else "green" if each.state == "healthy" else "yellow"),
+    )
+
+
+def cuts(node: NodePicture) -> list[tuple[str, GpuPicture]]:
+    """Return the GPUs in MIG mode, those that are cut alike once: ``GPU 2-7`` and one of them."""
+    alike: dict[tuple[object, ...], list[GpuPicture]] = {}
+    for each in node.gpus:
+        if each.gpu.mig_enabled:
+            alike.setdefault((each.segments, each.unplaced, each.room), []).append(each)
+    return [(f"GPU {ranges(one.gpu.index for one in group)}", group[0]) for group in alike.values()]
+
+
+def room_of(gpu: GpuPicture) -> str:
+    """Say what a cut GPU can hold beside what it has."""
+    fitting = ", or ".join(f"{count} x {profile}" for profile, count in gpu.room)
+    lost = f"place not known: {', '.join(gpu.unplaced)}. " if gpu.unplaced else ""
+    return f"{lost}{f'room for {fitting}' if fitting else 'no room for more'}"
+
+
+# ---- a cluster ------------------------------------------------------------------------------------------------------
+
+
+def summary(cluster: ClusterPicture) -> str:
+    """Say in a line how many nodes there are and how they are."""
+    unwell = len(cluster.unwell)
+    well = "all are well" if not unwell else f"{unwell} {'is' if unwell == 1 else 'are'} not well"
+    if not cluster.nodes:
+        return "no node is known"
+    return f"{counted(cluster.nodes, 'node')}, {cluster.described} with a topology document; {well}"
+
+
+def cluster_sections(cluster: ClusterPicture) -> Iterator[Section]:
+    """Yield the tables of a cluster."""
+    if cluster.kinds:
+        head = ("nodes", "kind", "each offers", "where")
+        yield Section("kinds of nodes", (head, *map(_kind_row, cluster.kinds)))
+    taints = Counter(taint for each in cluster.kinds for taint in each.kind.taints for _ in each.names)
+    if taints:
+        rows = ((each.key, each.value, each.effect, str(taints[each])) for each in sorted(taints))
+        yield Section("taints", (("key", "value", "effect", "nodes"), *rows))
+    for level in cluster.levels:
+        yield _level_section(level)
+    if cluster.unwell:
+        unwell: list[Row] = [(name, Span(reason, "yellow")) for name, reason in cluster.unwell[:MOST_LISTED]]
+        yield Section("nodes that are not well", (("node", "why"), *unwell), _rest(len(cluster.unwell)))
+    if cluster.ill:
+        ill: list[Row] = [(name, str(gpu), Span(problem, "bold red")) for name, gpu, problem in cluster.ill]
+        yield Section("GPUs that are not healthy", (("node", "GPU", "why"), *ill[:MOST_LISTED]), _rest(len(ill)))
+
+
+def _kind_row(each: KindCount) -> Row:
+    kind = each.kind
+    links = () if kind.shape in {"unknown", "none"} else (f"  {kind.shape}",)
+    layouts = (
+        f"    + {profile}" if number else f"  MIG {profile}"
+        for layout in kind.layout.split("; ")
+        if layout
+        for number, profile in enumerate(layout.split(" + "))
+    )
+    unwell = (Span(f"  {len(names)} {reason}", "yellow") for reason, names in each.transient.items())
+    return (
+        str(each.count),
+        (kind.machine or "no GPU is known", *links, *layouts, *unwell),
+        tuple(f"{amount} {resource}" for resource, amount in kind.offers) or "nothing",
+        tuple(f"{_short(place) or 'no zone'} ({count})" for place, count in each.where[:MOST_LISTED]),
+    )
+
+
+def _short(place: str) -> str:
+    """Cut a zone's name, which may be any label value, to where real ones end."""
+    return place if len(place) <= _LONGEST_PLACE else f"{place[: _LONGEST_PLACE - 1]}…"
+
+
+def _level_section(level: Level) -> Section:
+    sizes = Counter(nodes for _, nodes, _ in level.domains)
+    spread = ", ".join(f"{count} of {counted(size, 'node')}" for size, count in sorted(sizes.items(), reverse=True)[:4])
+    rows = [
+        (domain, str(nodes), str(devices))
+        for domain, nodes, devices in sorted(level.domains, key=lambda one: (-one[1], one[0]))[:MOST_LISTED]
+    ]
+    rest = _rest(len(level.domains))
+    outside = (f"{counted(level.outside, 'node')} with devices without this label",) if level.outside else ()
+    return Section(
+        f"{level.key}: {counted(len(level.domains), 'domain')}",
+        (("domain", "nodes", "devices"), *rows),
+        (*((f"{rest[0]}; domains: {spread}",) if rest else ()), *outside),
+    )
+
+
+def _rest(total: int) -> tuple[str, ...]:
+    return (f"and {total - MOST_LISTED} more",) if total > MOST_LISTED else ()

@@ -1,0 +1,213 @@
+"""What changed between two moments of a cluster, node by node, and the same told once for nodes of one kind.
+
+Compared is what podberth reads of a node. Labels that identify or age a node (the conventions' ignored labels) are not:
+they differ whenever anybody looks. Their states that matter (a reconfiguration under way) show as the node's state.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from ..conventions import Conventions
+from .model import Gpu, Node, NodeTopology
+from .overview import Kind, kind_of
+from .picture import layout_of, shape_of
+
+Aspect: TypeAlias = Literal[
+    "state", "label", "taint", "allocatable", "capacity", "gpu", "health", "links", "mig", "agent"
+]
+"""What of a node a change is about."""
+
+_WELL = "well"
+_NUMBERED = re.compile(r"(.*GPU )([0-9]{1,3})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NodeChange:
+    """One thing that is otherwise; an empty text means that it is not there."""
+
+    aspect: Aspect
+    what: str
+    """A label's key, a taint's key and effect, a resource, ``GPU 3``."""
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedNode:
+    """A node that is in both."""
+
+    name: str
+    kind: Kind
+    """Of the later moment."""
+    changes: tuple[NodeChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindDifference:
+    """What is to be said at once of several nodes of one kind."""
+
+    event: Literal["added", "removed", "changed"]
+    kind: Kind
+    names: tuple[str, ...]
+    changes: tuple[NodeChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """All that changed; everything sorted by name."""
+
+    added: tuple[tuple[str, Kind], ...]
+    removed: tuple[tuple[str, Kind], ...]
+    changed: tuple[ChangedNode, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether both are the same to podberth."""
+        return not (self.added or self.removed or self.changed)
+
+    @property
+    def by_kind(self) -> tuple[KindDifference, ...]:
+        """Tell it once for nodes of one kind to which the same happened; most nodes first."""
+        groups: dict[tuple[Literal["added", "removed", "changed"], Kind, tuple[NodeChange, ...]], list[str]] = {}
+        for name, kind in self.removed:
+            groups.setdefault(("removed", kind, ()), []).append(name)
+        for name, kind in self.added:
+            groups.setdefault(("added", kind, ()), []).append(name)
+        for each in self.changed:
+            groups.setdefault(("changed", each.kind, each.changes), []).append(each.name)
+        found = (
+            KindDifference(event=event, kind=kind, names=tuple(names), changes=changes)
+            for (event, kind, changes), names in groups.items()
+        )
+        return tuple(sorted(found, key=lambda one: (-len(one.names), one.names)))
+
+
+def difference(before: Iterable[Node], after: Iterable[Node], conventions: Conventions | None = None) -> Difference:
+    """Compare two sets of nodes."""
+    conventions = conventions or Conventions()
+    old, new = ({node.name: node for node in nodes} for nodes in (before, after))
+    changed = (
+        ChangedNode(name=name, kind=kind_of(new[name]), changes=changes)
+        for name in sorted(old.keys() & new.keys())
+        if (changes := _changes(old[name], new[name], conventions))
+    )
+    return Difference(
+        added=tuple((name, kind_of(new[name])) for name in sorted(new.keys() - old.keys())),
+        removed=tuple((name, kind_of(old[name])) for name in sorted(old.keys() - new.keys())),
+        changed=tuple(changed),
+    )
+
+
+def _changes(before: Node, after: Node, conventions: Conventions) -> tuple[NodeChange, ...]:
+    if before == after:
+        return ()
+    found = (
+        change
+        for aspect, seen in _SEEN.items()
+        for change in _compared(aspect, seen(before, conventions), seen(after, conventions))
+    )
+    return tuple(found)
+
+
+def _compared(aspect: Aspect, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[NodeChange]:
+    for what in sorted(before.keys() | after.keys(), key=_natural):
+        old, new = _told(before, what), _told(after, what)
+        if old != new:
+            yield NodeChange(aspect, what, old, new)
+
+
+def _told(seen: Mapping[str, str], what: str) -> str:
+    """Return a text that is empty only where nothing is there: labels and taints may have empty values."""
+    return seen[what] or '""' if what in seen else ""
+
+
+def _natural(what: str) -> tuple[str, int]:
+    """Sort ``GPU 10`` behind ``GPU 9``."""
+    number = _NUMBERED.fullmatch(what)
+    return (number[1], int(number[2])) if number else (what, 0)
+
+
+def _states(node: Node, _: Conventions) -> Mapping[str, str]:
+    return {"node": node.transient or _WELL}
+
+
+def _health(node: Node, _: Conventions) -> Mapping[str, str]:
+    return {f"GPU {gpu.index}": gpu.problem or "healthy" for gpu in _topology(node).gpus}
+
+
+def _amounts(amounts: Mapping[str, int]) -> Mapping[str, str]:
+    return {name: str(amount) for name, amount in amounts.items()}
+
+
+def _capacity(node: Node, _: Conventions) -> Mapping[str, str]:
+    return {**_amounts(node.capacity), **dict.fromkeys(node.unrecognised, "some")}
+
+
+def _labels(node: Node, conventions: Conventions) -> Mapping[str, str]:
+    return {key: value for key, value in node.labels.items() if key not in conventions.ignored_labels}
+
+
+def _agent(node: Node, _: Conventions) -> Mapping[str, str]:
+    return {"topology document": "there"} if node.topology is not None else {}
+
+
+def _topology(node: Node) -> NodeTopology:
+    return node.topology or NodeTopology()
+
+
+def _taints(node: Node, _: Conventions) -> Mapping[str, str]:
+    """Spell taints by key and effect; of several such, all values."""
+    found: dict[str, str] = {}
+    for taint in sorted(node.taints):
+        what = f"{taint.key}:{taint.effect}"
+        found[what] = f"{found[what]}, {taint.value}" if what in found else taint.value
+    return found
+
+
+def _hardware(node: Node, _: Conventions) -> Mapping[str, str]:
+    return {f"GPU {gpu.index}": _spelled(gpu) for gpu in _topology(node).gpus}
+
+
+def _spelled(gpu: Gpu) -> str:
+    numa = "" if gpu.numa_node is None else f"NUMA {gpu.numa_node}"
+    memory = f"{gpu.memory_mib} MiB" if gpu.memory_mib else ""
+    return ", ".join(part for part in (gpu.product, gpu.pci_id, memory, numa, gpu.uuid) if part) or "unnamed"
+
+
+def _links(node: Node, _: Conventions) -> Mapping[str, str]:
+    topology = _topology(node)
+    links = topology.links
+    domains = " ".join("-".join(map(str, domain)) for domain in links.domains)
+    found = {"shape": shape_of(node), "domains": domains, "fabric": topology.fabric.label if topology.fabric else ""}
+    indexes = [gpu.index for gpu in topology.gpus]
+    rows = ((f"levels of GPU {index}", " ".join(row)) for index, row in zip(indexes, links.levels, strict=False))
+    return {what: text for what, text in (*found.items(), *rows) if text}
+
+
+def _mig(node: Node, _: Conventions) -> Mapping[str, str]:
+    topology = _topology(node)
+    waiting = {
+        f"mode of GPU {gpu.index}": "on after a reset" if gpu.mig_pending else "off after a reset"
+        for gpu in topology.gpus
+        if gpu.mig_enabled != gpu.mig_pending
+    }
+    profiles = sorted({f"{o.profile} x {o.max_instances}, {o.memory_mib} MiB" for o in topology.mig_offers})
+    offered = {"profiles": "; ".join(profiles)} if profiles else {}
+    return {f"GPU {index}": layout for index, layout in layout_of(node).items()} | waiting | offered
+
+
+_SEEN: Final[Mapping[Aspect, Callable[[Node, Conventions], Mapping[str, str]]]] = {
+    "state": _states,
+    "health": _health,
+    "allocatable": lambda node, _: _amounts(node.allocatable),
+    "capacity": _capacity,
+    "mig": _mig,
+    "links": _links,
+    "gpu": _hardware,
+    "taint": _taints,
+    "label": _labels,
+    "agent": _agent,
+}
+"""What is compared of a node, as texts by name, in the order in which changes are told."""

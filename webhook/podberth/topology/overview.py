@@ -1,0 +1,163 @@
+"""What there is to be seen of a cluster: kinds of nodes, and the domains of every topology level.
+
+A kind is wider than the index's class: nodes of one machine, links, offer and taints, wherever they stand and however
+they are. That is what a person means by "the H100 nodes".
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..conventions import Conventions
+from ..wellknown import HOSTNAME_LABEL
+from .model import PASSING_TAINTS, Node, Taint
+from .picture import UNCUT, layout_of, machine_of, shape_of
+
+# Where a kind stands is told by the first of these that any of its nodes carries.
+_WHERE = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Kind:
+    """What nodes of one kind have in common."""
+
+    machine: str
+    """``8 x NVIDIA-H100-80GB-HBM3``; empty: no GPU is known."""
+    shape: str
+    layout: str = ""
+    """How its GPUs are cut, each layout once; empty: none is in MIG mode."""
+    offers: tuple[tuple[str, int], ...] = ()
+    """Resources and amounts when it is well."""
+    taints: tuple[Taint, ...] = ()
+    """Those of a passing state are left out."""
+
+    @property
+    def title(self) -> str:
+        """Name the kind in a line."""
+        links = "" if self.shape in {"unknown", "none"} else f", {self.shape}"
+        return f"{self.machine or 'no GPU'}{links}{f', MIG {self.layout}' if self.layout else ''}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindCount:
+    """The nodes of a kind."""
+
+    kind: Kind
+    names: tuple[str, ...]
+    """Sorted."""
+    transient: Mapping[str, tuple[str, ...]]
+    """Names of the nodes that are not well, by the reason."""
+    where: tuple[tuple[str, int], ...]
+    """Zones, or regions, and how many of the nodes are in each; nodes without either are under the empty name."""
+
+    @property
+    def count(self) -> int:
+        """How many nodes."""
+        return len(self.names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """A topology level that some nodes carry."""
+
+    key: str
+    domains: tuple[tuple[str, int, int], ...]
+    """Domain, its nodes, and the whole GPUs or parts of GPUs that they offer when well; sorted by domain."""
+    outside: int
+    """Nodes with GPUs that carry no such label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterPicture:
+    """All nodes."""
+
+    nodes: int
+    described: int
+    """Nodes with a topology document."""
+    kinds: tuple[KindCount, ...]
+    """The most nodes first."""
+    levels: tuple[Level, ...]
+    """Widest first; the host, on which every node is alone, is left out."""
+    unwell: tuple[tuple[str, str], ...]
+    """Node and reason, by name."""
+    ill: tuple[tuple[str, int, str], ...]
+    """Node, GPU and what is wrong with it."""
+
+
+def kind_of(node: Node) -> Kind:
+    """Return the kind of a node."""
+    lasting = tuple(sorted(taint for taint in node.taints if taint.key not in PASSING_TAINTS))
+    return Kind(
+        machine=machine_of(node),
+        shape=shape_of(node),
+        layout=_layout(node),
+        offers=tuple(sorted((name, amount) for name, amount in node.durable.items() if amount)),
+        taints=lasting,
+    )
+
+
+def overview(nodes: Iterable[Node], conventions: Conventions | None = None) -> ClusterPicture:
+    """Return what is to be seen of the nodes."""
+    conventions = conventions or Conventions()
+    known = sorted(nodes, key=lambda node: node.name)
+    kinds: dict[Kind, list[Node]] = {}
+    for node in known:
+        kinds.setdefault(kind_of(node), []).append(node)
+    counted = sorted(kinds.items(), key=lambda item: (not item[0].offers, -len(item[1]), item[0]))
+    levels = (_level(key, known) for key in conventions.levels if key != HOSTNAME_LABEL)
+    return ClusterPicture(
+        nodes=len(known),
+        described=sum(node.topology is not None for node in known),
+        kinds=tuple(_count(kind, members) for kind, members in counted),
+        levels=tuple(level for level in levels if level.domains),
+        unwell=tuple((node.name, node.transient) for node in known if node.transient),
+        ill=tuple(
+            (node.name, gpu.index, gpu.problem)
+            for node in known
+            for gpu in (node.topology.gpus if node.topology else ())
+            if gpu.problem
+        ),
+    )
+
+
+def _layout(node: Node) -> str:
+    """Spell the layouts of a node's GPUs, each once: ``2 x 3g.20gb``, or ``4 of 2 x 3g.20gb; 4 of 7 x 1g.5gb``."""
+    counts = Counter(_counted(text) for text in layout_of(node).values())
+    alone = len(counts) == 1
+    named = (
+        (text, f"{count} uncut" if text == UNCUT else f"{count} of {text}") for text, count in sorted(counts.items())
+    )
+    return "; ".join(text if alone else some for text, some in named)
+
+
+def _counted(layout: str) -> str:
+    profiles = Counter(place.partition("@")[0] for place in layout.split())
+    return " + ".join(f"{count} x {profile}" if count > 1 else profile for profile, count in profiles.items())
+
+
+def _count(kind: Kind, members: list[Node]) -> KindCount:
+    transient: dict[str, list[str]] = {}
+    for node in members:
+        if node.transient:
+            transient.setdefault(node.transient, []).append(node.name)
+    key = next((key for key in _WHERE if any(key in node.labels for node in members)), "")
+    where = Counter(node.labels.get(key, "") for node in members)
+    return KindCount(
+        kind=kind,
+        names=tuple(node.name for node in members),
+        transient={reason: tuple(names) for reason, names in sorted(transient.items())},
+        where=tuple(sorted(where.items())),
+    )
+
+
+def _level(key: str, nodes: Iterable[Node]) -> Level:
+    domains: dict[str, list[int]] = {}
+    outside = 0
+    for node in nodes:
+        domain, devices = node.labels.get(key, ""), sum(node.durable.values())
+        if domain:
+            domains.setdefault(domain, []).append(devices)
+        elif devices:
+            outside += 1
+    found = ((domain, len(devices), sum(devices)) for domain, devices in sorted(domains.items()))
+    return Level(key=key, domains=tuple(found), outside=outside)

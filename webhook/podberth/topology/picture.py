@@ -1,0 +1,238 @@
+"""What there is to be seen of one node: its GPUs by NUMA node, how they are linked, cut, and how they are.
+
+Values only, for whoever draws them. Everything comes from a decoded ``Node``, so what a document claims is bounded. It
+need not be true: instances that overlap or reach beyond their GPU are told apart and not drawn.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..conventions import Conventions
+from ..devices import mig, mig_placement
+from ..devices.mig_tables import MigTable
+from .capability import capability_of
+from .model import Gpu, LinkShape, MigInstance, Node, Taint
+
+_PRODUCT = "nvidia.com/gpu.product"
+_NVIDIA_GPU = "nvidia.com/gpu"
+
+# Labels that say what a node is to a person who looks at it, beside levels and those that the conventions rank.
+_TELLING: frozenset[str] = frozenset(
+    {
+        "kubernetes.io/arch",
+        "node.kubernetes.io/instance-type",
+        "nvidia.com/cuda.driver-version.full",
+        "nvidia.com/gpu.compute.major",
+        "nvidia.com/gpu.compute.minor",
+        "nvidia.com/gpu.replicas",
+        "nvidia.com/mig.config",
+        "nvidia.com/mig.config.state",
+    }
+)
+
+
+UNCUT = "uncut"
+"""The layout of a GPU in MIG mode without instances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Adjacent memory slices of one GPU."""
+
+    start: int
+    size: int
+    profile: str = ""
+    """The MIG instance that takes them; empty: they are free."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuPicture:
+    """One GPU."""
+
+    gpu: Gpu
+    segments: tuple[Segment, ...] = ()
+    """From slice 0 to the last without a gap; empty: it is whole, or nobody knows where its instances are."""
+    unplaced: tuple[str, ...] = ()
+    """Profiles of instances whose place nobody says, or whose place cannot be."""
+    room: tuple[tuple[str, int], ...] = ()
+    """Profiles that still fit, smallest first, and at least how many of each alone."""
+
+    @property
+    def blank(self) -> str:
+        """Name the slices that no known instance has: of 7 x 1g on 8 memory slices one is of no use to anybody."""
+        if self.unplaced:
+            return "not known"
+        return "free" if self.room else "left over"
+
+    @property
+    def state(self) -> str:
+        """How it is, in a few words; ``healthy`` where nothing is wrong."""
+        if self.gpu.problem:
+            return self.gpu.problem
+        if self.gpu.mig_enabled != self.gpu.mig_pending:
+            return f"MIG {'on' if self.gpu.mig_pending else 'off'} after a reset"
+        return "healthy"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A device resource of a node."""
+
+    resource: str
+    allocatable: int
+    capacity: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePicture:
+    """One node."""
+
+    name: str
+    transient: str
+    """Why what it offers now says nothing about tomorrow; empty: it is well."""
+    machine: str
+    """Its GPUs in a few words: ``8 x NVIDIA-H100-80GB-HBM3``; empty: it has none that are known."""
+    gpus: tuple[GpuPicture, ...]
+    """As the node agent saw them, by index; empty where there is no document."""
+    described: bool
+    """Whether there is a topology document."""
+    shape: LinkShape
+    domains: tuple[tuple[int, ...], ...]
+    levels: tuple[tuple[str, ...], ...]
+    """The link matrix in order of ``gpus``; empty: not read."""
+    fabric: str
+    numa: tuple[tuple[int | None, tuple[int, ...]], ...]
+    """NUMA nodes with the indexes of the GPUs near them; None: not known."""
+    offers: tuple[Offer, ...]
+    taints: tuple[Taint, ...]
+    labels: tuple[tuple[str, str], ...]
+    """Those that matter: levels, widest first, then what says something of the hardware, most meaningful first."""
+    observed: str
+
+
+def picture_of(node: Node, conventions: Conventions | None = None) -> NodePicture:
+    """Return what is to be seen of a node."""
+    conventions = conventions or Conventions()
+    topology = node.topology
+    order = sorted(range(len(topology.gpus)), key=lambda at: topology.gpus[at].index) if topology else []
+    gpus = tuple(_gpu_picture(topology.gpus[at], node) for at in order) if topology else ()
+    levels = topology.links.levels if topology else ()
+    return NodePicture(
+        name=node.name,
+        transient=node.transient,
+        machine=machine_of(node),
+        gpus=gpus,
+        described=topology is not None,
+        shape=topology.links.shape if topology else "unknown",
+        domains=topology.links.domains if topology else (),
+        levels=tuple(tuple(levels[row][column] for column in order) for row in order) if levels else (),
+        fabric=topology.fabric.label if topology and topology.fabric else "",
+        numa=_numa(each.gpu for each in gpus),
+        offers=offers_of(node),
+        taints=node.taints,
+        labels=_labels(node.labels, conventions),
+        observed=topology.observed if topology else "",
+    )
+
+
+def machine_of(node: Node) -> str:
+    """Say what GPUs a node has: by its document, else by labels; empty where neither names any."""
+    if node.topology and node.topology.gpus:
+        counts: dict[str, int] = {}
+        for gpu in node.topology.gpus:
+            product = gpu.product.replace(" ", "-") or "GPU"
+            counts[product] = counts.get(product, 0) + 1
+        return ", ".join(f"{count} x {product}" for product, count in sorted(counts.items()))
+    product = node.labels.get(_PRODUCT, "")
+    count = node.durable.get(_NVIDIA_GPU, 0)
+    return f"{count} x {product}" if product and count else product
+
+
+def shape_of(node: Node) -> str:
+    """Name the link shape, with the size of the largest domain: ``full-mesh of 8``, ``islands of 2``, ``none``."""
+    links = node.topology.links if node.topology else None
+    if links is not None and links.shape != "unknown":
+        largest = max(map(len, links.domains), default=0)
+        return f"{links.shape} of {largest}" if largest else links.shape
+    size = capability_of(node).domain_of.get(_NVIDIA_GPU, 0)
+    return f"{size} linked, by labels" if size else "unknown"
+
+
+def offers_of(node: Node) -> tuple[Offer, ...]:
+    """List the device resources of a node by name."""
+    names = sorted(node.allocatable.keys() | node.capacity.keys())
+    return tuple(Offer(name, node.allocatable.get(name, 0), node.capacity.get(name, 0)) for name in names)
+
+
+def layout_of(node: Node) -> Mapping[int, str]:
+    """Spell how each GPU in MIG mode is cut: ``1g.5gb@0 2g.10gb@2``; in order of place."""
+    topology = node.topology
+    if topology is None:
+        return {}
+    cut: dict[int, list[MigInstance]] = {gpu.index: [] for gpu in topology.gpus if gpu.mig_enabled}
+    for instance in topology.mig_instances:
+        cut[instance.gpu].append(instance)
+    return {index: " ".join(map(_placed, sorted(found, key=_place))) or UNCUT for index, found in cut.items()}
+
+
+def _placed(instance: MigInstance) -> str:
+    return instance.profile if instance.start is None else f"{instance.profile}@{instance.start}"
+
+
+def _place(instance: MigInstance) -> tuple[bool, int, str]:
+    return instance.start is None, instance.start or 0, instance.profile
+
+
+def _gpu_picture(gpu: Gpu, node: Node) -> GpuPicture:
+    topology = node.topology
+    if topology is None or not gpu.mig_enabled:
+        return GpuPicture(gpu=gpu)
+    instances = sorted((one for one in topology.mig_instances if one.gpu == gpu.index), key=_place)
+    table = mig.table_for(gpu.product, gpu.pci_id)
+    own = tuple((o.profile, o.max_instances, o.memory_mib) for o in topology.mig_offers if o.pci_id in {"", gpu.pci_id})
+    table = mig.live_table(table.name if table else gpu.product, own, table)
+    slices = table.memory_slices if table else 0
+    segments, unplaced = _segments(instances, slices)
+    return GpuPicture(gpu=gpu, segments=segments, unplaced=unplaced, room=_room(instances, table))
+
+
+def _segments(instances: Iterable[MigInstance], slices: int) -> tuple[tuple[Segment, ...], tuple[str, ...]]:
+    """Lay instances, in order of place, side by side with what is free between them."""
+    segments: list[Segment] = []
+    unplaced: list[str] = []
+    end = 0
+    for one in instances:
+        if one.start is None or not one.size or one.start < end or one.start + one.size > slices:
+            unplaced.append(one.profile)
+            continue
+        segments += _free(end, one.start)
+        segments.append(Segment(one.start, one.size, one.profile))
+        end = one.start + one.size
+    if unplaced and not segments:
+        return (), tuple(unplaced)
+    return (*segments, *_free(end, slices)), tuple(unplaced)
+
+
+def _free(start: int, end: int) -> list[Segment]:
+    return [Segment(start, end - start)] if end > start else []
+
+
+def _room(instances: Iterable[MigInstance], table: MigTable | None) -> tuple[tuple[str, int], ...]:
+    if table is None:
+        return ()
+    present = [mig_placement.Placed(one.profile, one.start, one.size) for one in instances]
+    found = ((profile, mig_placement.room(profile, present, table)[0]) for profile in sorted(table.rows, key=mig.parse))
+    return tuple((profile, count) for profile, count in found if count)
+
+
+def _numa(gpus: Iterable[Gpu]) -> tuple[tuple[int | None, tuple[int, ...]], ...]:
+    groups: dict[int | None, list[int]] = {}
+    for gpu in gpus:
+        groups.setdefault(gpu.numa_node, []).append(gpu.index)
+    ordered = sorted(groups, key=lambda numa: (numa is None, numa or 0))
+    return tuple((numa, tuple(groups[numa])) for numa in ordered)
+
+
+def _labels(labels: Mapping[str, str], conventions: Conventions) -> tuple[tuple[str, str], ...]:
+    ranked = (*conventions.levels, *(key.key for key in conventions.label_keys), *sorted(_TELLING))
+    return tuple((key, labels[key]) for key in dict.fromkeys(ranked) if key in labels)

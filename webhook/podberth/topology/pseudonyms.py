@@ -1,0 +1,80 @@
+"""A trimmed snapshot without the names of nodes and namespaces, to be shown to others.
+
+Names become numbers in order of name, the same wherever they stand. What identifies a machine beside its name goes as
+well: provider ids and host ids in labels, and the UUIDs of GPUs. Labels that say what a node is, or which rack it
+stands in, stay: decisions are made by them.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import orjson
+
+from ..conventions import IGNORED_LABELS
+from ..wellknown import HOSTNAME_LABEL, NAMESPACE, TOPOLOGY_LABEL
+from .codec import DATA_KEY
+from .objects import Document
+
+_NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+# Of the labels that enter no class these are times and states; all others are names of the machine.
+_STATES = frozenset({"nvidia.com/gfd.timestamp", "nvidia.com/mig.config.state", "nvidia.com/gpu-driver-upgrade-state"})
+_IDENTIFYING = IGNORED_LABELS - _STATES | {HOSTNAME_LABEL}
+
+
+def anonymised(documents: Iterable[Document]) -> list[Document]:
+    """Return trimmed documents with other names; a topology document of a node that is not there is left out."""
+    known = list(documents)
+    nodes = _numbered("node", (each["metadata"]["name"] for each in known if each["kind"] == "Node"))
+    spaces = {_space(each) for each in known}
+    namespaces = _numbered("namespace", (name for name in spaces if name and not _is_common(name)))
+    renamed = (_renamed(each, nodes, namespaces) for each in known)
+    return [each for each in renamed if each is not None]
+
+
+def _numbered(what: str, names: Iterable[str]) -> Mapping[str, str]:
+    ordered = sorted(set(names))
+    digits = len(str(len(ordered)))
+    return {name: f"{what}-{number:0{digits}}" for number, name in enumerate(ordered, 1)}
+
+
+def _space(document: Document) -> str:
+    metadata = document["metadata"]
+    return str(metadata["name"] if document["kind"] == "Namespace" else metadata.get("namespace") or "")
+
+
+def _is_common(namespace: str) -> bool:
+    """Tell whether every cluster has it, so that it says nothing."""
+    return namespace in {"default", NAMESPACE} or namespace.startswith("kube-")
+
+
+def _renamed(document: Document, nodes: Mapping[str, str], namespaces: Mapping[str, str]) -> Document | None:
+    metadata = dict(document["metadata"])
+    labels = metadata.get("labels") or {}
+    if document["kind"] == "Node":
+        own = metadata["name"]
+        metadata["name"] = nodes[own]
+        if labels:
+            metadata["labels"] = {
+                key: nodes[own] if key in _IDENTIFYING or value == own else value for key, value in labels.items()
+            }
+        return {**document, "metadata": metadata}
+    space = _space(document)
+    if document["kind"] == "Namespace":
+        metadata["name"] = namespaces.get(space, space)
+        metadata.pop("annotations", None)
+        if _NAMESPACE_LABEL in labels:
+            metadata["labels"] = {**labels, _NAMESPACE_LABEL: metadata["name"]}
+        return {**document, "metadata": metadata}
+    if space:
+        metadata["namespace"] = namespaces.get(space, space)
+    if document["kind"] == "ConfigMap" and TOPOLOGY_LABEL in labels:
+        if metadata["name"] not in nodes:
+            return None
+        metadata["name"] = nodes[metadata["name"]]
+        return {**document, "metadata": metadata, "data": {DATA_KEY: _without_uuids(document["data"][DATA_KEY])}}
+    return {**document, "metadata": metadata}
+
+
+def _without_uuids(text: str) -> str:
+    document = orjson.loads(text)
+    gpus = [{key: value for key, value in gpu.items() if key != "uuid"} for gpu in document.get("gpus") or ()]
+    return orjson.dumps({**document, "gpus": gpus}, option=orjson.OPT_SORT_KEYS).decode()

@@ -1,0 +1,183 @@
+"""A cluster's documents cut down to what podberth reads of them: the snapshot that people keep and pass on.
+
+The same cluster gives the same documents, in one order: nothing that only ages (heartbeats, versions, managed fields)
+stays. What ``objects.collect`` makes of them is what it makes of the originals, and so decisions are equal; what it
+passes over is left out. Of a workload that makes gangs its numbers and names stay: from them sizes are counted, and
+what else it says may be secret.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from ..devices.resources import recognise
+from ..errors import TopologyError
+from ..wellknown import TOPOLOGY_LABEL
+from .codec import decode_topology
+from .manifest import FAULTS, decode_node
+from .objects import OWNER_GROUPS, Document, unlist
+
+IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
+"""Whether a policy may read a ConfigMap as its parameters, by namespace, name and labels."""
+
+# kubectl's copy of what was applied, and what only says how an object came to be.
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_CONDITIONS = frozenset({"Ready", *FAULTS})
+# By which the parts of a workload refer to each other (PodCliqueSet's scaling groups).
+_NAMES = frozenset({"name", "cliqueNames"})
+
+
+def trim(documents: Iterable[Document], *, is_param: IsParam, namespace: str) -> list[Document]:
+    """Return what is needed of documents, sorted by kind, namespace and name; of two with one name the later counts.
+
+    ``namespace`` is where topology ConfigMaps live. The originals are not changed.
+    """
+    found: dict[tuple[str, ...], Document] = {}
+    for document in documents:
+        for single in unlist(document):
+            kept = _trimmed(single, is_param, namespace)
+            if kept is not None:
+                found[_key(kept)] = kept
+    return [found[key] for key in sorted(found)]
+
+
+def _key(document: Document) -> tuple[str, ...]:
+    metadata = document["metadata"]
+    # Owners are looked up by uid, and two of one name may follow each other.
+    uid = str(metadata.get("uid", ""))
+    group = str(document["apiVersion"]).rpartition("/")[0]
+    return (group, str(document["kind"]), str(metadata.get("namespace", "")), str(metadata["name"]), uid)
+
+
+def _trimmed(document: Document, is_param: IsParam, namespace: str) -> Document | None:
+    version, kind, metadata = document.get("apiVersion"), document.get("kind"), document.get("metadata")
+    if not (isinstance(version, str) and isinstance(kind, str) and isinstance(metadata, dict)):
+        return None
+    name, space = metadata.get("name"), metadata.get("namespace")
+    if not (isinstance(name, str) and name and (space is None or isinstance(space, str))):
+        return None
+    group = version.rpartition("/")[0]
+    if (group, kind) == ("", "ConfigMap"):
+        kept = _config_map(document, is_param, namespace)
+    elif read := _KINDS.get((group, kind)):
+        kept = read(document)
+    else:
+        kept = _owner(document) if group in OWNER_GROUPS else None
+    return None if kept is None else {"apiVersion": version, "kind": kind, **kept}
+
+
+def _namespace(document: Document) -> Document:
+    # CEL sees the whole object as namespaceObject; of it a policy reads labels and annotations.
+    return {"metadata": _metadata(document, "name", "labels", "annotations")}
+
+
+def _pod_group(document: Document) -> Document:
+    return {"metadata": _metadata(document, "name", "namespace")}
+
+
+def _priority_class(document: Document) -> Document | None:
+    if document.get("globalDefault") is not True:
+        return None
+    return {"metadata": _metadata(document, "name"), **_pick(document, "globalDefault", "value")}
+
+
+def _device_class(document: Document) -> Document:
+    spec = _pick(_object(document, "spec"), "extendedResourceName")
+    return {"metadata": _metadata(document, "name"), **({"spec": spec} if spec else {})}
+
+
+def _owner(document: Document) -> Document | None:
+    metadata = _metadata(document, "name", "namespace", "uid", "labels", "ownerReferences")
+    return {"metadata": metadata, "spec": _counted(document.get("spec"), "")} if metadata.get("uid") else None
+
+
+def _node(node: Document) -> Document | None:
+    try:
+        decode_node(node)
+    except TopologyError:
+        return None
+    # It has been decoded: what is there is of the right shape.
+    spec, status = _object(node, "spec"), _object(node, "status")
+    amounts: Document = {
+        key: {name: amount for name, amount in _object(status, key).items() if "/" in name or recognise(name)}
+        for key in ("allocatable", "capacity")
+    }
+    kept = [_pick(each, "type", "status") for each in status.get("conditions") or () if each.get("type") in _CONDITIONS]
+    taints = [_pick(taint, "key", "value", "effect") for taint in spec.get("taints") or ()]
+    parts: Document = {"conditions": sorted(kept, key=lambda each: str(each["type"])), **amounts}
+    return {
+        "metadata": _metadata(node, "name", "labels", "deletionTimestamp"),
+        "spec": {**({"taints": taints} if taints else {}), **_pick(spec, "unschedulable")},
+        "status": {key: value for key, value in parts.items() if value},
+    }
+
+
+def _config_map(document: Document, is_param: IsParam, namespace: str) -> Document | None:
+    metadata = document["metadata"]
+    where, labels = metadata.get("namespace") or "default", _object(metadata, "labels")
+    if TOPOLOGY_LABEL in labels:
+        if where != namespace or not _is_topology(document):
+            return None
+        meta = {"name": metadata["name"], "namespace": where, "labels": _pick(labels, TOPOLOGY_LABEL)}
+        return {"metadata": meta, **_pick(document, "data")}
+    if not is_param(where, metadata["name"], labels):
+        return None
+    meta = {**_metadata(document, "name", "labels", "annotations"), "namespace": where}
+    return {"metadata": meta, **_pick(document, "data", "binaryData")}
+
+
+def _is_topology(document: Document) -> bool:
+    try:
+        decode_topology(document)
+    except TopologyError:
+        return False
+    return True
+
+
+def _metadata(document: Document, *keys: str) -> Document:
+    found = _pick(document["metadata"], *keys)
+    annotations = found.get("annotations")
+    if isinstance(annotations, dict):
+        found["annotations"] = {key: value for key, value in annotations.items() if key != _LAST_APPLIED}
+    if not found.get("annotations", True):
+        del found["annotations"]
+    return found
+
+
+def _pick(document: Mapping[str, Any], *keys: str) -> Document:
+    return {key: document[key] for key in keys if document.get(key) is not None}
+
+
+def _object(document: Mapping[str, Any], key: str) -> Document:
+    value = document.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _counted(value: Any, key: str) -> Any:
+    """Copy a workload's spec with only numbers, flags and names in it."""
+    if isinstance(value, dict):
+        return {inner: _counted(each, inner) for inner, each in value.items()}
+    if isinstance(value, list):
+        return [_counted(each, key) for each in value]
+    return value if not isinstance(value, str) or key in _NAMES else ""
+
+
+_KINDS: Final[Mapping[tuple[str, str], Callable[[Document], Document | None]]] = {
+    ("", "Node"): _node,
+    ("", "Namespace"): _namespace,
+    ("scheduling.k8s.io", "PodGroup"): _pod_group,
+    ("scheduling.k8s.io", "PriorityClass"): _priority_class,
+    ("resource.k8s.io", "DeviceClass"): _device_class,
+}
+"""What is kept of each kind beside apiVersion and kind; ConfigMaps and owners are told otherwise."""
+
+
+def as_list(documents: Iterable[Document], write: Callable[[Document], str]) -> Iterator[str]:
+    """Yield the lines of a List with an object on each, so that two snapshots can be compared by line.
+
+    It is JSON, and so YAML; ``write`` spells one object on one line.
+    """
+    lines = [write(document) for document in documents]
+    yield '{"apiVersion": "v1", "kind": "List", "items": ['
+    yield from (f"{line}," for line in lines[:-1])
+    yield from lines[-1:]
+    yield "]}"
