@@ -75,7 +75,7 @@ def _chunks(text: str) -> Iterator[Chunk]:
 
 
 def _composed(chunk: Chunk) -> "list[Composed]":
-    """Read a chunk with the whole parser."""
+    """Read the documents of a chunk."""
     from .yaml_parser import compose  # noqa: PLC0415 - importing PyYAML takes 14 ms, and JSON does without
 
     return compose(chunk)
