@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-
+from podberth.kube.documents import load_documents
 from podberth.workload.kinds import KINDS
 
 FOLDER = Path(__file__).parents[2] / "shared" / "crds"
@@ -24,10 +23,10 @@ def crds(*, shallow: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
     plurals = {f"{each.kind.lower()}s.yaml" for each in KINDS}
     for file in sorted(FOLDER.glob("*/*.yaml")):
         if file.name.rpartition("_")[2] in plurals:
-            for document in YAML(typ="safe").load_all(
-                "\n".join(_terse(file.read_text(), (*WIDE, *PROBES) if shallow else ()))
-            ):
-                yield file.parent.name, document
+            text = "\n".join(_terse(file.read_text(), (*WIDE, *PROBES) if shallow else ()))
+            documents, problems = load_documents(text, file.name)
+            assert problems == []
+            yield from ((file.parent.name, each.document) for each in documents)
 
 
 def _terse(text: str, emptied: tuple[str, ...]) -> Iterator[str]:

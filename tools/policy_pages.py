@@ -8,7 +8,6 @@ of a case is what the engine that decides in the cluster makes of it.
 """
 
 import difflib
-import io
 import re
 import sys
 from collections.abc import Iterator
@@ -17,12 +16,11 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-
 from podberth.cel.engine import Environment
 from podberth.cluster.library import PARAMS, POLICY, SUITE, Shipped, shipped
 from podberth.kube.canonical import write_quantities
 from podberth.kube.schema import PodSchema
+from podberth.kube.yaml_text import as_yaml
 from podberth.policy.model import GPUPolicy
 from podberth.policy.parse import parse_policies
 from podberth.suite.model import Case, Nodes, Suite, parse_suite
@@ -33,8 +31,6 @@ TARGET = ROOT / "docs" / "policies"
 _GENERATED = "<!-- Written by tools/policy_pages.py from the policy's own files; change those. -->\n"
 # What podberth writes on every pod that it changes: docs/policy.md has it, and here it would only repeat the page.
 _RECORD = "podberth.io/applied"
-# More than the widest term has, so that no line is folded.
-_WIDTH = 4096
 
 
 def pages() -> dict[str, str]:
@@ -149,11 +145,11 @@ def _example(suite: Suite, case: Case, result: CaseResult) -> Iterator[str]:
     yield f"{case.name[0].upper()}{case.name[1:]}.\n"
     nodes = case.topology if case.topology is not None else suite.cluster.topology
     yield f"{_cluster(nodes or ())}{_values(case)}\n"
-    before = _yaml(given)
+    before = as_yaml(given)
     yield f"```yaml\n{before}```\n"
     written = deepcopy(given)
     write_quantities(written)
-    after = _yaml(_spelled(_without_record(result.pod, given), written, given)) if result.pod else before
+    after = as_yaml(_spelled(_without_record(result.pod, given), written, given)) if result.pod else before
     if after != before:
         changed = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
         kept = "\n".join(line for line in changed if not line.startswith(("---", "+++", "@@")))
@@ -203,16 +199,6 @@ def _spelled(made: Any, written: Any, given: Any) -> Any:
         pairs = [*zip(written, given, strict=True), *repeat((None, None), len(made))]
         return [_spelled(item, *pair) for item, pair in zip(made, pairs, strict=False)]
     return made
-
-
-def _yaml(document: dict[str, Any]) -> str:
-    writer = YAML(typ="safe", pure=True)
-    writer.default_flow_style = False
-    writer.width = _WIDTH
-    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # declared by its default, None
-    stream = io.StringIO()
-    writer.dump(document, stream)
-    return stream.getvalue()
 
 
 def main(arguments: list[str]) -> int:

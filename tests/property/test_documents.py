@@ -1,10 +1,21 @@
 import json
+from pathlib import Path
 from typing import Any
 
+import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podberth.kube.documents import PositionedDocument, load_documents
+from podberth.kube.positions import Place
+
+ROOT = Path(__file__).parents[2]
+FILES = [
+    file
+    for folder in ("examples", "policies", "optional-policies", "manifests", "tests/manifests")
+    for file in sorted((ROOT / folder).rglob("*.yaml"))
+]
 
 # Pieces that mean something to a YAML reader, so that random sequences of them go deep.
 _PIECES = [
@@ -30,7 +41,7 @@ def paths_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | i
     return [path, *(found for key, part in parts for found in paths_of(part, (*path, key)))]
 
 
-@settings(deadline=None)  # a YAML reader in Python is slow, and a busy machine slower
+@settings(deadline=None)  # a busy machine is slow
 @given(texts)
 def test_no_text_makes_the_reader_raise_and_every_value_has_a_place(text: str) -> None:
     documents, problems = load_documents(text, "f")
@@ -86,3 +97,26 @@ def _check(text: str) -> None:
                 found = place.at(row, column)
                 seen = source[found.line - 1][found.column - 1]
                 assert seen in (character, "\\")
+
+
+def read(text: str) -> tuple[list[tuple[str, list[Any]]], list[str]]:
+    """Return the values, all of their places and the problems of a text."""
+    documents, problems = load_documents(text, "f")
+    found = [(repr(each.document), outline(each.positions.root)) for each in documents]
+    return found, [str(each) for each in problems]
+
+
+def outline(place: Place) -> list[Any]:
+    return [
+        (place.position, place.index, place.end, place.style, place.value),
+        *((key, part[0], part[2:], outline(part.place)) for key, part in place.parts.items()),
+    ]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_both_parsers_of_pyyaml_read_a_real_file_alike(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    by_libyaml = text.replace("\n---\n", "\n--- # +ud83d\n") + "# +ud83d\n"
+    by_python = by_libyaml.replace("+ud83d", "\\ud83d")  # an escape that libyaml refuses
+    assert read(by_libyaml) == read(by_python)
+    assert yaml.__with_libyaml__

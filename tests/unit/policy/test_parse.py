@@ -82,7 +82,7 @@ spec:
 
 
 def test_what_the_reader_of_yaml_finds_is_told_too() -> None:
-    assert problems_of("a: [\n") == ["a.yaml:2:1: this is no YAML: expected the node content, but found '<stream end>'"]
+    assert problems_of("a: [\n") == ["a.yaml:2:1: this is no YAML: did not find expected node content; got the end"]
 
 
 def test_a_policy_with_a_problem_is_left_out_and_the_others_stay() -> None:

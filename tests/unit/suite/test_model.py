@@ -21,7 +21,7 @@ def test_a_suite_is_read_with_its_cluster() -> None:
     [
         ("", "t.yaml: got 0 documents, want one"),
         (CASE + "---\n" + CASE, "t.yaml: got 2 documents, want one"),
-        ("cases: [", "t.yaml:1:9: this is no YAML: expected the node content, but found '<stream end>'"),
+        ("cases: [", "t.yaml:1:9: this is no YAML: did not find expected node content; got the end"),
         ("topology: []\n", "t.yaml:1:1 cases: the field 'cases' is required"),
         ("cases: []\n", "t.yaml:1:8 cases: got no cases, want at least one"),
         (CASE.replace("mutated", "mutatd"), None),

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
+from podberth.kube.documents import load_documents
 from podberth.kube.shape import shape_problems
 from podberth.workload.gangs import gang_of
 from podberth.workload.gpus import gpu_facts
@@ -21,7 +21,7 @@ JSON = dict[str, Any]
 def pods(file: str) -> list[tuple[JSON, dict[str, Any]]]:
     """Return the Pods of a file as admission would see them, and what is then known of their owners."""
     found = []
-    for document in YAML(typ="safe").load_all(EXAMPLES / file):
+    for document in (each.document for each in load_documents((EXAMPLES / file).read_text(), file)[0]):
         if document["kind"] == "Pod" or row_for(document):
             presented = present(document, namespace="default")
             found.append((presented.pod, {presented.owner_uid: document}))

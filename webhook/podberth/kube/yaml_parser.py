@@ -1,20 +1,18 @@
-"""All of YAML, by ruamel.yaml's parser: values as kubectl would send them, the place of everything, every refusal.
+"""YAML by libyaml: values as kubectl would send them, the place of everything, every refusal.
 
-``documents`` says what is refused and why; what most manifests are is read without this (``block_yaml``), for it is
-slow, and so is importing it. This module alone imports ruamel.yaml.
+libyaml (through PyYAML) has the grammar of kubectl, whose go-yaml is a port of it; what scalars mean is ``scalars``'.
+``documents`` says what is refused and why. This module alone imports PyYAML.
 """
 
-import io
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from ruamel.yaml import YAML
-from ruamel.yaml import events as yaml_events
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.reader import ReaderError
+import yaml
+from yaml.reader import ReaderError
 
 from .json_text import MAX_DEPTH
 from .positions import Chunk, Part, Place, Position
@@ -25,8 +23,20 @@ MAX_ALIASED_NODES = 150_000
 _TAGS = {"!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 _MERGE = "<<"
 _BLOCK_STYLES = ("|", ">")
+# PyYAML can be built without libyaml; its own parser gives the same events, only slower
+_PURE: Final = yaml.SafeLoader
+_LOADER: Final = yaml.CSafeLoader if yaml.__with_libyaml__ else _PURE
+# What libyaml reads otherwise than JSON or kubectl, and PyYAML's own parser as they do: a pair of surrogates, as JSON
+# escapes what is beyond 16 bits (libyaml refuses it), and a byte order mark inside (libyaml skips it)
+_BY_PURE: Final = re.compile(r"\\u[dD][89a-fA-F]|\ufeff")
+# What no parser takes: YAML 1.2.2, 5.1 (c-printable), and escapes beyond Unicode
+_NO_CHARACTER: Final = re.compile(
+    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+    r"|\\U(?!000|0010)[0-9a-fA-F]{8}"
+)
+# As much of a line as a message shows
+_SHOWN: Final = 20
 _COLON = re.compile(r"[ \t]*:")
-_DASH = re.compile(r"(?:\s|#[^\n]*)*-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +64,15 @@ def compose(chunk: Chunk) -> list[Composed]:
         found += composer.documents()
     except _RefusedError as refused:
         wrong = refused.wrong
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        position = Position(chunk.lines_before + mark.line + 1, mark.column + 1) if mark else composer.position
-        wrong = (position, _syntax(error))
-    except ReaderError as error:
-        line = chunk.text.count("\n", 0, error.position)
-        column = error.position - (chunk.text.rfind("\n", 0, error.position) + 1)
-        character = chunk.text[error.position]
-        wrong = (
-            Position(chunk.lines_before + line + 1, column + 1),
-            f"got the control character {character!r}; remove it",
-        )
-    except (YAMLError, ValueError, OverflowError) as error:  # a \\U escape beyond Unicode, a %YAML version that is none
-        wrong = (composer.position, f"this is no YAML: {' '.join(str(error).split())}")
+    except yaml.MarkedYAMLError as error:
+        wrong = composer.syntax(error)
+    except (ReaderError, ValueError, OverflowError) as error:  # a ValueError: half a surrogate pair, a bad \U escape
+        match = _NO_CHARACTER.search(chunk.text)
+        got = f"got {match[0]!r}, which is no character of YAML; remove it" if match else f"this is no YAML: {error}"
+        wrong = composer.at(match.start() if match else 0), got
     else:
         return found
-    return [Composed(None, Place(position=wrong[0], chunk=chunk, index=0), [wrong])]
-
-
-def _syntax(error: MarkedYAMLError) -> str:
-    said = str(error.problem or error.context or "this is no YAML")
-    if "'\\t'" in said:
-        return "got a tab where YAML wants spaces; indent with spaces"
-    return f"this is no YAML: {said}"
+    return [*found, Composed(None, Place(position=wrong[0], chunk=chunk, index=0), [wrong])]
 
 
 class _Composer:
@@ -85,31 +80,55 @@ class _Composer:
 
     def __init__(self, chunk: Chunk) -> None:
         self._chunk = chunk
-        self._events = YAML(typ="safe", pure=True).parse(io.StringIO(chunk.text))
+        loader = _PURE if _BY_PURE.search(chunk.text) else _LOADER
+        self._events: Iterator[Any] = yaml.parse(chunk.text, Loader=loader)
+        self._has_halves = loader is _PURE  # of surrogate pairs; libyaml refuses them
         self._anchors: dict[str, tuple[object, Place, int] | None] = {}
         self._wrong: list[tuple[Position, str]] = []
         self._count = 0
         self._aliased = 0
-        self.position = Position(chunk.lines_before + 1, 1)
-        """Where the last event was."""
+        self._lines = [0, *(match.end() for match in re.finditer("\n", chunk.text))]
+
+    def at(self, index: int) -> Position:
+        """Return the position of an offset. The parser's own lines also end at U+0085, U+2028 and U+2029."""
+        line = bisect_right(self._lines, index)
+        return Position(self._chunk.lines_before + line, index - self._lines[line - 1] + 1)
+
+    def syntax(self, error: yaml.MarkedYAMLError) -> tuple[Position, str]:
+        """Return where no YAML stands, and why in kubectl's words, with what stands there."""
+        text, mark, start = self._chunk.text, error.problem_mark, error.context_mark
+        index = mark.index if mark else 0
+        position = self.at(index)
+        if text[index : index + 1] == "\t":
+            return position, "got a tab where YAML wants spaces; indent with spaces"
+        began = self.at(start.index).line if start else position.line
+        context = f" {error.context} from line {began}" if began != position.line else ""
+        got = text[index:].split("\n")[0][:_SHOWN].rstrip() if text[index:].strip() else "the end"
+        return position, f"this is no YAML: {error.problem}{context}; got {got}"
 
     def documents(self) -> Iterator[Composed]:
-        """Yield each document of the chunk, empty ones with the value None."""
+        """Yield each document of the chunk, empty ones with the value None, once it is sure to have ended."""
+        last: list[Composed] = []
         for event in self._events:
-            if not isinstance(event, yaml_events.DocumentStartEvent):
-                continue
-            self._anchors, self._wrong, self._aliased = {}, [], 0
-            value, place = self._value(next(self._events), 1)
-            if value is not None and not isinstance(value, dict):
-                self._refuse(place.position, f"got {_kind(value)}, want an object with apiVersion and kind")
-            yield Composed(value, place, self._wrong)
+            begins = isinstance(event, yaml.DocumentStartEvent)
+            if begins or (isinstance(event, yaml.DocumentEndEvent) and event.explicit):
+                yield from last
+                last = [self._document()] if begins else []
+        yield from last
 
-    def _value(self, event: Any, depth: int) -> tuple[object, Place]:
+    def _document(self) -> Composed:
+        self._anchors, self._wrong, self._aliased = {}, [], 0
+        event = next(self._events)
+        value, place = self._value(event, self.at(event.start_mark.index), 1)
+        if value is not None and not isinstance(value, dict):
+            self._refuse(place.position, f"got {_kind(value)}, want an object with apiVersion and kind")
+        return Composed(value, place, self._wrong)
+
+    def _value(self, event: Any, position: Position, depth: int) -> tuple[object, Place]:
         self._count += 1
-        position = self._at(event)
         if depth > MAX_DEPTH:
             raise _RefusedError(position, f"nested more than {MAX_DEPTH} deep")
-        if isinstance(event, yaml_events.AliasEvent):
+        if isinstance(event, yaml.AliasEvent):
             return self._alias(event, position)
         place = Place(position=position, chunk=self._chunk, index=event.start_mark.index, end=event.end_mark.index)
         before = self._count
@@ -118,11 +137,11 @@ class _Composer:
         if event.tag and (event.tag not in _TAGS):
             self._refuse(position, f"got the tag {event.tag}, want none; write the value plainly")
         value: object
-        if isinstance(event, yaml_events.ScalarEvent):
+        if isinstance(event, yaml.ScalarEvent):
             value = self._scalar(event, place)
         else:
             place.style = "{" if event.flow_style else ""
-            sequence = isinstance(event, yaml_events.SequenceStartEvent)
+            sequence = isinstance(event, yaml.SequenceStartEvent)
             value = self._sequence(place, depth) if sequence else self._mapping(place, depth)
         if event.anchor:
             self._anchors[event.anchor] = (value, place, self._count - before + 1)
@@ -149,9 +168,10 @@ class _Composer:
         if isinstance(value, float) and not math.isfinite(value):
             self._refuse(place.position, f"got {text}, want a number that JSON has")
         if isinstance(value, str):
-            value = self._unicode(value, place.position)
+            if self._has_halves:
+                value = self._unicode(value, place.position)
             place.style, place.value = event.style or "", value
-        if event.style in _BLOCK_STYLES:  # the parser's end is where the next token starts
+        if event.style in _BLOCK_STYLES:  # the blank lines below are in the parser's end
             header, _, content = self._chunk.text[place.index : place.end].partition("\n")
             keep = "+" in header.partition("#")[0]
             content = content.rstrip(" ").removesuffix("\n") if keep else content.rstrip("\n ")
@@ -168,16 +188,13 @@ class _Composer:
     def _sequence(self, place: Place, depth: int) -> list[object]:
         items: list[object] = []
         for event in self._events:
-            if isinstance(event, yaml_events.SequenceEndEvent):
+            if isinstance(event, yaml.SequenceEndEvent):
                 _close(place, event)
                 break
-            position, start = self._at(event), event.start_mark.index
-            value, part = self._value(event, depth + 1)
-            if part.index == part.end and not place.style:
-                before = place.parts[len(items) - 1].end if items else place.index
-                self._settle(part, _DASH.match(self._chunk.text, before))
-                position, start = part.position, part.index
-            place.parts[len(items)] = Part(position, part, start, start, _end(event, part))
+            start = event.start_mark.index
+            position = self.at(start)
+            value, inner = self._value(event, position, depth + 1)
+            place.parts[len(items)] = Part(position, inner, start, start, _end(event, inner))
             items.append(value)
         return items
 
@@ -185,22 +202,18 @@ class _Composer:
         items: dict[str, object] = {}
         own: set[str] = set()
         for event in self._events:
-            if isinstance(event, yaml_events.MappingEndEvent):
+            if isinstance(event, yaml.MappingEndEvent):
                 _close(place, event)
                 break
-            position = self._at(event)
-            merge = (
-                isinstance(event, yaml_events.ScalarEvent)
-                and event.value == _MERGE
-                and not event.style
-                and not event.tag
-            )
-            key = None if merge else self._key(event, depth)
+            start, key_end = event.start_mark.index, event.end_mark.index
+            position = self.at(start)
+            merge = isinstance(event, yaml.ScalarEvent) and event.value == _MERGE and not event.style and not event.tag
+            key = None if merge else self._key(event, position, depth)
             of_value = next(self._events)
-            value, inner = self._value(of_value, depth + 1)
+            value, inner = self._value(of_value, self.at(of_value.start_mark.index), depth + 1)
             if inner.index == inner.end:
-                self._settle(inner, _COLON.match(self._chunk.text, event.end_mark.index))
-            part = Part(position, inner, event.start_mark.index, event.end_mark.index, _end(of_value, inner))
+                self._settle(inner, key_end)
+            part = Part(position, inner, start, key_end, _end(of_value, inner))
             if merge:
                 self._merge(items, place, (value, inner), position)
                 place.merges.append(part)
@@ -211,18 +224,18 @@ class _Composer:
                 items[key], place.parts[key] = value, part
         return items
 
-    def _settle(self, place: Place, sign: re.Match[str] | None) -> None:
-        """Place an empty value right behind its sign; the parser has it where the next token starts."""
-        if sign:
-            place.index = place.end = end = sign.end()
-            text, before = self._chunk.text, self._chunk.lines_before
-            place.position = Position(before + text.count("\n", 0, end) + 1, end - text.rfind("\n", 0, end))
+    def _settle(self, place: Place, key_end: int) -> None:
+        """Place an empty value right behind its colon; in flow style the parser has it where the next token starts."""
+        colon = _COLON.match(self._chunk.text, key_end)
+        if colon:
+            place.index = place.end = colon.end()
+            place.position = self.at(place.end)
 
-    def _key(self, event: Any, depth: int) -> str | None:
-        value, place = self._value(event, depth + 1)
+    def _key(self, event: Any, position: Position, depth: int) -> str | None:
+        value, place = self._value(event, position, depth + 1)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
-        if isinstance(value, str) and isinstance(event, yaml_events.ScalarEvent):
+        if isinstance(value, str) and isinstance(event, yaml.ScalarEvent):
             return value
         got = f"{event.value}, which kubectl reads as {_kind(value)}" if hasattr(event, "value") else _kind(value)
         self._refuse(place.position, f"got {got}, want a string as the key; put it in quotes")
@@ -250,17 +263,14 @@ class _Composer:
                 elif key not in items:
                     items[key], place.parts[key] = inner, origin.parts[key]
 
-    def _at(self, event: Any) -> Position:
-        self.position = Position(self._chunk.lines_before + event.start_mark.line + 1, event.start_mark.column + 1)
-        return self.position
-
     def _refuse(self, position: Position, message: str) -> None:
         self._wrong.append((position, message))
 
 
 def _end(event: Any, place: Place) -> int:
     """Return the offset behind a value that may be an alias to a place elsewhere."""
-    return int(event.end_mark.index) if isinstance(event, yaml_events.AliasEvent) else place.end
+    end: int = event.end_mark.index
+    return end if isinstance(event, yaml.AliasEvent) else place.end
 
 
 def _close(place: Place, event: Any) -> None:
