@@ -41,6 +41,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("check", ".check", "decide on manifests without a cluster, as the webhook would"),
     Command("test", ".test", "run the tests beside policies"),
     Command("explain", ".explain", "say why a pod comes out as it does"),
+    Command("agent", ".agent", "read this node's accelerators and print their topology"),
     Command("policies", ".policies", "list, show and copy the policies that podberth ships"),
     Command("version", ".version", "print the version"),
 )
