@@ -1,4 +1,5 @@
-# Set-up and checks. `make demo` and `make test` need nothing but make, Python 3.11+ and, for the control plane, Go 1.26+.
+# Set-up and checks. `make demo` and `make test` need nothing but make, Python 3.11+ and, for the control plane, Go 1.26+;
+# the tests also a C compiler (tests/nvml).
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
