@@ -133,7 +133,10 @@ def write_sysfs(root: Path, devices: Iterable[Device]) -> Path:
 
 
 def replace_file(file: Path, text: str) -> None:
-    """Write a file so that who reads it sees the old or the new, and by its inode that it is new."""
+    """Write a file so that who reads it sees the old or the new, and by its inode that it is new.
+
+    A lone surrogate is a byte that is no text.
+    """
     partial = file.with_suffix(".partial")
-    partial.write_text(text, encoding="utf-8")
+    partial.write_text(text, encoding="utf-8", errors="surrogateescape")
     partial.replace(file)

@@ -115,6 +115,17 @@ def test_a_driver_that_goes_away_is_waited_for(driver: Driver) -> None:
         assert printed(process)["gpus"][1]["problem"] == "uncorrectable ECC errors"
 
 
+def test_a_reader_that_has_enough_is_no_fault(driver: Driver) -> None:
+    with watching(driver, "--interval", "0.1") as process:
+        printed(process)
+        assert process.stdout is not None
+        process.stdout.close()
+        driver.change({"gpu.1.ecc": 1})
+        assert process.wait(20) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
 def test_a_driver_of_another_version_ends_it(driver: Driver) -> None:
     with watching(driver, "--interval", "0.1") as process:
         printed(process)

@@ -224,6 +224,12 @@ def test_what_a_gpu_says_of_its_health_is_its_problem(tmp_path: Path, state: dic
     assert problems(document) == ["", problem]
 
 
+def test_a_name_that_is_no_text_is_said(tmp_path: Path) -> None:
+    document = read(tmp_path, gpu(0) | {"gpu.0.name": "NVIDIA \udcff"})
+    assert "product" not in document["gpus"][0]
+    assert unseen(document) == {"product": "is not UTF-8"}
+
+
 def test_an_older_gpu_retires_pages(tmp_path: Path) -> None:
     made = gpu(0) | {"gpu.0.retired": 1}
     del made["gpu.0.remap"]

@@ -4,7 +4,6 @@ import argparse
 import json
 import re
 import shlex
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,9 +97,3 @@ def test_every_key_of_a_scenario_has_a_row_and_no_row_is_about_another() -> None
         re.sub(r"\.[NMIPSK]\b", ".%d", key).replace("FUNCTION", "%s") for key in DRIVER if "." in key and "|" not in key
     }
     assert {key.replace("%u", "%d") for key in read} == documented
-
-
-def test_the_pages_link_to_what_is_there() -> None:
-    for name in ("docs/agent.md", "tests/nvml/README.md"):
-        targets = re.findall(r"\]\(([^)#]+)", page(name))
-        assert all((Path(ROOT / name).parent / target).exists() for target in targets if "://" not in target)

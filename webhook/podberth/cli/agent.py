@@ -1,10 +1,11 @@
 """``podberth agent``: read this node's accelerators and print the document that describes them."""
 
 import argparse
+import os
 import platform
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -39,8 +40,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print documents until told to stop, or one."""
     found = iter([simulate(arguments.simulate, arguments.node)[1]]) if arguments.simulate else _read(arguments)
-    with suppress(KeyboardInterrupt):
+    try:
         _write(islice(found, 1) if arguments.once else found)
+    except KeyboardInterrupt:
+        pass
+    except BrokenPipeError:  # who read has enough; what is left in the buffer is not to be complained about at the exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return ExitCode.OK
 
 
