@@ -270,7 +270,6 @@ def test_an_xid_ends_the_wait_and_stays_until_the_driver_restarts(tmp_path: Path
         assert not driver.wait(0.1)
         driver.change({"event.0": "2 0x8 79", "event.1": "2 0x8 48"})
         assert driver.wait(10)
-        assert driver.wait(10)
         assert problems(driver.read())[2] == "XID 48, 79"
         assert problems(driver.read())[2] == "XID 48, 79"
         driver.change({"driver.generation": 1})
@@ -281,8 +280,19 @@ def test_an_xid_of_a_program_is_no_problem_of_the_gpu(tmp_path: Path) -> None:
     with driving(tmp_path, hgx_h100()) as driver:
         driver.read()
         driver.change({f"event.{n}": f"0 0x8 {xid}" for n, xid in enumerate((13, 31, 43, 45, 68, 109))})
-        assert all(driver.wait(10) for _ in range(6))
+        assert not driver.wait(0.5)
         assert problems(driver.read()) == [""] * 8
+
+
+def test_a_burst_of_events_is_told_once(tmp_path: Path) -> None:
+    with driving(tmp_path, hgx_h100()) as driver:
+        driver.read()
+        driver.change({f"event.{number}": f"0 0x8 {100 + number % 40}" for number in range(200)})
+        assert driver.wait(10)
+        assert not driver.wait(0.1)
+        assert problems(driver.read())[0] == "XID " + ", ".join(
+            str(100 + number) for number in range(17) if number != 9
+        )
 
 
 @pytest.mark.parametrize("kind", ["0x2", "0x4000", "0x8000"])

@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from ..errors import DeviceError
+from ..topology.derive import APPLICATION_XIDS
 from ..topology.model import Unseen
 from ..topology.observation import Health, Observation, ObservedGpu, ObservedInstance, ObservedPair
 from . import nvml
@@ -20,6 +21,8 @@ from .nvml import Asking, Gone
 _ROUNDS = 3
 # A call into the library holds back signals: who stops the agent should not wait for longer.
 _SLICE_SECONDS = 1.0
+# Faults come in bursts, hundreds a second: what follows an event so soon belongs to the same look.
+_BURST_SECONDS = 0.25
 _MOST_FAILURES = 10  # counted: 2 ** 10 seconds are longer than anybody waits
 _MOST_XIDS = 16  # of one GPU; more only repeat that it is broken
 
@@ -59,12 +62,13 @@ class NvidiaReader:
             raise DeviceError(f"NVIDIA: the driver does not answer: {gone}") from gone
 
     def wait(self, seconds: float) -> bool:
-        """Wait for an event of a GPU; an end of all events is one too, because something must have happened.
+        """Wait for events of GPUs; an end of all events is one too, because something must have happened.
 
+        A burst of events is told once, and XIDs that say nothing of the GPU are not told at all.
         The first end is told at once; where it repeats itself (a GPU that is lost makes every wait fail) each time is
         a longer pause, so that it never becomes a loop.
         """
-        deadline = time.monotonic() + seconds
+        told, deadline = False, time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             if self._events is None:
                 time.sleep(min(left, _SLICE_SECONDS))
@@ -77,10 +81,10 @@ class NvidiaReader:
                 self._failures = min(self._failures + 1, _MOST_FAILURES)
                 return True
             self._failures = 0
-            if event is not None:
-                self._take(*event)
-                return True
-        return False
+            if event is not None and self._take(*event):
+                told = True
+                deadline = min(deadline, time.monotonic() + _BURST_SECONDS)
+        return told
 
     def close(self) -> None:
         """Let the driver go."""
@@ -97,10 +101,14 @@ class NvidiaReader:
             nvml.free_events(self._events)
         self._events = None
 
-    def _take(self, identity: int, xid: int) -> None:
+    def _take(self, identity: int, xid: int) -> bool:
+        """Note an event; tell whether it can have changed what there is to say."""
         index = self._listening.get(identity)
+        if xid in APPLICATION_XIDS:
+            return False
         if xid and index is not None and len(self._xids.setdefault(index, {})) < _MOST_XIDS:
             self._xids[index][xid] = None
+        return True
 
     def _look(self) -> Observation:
         asking = Asking()

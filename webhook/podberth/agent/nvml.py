@@ -79,12 +79,7 @@ _CANNOT_START = {
 
 
 class Gone(Exception):  # noqa: N818 - a state of the driver, not a fault
-    """The driver was unloaded or restarted: every handle is void."""
-
-    def __init__(self, code: int) -> None:
-        """Keep the code."""
-        super().__init__(name_of(code))
-        self.code = code
+    """The driver was unloaded or restarted: every handle is void. Its text is the error."""
 
 
 def name_of(code: int) -> str:
@@ -115,7 +110,7 @@ class Asking:
         except UnicodeDecodeError:
             code, why = pynvml.NVML_SUCCESS, "is not UTF-8"
         if code in _GONE:
-            raise Gone(code)
+            raise Gone(name_of(code))
         if code in _FAULTS and len(gpus) == 1:  # of two, nobody says which
             self.faults.setdefault(gpus[0], {})[name_of(code)] = None
         elif code not in _NOTHING:
@@ -152,7 +147,7 @@ def device_count() -> int:
     try:
         return int(pynvml.nvmlDeviceGetCount())
     except pynvml.NVMLError as error:
-        raise Gone(int(error.value)) from error
+        raise Gone(name_of(int(error.value))) from error
 
 
 def device(index: int) -> Any:
@@ -376,7 +371,7 @@ def next_event(events: Any, seconds: float) -> tuple[int, int] | None:
     except pynvml.NVMLError as error:
         if int(error.value) == pynvml.NVML_ERROR_TIMEOUT:
             return None
-        raise Gone(int(error.value)) from error
+        raise Gone(name_of(int(error.value))) from error
     return identity(event.device), int(event.eventData) if event.eventType == _XID else 0
 
 
