@@ -20,9 +20,8 @@ from podberth.topology.observation import (
 )
 
 ADDRESSES = [f"0000:{bus:02x}:00.0" for bus in range(8)]
-NAMES = st.one_of(
-    st.sampled_from(["MIG 1g.5gb", "NVIDIA A100 MIG 1c.3g.20gb", "MIG 1g.10gb+me", "MIG nothing"]), st.text()
-)
+TEXTS = st.one_of(st.text(max_size=4), st.sampled_from(["x" * 200, "two\nlines"]))
+NAMES = st.one_of(st.sampled_from(["MIG 1g.5gb", "NVIDIA A100 MIG 1c.3g.20gb", "MIG 1g.10gb+me", "MIG nothing"]), TEXTS)
 BYTES = st.integers(0, 255)
 
 links = st.builds(
@@ -43,7 +42,7 @@ fabrics = st.builds(
 )
 health = st.builds(
     Health,
-    faults=st.lists(st.text(), max_size=3).map(tuple),
+    faults=st.lists(TEXTS, max_size=3).map(tuple),
     recovery_action=st.one_of(st.none(), st.integers(0, 9)),
     remap=st.one_of(st.none(), st.tuples(st.booleans(), st.booleans())),
     unrepairable_memory=st.one_of(st.none(), st.booleans()),
@@ -54,14 +53,15 @@ gpus = st.builds(
     ObservedGpu,
     index=st.integers(0, 7),
     vendor=st.sampled_from(["nvidia", "amd"]),
-    uuid=st.text(),
-    product=st.text(),
+    uuid=TEXTS,
+    product=TEXTS,
     address=st.sampled_from(["", *ADDRESSES]),
     pci_id=st.sampled_from(["", "2330", "20B0"]),
     memory_mib=st.integers(0, 300_000),
     mig_mode=st.one_of(st.none(), st.tuples(st.booleans(), st.booleans())),
     profiles=st.lists(
-        st.builds(ObservedProfile, name=NAMES, instances=st.integers(0, 7), memory_mib=st.integers(0, 300_000))
+        st.builds(ObservedProfile, name=NAMES, instances=st.integers(0, 7), memory_mib=st.integers(0, 300_000)),
+        max_size=3,
     ).map(tuple),
     instances=st.lists(
         st.builds(
@@ -70,7 +70,7 @@ gpus = st.builds(
             name=NAMES,
             placement=st.one_of(st.none(), st.tuples(st.integers(0, 7), st.integers(1, 8))),
         ),
-        max_size=7,
+        max_size=4,
     ).map(tuple),
     links=st.one_of(st.none(), st.lists(links, max_size=8).map(tuple)),
     fabric=st.one_of(st.none(), fabrics),
@@ -93,7 +93,7 @@ observations = st.builds(
     ),
     places=st.dictionaries(st.sampled_from(ADDRESSES), places),
     unseen=st.lists(
-        st.builds(Unseen, what=st.text(), why=st.text(), gpus=st.lists(st.integers(0, 7), max_size=3).map(tuple))
+        st.builds(Unseen, what=TEXTS, why=TEXTS, gpus=st.lists(st.integers(0, 7), max_size=3).map(tuple))
     ).map(tuple),
 )
 

@@ -27,6 +27,8 @@ def to(*indexes: int) -> tuple[ObservedLink, ...]:
         (place("pci0000:00/01.0/a"), place("pci0000:40/01.0/b"), "NODE"),
         (place("pci0000:00/01.0/a", 0), place("pci0000:40/01.0/b", 1), "SYS"),
         (place("pci0000:00/01.0/a", None), place("pci0000:40/01.0/b", None), "NODE"),
+        (place("pci0000:00"), place("pci0000:00/01.0/a"), "PHB"),
+        (place("pci0000:00/01.0/a"), place("pci0000:00/01.0/a/b/c/d"), "PXB"),
         (place(""), place("pci0000:40/01.0/b"), "?"),
     ],
 )

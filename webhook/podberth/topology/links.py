@@ -40,7 +40,8 @@ def level_between(one: PciPlace, other: PciPlace) -> str:
         return _UNKNOWN
     if one.root != other.root:
         return "NODE" if one.numa_node == other.numa_node else "SYS"
-    shared = next((n for n, (a, b) in enumerate(zip(one.path, other.path, strict=False)) if a != b), len(one.path))
+    steps = list(zip(one.path, other.path, strict=False))
+    shared = next((number for number, (a, b) in enumerate(steps) if a != b), len(steps))
     if shared == 1:
         return "PHB"
     return "PIX" if max(len(one.path), len(other.path)) - shared <= _BELOW_ONE_SWITCH else "PXB"
