@@ -1,4 +1,5 @@
-# Set-up and checks. `make demo` and `make test` need nothing but make, Python 3.11+ and, for the control plane, Go 1.26+.
+# Set-up and checks. `make demo` and `make test` need nothing but make, Python 3.11+ and, for the control plane, Go 1.26+;
+# the tests also a C compiler (tests/nvml).
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -25,7 +26,7 @@ check: $(VENV)/.installed  ## lint, format, types, architecture
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/mypy tests/unit tests/property tests/integration tests/conformance tests/e2e tests/controlplane tests/*.py demo bench tools
+	@$(BIN)/mypy tests/unit tests/property tests/integration tests/conformance tests/e2e tests/controlplane tests/nvml tests/*.py demo bench tools
 	@$(BIN)/lint-imports --no-cache
 
 test: $(VENV)/.installed  ## every test that this machine can run

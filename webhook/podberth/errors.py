@@ -7,6 +7,7 @@ Verdicts (a denial, a finding) are values and never live here. An exception is a
     │   └── EvaluationError    an expression that failed on one pod; governed by the policy's failurePolicy
     ├── ReviewError        the caller: a body that is no AdmissionReview v1; carries the HTTP status
     ├── TopologyError      a Node, ConfigMap or snapshot document that is not what it claims to be
+    ├── DeviceError        the node: no driver, or one that does not answer
     ├── CertificateError   a certificate or key that cannot be read or does not fit
     ├── UsageError         the operator: a flag, a path, a setting
     └── UnprovedError      podberth itself: a patch that does not lead from the original to the result
@@ -65,6 +66,18 @@ class ReviewError(PodberthError):
 
 class TopologyError(PodberthError):
     """A topology document or Node that cannot be decoded."""
+
+
+class DeviceError(PodberthError):
+    """Devices that cannot be read at all.
+
+    ``lasting`` tells that this process will never see them: another library is loaded than the driver wants.
+    """
+
+    def __init__(self, message: str, *, lasting: bool = False) -> None:
+        """Keep whether it lasts beside the message."""
+        super().__init__(message)
+        self.lasting = lasting
 
 
 class CertificateError(PodberthError):

@@ -6,14 +6,25 @@ import pytest
 from node_builders import machines
 from podberth.errors import TopologyError
 from podberth.topology.codec import DATA_KEY, decode_topology, encode_topology
-from podberth.topology.model import Fabric, Gpu, Links, MigInstance, MigOffer, NodeTopology
+from podberth.topology.model import (
+    Fabric,
+    Gpu,
+    Links,
+    MigInstance,
+    MigOffer,
+    Nic,
+    NodeTopology,
+    NumaGroup,
+    Platform,
+    Unseen,
+)
 from podberth.topology.shapes import SHAPES
 
 FULL = NodeTopology(
     gpus=(
         Gpu(index=0, uuid="GPU-0", product="NVIDIA H200", pci_id="2335", memory_mib=143771, numa_node=0),
-        Gpu(index=1, mig_enabled=True, mig_pending=True),
-        Gpu(index=3, problem="XID 79"),
+        Gpu(index=1, mig_enabled=True, mig_pending=True, pcie_root="pci0000:17", numa_node=1),
+        Gpu(index=3, problem="XID 79", vendor="amd"),
     ),
     links=Links(
         shape="islands", domains=((0, 3),), levels=(("X", "SYS", "NV12"), ("SYS", "X", "SYS"), ("NV12", "SYS", "X"))
@@ -21,6 +32,12 @@ FULL = NodeTopology(
     fabric=Fabric(cluster_uuid="6f6c4f6e-0000-4000-8000-000000000001", clique=0),
     mig_offers=(MigOffer(profile="1g.18gb", pci_id="2335", max_instances=7, memory_mib=16384),),
     mig_instances=(MigInstance(gpu=1, profile="1g.18gb+me"), MigInstance(gpu=1, profile="1g.18gb", start=0, size=1)),
+    nics=(
+        Nic(name="mlx5_0", kind="infiniband", numa_node=0, pcie_root="pci0000:17"),
+        Nic(name="mlx5_1", kind="roce"),
+    ),
+    platform=Platform(chassis="1820325190012", slot=0, tray=9, host=1),
+    unseen=(Unseen(what="MIG placements", why="needs privilege", gpus=(1,)), Unseen(what="events", why="in use")),
     observed="2026-01-31T12:00:00Z",
 )
 
@@ -49,8 +66,21 @@ def test_equal_knowledge_is_equal_bytes_whatever_the_order_of_keys() -> None:
 
 
 def test_fields_of_a_later_version_are_passed_over() -> None:
-    decoded = decode_topology(config_map(gpus=[{"index": 0, "photons": 7}], nics=[{"name": "mlx5_0"}]))
+    decoded = decode_topology(config_map(gpus=[{"index": 0, "photons": 7}], mirrors=[{"name": "m0"}]))
     assert decoded == NodeTopology(gpus=(Gpu(index=0),))
+
+
+def test_a_document_of_before_nics_and_omissions_is_still_read() -> None:
+    decoded = decode_topology(config_map(gpus=[{"index": 0, "numaNode": 1}], links={"shape": "none"}))
+    assert decoded == NodeTopology(gpus=(Gpu(index=0, numa_node=1),), links=Links(shape="none"))
+    assert (decoded.nics, decoded.platform, decoded.unseen) == ((), None, ())
+
+
+def test_numa_groups_are_the_devices_next_to_each_node() -> None:
+    assert FULL.numa_groups == (
+        NumaGroup(node=0, gpus=(0,), nics=("mlx5_0",)),
+        NumaGroup(node=1, gpus=(1,), nics=()),
+    )
 
 
 TWO = [{"index": 0}, {"index": 1}]
@@ -84,6 +114,18 @@ TWO = [{"index": 0}, {"index": 1}]
         ({"fabric": {"clique": 1}}, "fabric.clusterUuid", "a UUID"),
         ({"migProfiles": [{"profile": "9q"}]}, "migProfiles[0].profile", "1g.10gb"),
         ({"gpus": TWO, "migInstances": [{"gpu": 0, "profile": "1g.5gb"}]}, "migInstances", "mig: true"),
+        ({"gpus": [{"index": 0, "vendor": "acme"}]}, "gpus[0].vendor", "nvidia, amd"),
+        ({"gpus": [{"index": 0, "pcieRoot": "p" * 33}]}, "gpus[0].pcieRoot", "at most 32"),
+        ({"nics": [{"kind": "roce"}]}, "nics[0].name", "the name of a device"),
+        ({"nics": [{"name": "a", "kind": "token-ring"}]}, "nics[0].kind", "infiniband, roce"),
+        ({"nics": [{"name": "a"}, {"name": "a"}]}, "nics", "each name once"),
+        ({"nics": [{"name": f"n{i}"} for i in range(257)]}, "nics", "at most 256"),
+        ({"nics": [{"name": "a", "numaNode": 1024}]}, "nics[0].numaNode", "from 0 to 1023"),
+        ({"platform": {"chassis": "x", "slot": 256}}, "platform.slot", "from 0 to 255"),
+        ({"unseen": [{"what": "a", "gpus": [True]}]}, "unseen[0].gpus", "indexes of GPUs"),
+        ({"unseen": [{"what": "a", "gpus": [256]}]}, "unseen[0].gpus", "indexes of GPUs"),
+        ({"unseen": [{"why": "x" * 129}]}, "unseen[0].why", "at most 128"),
+        ({"unseen": [{"what": str(i)} for i in range(65)]}, "unseen", "at most 64"),
         ({"observed": "yesterday"}, "observed", "a time"),
     ],
 )

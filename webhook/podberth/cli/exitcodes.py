@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import IntEnum
 
-from ..errors import PodberthError
+from ..errors import DeviceError, PodberthError
 
 
 class ExitCode(IntEnum):
@@ -19,7 +19,10 @@ class ExitCode(IntEnum):
 
 
 # By class, the most derived first. What is not listed is a bug and ends in a traceback.
-FAULTS: Mapping[type[PodberthError], ExitCode] = {PodberthError: ExitCode.USAGE}
+FAULTS: Mapping[type[PodberthError], ExitCode] = {
+    DeviceError: ExitCode.CLUSTER,
+    PodberthError: ExitCode.USAGE,
+}
 
 
 def code_of(error: PodberthError) -> ExitCode:

@@ -16,7 +16,20 @@ from ..devices import mig
 from ..errors import TopologyError
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from .fields import bad, take_choice, take_flag, take_list, take_number, take_object, take_objects, take_text
-from .model import Fabric, Gpu, Links, LinkShape, MigInstance, MigOffer, NodeTopology
+from .model import (
+    Fabric,
+    Gpu,
+    Links,
+    LinkShape,
+    MigInstance,
+    MigOffer,
+    Nic,
+    NicKind,
+    NodeTopology,
+    Platform,
+    Unseen,
+    Vendor,
+)
 
 SCHEMA_VERSION = "v1"
 DATA_KEY = "topology.json"
@@ -32,10 +45,16 @@ _MOST_INDEX = 255
 _MOST_NUMA = 1023  # CONFIG_NODES_SHIFT is at most 10
 _MOST_CLIQUE = 2**32 - 1  # nvmlGpuFabricInfo_t.cliqueId is 32 bits wide
 _MOST_SLICES = 8  # memory slices of the largest MIG-capable GPU
+_MOST_NICS = 256  # the largest machines have 20; virtual functions are not listed
+_MOST_UNSEEN = 64  # the agent has some 30 things to ask
+_MOST_PLACE = 255  # nvmlPlatformInfo_v2_t has a byte for each
 _LONGEST_TEXT = 128
 _LONGEST_LEVEL = 8
+_LONGEST_ROOT = 32  # pciDDDD:BB, with a domain of up to 32 bits
 
 _SHAPES: tuple[LinkShape, ...] = ("unknown", "full-mesh", "islands", "none")
+_VENDORS: tuple[Vendor, ...] = ("nvidia", "amd")
+_NIC_KINDS: tuple[NicKind, ...] = ("infiniband", "roce")
 
 
 def encode_topology(node_name: str, topology: NodeTopology, *, namespace: str = NAMESPACE) -> dict[str, Any]:
@@ -92,9 +111,13 @@ def _document(topology: NodeTopology) -> dict[str, Any]:
             }
             for i in topology.mig_instances
         ],
+        "nics": [_nic_document(nic) for nic in topology.nics],
+        "unseen": [_dense({"what": u.what, "why": u.why, "gpus": u.gpus}) for u in topology.unseen],
     }
     if fabric is not None:
         document["fabric"] = {"clusterUuid": fabric.cluster_uuid, "clique": fabric.clique}
+    if (at := topology.platform) is not None:
+        document["platform"] = {"chassis": at.chassis, "slot": at.slot, "tray": at.tray, "host": at.host}
     return _dense(document)
 
 
@@ -104,12 +127,21 @@ def _gpu_document(gpu: Gpu) -> dict[str, Any]:
         "product": gpu.product,
         "pciId": gpu.pci_id,
         "memoryMiB": gpu.memory_mib,
+        "pcieRoot": gpu.pcie_root,
         "mig": gpu.mig_enabled,
         "migPending": gpu.mig_pending,
         "problem": gpu.problem,
     }
-    numa = {} if gpu.numa_node is None else {"numaNode": gpu.numa_node}
-    return {"index": gpu.index, **_dense(rest), **numa}
+    vendor = {} if gpu.vendor == _VENDORS[0] else {"vendor": gpu.vendor}
+    return {"index": gpu.index, **vendor, **_dense(rest), **_numa(gpu.numa_node)}
+
+
+def _nic_document(nic: Nic) -> dict[str, Any]:
+    return {"name": nic.name, "kind": nic.kind, **_dense({"pcieRoot": nic.pcie_root}), **_numa(nic.numa_node)}
+
+
+def _numa(node: int | None) -> dict[str, Any]:
+    return {} if node is None else {"numaNode": node}
 
 
 def _dense(document: dict[str, Any]) -> dict[str, Any]:
@@ -127,12 +159,18 @@ def _read(document: dict[str, Any], where: str) -> NodeTopology:
     cut = {gpu.index for gpu in gpus if gpu.mig_enabled}
     if strange := sorted({instance.gpu for instance in instances} - cut):
         raise bad(f"{where}.migInstances", strange, "only GPUs that are listed with mig: true")
+    nics = take_objects(document, "nics", where, _read_nic, most=_MOST_NICS)
+    if len({nic.name for nic in nics}) != len(nics):
+        raise bad(f"{where}.nics", [nic.name for nic in nics], "each name once")
     return NodeTopology(
         gpus=gpus,
         links=links,
         fabric=_read_fabric(take_object(document, "fabric", where), f"{where}.fabric"),
         mig_offers=take_objects(document, "migProfiles", where, _read_offer, most=_MOST_OFFERS),
         mig_instances=instances,
+        nics=nics,
+        platform=_read_platform(take_object(document, "platform", where), f"{where}.platform"),
+        unseen=take_objects(document, "unseen", where, _read_unseen, most=_MOST_UNSEEN),
         observed=_read_time(document, where),
     )
 
@@ -143,11 +181,13 @@ def _read_gpu(document: dict[str, Any], where: str) -> Gpu:
         raise bad(f"{where}.index", None, f"a whole number from 0 to {_MOST_INDEX}")
     return Gpu(
         index=index,
+        vendor=cast("Vendor", take_choice(document, "vendor", where, _VENDORS)),
         uuid=take_text(document, "uuid", where, longest=_LONGEST_TEXT),
         product=take_text(document, "product", where, longest=_LONGEST_TEXT),
         pci_id=_read_pci_id(document, where),
         memory_mib=take_number(document, "memoryMiB", where, most=_MOST_MIB) or 0,
         numa_node=take_number(document, "numaNode", where, most=_MOST_NUMA),
+        pcie_root=take_text(document, "pcieRoot", where, longest=_LONGEST_ROOT),
         mig_enabled=take_flag(document, "mig", where),
         mig_pending=take_flag(document, "migPending", where),
         problem=take_text(document, "problem", where, longest=_LONGEST_TEXT),
@@ -201,6 +241,40 @@ def _read_fabric(document: dict[str, Any], where: str) -> Fabric | None:
     if not uuid:
         raise bad(f"{where}.clusterUuid", document.get("clusterUuid"), "a UUID")
     return Fabric(cluster_uuid=uuid, clique=take_number(document, "clique", where, most=_MOST_CLIQUE) or 0)
+
+
+def _read_nic(document: dict[str, Any], where: str) -> Nic:
+    name = take_text(document, "name", where, longest=_LONGEST_TEXT)
+    if not name:
+        raise bad(f"{where}.name", document.get("name"), "the name of a device")
+    return Nic(
+        name=name,
+        kind=cast("NicKind", take_choice(document, "kind", where, _NIC_KINDS)),
+        numa_node=take_number(document, "numaNode", where, most=_MOST_NUMA),
+        pcie_root=take_text(document, "pcieRoot", where, longest=_LONGEST_ROOT),
+    )
+
+
+def _read_platform(document: dict[str, Any], where: str) -> Platform | None:
+    if not document:
+        return None
+    return Platform(
+        chassis=take_text(document, "chassis", where, longest=_LONGEST_TEXT),
+        slot=take_number(document, "slot", where, most=_MOST_PLACE) or 0,
+        tray=take_number(document, "tray", where, most=_MOST_PLACE) or 0,
+        host=take_number(document, "host", where, most=_MOST_PLACE) or 0,
+    )
+
+
+def _read_unseen(document: dict[str, Any], where: str) -> Unseen:
+    gpus = tuple(element for _, element in take_list(document, "gpus", where, most=_MOST_GPUS))
+    if not all(type(index) is int and 0 <= index <= _MOST_INDEX for index in gpus):
+        raise bad(f"{where}.gpus", gpus, "indexes of GPUs")
+    return Unseen(
+        what=take_text(document, "what", where, longest=_LONGEST_TEXT),
+        why=take_text(document, "why", where, longest=_LONGEST_TEXT),
+        gpus=gpus,
+    )
 
 
 def _read_offer(document: dict[str, Any], where: str) -> MigOffer:

@@ -4,8 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+Vendor: TypeAlias = Literal["nvidia", "amd"]
+"""Who made a GPU."""
+
 LinkShape: TypeAlias = Literal["full-mesh", "islands", "none", "unknown"]
 """How the GPUs of a node are linked: all with all, in groups, not at all, or nobody could tell."""
+
+NicKind: TypeAlias = Literal["infiniband", "roce"]
+"""What an RDMA device speaks: its port's link layer is InfiniBand or Ethernet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +20,7 @@ class Gpu:
 
     index: int
     """NVML's index, unique in the node."""
+    vendor: Vendor = "nvidia"
     uuid: str = ""
     product: str = ""
     """NVML's name: ``NVIDIA H100 80GB HBM3``."""
@@ -23,6 +30,8 @@ class Gpu:
     """0: unknown."""
     numa_node: int | None = None
     """The CPU's NUMA node nearest to it; None: unknown or no NUMA."""
+    pcie_root: str = ""
+    """The PCIe root complex above it as sysfs names it: ``pci0000:17``; empty: unknown."""
     mig_enabled: bool = False
     mig_pending: bool = False
     """MIG mode after the next reset. Differs from ``mig_enabled`` while the GPU waits for it."""
@@ -32,13 +41,16 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """NVLink inside the node."""
+    """NVLink inside the node, or AMD's XGMI."""
 
     shape: LinkShape = "unknown"
     domains: tuple[tuple[int, ...], ...] = ()
     """Groups of GPU indexes in which each is linked with each; disjoint, two or more to a group."""
     levels: tuple[tuple[str, ...], ...] = ()
-    """The matrix of ``nvidia-smi topo -m``, in order of ``gpus`` (X, NV18, PIX, PHB, NODE, SYS); empty: not read."""
+    """The matrix of ``nvidia-smi topo -m``, in order of ``gpus`` (X, NV18, PIX, PHB, NODE, SYS); empty: not read.
+
+    A cell is ``?`` where nobody could tell, and ``XGMI`` for AMD's links, which are not counted.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,16 +90,81 @@ class MigInstance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Nic:
+    """An RDMA device: what a pod on a near GPU should talk through."""
+
+    name: str
+    """The kernel's: ``mlx5_0``."""
+    kind: NicKind
+    numa_node: int | None = None
+    """None: unknown or no NUMA."""
+    pcie_root: str = ""
+    """As for a GPU; empty: unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Platform:
+    """Where in its rack a machine is: nvmlDeviceGetPlatformInfo, Blackwell and later."""
+
+    chassis: str
+    """The chassis' serial number, or the rack's GUID as hexadecimal digits from older drivers."""
+    slot: int
+    """Counted with the switches of the rack."""
+    tray: int
+    """Counted without them."""
+    host: int
+    """Which of the machines in its slot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """Something that the node agent wanted to know and could not read."""
+
+    what: str
+    why: str
+    gpus: tuple[int, ...] = ()
+    """Whose; empty: it is the node's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumaGroup:
+    """The devices next to one NUMA node."""
+
+    node: int
+    gpus: tuple[int, ...]
+    nics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTopology:
     """The node agent's document about one node."""
 
     gpus: tuple[Gpu, ...] = ()
     links: Links = field(default_factory=Links)
     fabric: Fabric | None = None
+    nics: tuple[Nic, ...] = ()
+    platform: Platform | None = None
     mig_offers: tuple[MigOffer, ...] = ()
     mig_instances: tuple[MigInstance, ...] = ()
+    unseen: tuple[Unseen, ...] = ()
     observed: str = ""
     """When it last changed, RFC 3339; empty: not said. Freshness is the heartbeat Lease's business."""
+
+    @property
+    def numa_groups(self) -> tuple[NumaGroup, ...]:
+        """The GPUs and NICs of each NUMA node that has any; devices of unknown place are in none.
+
+        Not part of the document: it could only repeat the devices, or contradict them.
+        """
+        nodes = {gpu.numa_node for gpu in self.gpus} | {nic.numa_node for nic in self.nics}
+        return tuple(
+            NumaGroup(
+                node=node,
+                gpus=tuple(gpu.index for gpu in self.gpus if gpu.numa_node == node),
+                nics=tuple(nic.name for nic in self.nics if nic.numa_node == node),
+            )
+            for node in sorted(node for node in nodes if node is not None)
+        )
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,0 +1,99 @@
+"""docs/agent.md and the page of the tests' driver say what the code says: flags, fields, keys; the example runs."""
+
+import argparse
+import json
+import re
+import shlex
+from typing import Any
+
+import pytest
+
+from pages import ROOT, page, rows, spans
+from podberth.agent.reader import READERS
+from podberth.cli import agent
+from podberth.cli.main import main
+from podberth.topology.codec import DATA_KEY, encode_topology
+from podberth.topology.derive import APPLICATION_XIDS
+from podberth.topology.model import (
+    Fabric,
+    Gpu,
+    Links,
+    MigInstance,
+    MigOffer,
+    Nic,
+    NodeTopology,
+    Platform,
+    Unseen,
+)
+
+AGENT = page("docs/agent.md")
+FLAGS = rows(AGENT.partition("\n| flag |")[2].partition("\n\n")[0])
+FIELDS = rows(AGENT.partition("\n## The document\n")[2].partition("\n## ")[0])
+DRIVER = rows(page("tests/nvml/README.md"))
+
+EVERYTHING = NodeTopology(
+    gpus=(
+        Gpu(
+            index=0,
+            vendor="amd",
+            uuid="u",
+            product="p",
+            pci_id="2330",
+            memory_mib=1,
+            numa_node=0,
+            pcie_root="r",
+            mig_enabled=True,
+            mig_pending=True,
+            problem="x",
+        ),
+    ),
+    links=Links(shape="islands", domains=((0, 1),), levels=(("X",),)),
+    fabric=Fabric(cluster_uuid="c", clique=0),
+    nics=(Nic(name="n", kind="roce", numa_node=0, pcie_root="r"),),
+    platform=Platform(chassis="c", slot=0, tray=0, host=0),
+    mig_offers=(MigOffer(profile="1g.5gb", pci_id="2330", max_instances=1, memory_mib=1),),
+    mig_instances=(MigInstance(gpu=0, profile="1g.5gb", start=0, size=1),),
+    unseen=(Unseen(what="w", why="y", gpus=(0,)),),
+    observed="t",
+)
+
+
+def fields_of(document: dict[str, Any], prefix: str = "") -> set[str]:
+    found: set[str] = set()
+    for key, value in document.items():
+        inner, suffix = (value[0], "[].") if isinstance(value, list) and value else (value, ".")
+        found |= fields_of(inner, f"{prefix}{key}{suffix}") if isinstance(inner, dict) else {f"{prefix}{key}"}
+    return found
+
+
+def test_every_flag_has_a_row_and_no_row_is_about_another() -> None:
+    parser = argparse.ArgumentParser()
+    agent.configure(parser)
+    flags = {action.option_strings[-1] for action in parser._actions if action.option_strings} - {"--help"}
+    assert {key for key in FLAGS if key.startswith("--") and set(key) != {"-"}} == flags
+    assert set(READERS) <= spans(" ".join(FLAGS["--vendor"]))
+    assert f"by default {agent._INTERVAL_SECONDS:g}" in " ".join(FLAGS["--interval"])
+
+
+def test_every_field_of_the_document_has_a_row_and_no_row_is_about_another() -> None:
+    document = json.loads(encode_topology("n", EVERYTHING)["data"][DATA_KEY])
+    assert {key for key in FIELDS if key != "field" and not key.startswith("---")} == fields_of(document)
+
+
+def test_the_xids_that_are_passed_over_are_named() -> None:
+    assert ", ".join(map(str, sorted(APPLICATION_XIDS))) in AGENT
+
+
+def test_the_example_prints_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    (command,) = re.findall(r"^    podberth (.*)$", AGENT, re.MULTILINE)
+    assert main(shlex.split(command)) == 0
+    assert json.loads(capsys.readouterr().out)["metadata"]["name"] == "tray-1"
+
+
+def test_every_key_of_a_scenario_has_a_row_and_no_row_is_about_another() -> None:
+    source = (ROOT / "tests/nvml/libnvidia-ml.c").read_text(encoding="utf-8")
+    read = set(re.findall(r'(?:get|NEED)\((?:\w+, )?"([^"]+)"', source))
+    documented = {
+        re.sub(r"\.[NMIPSK]\b", ".%d", key).replace("FUNCTION", "%s") for key in DRIVER if "." in key and "|" not in key
+    }
+    assert {key.replace("%u", "%d") for key in read} == documented

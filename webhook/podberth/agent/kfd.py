@@ -1,0 +1,109 @@
+"""Reads AMD's GPUs from the topology that their kernel driver keeps in sysfs; no library, no privilege, no events.
+
+Layout: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c. A folder for each CPU and each GPU, and where a GPU is
+partitioned (CPX) for each part: parts differ in the function of their PCI address and are one GPU here.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ..errors import DeviceError
+from ..topology.model import Unseen
+from ..topology.observation import Health, Observation, ObservedGpu, ObservedLink
+from .sysfs import Sysfs, read_text
+
+_NODES = "class/kfd/kfd/topology/nodes"
+_XGMI = 11  # include/uapi/linux/kfd_sysfs.h, HSA_IOLINKTYPE_XGMI; 2 is PCIe
+
+Properties = Mapping[str, int]
+
+
+class KfdReader:
+    """The topology of the kernel's AMD compute driver."""
+
+    def __init__(self, sysfs: Sysfs) -> None:
+        """Look whether the driver is there.
+
+        Raises:
+            DeviceError: it is not, or it has no GPU.
+        """
+        self._sysfs = sysfs
+        if not self.read().gpus:
+            raise DeviceError(f"AMD: no GPU in {sysfs.root / _NODES}; let the container have /dev/kfd and /dev/dri")
+
+    def read(self) -> Observation:
+        """Look at everything now.
+
+        Raises:
+            DeviceError: the driver is away.
+        """
+        root = self._sysfs.root / _NODES
+        if not root.is_dir():
+            raise DeviceError(f"AMD: no {root}; load the kernel module amdgpu")
+        numbers = sorted(int(entry.name) for entry in root.iterdir() if entry.name.isdigit())
+        nodes = {number: _properties(root / str(number) / "properties") for number in numbers}
+        addresses = {number: _address(node) for number, node in nodes.items() if node and node.get("simd_count")}
+        parts: dict[str, list[int]] = {}
+        for number, address in addresses.items():
+            parts.setdefault(address, []).append(number)
+        gpus = []
+        for index, (address, members) in enumerate(parts.items()):
+            first = nodes[members[0]] or {}
+            peers = {addresses.get(to, address) for member in members for to in _xgmi(root / str(member))} - {address}
+            gpus.append(self._gpu(index, address, first, sorted(peers)))
+        # A container without the device may not read its properties (kfd_topology.c asks the device cgroup).
+        hidden = any(node is None for node in nodes.values())
+        unseen = (Unseen(what="GPU", why="its KFD properties need access to the device"),) if hidden else ()
+        return Observation(gpus=tuple(gpus), unseen=unseen)
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep: sysfs tells nobody that it changed."""
+        time.sleep(seconds)
+        return False
+
+    def close(self) -> None:
+        """Do nothing: nothing is held."""
+
+    def _gpu(self, index: int, address: str, node: Properties, peers: list[str]) -> ObservedGpu:
+        device = self._sysfs.root / "bus/pci/devices" / address
+        memory = read_text(device / "mem_info_vram_total") or ""
+        return ObservedGpu(
+            index=index,
+            vendor="amd",
+            uuid=f"GPU-{node['unique_id']:016x}" if node.get("unique_id") else "",
+            product=read_text(device / "product_name") or "",
+            address=address,
+            pci_id=f"{node.get('device_id', 0):04X}",
+            memory_mib=int(memory) >> 20 if memory.isascii() and memory.isdigit() else 0,
+            links=tuple(ObservedLink(peer="gpu", address=peer) for peer in peers),
+            health=Health(uncorrectable_errors=_uncorrectable(read_text(device / "ras/umc_err_count"))),
+        )
+
+
+def _properties(file: Path) -> Properties | None:
+    """Read lines of a name and a number; None where they may not be read."""
+    text = read_text(file)
+    pairs = (line.partition(" ") for line in (text or "").splitlines())
+    return {name: int(value) for name, _, value in pairs if value.isdigit()} or None
+
+
+def _address(node: Properties) -> str:
+    """Spell a location as sysfs does: bus and device; the function is the number of a part."""
+    location = node.get("location_id", 0)
+    return f"{node.get('domain', 0):04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.0"
+
+
+def _xgmi(node: Path) -> Iterator[int]:
+    """Name the nodes that this one is linked to."""
+    for file in sorted(node.glob("io_links/*/properties")):
+        link = _properties(file) or {}
+        if link.get("type") == _XGMI and "node_to" in link:
+            yield link["node_to"]
+
+
+def _uncorrectable(text: str | None) -> int | None:
+    """Read ``ue: 0`` of a memory's error counts; None where there are none."""
+    counts = dict(line.split(": ", 1) for line in (text or "").splitlines() if ": " in line)
+    errors = counts.get("ue", "")
+    return int(errors) if errors.isascii() and errors.isdigit() else None

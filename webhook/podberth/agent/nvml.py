@@ -1,0 +1,393 @@
+"""NVML through nvidia-ml-py: the only importer of ``pynvml``, and where its wrappers cannot be used as they are.
+
+Four of them (13.615.71) mislead, each is gone round here and has a test:
+
+- ``NVML_P2P_CAPS_INDEX_READ`` is a tuple for a comma too many; the index here is a number of our own.
+- Structures with ``c_char`` fields decode them as UTF-8 and stop at NUL, which breaks the bytes of
+  nvmlPlatformInfo_t; they are taken from memory by offset.
+- ``nvmlDeviceGetUnrepairableMemoryFlag_v1`` passes a structure with a version in front that nvml.h does not have, and
+  so always says 0; the call is made with the header's structure.
+- Fabric information takes a pointer to a structure that the caller makes, and v3's ``state`` is four bytes where nvml.h
+  has one and padding.
+
+A call ends with an answer, with None and a note of what could not be seen and why, or with ``Gone`` where the driver
+went away under us.
+"""
+
+import ctypes
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import pynvml
+
+from ..errors import DeviceError
+from ..topology.model import Unseen
+from ..topology.observation import ObservedFabric, ObservedLink, ObservedPlatform, ObservedProfile
+
+T = TypeVar("T")
+
+_P2P_NVLINK = 2  # nvml.h, NVML_P2P_CAPS_INDEX_NVLINK
+
+_XID = pynvml.nvmlEventTypeXidCriticalError
+_EVENTS = (
+    _XID
+    | pynvml.nvmlEventTypeDoubleBitEccError
+    | pynvml.nvmlEventTypeGpuUnavailableError
+    | pynvml.nvmlEventTypeGpuRecoveryAction
+)
+
+_NAMES: dict[int, str] = {
+    code: name.removeprefix("NVML_ERROR_").lower().replace("_", " ")
+    for name, code in vars(pynvml).items()
+    if name.startswith("NVML_ERROR_") and isinstance(code, int)
+}
+
+# The GPU, not the call, is what is wrong.
+_FAULTS = frozenset(
+    {
+        pynvml.NVML_ERROR_GPU_IS_LOST,
+        pynvml.NVML_ERROR_RESET_REQUIRED,
+        pynvml.NVML_ERROR_INSUFFICIENT_POWER,
+        pynvml.NVML_ERROR_IRQ_ISSUE,
+        pynvml.NVML_ERROR_CORRUPTED_INFOROM,
+    }
+)
+# The driver is, or was, away.
+_GONE = frozenset(
+    {
+        pynvml.NVML_ERROR_UNINITIALIZED,
+        pynvml.NVML_ERROR_DRIVER_NOT_LOADED,
+        pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH,
+    }
+)
+# "There is no such thing here" is an answer.
+_NOTHING = frozenset({pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_NOT_FOUND})
+_WORDS = {
+    pynvml.NVML_ERROR_NO_PERMISSION: "needs privilege",
+    pynvml.NVML_ERROR_FUNCTION_NOT_FOUND: "the driver is too old for it",
+}
+
+_CANNOT_START = {
+    pynvml.NVML_ERROR_LIBRARY_NOT_FOUND: "found no libnvidia-ml.so.1; install the driver, or run the container with "
+    "the nvidia runtime",
+    pynvml.NVML_ERROR_DRIVER_NOT_LOADED: "the driver is not loaded; load the kernel module nvidia",
+    pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: "the library is of another version than the driver; start this process "
+    "again, with the driver's own library",
+    pynvml.NVML_ERROR_NO_PERMISSION: "no permission to open the driver; let the process open /dev/nvidiactl",
+}
+
+
+class Gone(Exception):  # noqa: N818 - a state of the driver, not a fault
+    """The driver was unloaded or restarted: every handle is void. Its text is the error."""
+
+
+def name_of(code: int) -> str:
+    """Spell an nvmlReturn_t: ``gpu is lost``."""
+    return _NAMES.get(code, f"error {code}")
+
+
+class Asking:
+    """One round of questions to the library, and what came of those that it did not answer."""
+
+    def __init__(self) -> None:
+        """Start with nothing noted."""
+        self.unseen: list[Unseen] = []
+        self.faults: dict[int, dict[str, None]] = {}
+        """What is wrong with a GPU, by its index, in the order in which it came up."""
+
+    def ask(self, what: str, gpus: tuple[int, ...], call: Callable[..., T], *arguments: object) -> T | None:
+        """Make a call about some GPUs; None where there is no such thing, or it could not be asked, which is noted.
+
+        Raises:
+            Gone: the driver was restarted, or is away.
+        """
+        try:
+            return call(*arguments)
+        except pynvml.NVMLError as error:
+            code = int(error.value)
+            why = _WORDS.get(code, f"NVML: {name_of(code)}")
+        except UnicodeDecodeError:
+            code, why = pynvml.NVML_SUCCESS, "is not UTF-8"
+        if code in _GONE:
+            raise Gone(name_of(code))
+        if code in _FAULTS and len(gpus) == 1:  # of two, nobody says which
+            self.faults.setdefault(gpus[0], {})[name_of(code)] = None
+        elif code not in _NOTHING:
+            self.unseen.append(Unseen(what=what, why=why, gpus=gpus))
+        return None
+
+
+def start() -> None:
+    """Load the library and initialise it.
+
+    Raises:
+        DeviceError: there is no driver, or it cannot be opened.
+    """
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        code = int(error.value)
+        said = _CANNOT_START.get(code, f"nvmlInit: {name_of(code)}")
+        raise DeviceError(f"NVIDIA: {said}", lasting=code == pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH) from error
+
+
+def stop() -> None:
+    """Let the driver go; whether it was still there does not matter."""
+    with suppress(pynvml.NVMLError):
+        pynvml.nvmlShutdown()
+
+
+def device_count() -> int:
+    """Count the GPUs that the driver has.
+
+    Raises:
+        Gone: the driver was restarted, or is away.
+    """
+    try:
+        return int(pynvml.nvmlDeviceGetCount())
+    except pynvml.NVMLError as error:
+        raise Gone(name_of(int(error.value))) from error
+
+
+def device(index: int) -> Any:
+    """Return a GPU's handle, which is good until the driver restarts."""
+    return pynvml.nvmlDeviceGetHandleByIndex(index)
+
+
+def uuid(gpu: Any) -> str:
+    """Return a GPU's name for itself: ``GPU-`` and a UUID."""
+    return str(pynvml.nvmlDeviceGetUUID(gpu))
+
+
+def product(gpu: Any) -> str:
+    """Name the product, or of a MIG device that, ``MIG`` and the profile."""
+    return str(pynvml.nvmlDeviceGetName(gpu))
+
+
+def pci(gpu: Any) -> tuple[str, str]:
+    """Return address and device id, as sysfs and the model spell them."""
+    info = pynvml.nvmlDeviceGetPciInfo_v3(gpu)
+    return _address(info), f"{info.pciDeviceId >> 16:04X}"
+
+
+def _address(info: Any) -> str:
+    return f"{info.domain:04x}:{info.bus:02x}:{info.device:02x}.0"
+
+
+def memory_mib(gpu: Any) -> int:
+    """Return the memory; in MIG mode that needs privilege."""
+    return int(pynvml.nvmlDeviceGetMemoryInfo(gpu).total) >> 20
+
+
+def mig_mode(gpu: Any) -> tuple[bool, bool]:
+    """Return current and pending mode."""
+    current, pending = pynvml.nvmlDeviceGetMigMode(gpu)
+    return bool(current), bool(pending)
+
+
+def profiles(gpu: Any) -> tuple[ObservedProfile, ...]:
+    """List what a GPU can be cut into."""
+    found = []
+    for profile in range(pynvml.NVML_GPU_INSTANCE_PROFILE_COUNT):
+        try:
+            info = pynvml.nvmlDeviceGetGpuInstanceProfileInfo(gpu, profile, version=2)
+        except pynvml.NVMLError as error:
+            # A profile that this model lacks, or that this driver has never heard of
+            if int(error.value) not in {pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_INVALID_ARGUMENT}:
+                raise
+        else:
+            found.append(ObservedProfile(name=info.name, instances=info.instanceCount, memory_mib=info.memorySizeMB))
+    return tuple(found)
+
+
+def mig_devices(gpu: Any) -> tuple[tuple[int, str], ...]:
+    """List the MIG devices: the GPU instance and the name of each. Needs no privilege, unlike the instances."""
+    found = []
+    for index in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(gpu)):
+        try:
+            one = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(gpu, index)
+        except pynvml.NVMLError as error:
+            if int(error.value) not in {pynvml.NVML_ERROR_NOT_FOUND, pynvml.NVML_ERROR_INVALID_ARGUMENT}:
+                raise
+        else:
+            found.append((int(pynvml.nvmlDeviceGetGpuInstanceId(one)), product(one)))
+    return tuple(found)
+
+
+def placement(gpu: Any, instance: int) -> tuple[int, int]:
+    """Return start and size of a GPU instance in memory slices; needs privilege."""
+    info = pynvml.nvmlGpuInstanceGetInfo(pynvml.nvmlDeviceGetGpuInstanceById(gpu, instance))
+    return int(info.placement.start), int(info.placement.size)
+
+
+def active_links(gpu: Any) -> tuple[ObservedLink, ...]:
+    """List the NVLinks that are up. Behind an NVSwitch no link names the GPU at its far end."""
+    found = []
+    for link in range(pynvml.NVML_NVLINK_MAX_LINKS):
+        try:
+            active = pynvml.nvmlDeviceGetNvLinkState(gpu, link)
+        except pynvml.NVMLError as error:
+            if int(error.value) not in {pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_INVALID_ARGUMENT}:
+                raise
+        else:
+            if active:
+                found.append(_link(gpu, link))
+    return tuple(found)
+
+
+def _link(gpu: Any, link: int) -> ObservedLink:
+    match pynvml.nvmlDeviceGetNvLinkRemoteDeviceType(gpu, link):
+        case pynvml.NVML_NVLINK_DEVICE_TYPE_SWITCH:
+            return ObservedLink(peer="switch")
+        case pynvml.NVML_NVLINK_DEVICE_TYPE_GPU:
+            return ObservedLink(peer="gpu", address=_address(pynvml.nvmlDeviceGetNvLinkRemotePciInfo(gpu, link)))
+        case _:
+            return ObservedLink(peer="other")
+
+
+def level(one: Any, other: Any) -> int:
+    """Return an nvmlGpuTopologyLevel_t."""
+    return int(pynvml.nvmlDeviceGetTopologyCommonAncestor(one, other))
+
+
+def linked(one: Any, other: Any) -> bool:
+    """Tell whether two GPUs can reach each other over NVLink."""
+    return bool(pynvml.nvmlDeviceGetP2PStatus(one, other, _P2P_NVLINK) == pynvml.NVML_P2P_STATUS_OK)
+
+
+def uncorrectable_errors(gpu: Any) -> int:
+    """Count ECC errors since the driver was loaded."""
+    kind, since = pynvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, pynvml.NVML_VOLATILE_ECC
+    return int(pynvml.nvmlDeviceGetTotalEccErrors(gpu, kind, since))
+
+
+def remap_state(gpu: Any) -> tuple[bool, bool]:
+    """Tell whether rows wait to be remapped, and whether remapping failed; pages to be retired on older GPUs."""
+    try:
+        _, _, pending, failed = pynvml.nvmlDeviceGetRemappedRows(gpu)
+    except pynvml.NVMLError as error:
+        if int(error.value) != pynvml.NVML_ERROR_NOT_SUPPORTED:
+            raise
+        return bool(pynvml.nvmlDeviceGetRetiredPagesPendingStatus(gpu)), False
+    return bool(pending), bool(failed)
+
+
+def recovery_action(gpu: Any) -> int:
+    """Return an nvmlDeviceGpuRecoveryAction_t."""
+    [value] = pynvml.nvmlDeviceGetFieldValues(gpu, [pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION])
+    if value.nvmlReturn:
+        raise pynvml.NVMLError(value.nvmlReturn)
+    return int(value.value.uiVal)
+
+
+class _UnrepairableMemory(ctypes.Structure):
+    """nvml.h, nvmlUnrepairableMemoryStatus_v1_t."""
+
+    _fields_ = (("bUnrepairableMemory", ctypes.c_uint),)
+
+
+def unrepairable_memory(gpu: Any) -> bool:
+    """Tell whether memory is broken for good; Hopper and later."""
+    status = _UnrepairableMemory()
+    _call("nvmlDeviceGetUnrepairableMemoryFlag_v1", gpu, ctypes.byref(status))
+    return bool(status.bUnrepairableMemory)
+
+
+def fabric(gpu: Any) -> ObservedFabric:
+    """Ask for the NVLink domain: by v4, which has several cliques, or by what older drivers know."""
+    try:
+        v4 = pynvml.c_nvmlGpuFabricInfo_v4_t()
+        pynvml.nvmlDeviceGetGpuFabricInfo_v4(gpu, ctypes.byref(v4))
+    except pynvml.NVMLError as error:
+        if int(error.value) not in {pynvml.NVML_ERROR_FUNCTION_NOT_FOUND, pynvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH}:
+            raise
+    else:
+        # nvml.h: the clique of earlier versions is the first entry for unicast pointers
+        unicast = [each.id for each in v4.cliques[: v4.numCliques] if each.type == 0]
+        return _fabric(v4, unicast[0] if unicast else 0)
+    try:
+        v3 = pynvml.c_nvmlGpuFabricInfo_v3_t()
+        pynvml.nvmlDeviceGetGpuFabricInfoV(gpu, ctypes.byref(v3))
+    except pynvml.NVMLError as error:
+        if int(error.value) != pynvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH:
+            raise
+        v2 = pynvml.c_nvmlGpuFabricInfo_v2_t()
+        pynvml.nvmlDeviceGetGpuFabricInfoV(gpu, ctypes.byref(v2))
+        return _fabric(v2, v2.cliqueId)
+    return _fabric(v3, v3.cliqueId)
+
+
+def _fabric(info: Any, clique: int) -> ObservedFabric:
+    summary = getattr(info, "healthSummary", pynvml.NVML_GPU_FABRIC_HEALTH_SUMMARY_NOT_SUPPORTED)
+    return ObservedFabric(
+        state=info.state & 0xFF,
+        status=info.status,
+        cluster_uuid=bytes(info.clusterUuid),
+        clique=clique,
+        unhealthy=summary == pynvml.NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY,
+    )
+
+
+def platform(gpu: Any) -> ObservedPlatform:
+    """Ask where in its rack the GPU is: Blackwell and later."""
+    try:
+        v2 = pynvml.c_nvmlPlatformInfo_v2_t()
+        pynvml.nvmlDeviceGetPlatformInfo(gpu, ctypes.byref(v2))
+    except pynvml.NVMLError as error:
+        if int(error.value) != pynvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH:
+            raise
+        v1 = pynvml.c_nvmlPlatformInfo_v1_t()
+        pynvml.nvmlDeviceGetPlatformInfo(gpu, ctypes.byref(v1))
+        return _platform(v1, ("rackGuid", "chassisPhysicalSlotNumber", "computeSlotIndex", "nodeIndex"))
+    return _platform(v2, ("chassisSerialNumber", "slotNumber", "trayIndex", "hostId"))
+
+
+def _platform(info: Any, names: tuple[str, str, str, str]) -> ObservedPlatform:
+    raw = bytes(info)
+    chassis, *numbers = (raw[at.offset : at.offset + at.size] for at in (getattr(type(info), name) for name in names))
+    slot, tray, host = (number[0] for number in numbers)
+    return ObservedPlatform(chassis=chassis, slot=slot, tray=tray, host=host)
+
+
+def new_events() -> Any:
+    """Make a set of events to wait for."""
+    return pynvml.nvmlEventSetCreate()
+
+
+def listen(events: Any, gpu: Any) -> None:
+    """Add a GPU's events to a set: those of ours that it has."""
+    pynvml.nvmlDeviceRegisterEvents(gpu, pynvml.nvmlDeviceGetSupportedEventTypes(gpu) & _EVENTS, events)
+
+
+def next_event(events: Any, seconds: float) -> tuple[int, int] | None:
+    """Wait for an event: the GPU's ``identity``, and the XID or 0. None: the time is up.
+
+    Raises:
+        Gone: nobody can wait on this set any more.
+    """
+    try:
+        event = pynvml.nvmlEventSetWait_v2(events, max(int(seconds * 1000), 1))
+    except pynvml.NVMLError as error:
+        if int(error.value) == pynvml.NVML_ERROR_TIMEOUT:
+            return None
+        raise Gone(name_of(int(error.value))) from error
+    return identity(event.device), int(event.eventData) if event.eventType == _XID else 0
+
+
+def free_events(events: Any) -> None:
+    """Drop a set; whether it was still there does not matter."""
+    with suppress(pynvml.NVMLError):
+        pynvml.nvmlEventSetFree(events)
+
+
+def identity(gpu: Any) -> int:
+    """Return what tells a handle from another, in one session."""
+    return ctypes.cast(gpu, ctypes.c_void_p).value or 0
+
+
+def _call(name: str, *arguments: object) -> None:
+    """Call a function of the library that has no usable wrapper."""
+    code = pynvml._nvmlGetFunctionPointer(name)(*arguments)  # noqa: SLF001 - the wrappers' own way to the library
+    if code:
+        raise pynvml.NVMLError(code)

@@ -1,0 +1,67 @@
+"""sysfs: where PCI devices hang, and the RDMA devices of the node.
+
+Unprivileged: everything read here is world-readable. The NUMA node of a GPU comes from nowhere else, because NVML's own
+call answers only where the GPU itself is a NUMA node (Grace).
+https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci and .../stable/sysfs-class-infiniband
+"""
+
+import re
+from pathlib import Path
+
+from ..topology.model import NicKind
+from ..topology.observation import ObservedNic, PciPlace
+
+_ROOT_COMPLEX = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
+_LINK_LAYERS: dict[str, NicKind] = {"InfiniBand": "infiniband", "Ethernet": "roce"}
+
+
+class Sysfs:
+    """A sysfs, mounted at ``root``."""
+
+    def __init__(self, root: Path) -> None:
+        """Keep the root."""
+        self.root = root
+
+    def has_pci(self) -> bool:
+        """Tell whether PCI devices are to be seen at all: not every sandbox shows them."""
+        return (self.root / "bus/pci/devices").is_dir()
+
+    def place(self, address: str) -> PciPlace | None:
+        """Find a PCI device (``0000:17:00.0``); None where there is none."""
+        device = self.root / "bus/pci/devices" / address
+        if not address or not device.is_dir():
+            return None
+        return _place(device)
+
+    def nics(self) -> tuple[ObservedNic, ...]:
+        """List the RDMA devices, virtual functions left out: they are handed out as resources of their own."""
+        found = []
+        for entry in _entries(self.root / "class/infiniband"):
+            device = entry / "device"
+            kind = _LINK_LAYERS.get(read_text(entry / "ports/1/link_layer") or "")
+            if kind is not None and device.is_dir() and not (device / "physfn").exists():
+                found.append(ObservedNic(name=entry.name, kind=kind, place=_place(device)))
+        return tuple(found)
+
+
+def read_text(file: Path) -> str | None:
+    """Read an attribute without its line end; None where it is not there, or may not be read."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+
+
+def _place(device: Path) -> PciPlace:
+    parts = device.resolve().parts
+    start = next((number for number, part in enumerate(parts) if _ROOT_COMPLEX.fullmatch(part)), len(parts))
+    node = read_text(device / "numa_node") or ""
+    # -1 is "no NUMA, or the firmware does not say"
+    return PciPlace(numa_node=int(node) if node.isascii() and node.isdigit() else None, path=parts[start:])
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []

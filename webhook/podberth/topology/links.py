@@ -1,0 +1,116 @@
+"""How GPUs are linked, by their links: counts for each pair, the matrix of ``nvidia-smi topo -m``, domains, the shape.
+
+A link goes to another GPU or to a switch. GPUs with links to switches are linked all with all, as far as the driver
+says that they can reach each other: behind a switch no link names its peer. Domains are disjoint, because a GPU is
+handed out once: where maximal cliques overlap (the cube mesh of a DGX-1), the larger one is taken first.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from .model import Links, LinkShape
+from .observation import Observation, ObservedGpu, ObservedPair, PciPlace
+
+Pair = tuple[int, int]
+
+# nvml.h, nvmlGpuTopologyLevel_t, and the legend of `nvidia-smi topo -m`, which has no word for two GPUs of one board
+_LEVELS: Mapping[int, str] = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
+_SELF, _UNKNOWN, _XGMI = "X", "?", "XGMI"
+# What is between two devices below one switch: the switch's own port, and the device.
+_BELOW_ONE_SWITCH = 2
+
+
+def links_of(observation: Observation) -> Links:
+    """Conclude the links of a node."""
+    gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
+    counts = _counts(gpus, observation.pairs)
+    linked = {pair for pair, count in counts.items() if count}
+    read = [gpu.index for gpu in gpus if gpu.links is not None]
+    domains = _domains(read, linked)
+    return Links(
+        shape=_shape(gpus, domains, all_read=len(read) == len(gpus)),
+        domains=domains,
+        levels=tuple(tuple(_cell(observation, counts, one, other) for other in gpus) for one in gpus),
+    )
+
+
+def level_between(one: PciPlace, other: PciPlace) -> str:
+    """Name the way between two PCI devices in the words of ``nvidia-smi topo -m``; ``?`` where a place is unknown."""
+    if not one.path or not other.path:
+        return _UNKNOWN
+    if one.root != other.root:
+        return "NODE" if one.numa_node == other.numa_node else "SYS"
+    steps = list(zip(one.path, other.path, strict=False))
+    shared = next((number for number, (a, b) in enumerate(steps) if a != b), len(steps))
+    if shared == 1:
+        return "PHB"
+    return "PIX" if max(len(one.path), len(other.path)) - shared <= _BELOW_ONE_SWITCH else "PXB"
+
+
+def _counts(gpus: Sequence[ObservedGpu], pairs: Mapping[Pair, ObservedPair]) -> dict[Pair, int]:
+    """Count the links between each two GPUs, the smaller index first."""
+    to_switches = {gpu.index: sum(link.peer == "switch" for link in gpu.links or ()) for gpu in gpus}
+    counts: dict[Pair, int] = {}
+    for one, other in combinations(gpus, 2):
+        pair = one.index, other.index
+        # Both ends are counted, because one of them may not have been read.
+        direct = max(_links_to(one, other), _links_to(other, one))
+        through_switches = min(to_switches[one.index], to_switches[other.index])
+        reach_each_other = pairs.get(pair, ObservedPair()).linked is not False
+        counts[pair] = direct + through_switches if reach_each_other else 0
+    return counts
+
+
+def _links_to(gpu: ObservedGpu, peer: ObservedGpu) -> int:
+    return sum(link.address == peer.address for link in gpu.links or () if link.peer == "gpu" and link.address)
+
+
+def _cell(observation: Observation, counts: Mapping[Pair, int], one: ObservedGpu, other: ObservedGpu) -> str:
+    if one.index == other.index:
+        return _SELF
+    pair = min(one.index, other.index), max(one.index, other.index)
+    if counts[pair]:
+        return f"NV{counts[pair]}" if one.vendor == "nvidia" else _XGMI
+    level = observation.pairs.get(pair, ObservedPair()).level
+    if level is not None:
+        return _LEVELS.get(level, _UNKNOWN)
+    nowhere = PciPlace(numa_node=None, path=())
+    return level_between(observation.places.get(one.address, nowhere), observation.places.get(other.address, nowhere))
+
+
+def _shape(gpus: Sequence[ObservedGpu], domains: tuple[tuple[int, ...], ...], *, all_read: bool) -> LinkShape:
+    if domains:
+        return "full-mesh" if len(domains[0]) == len(gpus) else "islands"
+    return "none" if all_read else "unknown"
+
+
+def _domains(indexes: Sequence[int], linked: set[Pair]) -> tuple[tuple[int, ...], ...]:
+    """Split GPUs into the largest groups in which each is linked with each; of equal ones the lowest indexes first."""
+    neighbours = {index: {b if a == index else a for a, b in linked if index in {a, b}} for index in indexes}
+    left, found = set(indexes), []
+    while left:
+        best = max(_cliques(set(), left, set(), neighbours), key=lambda clique: (len(clique), [-i for i in clique]))
+        if len(best) < 2:  # noqa: PLR2004 - a link needs two
+            break
+        found.append(best)
+        left -= set(best)
+    return tuple(sorted(found))
+
+
+def _cliques(
+    clique: set[int], candidates: set[int], done: set[int], neighbours: Mapping[int, set[int]]
+) -> Iterator[tuple[int, ...]]:
+    """List the maximal cliques (Bron and Kerbosch, CACM 16(9), 1973, with a pivot).
+
+    Exponential at worst; what is linked in a machine is groups, or a cube of eight.
+    """
+    if not candidates:
+        if not done:
+            yield tuple(sorted(clique))
+        return
+    pivot = max(sorted(candidates | done), key=lambda index: len(neighbours[index] & candidates))
+    for index in sorted(candidates - neighbours[pivot]):
+        near = neighbours[index]
+        yield from _cliques(clique | {index}, candidates & near, done & near, neighbours)
+        candidates = candidates - {index}
+        done = done | {index}
