@@ -13,6 +13,7 @@ from podberth.cel.engine import CelProblem, CompileError, Environment, Want
 from podberth.cel.functions import ReviewContext
 from podberth.cel.typing import messages
 from podberth.errors import EvaluationError
+from podberth.kube.paths import ELEMENT
 from podberth.kube.schema import PodSchema
 
 _SCHEMA = PodSchema.packaged()
@@ -117,9 +118,13 @@ def test_an_expression_does_not_notice_what_it_does_not_read(source: str, pod: A
 
 
 @st.composite
-def selections(draw: st.DrawFn) -> tuple[str, tuple[str, ...]]:
-    """Draw a walk through the Pod's fields and maps, and the path it reads; a numeric index ends the path."""
-    source, path, spelled, is_open = "object", ["object"], "k8s.Pod", True
+def selections(draw: st.DrawFn) -> tuple[str, set[tuple[str, ...]]]:
+    """Draw a walk through the Pod's fields, maps and lists, and the paths that it reads.
+
+    An index stands for every element of its list, of which it also tells how many there are.
+    """
+    source, path, spelled = "object", ["object"], "k8s.Pod"
+    counted: set[tuple[str, ...]] = set()
     for _ in range(draw(st.integers(1, 6))):
         step = ""
         if spelled in _TYPES:
@@ -132,17 +137,18 @@ def selections(draw: st.DrawFn) -> tuple[str, tuple[str, ...]]:
             spelled = spelled.removeprefix("map(string, ").removesuffix(")")
         elif spelled.startswith("list("):
             source += f"[{draw(st.sampled_from(['0', '7', 'gpu.count']))}]"
-            spelled, is_open = spelled.removeprefix("list(").removesuffix(")"), False
-        if step and is_open:
+            spelled, step = spelled.removeprefix("list(").removesuffix(")"), ELEMENT
+            counted.add((*path, ELEMENT, ""))
+        if step:
             path.append(step)
-    return source, tuple(path)
+    return source, {tuple(path), *counted}
 
 
 @given(selections())
-def test_reads_are_the_path_that_is_selected(selection: tuple[str, tuple[str, ...]]) -> None:
-    source, path = selection
+def test_reads_are_the_path_that_is_selected(selection: tuple[str, set[tuple[str, ...]]]) -> None:
+    source, paths = selection
     extra = {("gpu", "count")} if "gpu.count" in source else set()
-    assert _ENVIRONMENT.compile(source, want=Want.ANY).reads == {path} | extra
+    assert _ENVIRONMENT.compile(source, want=Want.ANY).reads == paths | extra
 
 
 def problems_of(source: str) -> tuple[CelProblem, ...]:

@@ -25,7 +25,8 @@ class SecondEngine:
     """Evaluates sources with cel-python's interpreter."""
 
     def __init__(self) -> None:
-        """Parse nothing yet."""
+        """Make the parser, which deepens the interpreter's recursion limit; parse nothing yet."""
+        self._parser = parser()
         self._parsed: dict[str, Tree[Token] | UnreadableError] = {}
 
     def evaluate(
@@ -48,7 +49,7 @@ class SecondEngine:
     def _parse(self, source: str) -> Tree[Token]:
         if source not in self._parsed:
             try:
-                self._parsed[source] = parser().parse(source)
+                self._parsed[source] = self._parser.parse(source)
             except UnexpectedInput as error:
                 self._parsed[source] = UnreadableError(" ".join(error.get_context(source).split()))
         found = self._parsed[source]
