@@ -16,6 +16,7 @@ from ..admission.validate import validate
 from ..errors import Problem, ReviewError
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
+from ..wellknown import EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.kinds import is_known
 from ..workload.places import Template
@@ -118,6 +119,8 @@ class _Object:
         self.namespace = source.namespace(settings.namespace)
         self.content = source.content
         """The object as the templates so far have left it."""
+        self.changes: tuple[Change, ...] = ()
+        """What they changed."""
 
     def results(self) -> Iterator[Result]:
         """Yield the result of each template, or of the object where it has none."""
@@ -132,11 +135,14 @@ class _Object:
             yield result
             if patch and index + 1 < len(found):  # places may share metadata: the next one is written on top
                 self.content = apply(self.content, patch)
+                self.changes += result.changes
                 found = self._templates()
 
     def _templates(self) -> list[Template]:
+        """Return the templates as they follow one another in the file, and so in the report."""
         paths = self.settings.template_paths
-        return templates(self.content, namespace=self.namespace, known=self.known, extra=paths)
+        found = templates(self.content, namespace=self.namespace, known=self.known, extra=paths)
+        return sorted(found, key=lambda template: self.source.line(template.path))
 
     def _without_templates(self) -> Result:
         """Return the result of an object that makes no pods, or none that anybody knows of."""
@@ -156,6 +162,9 @@ class _Object:
     # ---- one template ------------------------------------------------------------------------------------------------
 
     def _template(self, template: Template, unfilled: Sequence[Finding]) -> tuple[Result, Patch]:
+        if self.namespace in EXEMPT_NAMESPACES:
+            note = f"what is in {self.namespace} never reaches podberth, so nothing of it is checked"
+            return self._result(template.path, "skipped", notes=(self._finding(note, template.path),)), []
         errors = unfilled or self._misshapen(template)
         if errors:
             return self._result(template.path, "error", errors=tuple(errors)), []
@@ -258,6 +267,7 @@ class _Object:
             name=source.name,
             path=source.field(path),
             verdict=verdict,
+            earlier=self.changes,
             source=source.document,
             **told,
         )
