@@ -68,6 +68,8 @@ class Result:
     changes: tuple[Change, ...] = ()
     earlier: tuple[Change, ...] = field(default=(), compare=False, repr=False)
     """Those of the document's templates before this one, from where ``changes`` lead on. Not in JSON."""
+    unexpanded: bool = field(default=False, compare=False, repr=False)
+    """Whether it is of a template that somebody came upon and nobody has expanded. Not in a report."""
     source: PositionedDocument | None = field(default=None, compare=False, repr=False)
     """The document as it was read, for the difference and the patched text; None where it could not be. Not in JSON."""
 

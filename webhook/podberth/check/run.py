@@ -14,6 +14,7 @@ from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot
 from ..admission.validate import validate
 from ..errors import Problem, ReviewError
+from ..kube.mishaps import is_template
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
 from ..wellknown import EXEMPT_NAMESPACES
@@ -22,6 +23,7 @@ from ..workload.kinds import is_known
 from ..workload.places import Template
 from ..workload.projection import Projected, place_of, project
 from ..workload.templates import templates
+from .bystanders import folded, is_foreign, is_part_of_a_tool, passed_by, patch
 from .model import Change, Finding, Report, Result, Verdict
 from .numbers import ADVICE, is_placeholder, wrong_numbers
 from .place import field_of, reads_of, steps_of
@@ -62,7 +64,7 @@ class Checked:
 def report(checked: Sequence[Checked]) -> Report:
     """Join what came of several files, in their order."""
     return Report(
-        results=tuple(result for each in checked for result in each.results),
+        results=tuple(folded(result for each in checked for result in each.results)),
         files=len(checked),
         documents=sum(each.documents for each in checked),
     )
@@ -70,14 +72,25 @@ def report(checked: Sequence[Checked]) -> Report:
 
 def check(file: SourceFile, snapshot: Snapshot, settings: Settings, known: Sequence[Document] = ()) -> Checked:
     """Decide on everything in one file; ``known`` are documents that workloads may refer to (``surroundings``)."""
-    results = [unreadable(problem) for problem in file.problems]
-    for source in file.sources:
-        results += _Object(source, snapshot, settings, known).results()
+    results: list[Result] = []
+    if file.patch_of:
+        results.append(patch(file))
+    elif is_foreign(file):
+        results.append(passed_by(file.name))
+    else:
+        results += [_unreadable(problem, file) for problem in file.problems]
+        for source in file.sources:
+            results += _Object(source, snapshot, settings, known, named=not file.found).results()
+    unread = 1 if is_foreign(file) else len({problem.line for problem in file.problems})
     return Checked(
         file=file.name,
-        documents=len(file.documents) + len({problem.line for problem in file.problems}),
+        documents=len(file.documents) + unread,
         results=tuple(sorted(results, key=lambda result: result.line)),
     )
+
+
+def _unreadable(problem: Problem, file: SourceFile) -> Result:
+    return replace(unreadable(problem), unexpanded=file.found and is_template(file.text, problem.line))
 
 
 def unreadable(problem: Problem) -> Result:
@@ -111,8 +124,11 @@ class _Decided(NamedTuple):
 class _Object:
     """One object of a file, and what comes of each of its pod templates."""
 
-    def __init__(self, source: Source, snapshot: Snapshot, settings: Settings, known: Sequence[Document]) -> None:
+    def __init__(
+        self, source: Source, snapshot: Snapshot, settings: Settings, known: Sequence[Document], *, named: bool
+    ) -> None:
         self.source = source
+        self.named = named
         self.snapshot = snapshot
         self.settings = settings
         self.known = known
@@ -147,9 +163,10 @@ class _Object:
     def _without_templates(self) -> Result:
         """Return the result of an object that makes no pods, or none that anybody knows of."""
         version, kind = (self.source.content.get(each) for each in ("apiVersion", "kind"))
-        if not version and not kind:
+        if (not version and not kind) or is_part_of_a_tool(self.source):
             message = "got no apiVersion and no kind: this is no object of Kubernetes; nothing of it is checked"
-            return self._result((), "skipped", warnings=(self._finding(message, ()),))
+            told = self.named and not is_part_of_a_tool(self.source)
+            return self._result((), "skipped", warnings=(self._finding(message, ()),) if told else ())
         for key, value in (("apiVersion", version), ("kind", kind)):
             if not isinstance(value, str) or not value:
                 message = f"got {value!r:.60}, want the object's {key}"
@@ -263,7 +280,7 @@ class _Object:
             line=source.line(path),
             api_version=source.api_version,
             kind=source.kind,
-            namespace=self.namespace,
+            namespace=self.namespace if source.kind else "",
             name=source.name,
             path=source.field(path),
             verdict=verdict,

@@ -1,0 +1,97 @@
+"""What a repository holds beside manifests, and what is said of it: charts, patches, templates, YAML of other programs.
+
+Whoever names a file wants that file judged. Of a folder, what is no manifest is passed by: counted, with a word where
+its pods go unseen, and never an error for each file of a chart.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, Final
+
+from .model import Finding, Result
+from .sources import Source, SourceFile
+
+CHART: Final = "Chart.yaml"
+"""https://helm.sh/docs/topics/charts/"""
+KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
+"""kustomize api/konfig/general.go, RecognizedKustomizationFileNames."""
+
+_OBJECT: Final = re.compile(r"""^(?:[-{][ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:""", re.MULTILINE)
+# The first thing behind comments and the document's start
+_LIST: Final = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*[ \t]*(?:-[ \n]|\[)")
+# Custom tags, as in CloudFormation, mkdocs and GitLab; Kubernetes has none
+_TAG: Final = re.compile(r"(?:^|[\s:-])!{1,2}[A-Za-z][\w./:]*(?:\s|$)", re.MULTILINE)
+# Whole documents that stand in files of their own beside a kustomization. kustomize api/types/kustomization.go
+_PATCH_FIELDS: Final = ("patches", "patchesJson6902", "patchesStrategicMerge", "replacements", "configurations")
+
+
+def is_foreign(file: SourceFile) -> bool:
+    """Say whether a file that cannot be read as manifests is none: a list, or YAML with another program's tags."""
+    if not file.found or not file.problems or file.sources or _OBJECT.search(file.text):
+        return False
+    return bool(_LIST.match(file.text) or _TAG.search(file.text))
+
+
+def is_part_of_a_tool(source: Source) -> bool:
+    """Say whether an object without a kind or an apiVersion is one that Helm or kustomize reads."""
+    name = PurePath(source.file).name
+    return name in KUSTOMIZATIONS or (name == CHART and not source.kind)
+
+
+def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the paths of files that a kustomization applies to objects, and which are no whole objects."""
+    for field in _PATCH_FIELDS:
+        entries = kustomization.get(field)
+        for entry in entries if isinstance(entries, list) else ():
+            path = entry.get("path") if isinstance(entry, Mapping) else entry
+            if isinstance(path, str) and "\n" not in path:
+                yield path
+
+
+# ---- what is said of it ----------------------------------------------------------------------------------------------
+
+
+def passed_by(file: str, **told: Any) -> Result:
+    """Return the result of a file, or several, of which nothing is judged."""
+    about = {"line": 1, "api_version": "", "kind": "", "namespace": "", "name": "", "path": ""} | told
+    return Result(file=file, verdict="skipped", **about)
+
+
+def chart(folder: str, templates: int) -> Result:
+    """Return the result of a Helm chart with so many templates."""
+    several = f"{templates} templates are" if templates > 1 else "template is"
+    message = f"its {several} not checked; check what it makes: helm template {folder} | podberth check -"
+    told = Finding(policy="", message=message, field="", line=1)
+    path = PurePath(folder)
+    return passed_by(str(path / CHART), kind="Helm chart", name=path.name, warnings=(told,))
+
+
+def patch(file: SourceFile) -> Result:
+    """Return the result of a file that a kustomization applies to others."""
+    folder = PurePath(file.patch_of).parent
+    message = f"a patch of {file.patch_of}; check what it makes: kustomize build {folder} | podberth check -"
+    return passed_by(file.name, kind="kustomize patch", notes=(Finding(policy="", message=message, field="", line=1),))
+
+
+def folded(results: Iterable[Result]) -> Iterator[Result]:
+    """Yield the results, those of unexpanded templates as one for each folder, in the place of the first."""
+    kept = list(results)
+    folders: dict[PurePath, list[Result]] = {}
+    for each in kept:
+        if each.unexpanded:
+            folders.setdefault(PurePath(each.file).parent, []).append(each)
+    for each in kept:
+        if not each.unexpanded:
+            yield each
+        elif each is folders[folder := PurePath(each.file).parent][0]:
+            yield _templates(folder, folders[folder])
+
+
+def _templates(folder: PurePath, found: list[Result]) -> Result:
+    first = found[0]
+    files = list(dict.fromkeys(PurePath(each.file).name for each in found))
+    several = f"{len(files)} files of {folder} are templates" if len(files) > 1 else "this is a template"
+    message = f"{several} and no YAML yet; expand first, as in: helm template … | podberth check -"
+    told = Finding(policy="", message=message, field="", line=first.line)
+    return passed_by(first.file, line=first.line, kind="template", warnings=(told,))
