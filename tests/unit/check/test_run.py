@@ -249,5 +249,22 @@ def test_the_namespaces_left_out_are_those_of_the_webhooks() -> None:
     assert all(each == {"matchExpressions": want} for each in selectors)
 
 
+def test_a_template_whose_containers_the_operator_adds_is_decided_on() -> None:
+    report = checked(
+        """
+        apiVersion: serving.kserve.io/v1beta1
+        kind: InferenceService
+        metadata: {name: cifar10}
+        spec:
+          predictor:
+            model: {modelFormat: {name: tensorflow}, storageUri: "gs://models/cifar10"}
+          explainer:
+            minReplicas: 1
+            nodeSelector: {nvidia.com/gpu.product: L4}
+        """
+    )
+    assert {each.verdict for each in report.results} == {"unchanged"}
+
+
 def test_without_nodes_nothing_is_placed() -> None:
     assert one(GPU_POD, by=shipped(nodes=False)).verdict == "unchanged"

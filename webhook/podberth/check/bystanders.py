@@ -6,6 +6,7 @@ its pods go unseen, and never an error for each file of a chart.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -52,10 +53,9 @@ def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
 # ---- what is said of it ----------------------------------------------------------------------------------------------
 
 
-def passed_by(file: str, **told: Any) -> Result:
+def passed_by(file: str, kind: str = "", line: int = 1) -> Result:
     """Return the result of a file, or several, of which nothing is judged."""
-    about = {"line": 1, "api_version": "", "kind": "", "namespace": "", "name": "", "path": ""} | told
-    return Result(file=file, verdict="skipped", **about)
+    return Result(file=file, line=line, api_version="", kind=kind, namespace="", name="", path="", verdict="skipped")
 
 
 def chart(folder: str, templates: int) -> Result:
@@ -64,14 +64,15 @@ def chart(folder: str, templates: int) -> Result:
     message = f"its {several} not checked; check what it makes: helm template {folder} | podberth check -"
     told = Finding(policy="", message=message, field="", line=1)
     path = PurePath(folder)
-    return passed_by(str(path / CHART), kind="Helm chart", name=path.name, warnings=(told,))
+    return replace(passed_by(str(path / CHART), "Helm chart"), name=path.name, warnings=(told,))
 
 
 def patch(file: SourceFile) -> Result:
     """Return the result of a file that a kustomization applies to others."""
     folder = PurePath(file.patch_of).parent
     message = f"a patch of {file.patch_of}; check what it makes: kustomize build {folder} | podberth check -"
-    return passed_by(file.name, kind="kustomize patch", notes=(Finding(policy="", message=message, field="", line=1),))
+    told = Finding(policy="", message=message, field="", line=1)
+    return replace(passed_by(file.name, "kustomize patch"), notes=(told,))
 
 
 def folded(results: Iterable[Result]) -> Iterator[Result]:
@@ -94,4 +95,4 @@ def _templates(folder: PurePath, found: list[Result]) -> Result:
     several = f"{len(files)} files of {folder} are templates" if len(files) > 1 else "this is a template"
     message = f"{several} and no YAML yet; expand first, as in: helm template … | podberth check -"
     told = Finding(policy="", message=message, field="", line=first.line)
-    return passed_by(first.file, line=first.line, kind="template", warnings=(told,))
+    return replace(passed_by(first.file, "template", first.line), warnings=(told,))
