@@ -272,7 +272,7 @@ SERVING_KINDS: Final[tuple[WorkloadKind, ...]] = (
     WorkloadKind(
         api_versions=frozenset({"serving.kserve.io/v1alpha1", "serving.kserve.io/v1alpha2"}),
         kind="LLMInferenceServiceConfig",
-        source="kserve/kserve pkg/apis/serving/v1alpha2/llm_inference_service_types.go: what services name as a baseRef",
+        source="kserve/kserve pkg/apis/serving/v1alpha2/llm_inference_service_types.go, whose baseRefs name it",
         places=tuple(_llm_places(no_stamp, _unknown)),
     ),
     WorkloadKind(
