@@ -96,6 +96,7 @@ def test_a_broken_document_beside_a_template_of_another_program_is_an_error() ->
     ("name", "text"),
     [
         ("Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\n"),
+        ("index.yaml", "apiVersion: v1\nentries: {}\ngenerated: '2026-01-01T00:00:00Z'\n"),
         ("kustomization.yaml", "resources: [a.yaml]\n"),
         ("kustomization.yml", "kind: Kustomization\nresources: [a.yaml]\n"),
     ],

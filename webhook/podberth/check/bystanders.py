@@ -15,6 +15,7 @@ from .sources import Source, SourceFile
 
 CHART: Final = "Chart.yaml"
 """https://helm.sh/docs/topics/charts/"""
+_OF_HELM: Final = frozenset({CHART, "index.yaml"})  # https://helm.sh/docs/topics/chart_repository/
 KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 """kustomize api/konfig/general.go, RecognizedKustomizationFileNames."""
 
@@ -37,7 +38,7 @@ def is_foreign(file: SourceFile) -> bool:
 def is_part_of_a_tool(source: Source) -> bool:
     """Say whether an object without a kind or an apiVersion is one that Helm or kustomize reads."""
     name = PurePath(source.file).name
-    return name in KUSTOMIZATIONS or (name == CHART and not source.kind)
+    return name in KUSTOMIZATIONS or (name in _OF_HELM and not source.kind)
 
 
 def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
