@@ -7,7 +7,6 @@ its pods go unseen, and never an error for each file of a chart.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import PurePath
 from typing import Any, Final
 
 from .model import Finding, Result
@@ -37,8 +36,14 @@ def is_foreign(file: SourceFile) -> bool:
 
 def is_part_of_a_tool(source: Source) -> bool:
     """Say whether an object without a kind or an apiVersion is one that Helm or kustomize reads."""
-    name = PurePath(source.file).name
+    name = _split(source.file)[1]
     return name in KUSTOMIZATIONS or (name in _OF_HELM and not source.kind)
+
+
+def _split(path: str) -> tuple[str, str]:
+    """Return a path's folder and its last name."""
+    folder, _, name = path.rpartition("/")
+    return folder or ".", name
 
 
 def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
@@ -64,13 +69,12 @@ def chart(folder: str, templates: int) -> Result:
     several = f"{templates} templates are" if templates > 1 else "template is"
     message = f"its {several} not checked; check what it makes: helm template {folder} | podberth check -"
     told = Finding(policy="", message=message, field="", line=1)
-    path = PurePath(folder)
-    return replace(passed_by(str(path / CHART), "Helm chart"), name=path.name, warnings=(told,))
+    return replace(passed_by(f"{folder}/{CHART}", "Helm chart"), name=_split(folder)[1], warnings=(told,))
 
 
 def patch(file: SourceFile) -> Result:
     """Return the result of a file that a kustomization applies to others."""
-    folder = PurePath(file.patch_of).parent
+    folder = _split(file.patch_of)[0]
     message = f"a patch of {file.patch_of}; check what it makes: kustomize build {folder} | podberth check -"
     told = Finding(policy="", message=message, field="", line=1)
     return replace(passed_by(file.name, "kustomize patch"), notes=(told,))
@@ -79,20 +83,20 @@ def patch(file: SourceFile) -> Result:
 def folded(results: Iterable[Result]) -> Iterator[Result]:
     """Yield the results, those of unexpanded templates as one for each folder, in the place of the first."""
     kept = list(results)
-    folders: dict[PurePath, list[Result]] = {}
+    folders: dict[str, list[Result]] = {}
     for each in kept:
         if each.unexpanded:
-            folders.setdefault(PurePath(each.file).parent, []).append(each)
+            folders.setdefault(_split(each.file)[0], []).append(each)
     for each in kept:
         if not each.unexpanded:
             yield each
-        elif each is folders[folder := PurePath(each.file).parent][0]:
+        elif each is folders[folder := _split(each.file)[0]][0]:
             yield _templates(folder, folders[folder])
 
 
-def _templates(folder: PurePath, found: list[Result]) -> Result:
+def _templates(folder: str, found: list[Result]) -> Result:
     first = found[0]
-    files = list(dict.fromkeys(PurePath(each.file).name for each in found))
+    files = list(dict.fromkeys(each.file for each in found))
     several = f"{len(files)} files of {folder} are templates" if len(files) > 1 else "this is a template"
     message = f"{several} and no YAML yet; expand first, as in: helm template … | podberth check -"
     told = Finding(policy="", message=message, field="", line=first.line)
