@@ -163,11 +163,14 @@ def test_a_whole_repository_is_checked_and_a_chart_told_once(
         file.write_text(text, encoding="utf-8")
     code, report, _ = run(place, "@/pods", "--jobs", jobs, capsys=capsys)
     assert code == 0
-    assert report["summary"]["skippedKinds"] == {"": 3, "Helm chart": 1, "kustomize patch": 1, "v2": 1}
+    assert report["summary"]["skippedKinds"] == {"": 4, "Helm chart": 1, "kustomize patch": 1}
     [chart] = [each for each in report["results"] if each["kind"] == "Helm chart"]
     assert chart["file"] == str(place / "pods" / "chart" / "Chart.yaml")
     assert chart["warnings"][0]["message"].startswith("its 2 templates are not checked; check what it makes: helm")
     assert run(place, "@/pods/chart/templates/a.yaml", capsys=capsys)[0] == 2
+    code, report, talk = run(place, "@/pods/chart", capsys=capsys)
+    assert (code, report["summary"]["skipped"]) == (2, 3)  # nothing checked is no success
+    assert "nothing was judged" in talk
     main(["check", str(place / "pods"), "-o", "yaml", "--jobs", jobs])
     written = capsys.readouterr().out
     assert POD in written

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from .model import Finding, Result
+from .model import Finding, Report, Result
 from .sources import Source, SourceFile
 
 CHART: Final = "Chart.yaml"
 """https://helm.sh/docs/topics/charts/"""
+_HELM_CHART: Final = "Helm chart"
+_TEMPLATE: Final = "template"
 _OF_HELM: Final = frozenset({CHART, "index.yaml"})  # https://helm.sh/docs/topics/chart_repository/
 KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 """kustomize api/konfig/general.go, RecognizedKustomizationFileNames."""
@@ -56,6 +58,13 @@ def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
                 yield path
 
 
+def only_unexpanded(report: Report) -> bool:
+    """Say whether nothing was judged, and something there waits to be expanded first."""
+    return {each.verdict for each in report.results} == {"skipped"} and any(
+        each.kind in (_HELM_CHART, _TEMPLATE) for each in report.results
+    )
+
+
 # ---- what is said of it ----------------------------------------------------------------------------------------------
 
 
@@ -69,7 +78,7 @@ def chart(folder: str, templates: int) -> Result:
     several = f"{templates} templates are" if templates > 1 else "template is"
     message = f"its {several} not checked; check what it makes: helm template {folder} | podberth check -"
     told = Finding(policy="", message=message, field="", line=1)
-    return replace(passed_by(f"{folder}/{CHART}", "Helm chart"), name=_split(folder)[1], warnings=(told,))
+    return replace(passed_by(f"{folder}/{CHART}", _HELM_CHART), name=_split(folder)[1], warnings=(told,))
 
 
 def patch(file: SourceFile) -> Result:
@@ -100,4 +109,4 @@ def _templates(folder: str, found: list[Result]) -> Result:
     several = f"{len(files)} files of {folder} are templates" if len(files) > 1 else "this is a template"
     message = f"{several} and no YAML yet; expand first, as in: helm template … | podberth check -"
     told = Finding(policy="", message=message, field="", line=first.line)
-    return replace(passed_by(first.file, "template", first.line), warnings=(told,))
+    return replace(passed_by(first.file, _TEMPLATE, first.line), warnings=(told,))

@@ -167,10 +167,11 @@ class _Object:
     def _without_templates(self) -> Result:
         """Return the result of an object that makes no pods, or none that anybody knows of."""
         version, kind = (self.source.content.get(each) for each in ("apiVersion", "kind"))
-        if (not version and not kind) or is_part_of_a_tool(self.source):
+        if is_part_of_a_tool(self.source):
+            return self._result((), "skipped") if kind else passed_by(self.source.file, line=self.source.line())
+        if not version and not kind:
             message = "got no apiVersion and no kind: this is no object of Kubernetes; nothing of it is checked"
-            told = self.named and not is_part_of_a_tool(self.source)
-            return self._result((), "skipped", warnings=(self._finding(message, ()),) if told else ())
+            return self._result((), "skipped", warnings=(self._finding(message, ()),) if self.named else ())
         for key, value in (("apiVersion", version), ("kind", kind)):
             if not isinstance(value, str) or not value:
                 message = f"got {value!r:.60}, want the object's {key}"
