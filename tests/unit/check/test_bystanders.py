@@ -29,6 +29,8 @@ def results(*files: tuple[str, str], found: bool = True, patch_of: str = "") -> 
         "site_name: x\nextensions:\n- emoji: !!python/name:material.extensions.emoji.twemoji\n",
         '["a", {"b": 1}]',
         "image: {tag: v1}\n",
+        "kind: vllm-bench\nrate: 16\n",
+        '{"kind": "discovery#restDescription"}',
     ],
 )
 def test_yaml_of_other_programs_is_counted_and_no_error(text: str) -> None:
@@ -50,6 +52,7 @@ def test_data_as_json_costs_no_more_than_reading_it() -> None:
     [
         "a: [b\n",
         "a: 1\na: 2\n",
+        "kind: Pod\nspec: {}\n",
         "apiVersion: v1\nkind: Pod\nspec: !Ref x\n",
         "- apiVersion: v1\n  kind: Pod\n",
         "---\napiVersion: v1\nkind: Pod\nspec: [\n---\n- a\n",

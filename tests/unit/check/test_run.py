@@ -258,9 +258,10 @@ def test_a_template_whose_containers_the_operator_adds_is_decided_on() -> None:
         spec:
           predictor:
             model: {modelFormat: {name: tensorflow}, storageUri: "gs://models/cifar10"}
-          explainer:
-            minReplicas: 1
+          transformer:
             nodeSelector: {nvidia.com/gpu.product: L4}
+          explainer:
+            alibi: {type: AnchorImages, storageUri: "gs://models/explainer"}
         """
     )
     assert {each.verdict for each in report.results} == {"unchanged"}

@@ -25,6 +25,7 @@ _OBJECT: Final = re.compile(r"""^(?:[-{][ \t]*)?["']?(?:apiVersion|kind)["']?[ \
 _LIST: Final = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*[ \t]*(?:-[ \n]|\[)")
 # Custom tags, as in CloudFormation, mkdocs and GitLab; Kubernetes has none
 _TAG: Final = re.compile(r"(?:^|[\s:-])!{1,2}[A-Za-z][\w./:]*(?:\s|$)", re.MULTILINE)
+_KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 # Whole documents that stand in files of their own beside a kustomization. kustomize api/types/kustomization.go
 _PATCH_FIELDS: Final = ("patches", "patchesJson6902", "patchesStrategicMerge", "replacements", "configurations")
 
@@ -34,6 +35,12 @@ def is_foreign(file: SourceFile) -> bool:
     if not file.found or not file.problems or file.sources or _OBJECT.search(file.text):
         return False
     return bool(_LIST.match(file.text) or _TAG.search(file.text))
+
+
+def is_other_data(content: Mapping[str, Any]) -> bool:
+    """Say whether a document is of another program: without apiVersion, and without a kind as Kubernetes has them."""
+    kind = content.get("kind")
+    return "apiVersion" not in content and not (isinstance(kind, str) and _KIND.fullmatch(kind))
 
 
 def is_part_of_a_tool(source: Source) -> bool:

@@ -23,7 +23,7 @@ from ..workload.kinds import is_known
 from ..workload.places import Template
 from ..workload.projection import Projected, place_of, project
 from ..workload.templates import templates
-from .bystanders import folded, is_foreign, is_part_of_a_tool, passed_by, patch
+from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, passed_by, patch
 from .model import Change, Finding, Report, Result, Verdict
 from .numbers import ADVICE, is_placeholder, wrong_numbers
 from .place import field_of, reads_of, steps_of
@@ -80,7 +80,7 @@ def check(file: SourceFile, snapshot: Snapshot, settings: Settings, known: Seque
     else:
         results += [_unreadable(problem, file) for problem in file.problems]
         for source in file.sources:
-            if file.found and not source.content.keys() & {"apiVersion", "kind"}:
+            if file.found and is_other_data(source.content):
                 # The place of a document in a file of its own is known, and to look for it in JSON takes long
                 results.append(passed_by(file.name, line=source.line() if len(file.documents) > 1 else 1))
             else:

@@ -175,7 +175,7 @@ def _present(place: Place, scene: Scene) -> Template:
         lacks=place.lacks,
         fixed=tuple(place.fixed(scene)),
     )
-    if problems or not own["spec"]:
+    if problems or own["spec"] is None:
         return template
     pod = _decoded(own)
     written = {key: value for key, value in (pod.get("metadata") or {}).items() if value is not None}
