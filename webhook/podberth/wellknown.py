@@ -50,6 +50,16 @@ TOPOLOGY_LABEL = "podberth.io/topology"
 NAMESPACE = "podberth-system"
 """Where the webhook and the topology ConfigMaps live."""
 
+EXEMPT_NAMESPACES = (
+    "kube-system",
+    "kube-node-lease",
+    "kube-public",
+    NAMESPACE,
+    "podberth-agent",
+    "gpu-operator",
+)
+"""No review of what is in these reaches podberth: the namespaceSelector of each webhook in manifests/base says so."""
+
 # ---- Kubernetes' own ------------------------------------------------------------------------------------------------
 # https://kubernetes.io/docs/reference/labels-annotations-taints/
 HOSTNAME_LABEL = "kubernetes.io/hostname"

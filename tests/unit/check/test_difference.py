@@ -32,3 +32,9 @@ def test_a_value_is_shown_before_and_after_below_its_keys() -> None:
     before, after = ({"a": {"b": [{"name": "x", "c": value}], "d": 1}, "e": 2} for value in ("1", "on"))
 
     assert difference(before, after) == ["  a:", "    b:", "    - name: x", "-     c: '1'", "+     c: 'on'"]
+
+
+def test_a_blank_line_of_a_text_leads_to_nothing() -> None:
+    before, after = ({"a": {"b": "first\n\nlast\n", "c": value}} for value in ("1", "on"))
+
+    assert difference(before, after) == ["  a:", "-   c: '1'", "+   c: 'on'"]

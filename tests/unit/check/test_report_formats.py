@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
-from podberth.check.model import VERDICTS, Report
+from podberth.check.model import VERDICTS, Change, Report, Result
 from podberth.check.report import github, gitlab, junit, patched, sarif, text
 from podberth.check.report.lines import visible
 from podberth.cli.terminal import Terminal
@@ -212,6 +212,33 @@ def test_patched_yaml_has_the_changes_and_the_comments() -> None:
     assert {"# a training job", "        - name: main  # the only one"} <= set(result.splitlines())
     assert result.partition("---")[2] == TRAIN.partition("---")[2]
     assert pod["kind"] == "Pod"
+
+
+def test_a_template_that_goes_on_from_another_ones_changes_shows_its_own() -> None:
+    [document], _ = load_documents("apiVersion: example.com/v1\nkind: Flow\nmetadata: {name: f}\n", "f.yaml")
+    first = Change(policy="p", op="add", path="/metadata/labels", value={}, reason="a place for them")
+    second = Change(policy="p", op="add", path="/metadata/labels/team", value="ml", reason="whose it is")
+    about: dict[str, Any] = {
+        "file": "f.yaml",
+        "line": 1,
+        "api_version": "example.com/v1",
+        "kind": "Flow",
+        "namespace": "default",
+        "name": "f",
+        "verdict": "mutated",
+        "source": document,
+    }
+    results = (
+        Result(path="spec.a", changes=(first,), **about),
+        Result(path="spec.b", changes=(second,), earlier=(first,), **about),
+    )
+    shown = [line for line in text.lines(Report(results=results, files=1, documents=1)) if line.spans]
+    assert any(line.spans[0].text.strip() == "+     team: ml" for line in shown)
+    written, problems = patched.render(
+        "apiVersion: example.com/v1\nkind: Flow\nmetadata: {name: f}\n", "f.yaml", results
+    )
+    assert problems == []
+    assert load_documents(written, "f.yaml")[0][0].document["metadata"] == {"name": "f", "labels": {"team": "ml"}}
 
 
 def test_json_is_valid_by_the_published_schema() -> None:

@@ -2,8 +2,10 @@
 
 import pytest
 
-from checking import checked, one, patched, shipped
+from checking import ROOT, checked, one, patched, shipped
 from podberth.check.run import Settings
+from podberth.kube.documents import load_documents
+from podberth.wellknown import EXEMPT_NAMESPACES
 from snapshots import policy, snapshot
 
 GPU_POD = """
@@ -213,6 +215,56 @@ def test_several_templates_of_one_object_are_told_and_patched_each() -> None:
     [document] = patched(report)
     roles = document["spec"]["pytorchReplicaSpecs"].values()
     assert all(role["template"]["spec"]["tolerations"] for role in roles)
+
+
+def test_templates_follow_one_another_as_in_the_file_each_on_what_those_before_it_left() -> None:
+    pod = "{spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}"
+    report = checked(
+        "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: t}\nspec:\n"
+        f"  workerGroupSpecs:\n  - {{groupName: w, replicas: 2, rayStartParams: {{}}, template: {pod}}}\n"
+        f"  headGroupSpec:\n    rayStartParams: {{}}\n    template: {pod}\n"
+    )
+    worker, head = report.results
+    assert (worker.path, head.path) == ("spec.workerGroupSpecs[0].template", "spec.headGroupSpec.template")
+    assert worker.changes
+    assert (worker.earlier, head.earlier) == ((), worker.changes)
+
+
+@pytest.mark.parametrize("namespace", EXEMPT_NAMESPACES)
+def test_pods_whose_reviews_never_come_are_skipped_with_the_reason(namespace: str) -> None:
+    result = one(GPU_POD.replace("{name: a}", f"{{name: a, namespace: {namespace}}}"), by=snapshot(DENY))
+    assert (result.verdict, result.denials, result.changes) == ("skipped", (), ())
+    [note] = result.notes
+    assert f"{namespace} never reaches podberth" in note.message
+
+
+def test_the_namespaces_left_out_are_those_of_the_webhooks() -> None:
+    texts = [
+        (ROOT / "manifests" / "base" / f"{phase}-webhook.yaml").read_text() for phase in ("mutating", "validating")
+    ]
+    documents = [each.document for text in texts for each in load_documents(text, "webhook.yaml")[0]]
+    selectors = [hook["namespaceSelector"] for each in documents for hook in each["webhooks"]]
+    want = [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(EXEMPT_NAMESPACES)}]
+    assert selectors
+    assert all(each == {"matchExpressions": want} for each in selectors)
+
+
+def test_a_template_whose_containers_the_operator_adds_is_decided_on() -> None:
+    report = checked(
+        """
+        apiVersion: serving.kserve.io/v1beta1
+        kind: InferenceService
+        metadata: {name: cifar10}
+        spec:
+          predictor:
+            model: {modelFormat: {name: tensorflow}, storageUri: "gs://models/cifar10"}
+          transformer:
+            nodeSelector: {nvidia.com/gpu.product: L4}
+          explainer:
+            alibi: {type: AnchorImages, storageUri: "gs://models/explainer"}
+        """
+    )
+    assert {each.verdict for each in report.results} == {"unchanged"}
 
 
 def test_without_nodes_nothing_is_placed() -> None:

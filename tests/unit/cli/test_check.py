@@ -144,3 +144,35 @@ def test_several_processes_say_the_same_as_one(name: str) -> None:
     ]
     assert ran[0].stdout
     assert (ran[0].returncode, ran[0].stdout) == (ran[1].returncode, ran[1].stdout)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_whole_repository_is_checked_and_a_chart_told_once(
+    jobs: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in {
+        "chart/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+        "chart/values.yaml": "gpus: 1\n",
+        "chart/templates/a.yaml": "kind: {{ .Values.kind }}\n{{- end }}\n",
+        "chart/templates/b.yaml": "apiVersion: v1\nkind: Pod\nspec: {}\n",
+        "over/kustomization.yaml": "resources: [../a.yaml]\npatches: [{path: p.yaml}]\n",
+        "over/p.yaml": "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}\n",
+        "stack.yaml": "Name: !Ref Name\n",
+    }.items():
+        file = place / "pods" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    code, report, _ = run(place, "@/pods", "--jobs", jobs, capsys=capsys)
+    assert code == 0
+    assert report["summary"]["skippedKinds"] == {"": 4, "Helm chart": 1, "kustomize patch": 1}
+    [chart] = [each for each in report["results"] if each["kind"] == "Helm chart"]
+    assert chart["file"] == str(place / "pods" / "chart" / "Chart.yaml")
+    assert chart["warnings"][0]["message"].startswith("its 2 templates are not checked; check what it makes: helm")
+    assert run(place, "@/pods/chart/templates/a.yaml", capsys=capsys)[0] == 2
+    code, report, talk = run(place, "@/pods/chart", capsys=capsys)
+    assert (code, report["summary"]["skipped"]) == (2, 3)  # nothing checked is no success
+    assert "nothing was judged" in talk
+    main(["check", str(place / "pods"), "-o", "yaml", "--jobs", jobs])
+    written = capsys.readouterr().out
+    assert POD in written
+    assert not any(each in written for each in ("gpus: 1", "!Ref", "replicas: 2"))

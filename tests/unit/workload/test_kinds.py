@@ -48,6 +48,8 @@ def found_in(document: JSON) -> list[Template]:
     return templates(document, namespace="default", known=KNOWN)
 
 
+_RAY_CRON = "spec.jobTemplate.rayClusterSpec"
+_FLEET = ("RayCluster", f"raycluster-{UID}", 2, "plain")
 FOUND: dict[str, list[Row]] = {
     "app-wrapper": [
         Row(
@@ -175,6 +177,22 @@ FOUND: dict[str, list[Row]] = {
     "ray-cluster": [
         Row("spec.headGroupSpec.template", "head", 0, 1, "RayCluster", f"raycluster-{UID}", 4, "plain"),
         Row("spec.workerGroupSpecs[0].template", "gpus", 8, 3, "RayCluster", f"raycluster-{UID}", 4, "plain"),
+    ],
+    "ray-cron-job": [
+        Row(f"{_RAY_CRON}.headGroupSpec.template", "head", 0, 1, "RayCluster", f"raycluster-{UID}", 3, "plain"),
+        Row(f"{_RAY_CRON}.workerGroupSpecs[0].template", "gpus", 8, 2, "RayCluster", f"raycluster-{UID}", 3, "plain"),
+    ],
+    **{
+        name: [
+            Row("spec.template.spec.headGroupSpec.template", "head", 1, 1, *_FLEET),
+            Row("spec.template.spec.workerGroupSpecs[0].template", "gpus", 1, 1, *_FLEET),
+        ]
+        for name in ("ray-cluster-fleet", "ray-cluster-replica-set")
+    },
+    "nim-service": [Row("spec", "", 2, 2, "", "", 0, "plain")],
+    "llm-inference-service-config": [
+        Row("spec.template", "leader", 2, 0, "", "", 0, "plain"),
+        Row("spec.router.scheduler.template", "router-scheduler", 0, 0, "", "", 0, "plain"),
     ],
     "ray-job": [
         Row("spec.rayClusterSpec.headGroupSpec.template", "head", 0, 1, "RayCluster", f"raycluster-{UID}", 4, "plain"),

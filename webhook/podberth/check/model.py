@@ -66,6 +66,10 @@ class Result:
     notes: tuple[Finding, ...] = ()
     """What admission will write that the document cannot hold, such as a name that only the cluster knows."""
     changes: tuple[Change, ...] = ()
+    earlier: tuple[Change, ...] = field(default=(), compare=False, repr=False)
+    """Those of the document's templates before this one, from where ``changes`` lead on. Not in JSON."""
+    unexpanded: bool = field(default=False, compare=False, repr=False)
+    """Whether it is of a template that somebody came upon and nobody has expanded. Not in a report."""
     source: PositionedDocument | None = field(default=None, compare=False, repr=False)
     """The document as it was read, for the difference and the patched text; None where it could not be. Not in JSON."""
 

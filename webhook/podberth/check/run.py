@@ -14,13 +14,16 @@ from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot
 from ..admission.validate import validate
 from ..errors import Problem, ReviewError
+from ..kube.mishaps import is_template
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
+from ..wellknown import EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.kinds import is_known
 from ..workload.places import Template
 from ..workload.projection import Projected, place_of, project
 from ..workload.templates import templates
+from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, passed_by, patch
 from .model import Change, Finding, Report, Result, Verdict
 from .numbers import ADVICE, is_placeholder, wrong_numbers
 from .place import field_of, reads_of, steps_of
@@ -61,7 +64,7 @@ class Checked:
 def report(checked: Sequence[Checked]) -> Report:
     """Join what came of several files, in their order."""
     return Report(
-        results=tuple(result for each in checked for result in each.results),
+        results=tuple(folded(result for each in checked for result in each.results)),
         files=len(checked),
         documents=sum(each.documents for each in checked),
     )
@@ -69,14 +72,29 @@ def report(checked: Sequence[Checked]) -> Report:
 
 def check(file: SourceFile, snapshot: Snapshot, settings: Settings, known: Sequence[Document] = ()) -> Checked:
     """Decide on everything in one file; ``known`` are documents that workloads may refer to (``surroundings``)."""
-    results = [unreadable(problem) for problem in file.problems]
-    for source in file.sources:
-        results += _Object(source, snapshot, settings, known).results()
+    results: list[Result] = []
+    if file.patch_of:
+        results.append(patch(file))
+    elif is_foreign(file):
+        results.append(passed_by(file.name))
+    else:
+        results += [_unreadable(problem, file) for problem in file.problems]
+        for source in file.sources:
+            if file.found and is_other_data(source.content):
+                # The place of a document in a file of its own is known, and to look for it in JSON takes long
+                results.append(passed_by(file.name, line=source.line() if len(file.documents) > 1 else 1))
+            else:
+                results += _Object(source, snapshot, settings, known, named=not file.found).results()
+    unread = 1 if is_foreign(file) else len({problem.line for problem in file.problems})
     return Checked(
         file=file.name,
-        documents=len(file.documents) + len({problem.line for problem in file.problems}),
+        documents=len(file.documents) + unread,
         results=tuple(sorted(results, key=lambda result: result.line)),
     )
+
+
+def _unreadable(problem: Problem, file: SourceFile) -> Result:
+    return replace(unreadable(problem), unexpanded=file.found and is_template(file.text, problem.line))
 
 
 def unreadable(problem: Problem) -> Result:
@@ -110,14 +128,19 @@ class _Decided(NamedTuple):
 class _Object:
     """One object of a file, and what comes of each of its pod templates."""
 
-    def __init__(self, source: Source, snapshot: Snapshot, settings: Settings, known: Sequence[Document]) -> None:
+    def __init__(
+        self, source: Source, snapshot: Snapshot, settings: Settings, known: Sequence[Document], *, named: bool
+    ) -> None:
         self.source = source
+        self.named = named
         self.snapshot = snapshot
         self.settings = settings
         self.known = known
         self.namespace = source.namespace(settings.namespace)
         self.content = source.content
         """The object as the templates so far have left it."""
+        self.changes: tuple[Change, ...] = ()
+        """What they changed."""
 
     def results(self) -> Iterator[Result]:
         """Yield the result of each template, or of the object where it has none."""
@@ -132,18 +155,23 @@ class _Object:
             yield result
             if patch and index + 1 < len(found):  # places may share metadata: the next one is written on top
                 self.content = apply(self.content, patch)
+                self.changes += result.changes
                 found = self._templates()
 
     def _templates(self) -> list[Template]:
+        """Return the templates as they follow one another in the file, and so in the report."""
         paths = self.settings.template_paths
-        return templates(self.content, namespace=self.namespace, known=self.known, extra=paths)
+        found = templates(self.content, namespace=self.namespace, known=self.known, extra=paths)
+        return sorted(found, key=lambda template: self.source.line(template.path))
 
     def _without_templates(self) -> Result:
         """Return the result of an object that makes no pods, or none that anybody knows of."""
         version, kind = (self.source.content.get(each) for each in ("apiVersion", "kind"))
+        if is_part_of_a_tool(self.source):
+            return self._result((), "skipped") if kind else passed_by(self.source.file, line=self.source.line())
         if not version and not kind:
             message = "got no apiVersion and no kind: this is no object of Kubernetes; nothing of it is checked"
-            return self._result((), "skipped", warnings=(self._finding(message, ()),))
+            return self._result((), "skipped", warnings=(self._finding(message, ()),) if self.named else ())
         for key, value in (("apiVersion", version), ("kind", kind)):
             if not isinstance(value, str) or not value:
                 message = f"got {value!r:.60}, want the object's {key}"
@@ -156,6 +184,9 @@ class _Object:
     # ---- one template ------------------------------------------------------------------------------------------------
 
     def _template(self, template: Template, unfilled: Sequence[Finding]) -> tuple[Result, Patch]:
+        if self.namespace in EXEMPT_NAMESPACES:
+            note = f"what is in {self.namespace} never reaches podberth, so nothing of it is checked"
+            return self._result(template.path, "skipped", notes=(self._finding(note, template.path),)), []
         errors = unfilled or self._misshapen(template)
         if errors:
             return self._result(template.path, "error", errors=tuple(errors)), []
@@ -254,10 +285,11 @@ class _Object:
             line=source.line(path),
             api_version=source.api_version,
             kind=source.kind,
-            namespace=self.namespace,
+            namespace=self.namespace if source.kind else "",
             name=source.name,
             path=source.field(path),
             verdict=verdict,
+            earlier=self.changes,
             source=source.document,
             **told,
         )

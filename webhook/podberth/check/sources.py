@@ -70,9 +70,13 @@ class SourceFile:
     documents: tuple[PositionedDocument, ...]
     sources: tuple[Source, ...]
     problems: tuple[Problem, ...]
+    found: bool = False
+    """Whether it was come upon in a folder; else somebody named it, and wants it judged."""
+    patch_of: str = ""
+    """The kustomization that applies it to other objects."""
 
 
-def read(name: str, text: str) -> SourceFile:
+def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> SourceFile:
     """Read one file; never raises, whatever the text is."""
     documents, problems = load_documents(text, name)
     sources: list[Source] = []
@@ -84,6 +88,8 @@ def read(name: str, text: str) -> SourceFile:
         documents=tuple(documents),
         sources=tuple(sources),
         problems=tuple(sorted(problems)),
+        found=found,
+        patch_of=patch_of,
     )
 
 

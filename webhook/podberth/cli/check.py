@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from ..check.bystanders import only_unexpanded
 from ..check.model import Report
 from ..check.run import Settings
 from ..cluster.checking import Request, run_check
@@ -85,6 +86,9 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
         print(f"podberth: {line}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
     for name, file in outputs:
         write(name, done, file)
+    if only_unexpanded(done.report):
+        print("podberth: nothing was judged; expand the templates first", file=sys.stderr)  # noqa: T201 - as above
+        return ExitCode.USAGE
     if listing.empty or done.broken_policies:
         return ExitCode.USAGE
     return _code(done.report, arguments.fail_on or ())

@@ -48,6 +48,8 @@ def _yaml(done: Done, stream: TextIO) -> None:
     results = by_file(done.report)
     separator = ""
     for file, text in done.texts.items():
+        if all(each.verdict == "skipped" and not each.api_version for each in results.get(file, ())):
+            continue  # no manifest: values of a chart, YAML of another program
         written, problems = render(text, file, results.get(file, ()))
         for problem in problems:
             print(f"podberth: {problem}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks

@@ -1,7 +1,8 @@
 """The wiring of a check: reads policies, snapshot and manifests, and has them decided on, in one process or several."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ..admission.snapshot import Snapshot, load_working
 from ..cel.engine import Environment
+from ..check.bystanders import chart
 from ..check.model import Report
 from ..check.run import Checked, Settings, check, report, unreadable
-from ..check.sources import Document, read
+from ..check.sources import Document, SourceFile, read
 from ..check.surroundings import referred, surroundings, within
 from ..conventions import Conventions
 from ..errors import Problem
@@ -22,6 +24,7 @@ from ..topology.objects import ClusterObjects
 from .files import read_objects, read_policy_texts
 from .library import served
 from .manifests import STDIN, Listing, read_manifest
+from .repository import charts, patches
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -63,7 +66,8 @@ def run_check(request: Request, stdin: BinaryIO) -> Done:
         TopologyError: the snapshot cannot be used.
     """
     snapshot, problems, talk = _load(request)
-    items = [_Item(file, read_manifest(file, stdin) if file == STDIN else None) for file in request.listing.files]
+    templates = charts(request.listing.found)
+    items = _items(request.listing, templates, stdin)
     jobs = max(1, min(request.jobs, len(items)))
     shares = [items[start::jobs] for start in range(jobs)]
     if jobs == 1:
@@ -72,6 +76,10 @@ def run_check(request: Request, stdin: BinaryIO) -> Done:
         done = _apart(shares, snapshot, request.settings)
         done = [_with_sources(*each) for each in done] if request.sources else done
     refused = [Checked(file=each.file, documents=0, results=(unreadable(each),)) for each in request.listing.problems]
+    refused += [
+        Checked(file=folder, documents=0, results=(chart(folder, count),))
+        for folder, count in sorted(Counter(templates.values()).items())
+    ]
     return Done(
         report=report([*refused, *(each for each, _ in done)]),
         texts={each.file: text for each, text in done},
@@ -122,6 +130,30 @@ class _Item:
 
     file: str
     given: tuple[str, str] | Problem | None
+    found: bool = False
+    """Whether nobody named it."""
+    patch_of: str = ""
+    """The kustomization that it is a patch of."""
+
+    def read(self) -> SourceFile | Problem:
+        """Return what the file holds, or why that cannot be told."""
+        text = self.given or read_manifest(self.file)
+        return text if isinstance(text, Problem) else read(*text, found=self.found, patch_of=self.patch_of)
+
+
+def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list[_Item]:
+    """Return the files to read: all but a chart's templates."""
+    patched = patches([file for file in listing.files if file in listing.found])
+    return [
+        _Item(
+            file,
+            read_manifest(file, stdin) if file == STDIN else None,
+            found=file in listing.found,
+            patch_of=patched.get(file, ""),
+        )
+        for file in listing.files
+        if file not in templates
+    ]
 
 
 class _Share:
@@ -129,8 +161,7 @@ class _Share:
 
     def __init__(self, items: Iterable[_Item], settings: Settings) -> None:
         self._settings = settings
-        found = [each.given or read_manifest(each.file) for each in items]
-        self._files = [each if isinstance(each, Problem) else read(*each) for each in found]
+        self._files = [each.read() for each in items]
 
     def surroundings(self) -> list[Document]:
         """Return what these files say of the cluster."""

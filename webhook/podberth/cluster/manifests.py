@@ -37,6 +37,8 @@ class Listing:
     problems: tuple[Problem, ...]
     empty: tuple[str, ...]
     """Directories without any manifest."""
+    found: frozenset[str] = frozenset()
+    """Those of the files that nobody named: they were come upon in a directory."""
 
 
 def find_manifests(paths: Iterable[str]) -> Listing:
@@ -46,17 +48,19 @@ def find_manifests(paths: Iterable[str]) -> Listing:
     Names with a leading dot are left out, and a directory that a link leads back to is not entered again.
     """
     files: dict[str, None] = {}
+    named: set[str] = set()
     problems: list[Problem] = []
     empty: list[str] = []
     for path in paths:
         if path == STDIN or not Path(path).is_dir():
             files[path] = None
+            named.add(path)
             continue
         found = list(_below(Path(path), problems))
         files |= dict.fromkeys(found)
         if not found:
             empty.append(path)
-    return Listing(tuple(files), tuple(problems), tuple(empty))
+    return Listing(tuple(files), tuple(problems), tuple(empty), frozenset(files.keys() - named))
 
 
 def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] | Problem:

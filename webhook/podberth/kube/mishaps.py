@@ -16,6 +16,15 @@ _TEMPLATE: Final = re.compile(r"""^[^"'#\n]*(\{\{|\{%)""", re.MULTILINE)
 _ADVICE: Final = "expand it first, for example: helm template … | podberth check -"
 
 
+def is_template(text: str, line: int) -> bool:
+    """Say whether the document with something wrong at a line, from 1, is a template that nobody has expanded."""
+    lines = text.splitlines()
+    bounds = [at for at, each in enumerate(lines, 1) if each.startswith("---")]
+    start = max((at for at in bounds if at <= line), default=1)
+    end = min((at for at in bounds if at > line), default=len(lines) + 1)
+    return _TEMPLATE.search("\n".join(lines[start - 1 : end - 1])) is not None
+
+
 def mishap(chunk: Chunk, wrong: Sequence[Wrong]) -> list[Wrong]:
     """Return the one thing that is wrong with a chunk where the parser's findings only follow from it; else []."""
     conflict = _CONFLICT.search(chunk.text)

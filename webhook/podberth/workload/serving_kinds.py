@@ -7,7 +7,7 @@ from typing import Any, Final
 from ..kube.paths import ELEMENT
 from .core_kinds import stamp_stateful_set
 from .forms import COMPONENT, CONTAINER_FIELDS, INLINE, POD_SPEC_FIELDS
-from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Place, Scene, WorkloadKind, unknown
+from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Place, Scene, Stamp, WorkloadKind, no_stamp, unknown
 from .stamping import add_annotations, add_labels, own
 from .subject import at, count, mapping_at
 from .training_kinds import stamp_group
@@ -145,7 +145,7 @@ def _llm_replicas(scene: Scene) -> int:
     return count(above.get("replicas"), 1) * size
 
 
-def _llm_places() -> Iterator[Place]:
+def _llm_places(stamp: Stamp, replicas: Callable[[Scene], int]) -> Iterator[Place]:
     for path in (
         ("template",),
         ("worker",),
@@ -156,12 +156,39 @@ def _llm_places() -> Iterator[Place]:
         yield Place(
             path=("spec", *path),
             form=INLINE,
-            stamp=_stamp_llm_inference_service,
+            stamp=stamp,
             optional=True,
             role="-".join(path).removesuffix("-template").replace("template", "leader"),
-            replicas=_llm_replicas,
+            replicas=replicas,
             lacks=_NO_GROUP,
         )
+
+
+# ---- NIM ------------------------------------------------------------------------------------------------------------
+_NIM: Final = replace(
+    COMPONENT,
+    fields=frozenset(
+        {"affinity", "nodeSelector", "priorityClassName", "runtimeClassName", "schedulerName", "tolerations"}
+    ),
+    front=((),),
+    front_fields={name: name for name in ("args", "command", "env", "resources")},
+    front_always=True,
+)
+"""A NIMServiceSpec: one container's fields among the pod's; its image is an object."""
+
+
+def _stamp_nim(pod: dict[str, Any], scene: Scene) -> None:
+    """As the standalone platform does (NVIDIA/k8s-nim-operator api/apps/v1alpha1/nimservice_types.go)."""
+    add_labels(pod, {"app": scene.name, "app.kubernetes.io/name": scene.name})
+    main, image = pod["spec"]["containers"][0], mapping_at(scene.spec, "image")
+    main["name"] = f"{scene.name}-ctr"
+    main["image"] = f"{image.get('repository')}:{image.get('tag')}"
+    _own_deployment(pod, scene.name)
+
+
+def _nim_replicas(scene: Scene) -> int:
+    """Return the pods of a Deployment; of several nodes to a replica, only the operator knows."""
+    return 0 if scene.spec.get("multiNode") is not None else count(scene.spec.get("replicas"), 1)
 
 
 # ---- Knative, Notebook ----------------------------------------------------------------------------------------------
@@ -236,7 +263,19 @@ SERVING_KINDS: Final[tuple[WorkloadKind, ...]] = (
         api_versions=frozenset({"serving.kserve.io/v1alpha1", "serving.kserve.io/v1alpha2"}),
         kind="LLMInferenceService",
         source="kserve/kserve pkg/apis/serving/v1alpha2/llm_inference_service_types.go",
-        places=tuple(_llm_places()),
+        places=tuple(_llm_places(_stamp_llm_inference_service, _llm_replicas)),
+    ),
+    WorkloadKind(
+        api_versions=frozenset({"serving.kserve.io/v1alpha1", "serving.kserve.io/v1alpha2"}),
+        kind="LLMInferenceServiceConfig",
+        source="kserve/kserve pkg/apis/serving/v1alpha2/llm_inference_service_types.go, whose baseRefs name it",
+        places=tuple(_llm_places(no_stamp, unknown)),
+    ),
+    WorkloadKind(
+        api_versions=frozenset({"apps.nvidia.com/v1alpha1"}),
+        kind="NIMService",
+        source="NVIDIA/k8s-nim-operator api/apps/v1alpha1/nimservice_types.go",
+        places=(Place(path=("spec",), form=_NIM, stamp=_stamp_nim, replicas=_nim_replicas, lacks=_NO_GROUP),),
     ),
     _serving_runtime("ServingRuntime"),
     _serving_runtime("ClusterServingRuntime"),

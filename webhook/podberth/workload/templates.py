@@ -166,11 +166,12 @@ def _present(place: Place, scene: Scene) -> Template:
         lacks=place.lacks,
         fixed=tuple(place.fixed(scene)),
     )
-    if problems or not own["spec"]:
+    if problems or own["spec"] is None:
         return template
     pod = _decoded(own)
     written = {key: value for key, value in (pod.get("metadata") or {}).items() if value is not None}
     pod["metadata"] = {"namespace": scene.namespace, **written}
+    pod["spec"].setdefault("containers", [])  # the operator adds some: no pod comes without
     _name_front(pod, place)
     place.stamp(pod, scene)
     apply_defaults(pod)

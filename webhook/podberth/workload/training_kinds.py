@@ -1,6 +1,7 @@
 """Kinds of distributed training: Kubeflow's Training Operator and mpi-operator, Ray, LeaderWorkerSet."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from ..kube.paths import ELEMENT
@@ -75,12 +76,22 @@ def _kubeflow_kind(kind: str, field: str, *versions: str) -> WorkloadKind:
 
 
 # ---- Ray ------------------------------------------------------------------------------------------------------------
+# From the spec of what makes RayClusters to that of the cluster
+_CLUSTERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "RayClusterFleet": ("template", "spec"),
+    "RayClusterReplicaSet": ("template", "spec"),
+    "RayCronJob": ("jobTemplate", "rayClusterSpec"),
+    "RayJob": ("rayClusterSpec",),
+    "RayService": ("rayClusterConfig",),
+}
+
+
 def _cluster_path(scene: Scene) -> tuple[str, ...]:
-    return {"RayJob": ("rayClusterSpec",), "RayService": ("rayClusterConfig",)}.get(str(scene.document.get("kind")), ())
+    return _CLUSTERS.get(str(scene.document.get("kind")), ())
 
 
 def _cluster(scene: Scene) -> Found:
-    """Return the RayCluster that a RayJob or RayService makes, or the RayCluster itself."""
+    """Return the RayCluster that a RayJob, a RayService or another makes, or the RayCluster itself."""
     below = _cluster_path(scene)
     if not below:
         return scene.document
@@ -125,7 +136,8 @@ def _stamp_submitter(pod: dict[str, Any], scene: Scene) -> None:
     stamp_job(pod, scene.name, PLACEHOLDER_UID, {})
 
 
-def _ray_kind(kind: str, *path: str, submitter: bool = False) -> WorkloadKind:
+def _ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
+    path = ("spec", *_CLUSTERS.get(kind, ()))
     places = [
         Place(path=(*path, "headGroupSpec", "template"), stamp=_stamp_ray, role="head", owner=_cluster, optional=True),
         Place(
@@ -133,9 +145,7 @@ def _ray_kind(kind: str, *path: str, submitter: bool = False) -> WorkloadKind:
         ),
     ]
     if submitter:
-        places.append(
-            Place(path=("spec", "submitterPodTemplate"), stamp=_stamp_submitter, role="submitter", optional=True)
-        )
+        places.append(Place(path=submitter, stamp=_stamp_submitter, role="submitter", optional=True))
     return WorkloadKind(
         api_versions=frozenset({"ray.io/v1", "ray.io/v1alpha1"}),
         kind=kind,
@@ -217,9 +227,18 @@ TRAINING_KINDS: Final[tuple[WorkloadKind, ...]] = (
             ),
         ),
     ),
-    _ray_kind("RayCluster", "spec"),
-    _ray_kind("RayJob", "spec", "rayClusterSpec", submitter=True),
-    _ray_kind("RayService", "spec", "rayClusterConfig"),
+    _ray_kind("RayCluster"),
+    _ray_kind("RayJob", ("spec", "submitterPodTemplate")),
+    _ray_kind("RayCronJob", ("spec", "jobTemplate", "submitterPodTemplate")),
+    _ray_kind("RayService"),
+    *(
+        replace(
+            _ray_kind(kind),
+            api_versions=frozenset({"orchestration.aibrix.ai/v1alpha1"}),
+            source=f"vllm-project/aibrix api/orchestration/v1alpha1/{kind.lower()}_types.go",
+        )
+        for kind in ("RayClusterFleet", "RayClusterReplicaSet")
+    ),
     WorkloadKind(
         api_versions=frozenset({"leaderworkerset.x-k8s.io/v1"}),
         kind="LeaderWorkerSet",

@@ -63,11 +63,14 @@ def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
 
 
 def _parents(lines: list[str], number: int) -> list[int]:
-    """Find the lines that lead to one, nearest first. A removed line has no added parent, and the other way round."""
+    """Find the lines that lead to one, nearest first. A removed line has no added parent, and the other way round.
+
+    A blank line is of a text that several lines hold, and leads to nothing.
+    """
     found, depth = [], _depth(lines[number])
     for above in range(number - 1, -1, -1):
         foreign = {lines[above][0], lines[number][0]} == {"+", "-"}
-        if not foreign and _depth(lines[above]) < depth:
+        if not foreign and lines[above][1:].strip() and _depth(lines[above]) < depth:
             found.append(above)
             depth = _depth(lines[above])
     return found

@@ -19,7 +19,7 @@ def render(text: str, file: str, results: Sequence[Result]) -> tuple[str, list[P
     mutated = [result for result in results if result.verdict == "mutated" and result.source]
     sources = {id(result.source): result.source for result in mutated if result.source}
     wanted = [
-        (source, [each for result in mutated if result.source is source for each in operations(result)])
+        (source, operations([each for result in mutated if result.source is source for each in result.changes]))
         for source in sources.values()
     ]
     return edited(text, file, wanted)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...kube.json_patch import Operation, edit, steps_of
-from ..model import VERDICTS, Finding, Report, Result
+from ..model import VERDICTS, Change, Finding, Report, Result
 
 STDIN = "-"
 
@@ -30,26 +30,32 @@ def sentence(finding: Finding) -> str:
     return ": ".join(part for part in (finding.policy, finding.field, finding.message) if part)
 
 
-def operations(result: Result) -> list[Operation]:
-    """Return a result's changes as operations on its document."""
+def operations(changes: Sequence[Change]) -> list[Operation]:
+    """Return changes as operations on their document."""
     return [
         Operation(each.op, steps_of(each.path))
         if each.op == "remove"
         else Operation(each.op, steps_of(each.path), value=each.value)
-        for each in result.changes
+        for each in changes
     ]
 
 
 def patched(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Return the document before and after the changes; None where it is not at hand.
 
+    Before them is what the templates before this one have left.
+
     Raises:
         PatchError: a change does not apply to the document.
     """
     if result.source is None:
         return None
-    before = result.source.document
-    return before, edit(before, operations(result), lambda _path, _value: None)
+    before = _edited(result.source.document, result.earlier)
+    return before, _edited(before, result.changes)
+
+
+def _edited(document: dict[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
+    return edit(document, operations(changes), lambda _path, _value: None) if changes else document
 
 
 def reasons(result: Result) -> list[tuple[str, str]]:

@@ -26,10 +26,15 @@ _CONTINUED = 4
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the report's lines; a blank one stands around each result that says more than its verdict."""
+    """Yield the report's lines; a blank one stands around each result that says more than its verdict.
+
+    What is skipped and gives no cause for a word is counted at the end, and has no line of its own.
+    """
     open_below = False
     for result in report.results:
         detail = list(_detail(result))
+        if result.verdict == "skipped" and not detail:
+            continue
         if open_below or (detail and result is not report.results[0]):
             yield Line(())
         yield _head(result)

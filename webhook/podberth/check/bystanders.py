@@ -1,0 +1,119 @@
+"""What a repository holds beside manifests, and what is said of it: charts, patches, templates, YAML of other programs.
+
+Whoever names a file wants that file judged. Of a folder, what is no manifest is passed by: counted, with a word where
+its pods go unseen, and never an error for each file of a chart.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from .model import Finding, Report, Result
+from .sources import Source, SourceFile
+
+CHART: Final = "Chart.yaml"
+"""https://helm.sh/docs/topics/charts/"""
+_HELM_CHART: Final = "Helm chart"
+_TEMPLATE: Final = "template"
+_OF_HELM: Final = frozenset({CHART, "index.yaml"})  # https://helm.sh/docs/topics/chart_repository/
+KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
+"""kustomize api/konfig/general.go, RecognizedKustomizationFileNames."""
+
+_OBJECT: Final = re.compile(r"""^(?:[-{][ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:""", re.MULTILINE)
+# The first thing behind comments and the document's start
+_LIST: Final = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*[ \t]*(?:-[ \n]|\[)")
+# Custom tags, as in CloudFormation, mkdocs and GitLab; Kubernetes has none
+_TAG: Final = re.compile(r"(?:^|[\s:-])!{1,2}[A-Za-z][\w./:]*(?:\s|$)", re.MULTILINE)
+_KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+# Whole documents that stand in files of their own beside a kustomization. kustomize api/types/kustomization.go
+_PATCH_FIELDS: Final = ("patches", "patchesJson6902", "patchesStrategicMerge", "replacements", "configurations")
+
+
+def is_foreign(file: SourceFile) -> bool:
+    """Say whether a file that cannot be read as manifests is none: a list, or YAML with another program's tags."""
+    if not file.found or not file.problems or file.sources or _OBJECT.search(file.text):
+        return False
+    return bool(_LIST.match(file.text) or _TAG.search(file.text))
+
+
+def is_other_data(content: Mapping[str, Any]) -> bool:
+    """Say whether a document is of another program: without apiVersion, and without a kind as Kubernetes has them."""
+    kind = content.get("kind")
+    return "apiVersion" not in content and not (isinstance(kind, str) and _KIND.fullmatch(kind))
+
+
+def is_part_of_a_tool(source: Source) -> bool:
+    """Say whether an object without a kind or an apiVersion is one that Helm or kustomize reads."""
+    name = _split(source.file)[1]
+    return name in KUSTOMIZATIONS or (name in _OF_HELM and not source.kind)
+
+
+def _split(path: str) -> tuple[str, str]:
+    """Return a path's folder and its last name."""
+    folder, _, name = path.rpartition("/")
+    return folder or ".", name
+
+
+def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the paths of files that a kustomization applies to objects, and which are no whole objects."""
+    for field in _PATCH_FIELDS:
+        entries = kustomization.get(field)
+        for entry in entries if isinstance(entries, list) else ():
+            path = entry.get("path") if isinstance(entry, Mapping) else entry
+            if isinstance(path, str) and "\n" not in path:
+                yield path
+
+
+def only_unexpanded(report: Report) -> bool:
+    """Say whether nothing was judged, and something there waits to be expanded first."""
+    return {each.verdict for each in report.results} == {"skipped"} and any(
+        each.kind in (_HELM_CHART, _TEMPLATE) for each in report.results
+    )
+
+
+# ---- what is said of it ----------------------------------------------------------------------------------------------
+
+
+def passed_by(file: str, kind: str = "", line: int = 1) -> Result:
+    """Return the result of a file, or several, of which nothing is judged."""
+    return Result(file=file, line=line, api_version="", kind=kind, namespace="", name="", path="", verdict="skipped")
+
+
+def chart(folder: str, templates: int) -> Result:
+    """Return the result of a Helm chart with so many templates."""
+    several = f"{templates} templates are" if templates > 1 else "template is"
+    message = f"its {several} not checked; check what it makes: helm template {folder} | podberth check -"
+    told = Finding(policy="", message=message, field="", line=1)
+    return replace(passed_by(f"{folder}/{CHART}", _HELM_CHART), name=_split(folder)[1], warnings=(told,))
+
+
+def patch(file: SourceFile) -> Result:
+    """Return the result of a file that a kustomization applies to others."""
+    folder = _split(file.patch_of)[0]
+    message = f"a patch of {file.patch_of}; check what it makes: kustomize build {folder} | podberth check -"
+    told = Finding(policy="", message=message, field="", line=1)
+    return replace(passed_by(file.name, "kustomize patch"), notes=(told,))
+
+
+def folded(results: Iterable[Result]) -> Iterator[Result]:
+    """Yield the results, those of unexpanded templates as one for each folder, in the place of the first."""
+    kept = list(results)
+    folders: dict[str, list[Result]] = {}
+    for each in kept:
+        if each.unexpanded:
+            folders.setdefault(_split(each.file)[0], []).append(each)
+    for each in kept:
+        if not each.unexpanded:
+            yield each
+        elif each is folders[folder := _split(each.file)[0]][0]:
+            yield _templates(folder, folders[folder])
+
+
+def _templates(folder: str, found: list[Result]) -> Result:
+    first = found[0]
+    files = list(dict.fromkeys(each.file for each in found))
+    several = f"{len(files)} files of {folder} are templates" if len(files) > 1 else "this is a template"
+    message = f"{several} and no YAML yet; expand first, as in: helm template … | podberth check -"
+    told = Finding(policy="", message=message, field="", line=first.line)
+    return replace(passed_by(first.file, _TEMPLATE, first.line), warnings=(told,))

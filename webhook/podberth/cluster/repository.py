@@ -1,0 +1,57 @@
+"""Tells what a repository's files belong to: which are templates of a Helm chart, which are patches of a kustomization.
+
+Asked only about files that were come upon in a folder.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from ..check.bystanders import CHART, KUSTOMIZATIONS, patches_of
+from ..check.sources import read
+from ..errors import Problem
+from .manifests import read_manifest
+
+_TEMPLATES: Final = "templates"
+_CHARTS: Final = "charts"
+
+
+def charts(files: Iterable[str]) -> dict[str, str]:
+    """Return the chart's folder of each file that is a template of one; of a chart in another, the outer one's."""
+    found = ((file, _chart_around(Path(file).parent)) for file in files)
+    return {file: str(chart) for file, chart in found if chart is not None}
+
+
+@cache
+def _chart_around(folder: Path) -> Path | None:
+    """Return the chart whose templates a folder holds, wherever below them it is."""
+    parent = folder.parent
+    if folder == parent:
+        return None
+    if folder.name == _TEMPLATES and (parent / CHART).is_file():
+        return _outermost(parent)
+    return _chart_around(parent)
+
+
+def _outermost(chart: Path) -> Path:
+    holder = chart.parent
+    inside = holder.name == _CHARTS and (holder.parent / CHART).is_file()
+    return _outermost(holder.parent) if inside else chart
+
+
+def patches(files: Iterable[str]) -> dict[str, str]:
+    """Return the kustomization of each file that one applies to other objects."""
+    found: dict[str, str] = {}
+    for file in files:
+        path = Path(file)
+        text = read_manifest(file) if path.name in KUSTOMIZATIONS else None
+        if text is None or isinstance(text, Problem):
+            continue
+        for source in read(*text).sources:
+            for each in patches_of(source.content):
+                found.setdefault(str((path.parent / each).resolve()), file)
+    if not found:
+        return {}
+    resolved = ((file, found.get(str(Path(file).resolve()))) for file in files)
+    return {file: kustomization for file, kustomization in resolved if kustomization is not None}
