@@ -12,7 +12,7 @@ from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.errors import ReviewError
 from podberth.kube.patch import apply
-from podberth.wellknown import APPLIED_ANNOTATION
+from podberth.wellknown import APPLIED_ANNOTATION, GANG_LABEL
 from snapshots import cluster, policy, snapshot
 
 
@@ -202,3 +202,13 @@ def test_a_review_without_a_pod_is_the_callers_fault(fields: dict[str, Any], pat
 @pytest.mark.parametrize("operation", ["DELETE", "CONNECT"])
 def test_other_operations_pass(operation: str) -> None:
     assert mutate(gpu_pod(), snapshot(label("a", "'1'")), operation=operation).verdict == "allowed"
+
+
+def test_a_policy_that_is_asked_before_its_gang_is_labelled_writes_on_no_later_pass_either() -> None:
+    first = policy("level", "  mutations:\n  - topology: {level: \"'zone'\", mode: preferred}", order=1)
+    second = policy("join", '  mutations:\n  - gang: {name: "\'a-gang\'", size: "2"}', order=2)
+    known, document = snapshot(first, second), gpu_pod()
+    once = apply(document, mutate(document, known).patch)
+
+    assert once["metadata"]["labels"][GANG_LABEL] == "a-gang"
+    assert mutate(once, known).patch == []

@@ -219,7 +219,7 @@ class _Run:
         if refused is not None:
             step.tell(policy, "skip", refused)
             return
-        if concern in _ONCE and concern in self.before.get(policy.name, {}):
+        if concern in _ONCE and (concern in self.before.get(policy.name, {}) or self._came_too_early(policy, concern)):
             return
         proposal = self._remaining(policy, asked, step)
         if proposal is None:
@@ -246,6 +246,15 @@ class _Run:
                 )
             step.take(trial, change)
             step.tell(policy, "mutate", reason)
+
+    def _came_too_early(self, policy: CompiledPolicy, concern: str) -> bool:
+        """Say whether on an earlier pass the gang's label was not there yet: a later policy wrote it."""
+        if concern != "topology":
+            return False
+        joined = {name for name, concerns in self.before.items() if "gang" in concerns}
+        return any(
+            each.name in joined for each in self.snapshot.policies if each.source.sort_key > policy.source.sort_key
+        )
 
     def _remaining(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> Proposal | None:
         """Return what earlier policies leave of a mutation, and tell what they do not; None: nothing."""
