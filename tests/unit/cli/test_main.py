@@ -88,3 +88,9 @@ def test_help_imports_no_command() -> None:
     environ = {"PYTHONPATH": str(_ROOT / "webhook"), "PATH": os.environ["PATH"]}
     done = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
     assert done.stdout.endswith("[]\n")
+
+
+def test_one_policy_and_several_are_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for word in ("policy", "policies"):
+        assert main([word, "list"]) == 0
+        assert "gpu-tolerations" in capsys.readouterr().out

@@ -35,6 +35,8 @@ class Command:
     name: str
     module: str
     help: str
+    also: str = ""
+    """Another word that people write for it; no help names it."""
 
 
 COMMANDS: tuple[Command, ...] = (
@@ -45,7 +47,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("explain", ".explain", "say why a pod comes out as it does"),
     Command("agent", ".agent", "read this node's accelerators and print their topology"),
     Command("topology", ".topology", "show a cluster's GPUs, save what is known of them, compare two snapshots"),
-    Command("policies", ".policies", "the policies that podberth ships, and a first one of your own"),
+    Command("policies", ".policies", "the policies that podberth ships, and a first one of your own", also="policy"),
     Command("completion", ".completion", "print a script that completes commands in a shell"),
     Command("version", ".version", "print the version"),
 )
@@ -65,7 +67,8 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(argv: Sequence[str]) -> int:
     named = {command.name: command for command in COMMANDS}
-    command = named.get(argv[0]) if argv else None
+    meant = {command.also: command for command in COMMANDS if command.also} | named
+    command = meant.get(argv[0]) if argv else None
     if command is None:
         parser = _parser()
         if argv and not argv[0].startswith("-"):
