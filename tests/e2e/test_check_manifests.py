@@ -21,13 +21,18 @@ MANIFESTS = sorted((ROOT / "tests" / "manifests").glob("*.yaml"))
 # Left out, for ../shared has no CRD of theirs, and Kubernetes 1.16 stopped to serve the first.
 NOT_SERVED = {
     ("extensions/v1beta1", "Deployment"),
+    ("apps.nvidia.com/v1alpha1", "NIMService"),
     ("argoproj.io/v1alpha1", "ClusterWorkflowTemplate"),
     ("argoproj.io/v1alpha1", "CronWorkflow"),
     ("argoproj.io/v1alpha1", "Workflow"),
     ("argoproj.io/v1alpha1", "WorkflowTemplate"),
     ("kubeflow.org/v1", "Notebook"),
+    ("orchestration.aibrix.ai/v1alpha1", "RayClusterFleet"),
+    ("orchestration.aibrix.ai/v1alpha1", "RayClusterReplicaSet"),
     ("orchestration.aibrix.ai/v1alpha1", "StormService"),
+    ("ray.io/v1", "RayCronJob"),
     ("serving.knative.dev/v1", "Service"),
+    ("serving.kserve.io/v1alpha2", "LLMInferenceServiceConfig"),
     ("sparkoperator.k8s.io/v1beta2", "SparkApplication"),
     ("workload.serving.volcano.sh/v1alpha1", "ModelServing"),
     ("workloads.x-k8s.io/v1alpha1", "RoleBasedGroup"),

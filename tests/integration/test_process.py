@@ -1,6 +1,7 @@
 """`podberth serve` as a process: how it starts, how it leaves, and that nothing at its standard output can stop it."""
 
 import asyncio
+import contextlib
 import json
 import signal
 import ssl
@@ -198,5 +199,6 @@ async def _refused(served: Served) -> bool:
     except ConnectionRefusedError:
         return True
     writer.close()
-    await writer.wait_closed()
+    with contextlib.suppress(ConnectionResetError):  # the listener closed with this one in its queue
+        await writer.wait_closed()
     return False

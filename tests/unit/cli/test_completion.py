@@ -4,6 +4,7 @@ import os
 import pty
 import shutil
 import subprocess
+import termios
 from pathlib import Path
 
 import pytest
@@ -73,8 +74,12 @@ def test_bash_offers_every_command_and_every_flag(script: Path) -> None:
 def test_bash_falls_back_on_files_in_a_real_line_editor(script: Path, tmp_path: Path) -> None:
     (tmp_path / "only-one.yaml").write_text("", encoding="utf-8")
     ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 200))
+    environment = {**os.environ, "TERM": "xterm", "PS1": "$ "}
     command = ["bash", "--noprofile", "--rcfile", str(script), "-i"]
-    with subprocess.Popen(command, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True):
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    ):
         os.close(theirs)
         os.write(ours, b"podberth lint on\t\nexit\n")
         shown = b"".join(iter(lambda: read(ours), b""))
