@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
+from ..admission.creation import request_of
 from ..admission.mutate import traced
 from ..admission.outcome import Decision, Written
-from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot
 from ..admission.validate import validate
 from ..errors import Problem, ReviewError
@@ -32,7 +32,8 @@ from .sources import Document, Source, SourceFile
 _TOLD: Final = frozenset({"skip", "conflict", "warn", "error"})
 """Actions that are warnings. A mutation is a change, and what is for the audit log is for the cluster's alone."""
 _RECORD: Final = ("podberth", "its own note of what the policies wrote")
-_NOBODY: Final = "00000000-0000-0000-0000-000000000000"
+_ASKED: Final = {"userInfo": {"username": "podberth:check", "groups": ["system:authenticated"]}, "dryRun": True}
+"""What a review of ours says besides the pod's creation: who will create it is not known."""
 # Operators may add the containers that a template of theirs lacks; Kubernetes' own controllers add none
 _BUILT_IN: Final = frozenset(
     {"v1", "apps/v1", "apps/v1beta1", "apps/v1beta2", "batch/v1", "batch/v1beta1", "extensions/v1beta1"}
@@ -235,7 +236,7 @@ class _Object:
             ReviewError: no API server would send such a pod.
         """
         snapshot = self.snapshot.with_owners(template.owners)
-        request = _creation(template.pod, self.namespace)
+        request = request_of({**_ASKED, "namespace": self.namespace, "object": template.pod})
         outcome, written = traced(request, snapshot)
         decisions = [("mutate", each) for each in outcome.decisions]
         if outcome.verdict == "denied":
@@ -308,37 +309,3 @@ def _at(document: object, path: Path) -> object:
     for step in path:
         document = document[step]  # type: ignore[index]  # the path was found in the document
     return document
-
-
-def _creation(pod: dict[str, Any], namespace: str) -> AdmissionRequest:
-    """Return the review that the creation of ``pod`` causes; who creates it is not known."""
-    name = pod["metadata"].get("name") or "" if pod.get("metadata") else ""
-    kind = {"group": "", "version": "v1", "kind": "Pod"}
-    resource = {"group": "", "version": "v1", "resource": "pods"}
-    envelope = {
-        "kind": kind,
-        "resource": resource,
-        "requestKind": kind,
-        "requestResource": resource,
-        "name": name,
-        "namespace": namespace,
-        "operation": "CREATE",
-        "userInfo": {"username": "podberth:check", "groups": ["system:authenticated"]},
-        "dryRun": True,
-        "options": {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
-    }
-    return AdmissionRequest(
-        uid=_NOBODY,
-        group="",
-        version="v1",
-        kind="Pod",
-        resource="pods",
-        sub_resource="",
-        name=name,
-        namespace=namespace,
-        operation="CREATE",
-        object=pod,
-        old_object=None,
-        dry_run=True,
-        envelope=envelope,
-    )
