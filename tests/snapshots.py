@@ -1,5 +1,6 @@
 """Snapshots for tests: policies as text, nodes as shapes, and one CEL environment for all (making one takes 30 ms)."""
 
+import json
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -39,3 +40,12 @@ def snapshot(*policies: str, objects: Iterable[dict[str, Any]] = ()) -> Snapshot
     """Return a snapshot of policy documents and cluster objects."""
     parsed = parse_policies([("policy.yaml", "---\n".join(policies))] if policies else [])
     return load_snapshot(parsed, collect(objects, now=None), environment(), Conventions())
+
+
+def snapshot_of_mutations(*mutations: dict[str, Any], fail: str = "Ignore") -> Snapshot:
+    """Return a snapshot of policies p0, p1, …, each with one mutation."""
+    texts = [
+        policy(f"p{order}", f"  failurePolicy: {fail}\n  mutations: [{json.dumps(each)}]", order=order)
+        for order, each in enumerate(mutations)
+    ]
+    return snapshot(*texts)

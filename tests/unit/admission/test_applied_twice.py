@@ -13,15 +13,7 @@ from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
 from podberth.wellknown import APPLIED_ANNOTATION
 from snapshots import policy, snapshot
-
-
-def known(*mutations: dict[str, Any], fail: str = "Ignore") -> Snapshot:
-    """Return a snapshot of policies p0, p1, …, each with one mutation."""
-    texts = [
-        policy(f"p{order}", f"  failurePolicy: {fail}\n  mutations: [{json.dumps(each)}]", order=order)
-        for order, each in enumerate(mutations)
-    ]
-    return snapshot(*texts)
+from snapshots import snapshot_of_mutations as known
 
 
 def mutate(document: dict[str, Any], of: Snapshot) -> Outcome:

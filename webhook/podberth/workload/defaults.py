@@ -7,7 +7,7 @@ cluster's own. Every default is written where the field is absent, on a Pod that
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..kube.shape import RESOURCED_LISTS
+from .stamping import containers
 
 # SetDefaults_PodSpec and SetDefaults_Pod, kubernetes pkg/apis/core/v1/defaults.go
 _POD: Final[dict[str, Any]] = {
@@ -53,16 +53,11 @@ def apply_defaults(pod: dict[str, Any]) -> None:
     if not spec.get("priorityClassName"):
         # Priority plugin, kubernetes plugin/pkg/admission/priority; without a class and a global default
         _fill(spec, {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"})
-    for container in _containers(spec):
+    for container in containers(pod):
         _default_container(container, host_network=spec.get("hostNetwork") is True)
     for volume in spec.get("volumes") or ():
         _default_volume(volume)
     spec["tolerations"] = [*(spec.get("tolerations") or ()), *_missing_tolerations(spec)]
-
-
-def _containers(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for field in RESOURCED_LISTS:
-        yield from spec.get(field) or ()
 
 
 def _default_container(container: dict[str, Any], *, host_network: bool) -> None:
