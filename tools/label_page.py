@@ -15,6 +15,7 @@ from generated import main, spliced
 from podberth import wellknown
 from podberth.conventions import IGNORED_LABELS, LABEL_KEYS, LEVELS, TOLERABLE_TAINTS
 from podberth.topology.model import PASSING_TAINTS
+from podberth.workload import groups, operators, subject
 from podberth.workload.dialects import DIALECTS
 from podberth.workload.sources import ROWS
 from podberth.workload.systems import SYSTEMS
@@ -29,6 +30,7 @@ def _parts() -> dict[str, str]:
             ("label", "annotation", "source"),
             [(_keys(row.label), _keys(row.annotation), row.source) for row in ROWS if row.label or row.annotation],
         ),
+        "members": _table(("key", "of the pod's"), _members()),
         "systems": _table(
             ("system", "labels", "annotations", "labels of owners", "schedulers"),
             [
@@ -73,6 +75,25 @@ def _own() -> list[tuple[str, str]]:
                 text = " ".join(str(ast.literal_eval(after.value)).split()).replace("``", "`")
                 found.append((f"`{value}`", text.removesuffix(".")))
     return found
+
+
+def _members() -> list[tuple[str, str]]:
+    """Return every key that the rows' readers ask a pod for, by the text of their modules."""
+    found: set[tuple[str, str]] = set()
+    for module in (operators, groups, subject):
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            match node:
+                case (
+                    ast.Call(
+                        func=ast.Attribute(ast.Attribute(attr=("labels" | "annotations") as holder), "get"),
+                        args=[key, *_],
+                    )
+                    | ast.Subscript(value=ast.Attribute(attr=("labels" | "annotations") as holder), slice=key)
+                ):
+                    text = key.value if isinstance(key, ast.Constant) else vars(module).get(getattr(key, "id", ""))
+                    if isinstance(text, str):
+                        found.add((f"`{text}`", holder))
+    return sorted(found)
 
 
 def _keys(key: str | None) -> str:

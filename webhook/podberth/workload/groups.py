@@ -32,11 +32,10 @@ def _labelled_group(pod: Subject) -> Member:
 
 
 def _koordinator_gang(pod: Subject) -> Member:
-    prefix = "gang.scheduling.koordinator.sh"
-    size = number(pod.annotations.get(f"{prefix}/total-number")) or number(
-        pod.annotations.get(f"{prefix}/min-available")
+    size = number(pod.annotations.get("gang.scheduling.koordinator.sh/total-number")) or number(
+        pod.annotations.get("gang.scheduling.koordinator.sh/min-available")
     )
-    return Member("PodGroup", pod.annotations[f"{prefix}/name"], size or 0, completion_index(pod))
+    return Member("PodGroup", pod.annotations["gang.scheduling.koordinator.sh/name"], size or 0, completion_index(pod))
 
 
 def _kai_group(pod: Subject) -> Member | None:
