@@ -53,6 +53,32 @@ def test_not_linked_and_not_known_are_two_things(node: Node, known: bool, domain
     assert (found.links_known, found.domain_of.get(GPU, 0)) == (known, domain)
 
 
+AMD = "amd.com/gpu"
+
+
+@pytest.mark.parametrize(
+    ("amount", "document", "domain", "memory", "known"),
+    [
+        (8, True, 8, 196592, True),
+        # one is lost, and no longer offered
+        (7, True, 7, 196592, True),
+        # CPX under resource_naming_strategy=single: a part is called as a GPU is
+        (64, True, 0, 0, False),
+        (8, False, 0, 0, False),
+    ],
+)
+def test_amds_gpus_are_linked_as_their_document_says(
+    amount: int, document: bool, domain: int, memory: int, known: bool
+) -> None:
+    (machine,) = nodes_of(machines("mi300x-8", 1))
+    capability = capability_of(
+        replace(machine, allocatable={AMD: amount}, topology=machine.topology if document else None)
+    )
+    assert capability.domain_of.get(AMD, 0) == domain
+    assert capability.memory_of.get(AMD, 0) == memory
+    assert capability.links_known is known
+
+
 def test_the_document_wins_over_what_the_product_suggests() -> None:
     node = replace(
         labelled(gpu_product="NVIDIA-H100-80GB-HBM3"),

@@ -44,6 +44,17 @@ def test_a_shape_offers_what_the_machine_does(
     assert capability.domain_of.get(GPU, 1) == domain
 
 
+def test_a_shape_of_amds_speaks_as_amds_software_does() -> None:
+    (node,) = nodes_of(machines("mi300x-8", 1))
+    capability = capability_of(node)
+    assert node.allocatable == {"amd.com/gpu": 8}
+    assert {key: value for key, value in node.labels.items() if "nvidia" in key} == {}
+    assert node.labels["amd.com/gpu.product-name"] == "AMD_Instinct_MI300X_OAM"
+    assert node.labels["amd.com/gpu.vram"] == "192G"
+    assert capability.domain_of == {"amd.com/gpu": 8}
+    assert capability.memory_of == {"amd.com/gpu": 196592}
+
+
 def test_every_shape_of_the_table_is_tested_and_gives_the_same_bytes_each_time() -> None:
     for shape in SHAPES:
         assert simulate(shape, "n") == simulate(shape, "n")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ..devices import mig
 from ..devices.mig_tables import MigTable
 from ..devices.resources import Accelerator, recognise
-from .model import Node, NodeTopology
+from .model import Node, NodeTopology, Vendor
 
 # https://github.com/NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md
 _PRODUCT = "nvidia.com/gpu.product"
@@ -29,6 +29,8 @@ _GKE_ACCELERATOR = "cloud.google.com/gke-accelerator"
 _LINK_DOMAIN = "podberth.io/link-domain-size"
 
 _NVIDIA_GPU = "nvidia.com/gpu"
+# What each vendor's device plugin calls a whole GPU.
+_WHOLE: Mapping[Vendor, str] = {"nvidia": _NVIDIA_GPU, "amd": "amd.com/gpu"}
 
 # CEL's int has 64 bits (cel-spec, langdef, "Values").
 _MOST_DIGITS = 18
@@ -66,7 +68,7 @@ class Capability:
     memory: tuple[tuple[str, int], ...] = ()
     """MiB behind one unit, the least where units differ; a resource of unknown memory is missing."""
     domains: tuple[tuple[str, int], ...] = ()
-    """The most units of the resource that share NVLink; only where two or more are known to."""
+    """The most units of the resource that share NVLink, or XGMI; only where two or more are known to."""
     shares: tuple[str, ...] = ()
     """Resources of which a unit is a share in a device that others use too: time-slices and MPS, renamed or not."""
     instance: str = ""
@@ -92,14 +94,15 @@ def capability_of(node: Node) -> Capability:
     """Derive a node's capability."""
     amounts = sorted((name, amount) for name, amount in node.durable.items() if amount > 0)
     memory, domains = [], []
-    linked = _link_domain(node, node.durable.get(_NVIDIA_GPU, 0))
+    whole = _WHOLE[_vendor(node)]
+    linked = None if _is_partitioned(node) else _link_domain(node, node.durable.get(whole, 0))
     for name, amount in amounts:
         accelerator = recognise(name)
         if accelerator is None:
             continue
         if size := _memory_mib(node, name, accelerator):
             memory.append((name, size))
-        if name == _NVIDIA_GPU and (most := min(amount, linked or 1)) > 1:
+        if name == whole and (most := min(amount, linked or 1)) > 1:
             domains.append((name, most))
     shares = tuple(name for name, _ in amounts if _is_share(node, name))
     return Capability(
@@ -121,8 +124,17 @@ def gpu_memory_mib(labels: Mapping[str, str], capability: Capability, product: s
     return capability.memory_of.get(_NVIDIA_GPU, 0)
 
 
+def _vendor(node: Node) -> Vendor:
+    """Tell whose GPUs the node has: its document says, or what it offers; a machine has one vendor's."""
+    if node.topology is not None and node.topology.gpus:
+        return node.topology.gpus[0].vendor
+    return "amd" if _WHOLE["amd"] in node.durable else "nvidia"
+
+
 def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
-    """Return the MiB behind one unit of an NVIDIA resource, 0 where nobody says."""
+    """Return the MiB behind one unit of a resource, 0 where nobody says."""
+    if resource == _WHOLE["amd"]:
+        return 0 if _is_partitioned(node) else _least_memory(node)
     if accelerator.vendor != "nvidia":
         return 0
     if accelerator.profile:
@@ -136,11 +148,13 @@ def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
         labelled = labelled if "-MIG-" in node.labels.get(_PRODUCT, "") else 0
         profile = _slice_profile(node)
         return _profile_memory(node, profile, labelled) if profile else labelled
-    if node.topology is not None:
-        sizes = [gpu.memory_mib for gpu in node.topology.gpus if not gpu.mig_enabled]
-        if sizes and all(sizes):
-            return min(sizes)
-    return labelled
+    return _least_memory(node) or labelled
+
+
+def _least_memory(node: Node) -> int:
+    """Return the MiB of the smallest GPU that is not cut, by the node's document; 0 where it does not say of each."""
+    sizes = [gpu.memory_mib for gpu in node.topology.gpus if not gpu.mig_enabled] if node.topology else []
+    return min(sizes) if sizes and all(sizes) else 0
 
 
 def _profile_memory(node: Node, profile: str, labelled: int) -> int:
@@ -171,7 +185,7 @@ def _product(node: Node) -> str:
 
 
 def _link_domain(node: Node, amount: int) -> int | None:
-    """Return how many ``nvidia.com/gpu`` share NVLink at most: 1 where none do, None where nobody knows."""
+    """Return how many whole GPUs share NVLink or XGMI at most: 1 where none do, None where nobody knows."""
     if _is_slice(node) or _is_shared(node):
         return 1  # MIG instances and replicas have no peer-to-peer (MIG user guide, deployment considerations)
     if node.topology is not None and node.topology.links.shape != "unknown":
@@ -189,6 +203,15 @@ def _link_domain(node: Node, amount: int) -> int | None:
 def _largest_domain(topology: NodeTopology) -> int:
     whole = {gpu.index for gpu in topology.gpus if not gpu.mig_enabled}
     return max((len(whole.intersection(domain)) for domain in topology.links.domains), default=1)
+
+
+def _is_partitioned(node: Node) -> bool:
+    """Tell whether ``amd.com/gpu`` is a part of a GPU here: there are more of them than GPUs.
+
+    So it is where the device plugin's resource_naming_strategy is single. Nobody says which parts are of one GPU.
+    """
+    gpus = node.topology.gpus if node.topology else ()
+    return bool(gpus) and node.durable.get(_WHOLE["amd"], 0) > len(gpus)
 
 
 def _is_slice(node: Node) -> bool:

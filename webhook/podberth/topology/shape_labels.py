@@ -1,4 +1,4 @@
-"""The labels of a simulated machine: the kubelet's, GPU feature discovery's and the cloud's, in their words."""
+"""The labels of a simulated machine: the kubelet's, the GPU vendor's and the cloud's, in their words."""
 
 from collections.abc import Mapping
 
@@ -43,7 +43,23 @@ def platform_labels(row: Shape, name: str, provider: Provider) -> dict[str, str]
     return labels
 
 
-def gfd_labels(row: Shape, provider: Provider) -> dict[str, str]:
+def vendor_labels(row: Shape, provider: Provider) -> dict[str, str]:
+    """Write what the vendor's own software finds out about the GPUs."""
+    return _amd_labels(row) if row.model.vendor == "amd" else _gfd_labels(row, provider)
+
+
+def _amd_labels(row: Shape) -> dict[str, str]:
+    """Write the labels of AMD's node labeller (ROCm/k8s-device-plugin cmd/k8s-node-labeller), memory in whole GiB."""
+    values = {
+        "device-id": row.model.pci_id.lower(),
+        "family": row.model.family,
+        "product-name": row.model.product.replace(" ", "_"),
+        "vram": f"{-(-row.model.memory_mib // 1024)}G",
+    }
+    return {f"amd.com/gpu.{key}": value for key, value in values.items()}
+
+
+def _gfd_labels(row: Shape, provider: Provider) -> dict[str, str]:
     """Write GPU feature discovery's labels (k8s-device-plugin docs/gpu-feature-discovery/README.md)."""
     model, strategy = row.model, mig_strategy(row)
     product = model.product.replace(" ", "-")
@@ -126,7 +142,8 @@ def cloud_labels(row: Shape, provider: Provider) -> dict[str, str]:
             "karpenter.k8s.aws/instance-gpu-name": row.model.karpenter,
             "karpenter.k8s.aws/instance-gpu-count": count,
         }
-    return {"kubernetes.azure.com/accelerator": "nvidia"} if provider == "aks" else {}
+    # Of pools with NVIDIA's GPUs only, as far as AKS' documentation says.
+    return {"kubernetes.azure.com/accelerator": "nvidia"} if (provider, row.model.vendor) == ("aks", "nvidia") else {}
 
 
 def _profile_memory(row: Shape, profile: str) -> int:

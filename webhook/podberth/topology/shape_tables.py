@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from .model import Vendor
+
 Provider: TypeAlias = Literal["bare", "aks", "eks", "gke"]
 
 
@@ -22,17 +24,23 @@ class Model:
     """A GPU model."""
 
     product: str
-    """As NVML names it."""
+    """As the driver names it."""
     memory_mib: int
     pci_id: str
     family: str
-    compute: tuple[int, int]
+    compute: tuple[int, int] = (0, 0)
     """CUDA compute capability."""
+    vendor: Vendor = "nvidia"
     gke: str = ""
     """GKE's word in ``cloud.google.com/gke-accelerator``."""
     karpenter: str = ""
     """Karpenter's word in ``karpenter.k8s.aws/instance-gpu-name``."""
     mig_capable: bool = False
+
+    @property
+    def resource(self) -> str:
+        """What the vendor's device plugin calls a whole GPU."""
+        return f"{self.vendor}.com/gpu"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +50,7 @@ class Shape:
     model: Model
     gpus: int
     link: str = ""
-    """What ``nvidia-smi topo -m`` shows between linked GPUs; empty: there is no NVLink."""
+    """What ``nvidia-smi topo -m`` shows between linked GPUs, or XGMI; empty: they are not linked."""
     island: int = 0
     """How many GPUs are linked with each other; all of them make a full mesh."""
     cut: Mapping[str, int] = field(default_factory=dict)
@@ -151,6 +159,8 @@ _T4 = Model(
     gke="nvidia-tesla-t4",
     karpenter="t4",
 )
+# PCI id: https://pci-ids.ucw.cz, 1002 74a1. Name and memory: `rocm-smi` in public logs (206141652992 bytes).
+_MI300X = Model(product="AMD Instinct MI300X OAM", memory_mib=196592, pci_id="74A1", family="AI", vendor="amd")
 
 # The taint of AKS' documentation, which people carry elsewhere: the pod's resource does not name its key.
 _SKU_TAINT: Mapping[str, str] = {"key": "sku", "value": "gpu", "effect": "NoSchedule"}
@@ -285,6 +295,15 @@ SHAPES: Mapping[str, Shape] = {
         cpus=144,
         memory_gib=960,
         instance_types={"eks": "p6e-gb200.36xlarge", "gke": "a4x-highgpu-4g"},
+    ),
+    "mi300x-8": Shape(
+        model=_MI300X,
+        gpus=8,
+        link="XGMI",
+        island=8,
+        cpus=96,
+        memory_gib=1850,
+        instance_types={"aks": "Standard_ND96isr_MI300X_v5", "bare": "PowerEdge-XE9680"},
     ),
 }
 """Every shipped shape by name."""

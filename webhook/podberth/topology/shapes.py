@@ -13,23 +13,22 @@ from ..devices.mig_tables import MigTable
 from ..errors import TopologyError
 from .codec import encode_topology
 from .model import Fabric, Gpu, Links, LinkShape, MigInstance, MigOffer, NodeTopology
-from .shape_labels import cloud_labels, gfd_labels, mig_strategy, platform_labels
+from .shape_labels import cloud_labels, mig_strategy, platform_labels, vendor_labels
 from .shape_tables import SHAPES, Provider, Shape
 
 __all__ = ["SHAPES", "simulate"]
 
 _CLIQUE = "nvidia.com/gpu.clique"
-_GPU = "nvidia.com/gpu"
 
 # A simulated node never ages: the same call gives the same bytes.
 _OBSERVED = "2026-01-01T00:00:00Z"
 # GKE taints its GPU pools with "present"; AKS' documentation chooses sku=gpu; NodePools of Karpenter and bare clusters
-# follow the GPU operator, which tolerates the key. GKE taints arm64 pools as well.
+# follow the GPU operator, which tolerates the key: the resource's, unless one stands here. GKE taints arm64 pools, too.
 _TAINTS: Mapping[Provider, dict[str, str]] = {
-    "aks": {"key": "sku", "value": "gpu", "effect": "NoSchedule"},
-    "bare": {"key": _GPU, "effect": "NoSchedule"},
-    "eks": {"key": _GPU, "effect": "NoSchedule"},
-    "gke": {"key": _GPU, "value": "present", "effect": "NoSchedule"},
+    "aks": {"key": "sku", "value": "gpu"},
+    "bare": {},
+    "eks": {},
+    "gke": {"value": "present"},
 }
 _ARM_TAINT = {"key": "kubernetes.io/arch", "value": "arm64", "effect": "NoSchedule"}
 
@@ -61,7 +60,7 @@ def simulate(
     clique = (placement or {}).get(_CLIQUE) or f"{_uuid('fabric')}.1"
     labels = {
         **platform_labels(row, name, where),
-        **gfd_labels(row, where),
+        **vendor_labels(row, where),
         **cloud_labels(row, where),
         **({_CLIQUE: clique} if row.fabric else {}),
         **(placement or {}),
@@ -75,13 +74,14 @@ def _uuid(seed: str) -> str:
 
 def _devices(row: Shape) -> dict[str, int]:
     """Count what the device plugin offers."""
+    whole = row.model.resource
     if mig_strategy(row) == "single":
-        return {_GPU: row.gpus * sum(row.cut.values())}
+        return {whole: row.gpus * sum(row.cut.values())}
     if not row.cut:
-        return {_GPU: row.gpus * row.replicas}
+        return {whole: row.gpus * row.replicas}
     cut = row.gpus - row.whole
     parts = {mig.parse(profile).resource: cut * count for profile, count in row.cut.items()}
-    return {_GPU: row.whole, **parts} if row.whole else parts
+    return {whole: row.whole, **parts} if row.whole else parts
 
 
 def _node(row: Shape, name: str, labels: dict[str, str], provider: Provider) -> dict[str, Any]:
@@ -94,11 +94,12 @@ def _node(row: Shape, name: str, labels: dict[str, str], provider: Provider) -> 
     }
     # The kubelet and the system keep some for themselves; how much is a setting.
     allocatable = {**capacity, "cpu": f"{row.cpus * 1000 - 1000}m", "memory": f"{row.memory_gib * 1024 - 4096}Mi"}
+    taint = {"key": row.model.resource, "effect": "NoSchedule"} | {**(row.taint or _TAINTS[provider])}
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "uid": _uuid(name), "labels": labels},
-        "spec": {"taints": [{**(row.taint or _TAINTS[provider])}, *([{**_ARM_TAINT}] if row.arch == "arm64" else [])]},
+        "spec": {"taints": [taint, *([{**_ARM_TAINT}] if row.arch == "arm64" else [])]},
         "status": {
             "capacity": capacity,
             "allocatable": allocatable,
@@ -136,6 +137,7 @@ def _gpu(row: Shape, name: str, index: int) -> Gpu:
     cut = bool(row.cut) and index >= row.whole
     return Gpu(
         index=index,
+        vendor=row.model.vendor,
         uuid=f"GPU-{_uuid(f'{index}.{name}')}",
         product=row.model.product,
         pci_id=row.model.pci_id,
