@@ -17,6 +17,7 @@ from .types import NODES, CelType, Want
 NOT_HAD: Mapping[str, str] = {
     "Object": "Object{...} is not known here; write a map: {'key': value}",
     "JSONPatch": ("JSONPatch{...} is not known here; write a map: {'op': 'add', 'path': '/a/b', 'value': value}"),
+    "exists_one": "exists_one takes one variable here, and then a condition; with two write existsOne(k, v, condition)",
     "authorizer": (
         "authorizer is not known here, for podberth asks no API server while it decides; read request.userInfo, or "
         "leave the check to a ValidatingAdmissionPolicy"
