@@ -248,6 +248,10 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "MigProfile.profile": "`1g.10gb`",
         "MigProfile.slices": "compute slices: the 3 of `3g.20gb`, the 1 of `1c.3g.20gb`",
         "MigProfile.memoryMiB": "MiB that an instance has at least; 0: unknown",
+        "NamedModel.millions": (
+            "millions of parameters, at least: 67200 of `Llama-3.3-70B`, for names round up; 0: the name does not tell"
+        ),
+        "NamedModel.dense": "for certain no mixture of experts, by the family's name",
     },
 }
 """What each field is, by the table that it stands in."""

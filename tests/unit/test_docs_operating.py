@@ -137,6 +137,7 @@ def test_conditions_and_excluded_namespaces_are_those_of_the_manifests() -> None
 PAGES = (
     "README.md",
     "docs/policy.md",
+    "docs/cel.md",
     "docs/operating.md",
     "docs/check.md",
     "docs/topology.md",

@@ -1,5 +1,6 @@
 """What of the documentation is written by a tool is what the tool writes today."""
 
+import re
 import subprocess
 import sys
 
@@ -13,11 +14,20 @@ from podberth.cluster.start import KINDS
 from podberth.lint.costs import CHEAP_BELOW, DEAR_FROM
 
 
-@pytest.mark.parametrize("tool", ["cel_reference", "label_page", "lint_page", "policy_reference", "policy_schema"])
+@pytest.mark.parametrize(
+    "tool", ["cel_reference", "label_page", "library_reference", "lint_page", "policy_reference", "policy_schema"]
+)
 def test_the_pages_are_what_the_code_says_today(tool: str) -> None:
     command = [sys.executable, f"tools/{tool}.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+@pytest.mark.parametrize("name", sorted(str(each.relative_to(ROOT)) for each in (ROOT / "docs").rglob("*.md")))
+def test_every_row_stands_in_a_table(name: str) -> None:
+    for block in re.split(r"\n\n|```[a-z]*\n.*?\n```|<!--.*?-->", page(name), flags=re.DOTALL):
+        lines = [line for line in block.splitlines() if line.startswith(("| ", "|--"))]
+        assert not lines or re.fullmatch(r"\|( ?--- ?\|)+", lines[1]), lines[0]
 
 
 def test_lint_has_the_flags_and_the_classes_that_the_page_has(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,25 +9,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from .libraries.native import NAMES
 from .libraries.overload import QUANTITY, SEMVER
 from .types import NODES, CelType, Want
 
-# Functions and macros of CEL and of the engine's extensions, for suggestions only: cel-spec doc/langdef.md (list of
-# standard definitions), cel-cpp runtime/optional_types, extensions/lists, sets, comprehensions_v2. Ours are declared.
-_STANDARD = tuple(
-    """
-    all bool bytes contains double duration dyn endsWith exists existsOne exists_one filter getDate getDayOfMonth
-    getDayOfWeek getDayOfYear getFullYear getHours getMilliseconds getMinutes getMonth getSeconds has int map matches
-    size startsWith string timestamp transformList type uint
-    hasValue of ofNonZeroValue none optFlatMap optMap or orValue value
-    distinct flatten lists reverse slice sort sortBy sets
-    """.split()  # noqa: SIM905 - one name a line would be fifty lines
-)
-
 # What upstream's expressions have and ours cannot, and what to write instead.
-_NOT_HAD: Mapping[str, str] = {
+NOT_HAD: Mapping[str, str] = {
     "Object": "Object{...} is not known here; write a map: {'key': value}",
     "JSONPatch": ("JSONPatch{...} is not known here; write a map: {'op': 'add', 'path': '/a/b', 'value': value}"),
+    "exists_one": "exists_one takes one variable here, and then a condition; with two write existsOne(k, v, condition)",
     "authorizer": (
         "authorizer is not known here, for podberth asks no API server while it decides; read request.userInfo, or "
         "leave the check to a ValidatingAdmissionPolicy"
@@ -35,7 +25,7 @@ _NOT_HAD: Mapping[str, str] = {
 }
 
 # Operators that quantities and versions lack, and their functions.
-_INSTEAD: Mapping[str, str] = {
+INSTEAD: Mapping[str, str] = {
     "_+_": "a.add(b)",
     "_-_": "a.sub(b)",
     "_<_": "a.isLessThan(b)",
@@ -129,10 +119,10 @@ def _undeclared(name: str, words: Vocabulary) -> tuple[str, str]:
         variable = rest.partition(".")[0]
         hint = _meant(variable, declared) or f"; declared before it: {', '.join(sorted(declared)) or 'none'}"
         return f"undeclared reference to 'variables.{variable}'{hint}", variable
-    if first in _NOT_HAD:
-        return _NOT_HAD[first], first
+    if first in NOT_HAD:
+        return NOT_HAD[first], first
     known_names = {known.partition(".")[0] for known in words.names}
-    return f"undeclared reference to '{first}'{_meant(first, [*known_names, *_STANDARD, *words.functions])}", first
+    return f"undeclared reference to '{first}'{_meant(first, [*known_names, *NAMES, *words.functions])}", first
 
 
 def _overload_hint(match: re.Match[str]) -> str:
@@ -141,8 +131,8 @@ def _overload_hint(match: re.Match[str]) -> str:
         return "; write condition ? optional.of(value) : optional.none()"
     if "null_type" in operands:
         return "; ask has(...) instead of comparing with null"
-    if function in _INSTEAD and any(each in operands for each in (QUANTITY, SEMVER)):
-        return f"; write {_INSTEAD[function]}"
+    if function in INSTEAD and any(each in operands for each in (QUANTITY, SEMVER)):
+        return f"; write {INSTEAD[function]}"
     if function == "_+_" and "string" in operands:
         return "; write string(...)"
     return ""

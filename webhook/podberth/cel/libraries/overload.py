@@ -5,8 +5,9 @@ values. A value of a type that CEL does not have (a Quantity, an IP, ...) is its
 equal where upstream's values are equal; ``cel.opaque`` makes an object of its own type of it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 QUANTITY = "kubernetes.Quantity"
@@ -18,6 +19,11 @@ CIDR = "net.CIDR"
 
 OPAQUE: tuple[str, ...] = (QUANTITY, SEMVER, URL, FORMAT, IP, CIDR)
 """The types that the libraries add, by upstream's names (apiserver pkg/cel)."""
+
+# Operators that are not written as their names are: cel-spec doc/langdef.md, syntax.
+_SPACED: Mapping[str, str] = {"@in": "_ in _", "_?_:_": "_ ? _ : _", "_?._": "_.?_"} | {
+    f"_{each}_": f"_ {each} _" for each in ("&&", "||", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%")
+}
 
 
 class LibraryError(Exception):
@@ -52,6 +58,15 @@ class Overload:
     def is_native(self) -> bool:
         """Whether the engine answers it."""
         return self.call is None and not self.body
+
+    def written(self, operands: Sequence[str]) -> str:
+        """Return a call of it as a policy writes it, of operands or of what stands for them."""
+        if not self.name.replace(".", "").isalnum():
+            # An operator: each "_" in its name is an operand, and spaces stand around what is between two of them.
+            pieces = _SPACED.get(self.name, self.name).split("_")
+            return "".join(part for pair in zip_longest(pieces, operands, fillvalue="") for part in pair)
+        first, rest = (f"{operands[0]}.", operands[1:]) if self.is_member else ("", operands)
+        return f"{first}{self.name}({', '.join(rest)})"
 
 
 def rows(

@@ -25,4 +25,5 @@ def check(library: Library) -> Iterator[Problem]:
     """Yield policies in whose folder no tests stand."""
     for policy in library.policies:
         if not policy.tested:
-            yield policy.problem(("metadata", "name"), "got no tests.yaml beside the policy, want one (docs/policy.md)")
+            said = "got no tests.yaml beside the policy, want one (docs/testing.md)"
+            yield policy.problem(("metadata", "name"), said)
