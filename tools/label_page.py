@@ -6,6 +6,7 @@
 
 import ast
 import inspect
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -13,6 +14,7 @@ from itertools import pairwise
 from generated import main, spliced
 
 from podberth import wellknown
+from podberth.cluster.library import shipped
 from podberth.conventions import IGNORED_LABELS, LABEL_KEYS, LEVELS, TOLERABLE_TAINTS
 from podberth.topology.model import PASSING_TAINTS
 from podberth.workload import groups, operators, subject
@@ -21,11 +23,13 @@ from podberth.workload.sources import ROWS
 from podberth.workload.systems import SYSTEMS
 
 PAGE = "docs/labels.md"
+_KEY = re.compile(r"podberth\.io/(?!v\d)[a-z-]+")
 
 
 def _parts() -> dict[str, str]:
     return {
         "own": _table(("key", "meaning"), _own()),
+        "library": _table(("key", "read by"), _of_library()),
         "gangs": _table(
             ("label", "annotation", "source"),
             [(_keys(row.label), _keys(row.annotation), row.source) for row in ROWS if row.label or row.annotation],
@@ -75,6 +79,16 @@ def _own() -> list[tuple[str, str]]:
                 text = " ".join(str(ast.literal_eval(after.value)).split()).replace("``", "`")
                 found.append((f"`{value}`", text.removesuffix(".")))
     return found
+
+
+def _of_library() -> list[tuple[str, str]]:
+    """Return the further keys of podberth's prefix that shipped policies read, each with the pages of those."""
+    own = {value for value in vars(wellknown).values() if isinstance(value, str)}
+    readers: dict[str, list[str]] = {}
+    for each in shipped():
+        for key in set(_KEY.findall("".join(each.texts))) - own:
+            readers.setdefault(key, []).append(f"[{each.name}](policies/{each.name}.md)")
+    return [(f"`{key}`", ", ".join(pages)) for key, pages in sorted(readers.items())]
 
 
 def _members() -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from builders import JSON, gpu_pod, job_pod, review
 from pages import POLICY, POLICY_ROWS, README, rows, spans
-from podberth import conventions, wellknown
+from podberth import wellknown
 from podberth.admission import decide, messages
 from podberth.admission.review import decode_review
 from podberth.cel.functions import FUNCTIONS
@@ -230,12 +230,3 @@ def test_every_function_has_a_row_with_its_result() -> None:
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_every_kind_of_request_is_named(kind: str) -> None:
     assert f"`{kind}`" in POLICY_ROWS["gpu.kind"][2]
-
-
-def test_every_label_and_annotation_of_ours_is_named() -> None:
-    own = [value for value in vars(wellknown).values() if isinstance(value, str) and value.startswith("podberth.io/")]
-    own += [each.key for each in conventions.LABEL_KEYS if each.key.startswith("podberth.io/")]
-    assert len(own) > 4
-    named = spans(POLICY)
-    for key in own:
-        assert key in named

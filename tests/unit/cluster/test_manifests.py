@@ -56,3 +56,12 @@ def test_what_is_no_text_is_told_with_its_line(tmp_path: Path, content: bytes, l
 
 def test_standard_input_is_a_file_like_others() -> None:
     assert read_manifest(STDIN, io.BytesIO(TEXT.encode())) == (STDIN, TEXT)
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\n"])
+def test_an_empty_pipe_is_a_problem_and_an_empty_file_is_none(content: bytes, tmp_path: Path) -> None:
+    problem = read_manifest(STDIN, io.BytesIO(content))
+    assert isinstance(problem, Problem)
+    assert problem.message == "standard input: got nothing, want manifests; did the command before it fail?"
+    (tmp_path / "a.yaml").write_bytes(content)
+    assert not isinstance(read_manifest(str(tmp_path / "a.yaml")), Problem)

@@ -365,6 +365,10 @@ def test_what_stands_where_a_list_belongs_is_told() -> None:
     assert found.problems == ("spec.replicatedJobs: got string, want a list or an object",)
     [found] = found_in({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {}})
     assert found.problems == ("spec.template: got nothing, want a pod template",)
+    [found] = found_in({"apiVersion": "apps/v1", "kind": "Deployment", "spec": 3})
+    assert found.problems == ("spec: got integer, want an object",)
+    [found] = found_in({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": [1]}})
+    assert found.problems == ("spec.template: got list, want an object",)
 
 
 def test_a_train_job_without_its_runtime_still_shows_the_gpus_of_a_node() -> None:

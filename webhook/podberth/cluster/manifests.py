@@ -76,6 +76,8 @@ def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] |
         return Problem(file, 0, 0, "", f"cannot be read: {reason}")
     if len(content) > MAX_FILE_BYTES:
         return Problem(file, 0, 0, "", f"cannot be read: got more than {_MANY}")
+    if file == STDIN and not content.strip():  # where a pipe's first command fails, this is all that is seen of it
+        return Problem(file, 0, 0, "", "standard input: got nothing, want manifests; did the command before it fail?")
     try:
         return file, decode(content)
     except UnicodeDecodeError as error:

@@ -125,11 +125,22 @@ def _at_place(place: Place, workload: Scene) -> Iterator[Template]:
         if len(path) < len(place.path):
             message = f"{render_path(path)}: got {_kind(found)}, want a list or an object"
             yield _misfit(place, scene, message)
-        elif found is not ABSENT and found is not None:
+        elif isinstance(found, Mapping):
             if place.when(scene):
                 yield _present(place, scene)
+        elif found is not ABSENT and found is not None:
+            yield _misfit(place, scene, f"{render_path(path)}: got {_kind(found)}, want an object")
         elif not place.optional:
-            yield _misfit(place, scene, f"{render_path(path)}: got nothing, want a pod template")
+            yield _misfit(place, scene, _lacking(workload.document, path))
+
+
+def _lacking(document: object, path: Steps) -> str:
+    """Say that no template is there, or what stands where the way to it should go on."""
+    for length in range(1, len(path)):
+        found = forms.find(document, path[:length])
+        if found is not ABSENT and found is not None and not isinstance(found, (Mapping, list)):
+            return f"{render_path(path[:length])}: got {_kind(found)}, want an object"
+    return f"{render_path(path)}: got nothing, want a pod template"
 
 
 def _kind(value: object) -> str:
