@@ -9,16 +9,17 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 _HERE = Path(__file__).parent
-_PACKAGES: Mapping[str, tuple[str, ...]] = {
+PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "kubelet": (".",),
     "promtool": ("-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool"),
 }
-"""What ``go build`` is told in the folder of that name."""
+"""By name, what ``go build`` is told in the folder of that name."""
 
 
 class BuildError(RuntimeError):
@@ -44,7 +45,7 @@ def missing(name: str) -> bool:
 
 def _cached(name: str) -> Path:
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "podberth"
-    digest = hashlib.sha256(f"{platform.system()} {platform.machine()} {_PACKAGES[name]}".encode())
+    digest = hashlib.sha256(f"{platform.system()} {platform.machine()} {PROGRAMS[name]}".encode())
     for source in sorted(each for each in (_HERE / name).iterdir() if each.suffix in {".go", ".mod", ".sum"}):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     return home / f"{name}-{digest.hexdigest()[:16]}" / name
@@ -54,13 +55,14 @@ def _build(name: str, built: Path) -> None:
     """Build beside the place and move the whole folder there, so that nobody ever sees half of one."""
     if shutil.which("go") is None:
         raise BuildError(f"tests/gotools: got no go on PATH, want Go 1.26+ to build {name}; do: https://go.dev/dl/")
+    sys.stderr.write(f"building {name} for the tests (first time only, a few seconds to 3 minutes on 2 cores)\n")
     folder = built.parent
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f"{folder.name}-partial-", dir=folder.parent) as work:
         made = Path(work) / "made"
         flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", f"-o={made / name}"]
         done = subprocess.run(
-            ["go", "build", *flags, *_PACKAGES[name]],
+            ["go", "build", *flags, *PROGRAMS[name]],
             cwd=_HERE / name,
             env={**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"},
             capture_output=True,

@@ -3,7 +3,8 @@
 //	kubelet SOCKET ANSWER
 //
 // ANSWER is a file that is read at each call: a ListPodResourcesResponse as JSON; or a line that says what else to do:
-// "hang" until the caller gives up, "fail CODE" with a gRPC status, "pods N" for an answer of N pods.
+// "hang" until the caller gives up, "fail CODE" with a gRPC status, "pods N" for an answer of N pods, "garbage" for bytes
+// that are no message.
 package main
 
 import (
@@ -38,6 +39,9 @@ func (l *lister) List(ctx context.Context, _ *podresources.ListPodResourcesReque
 	case line == "hang":
 		<-ctx.Done()
 		return nil, ctx.Err()
+	case line == "garbage":
+		response.ProtoReflect().SetUnknown([]byte{0xff, 0xff, 0xff})
+		return response, nil
 	case sscanf(line, "fail %d", &number):
 		return nil, status.Error(codes.Code(number), "as the test\nwants it")
 	case sscanf(line, "pods %d", &number):

@@ -1,5 +1,6 @@
 """The kubelet's PodResources API over its real protocol: the published service on a unix socket."""
 
+import os
 import socket
 import threading
 import time
@@ -112,6 +113,25 @@ def test_what_is_no_kubelet_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert "got UNAVAILABLE" in refusal(tmp_path / "file")
     assert "got UNAVAILABLE" in refusal(tmp_path)
+
+
+def test_an_answer_that_is_none_is_told(kubelet: KubeletSocket, capfd: pytest.CaptureFixture[str]) -> None:
+    kubelet.answer("garbage")
+    assert refusal(kubelet.path).endswith("no kubelet; got what is no ListPodResourcesResponse")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_socket_that_may_not_be_opened_is_told(kubelet: KubeletSocket, tmp_path: Path) -> None:
+    root = os.geteuid() == 0
+    try:
+        tmp_path.chmod(0o700 if root else 0)
+        if root:
+            os.seteuid(65534)
+        assert refusal(kubelet.path).endswith("no kubelet; got: Permission denied")
+    finally:
+        if root:
+            os.seteuid(0)
+        tmp_path.chmod(0o700)
 
 
 def test_garbage_on_the_socket_is_told(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import grpc
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from ..devices.device_ids import parse_claimed_device, parse_device_id
@@ -86,18 +86,24 @@ def list_grants(socket: Path) -> tuple[Grant, ...]:
         call = channel.unary_unary(
             _LIST,
             request_serializer=type(request).SerializeToString,
-            response_deserializer=_MESSAGES["ListPodResourcesResponse"].FromString,
+            response_deserializer=None,  # gRPC would log a traceback of what cannot be decoded
         )
         try:
-            answer = call(request, timeout=_DEADLINE_SECONDS)
+            answer = _MESSAGES["ListPodResourcesResponse"].FromString(call(request, timeout=_DEADLINE_SECONDS))
         except grpc.RpcError as error:
             raise KubeletUnavailable(_reason(socket, error)) from error
+        except DecodeError as error:
+            raise KubeletUnavailable(f"{socket}: no kubelet; got what is no ListPodResourcesResponse") from error
     return tuple(_grants(answer))
 
 
 def _reason(socket: Path, error: Any) -> str:
-    if not socket.exists():
+    try:
+        socket.stat()
+    except FileNotFoundError:
         return f"{socket}: no kubelet; got no such socket; mount its directory"
+    except OSError as denied:
+        return f"{socket}: no kubelet; got: {denied.strerror}"
     details = " ".join(str(error.details()).split())
     return f"{socket}: no kubelet; got {error.code().name}: {details[:200]}"
 
