@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -201,15 +202,23 @@ def test_a_page_that_is_not_there_is_not_found(driver: Driver) -> None:
         assert running.get("/metrics?name=x")[0] == 200
 
 
-def test_those_who_connect_and_say_nothing_keep_nobody_out(driver: Driver) -> None:
+def test_those_who_connect_and_say_a_byte_now_and_then_keep_nobody_out(driver: Driver) -> None:
+    """More than are served at once: the surplus is hung up on at once, the others after five seconds."""
     with agent(driver) as running:
         started(running)
-        silent = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(20)]
+        slow = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(20)]
+
+        def answers() -> bool:
+            for each in slow:
+                with suppress(OSError):
+                    each.send(b"G")
+            return _answers(running)
+
         try:
-            # More than are served at once: the surplus is hung up on at once, the others after five seconds.
-            wait_for(lambda: _answers(running), timeout_seconds=20, what="an answer past them")
+            assert not answers()
+            wait_for(answers, timeout_seconds=20, what="an answer past them")
         finally:
-            for each in silent:
+            for each in slow:
                 each.close()
         assert running.process.poll() is None
 

@@ -70,7 +70,7 @@ def open_kubelet(socket: Path, say: Callable[[str], None]) -> Kubelet:
         UsageError: the libraries for it are not installed.
     """
     try:
-        from .pod_resources import list_grants  # noqa: PLC0415 - gRPC is 12 MB that only those pay who ask for it
+        from .pod_resources import list_grants  # noqa: PLC0415 - 19 MB that only those pay who ask (docs/adr/0020-gpu-metrics.md)
     except ModuleNotFoundError as error:
         raise UsageError(f"--pod-resources: no module {error.name}; do: pip install 'podberth[agent]'") from error
     return Kubelet(lambda: list_grants(socket), say)

@@ -7,7 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
@@ -20,15 +20,29 @@ from .meter import Meter
 
 # Prometheus is a pair at most, the kubelet probes once at a time: what is beyond is no scrape, and is hung up on.
 _MOST_REQUESTS = 8
-# Who connects and says nothing, or does not read, is hung up on too.
+# Who connects and says nothing, or a byte now and then, or does not read, is hung up on too. Longer than a kubelet's
+# deadline, waited for twice.
 _REQUEST_SECONDS = 5.0
 
 Page = tuple[HTTPStatus, str, bytes]
 
 
 class _Handler(BaseHTTPRequestHandler):
-    timeout = _REQUEST_SECONDS
     pages: Callable[[str], Page]
+
+    def setup(self) -> None:
+        super().setup()
+        self._deadline = threading.Timer(_REQUEST_SECONDS, self._hang_up)
+        self._deadline.daemon = True
+        self._deadline.start()
+
+    def finish(self) -> None:
+        self._deadline.cancel()
+        super().finish()
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):  # it has ended by itself
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def do_GET(self) -> None:  # the name that http.server calls
         status, content_type, body = self.pages(self.path.partition("?")[0])
