@@ -1,8 +1,9 @@
 """What all tests share: the control plane's fixtures, and an account of what this machine could not run.
 
-A test is left out for one of three reasons: it needs the control plane and there is nothing to build or take one from;
-it needs data of ../shared, which is no part of this repository; it looks at pages in a browser and there is none. With
-CI=true only the last two may happen; any other test that does not run, a skip included, fails the run.
+A test is left out for one of three reasons: it needs the control plane, or another program in Go, and there is nothing
+to build or take one from; it needs data of ../shared, which is no part of this repository; it looks at pages in a
+browser and there is none. With CI=true only the last two may happen; any other test that does not run, a skip included,
+fails the run.
 """
 
 import os
@@ -16,12 +17,16 @@ from browser import find_browser
 from controlplane import build
 from controlplane.client import EXISTING_VARIABLE
 from controlplane.fixtures import cluster, control_plane
+from gotools.build import missing, program
 
 __all__ = ["chromium", "cluster", "control_plane"]
 
 SHARED = Path(__file__).parents[2] / "shared"
 
 _CONTROL_PLANE = "Go 1.26+ (https://go.dev/dl/), or KUBEBUILDER_ASSETS"
+_GO_PROGRAMS = {"kubelet_program": "kubelet", "promtool": "promtool"}
+"""By the fixture, the program of tests/gotools."""
+_GO = "Go 1.26+ (https://go.dev/dl/)"
 _SHARED_DATA = "data in ../shared"
 _BROWSER = "a Chromium (Debian: apt-get install chromium), or CHROMIUM=/path/to/it"
 _PERMITTED = (_SHARED_DATA, _BROWSER)
@@ -37,6 +42,18 @@ def chromium() -> Path:
     found = find_browser()
     assert found is not None
     return found
+
+
+@pytest.fixture(scope="session")
+def kubelet_program() -> Path:
+    """Return the program that serves the kubelet's PodResources API."""
+    return program("kubelet")
+
+
+@pytest.fixture(scope="session")
+def promtool() -> Path:
+    """Return Prometheus' promtool."""
+    return program("promtool")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -94,8 +111,11 @@ def _need(item: pytest.Item, *, without: bool) -> str:
         return _CONTROL_PLANE
     if "chromium" in getattr(item, "fixturenames", ()) and find_browser() is None:
         return _BROWSER
-    missing = [path for mark in item.iter_markers("shared") for path in mark.args if not (SHARED / path).exists()]
-    return f"{_SHARED_DATA} ({', '.join(missing)})" if missing else ""
+    programs = _GO_PROGRAMS.keys() & set(getattr(item, "fixturenames", ()))
+    if any(missing(_GO_PROGRAMS[name]) for name in programs):
+        return _GO
+    absent = [path for mark in item.iter_markers("shared") for path in mark.args if not (SHARED / path).exists()]
+    return f"{_SHARED_DATA} ({', '.join(absent)})" if absent else ""
 
 
 def _uses_control_plane(item: pytest.Item) -> bool:

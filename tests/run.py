@@ -1,8 +1,8 @@
 """`make test`: every test that this machine can run; arguments are pytest's.
 
-The control plane is built here, before pytest would swallow the progress of a build that takes minutes the first
-time. Where it cannot be, tests/conftest.py leaves out what needs it and says so in the last line; with CI=true that is
-a failure.
+The control plane and the other programs in Go are built here, before pytest would swallow the progress of builds that
+take minutes the first time. Where they cannot be, tests/conftest.py leaves out what needs them and says so in the last
+line; with CI=true that is a failure.
 """
 
 import os
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.build import BuildError, assets
+from gotools import build as gotools
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,6 +23,11 @@ def main() -> int:
     try:
         assets()
     except BuildError as error:
+        sys.stderr.write(f"{error}\n")
+    try:
+        for name in gotools.PROGRAMS:
+            gotools.program(name)
+    except gotools.BuildError as error:
         sys.stderr.write(f"{error}\n")
     return int(pytest.main(["--durations=5", *sys.argv[1:]]))
 

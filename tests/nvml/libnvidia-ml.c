@@ -73,6 +73,10 @@ static long number(const char *value, long otherwise) { return value ? strtol(va
 static nvmlReturn_t enter(const char *function, int gpu)
 {
     reload();
+    while (get("hang.%s", function)) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        reload();
+    }
     const char *own = get("fail.%s.%d", function, gpu), *any = get("fail.%s", function);
     if (!number(get("driver.loaded"), 1)) return NVML_ERROR_DRIVER_NOT_LOADED;
     if (!sessions || generation != number(get("driver.generation"), 0)) return NVML_ERROR_UNINITIALIZED;
@@ -152,7 +156,15 @@ nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int len
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length)
 {
     ENTER(device->gpu);
-    snprintf(uuid, length, "GPU-%08d-0000-4000-8000-000000000000", device->gpu);
+    const char *kind = device->slot < 0 ? "GPU" : "MIG";
+    snprintf(uuid, length, "%s-%08d-%04d-4000-8000-000000000000", kind, device->gpu, device->slot + 1);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minor)
+{
+    ENTER(device->gpu);
+    *minor = number(get("gpu.%d.minor", device->gpu), device->gpu);
     return NVML_SUCCESS;
 }
 
@@ -163,11 +175,54 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *info)
     return NVML_SUCCESS;
 }
 
+/* Bytes in all and in use, of a GPU or of a MIG device. */
+static nvmlReturn_t memory_of(nvmlDevice_t device, unsigned long long *total, unsigned long long *used)
+{
+    *total = *used = 0;
+    if (device->slot >= 0) {
+        NEED(row, "gpu.%d.instance.%d.memory", device->gpu, device->slot);
+        sscanf(row, "%llu %llu", used, total);
+    } else {
+        NEED(all, "gpu.%d.memory", device->gpu);
+        const char *mode = get("gpu.%d.mig", device->gpu);
+        if (get("driver.unprivileged") && number(mode, 0)) return NVML_ERROR_NO_PERMISSION;
+        *total = number(all, 0);
+        *used = number(get("gpu.%d.used", device->gpu), 0);
+    }
+    *total <<= 20;
+    *used <<= 20;
+    return NVML_SUCCESS;
+}
+
+/* The driver's own share counts as used here and not in v2. */
+enum { RESERVED = 512 << 20 };
+
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 {
     ENTER(device->gpu);
-    NEED(total, "gpu.%d.memory", device->gpu);
-    *memory = (nvmlMemory_t){.total = (unsigned long long)number(total, 0) << 20};
+    unsigned long long total, used;
+    nvmlReturn_t end = memory_of(device, &total, &used);
+    *memory = (nvmlMemory_t){.total = total, .used = used + RESERVED, .free = total - used - RESERVED};
+    return end;
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory)
+{
+    ENTER(device->gpu);
+    if (memory->version != nvmlMemory_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    nvmlReturn_t end = memory_of(device, &memory->total, &memory->used);
+    memory->reserved = RESERVED;
+    memory->free = memory->total - memory->used - RESERVED;
+    return end;
+}
+
+nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *utilization)
+{
+    ENTER(device->gpu);
+    const char *mode = get("gpu.%d.mig", device->gpu);
+    if (number(mode, 0)) return NVML_ERROR_NOT_SUPPORTED; /* as on every GPU in MIG mode */
+    NEED(percent, "gpu.%d.utilization", device->gpu);
+    *utilization = (nvmlUtilization_t){.gpu = number(percent, 0)};
     return NVML_SUCCESS;
 }
 

@@ -1,11 +1,12 @@
 """A process that reads through the library, which LD_LIBRARY_PATH lets the loader find as it finds a driver's.
 
 A line of JSON in is a call, ``[name, argument]``; a line of JSON out is its answer: ``{"configMap": …}``, ``{"changed":
-…}`` or ``{"error": …, "lasting": …}``.
+…}``, ``{"usage": …}`` or ``{"error": …, "lasting": …}``.
 """
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ def _answer(readers: list[NvidiaReader], sysfs: Sysfs, name: str, argument: floa
         readers.append(NvidiaReader())
     if name == "wait":
         return {"changed": readers[0].wait(argument or 0.0)}
+    if name == "usage":
+        return {"usage": asdict(readers[0].usage(readers[0].read()))}
     config_map = encode_topology("node", derive(observe(readers[0], sysfs)))
     decode_topology(config_map)  # what was read is always a document that the webhook takes
     return {"configMap": config_map}

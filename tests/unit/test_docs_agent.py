@@ -7,11 +7,18 @@ import shlex
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from pages import ROOT, page, rows, spans
+from podberth.agent import kubelet, pod_resources
+from podberth.agent.kubelet import SOCKET, Kubelet
+from podberth.agent.meter import Meter
 from podberth.agent.reader import READERS
 from podberth.cli import agent
 from podberth.cli.main import main
+from podberth.devices.device_ids import DeviceName
+from podberth.telemetry.gpu_metrics import GpuMetrics
+from podberth.topology.allocation import Grant
 from podberth.topology.codec import DATA_KEY, encode_topology
 from podberth.topology.derive import APPLICATION_XIDS
 from podberth.topology.model import (
@@ -25,10 +32,13 @@ from podberth.topology.model import (
     Platform,
     Unseen,
 )
+from podberth.topology.observation import Health, Observation, ObservedGpu
+from podberth.topology.usage import GpuUsage, InstanceUsage, Usage
 
 AGENT = page("docs/agent.md")
 FLAGS = rows(AGENT.partition("\n| flag |")[2].partition("\n\n")[0])
 FIELDS = rows(AGENT.partition("\n## The document\n")[2].partition("\n## ")[0])
+METRICS = rows(AGENT.partition("\n## Metrics\n")[2].partition("\n### ")[0])
 DRIVER = rows(page("tests/nvml/README.md"))
 
 EVERYTHING = NodeTopology(
@@ -78,6 +88,49 @@ def test_every_flag_has_a_row_and_no_row_is_about_another() -> None:
 def test_every_field_of_the_document_has_a_row_and_no_row_is_about_another() -> None:
     document = json.loads(encode_topology("n", EVERYTHING)["data"][DATA_KEY])
     assert {key for key in FIELDS if key != "field" and not key.startswith("---")} == fields_of(document)
+
+
+class Everything:
+    """A reader of one GPU of which everything is known, and something could not be read."""
+
+    def read(self) -> Observation:
+        unseen = Unseen(what="w", why="y")
+        return Observation(gpus=(ObservedGpu(index=0, health=Health(faults=("lost",))),), unseen=(unseen,))
+
+    def usage(self, seen: Observation) -> Usage:
+        one = InstanceUsage(uuid="m", gpu_instance=1, profile="p", memory_used_bytes=1, memory_total_bytes=1)
+        gpu = GpuUsage(index=0, minor=0, utilization=0.5, memory_used_bytes=1, memory_total_bytes=1, instances=(one,))
+        return Usage(gpus=(gpu,) if seen.gpus else ())
+
+    def wait(self, seconds: float) -> bool:
+        return seconds < 0
+
+    def close(self) -> None: ...
+
+
+def test_every_metric_has_a_row_with_its_labels() -> None:
+    grant = Grant(namespace="n", pod="p", container="c", resource="nvidia.com/gpu", device=DeviceName(mig_uuid="m"))
+    told = Kubelet(lambda: (grant,), lambda _: None)
+    meter = Meter(Everything(), node="n", interval_seconds=30.0, kubelet=told)
+    meter.read()
+    meter.wait(0.0)
+    labels: dict[str, set[str]] = {}
+    for family in text_string_to_metric_families(GpuMetrics(meter.reading).exposition().decode()):
+        assert family.samples, family.name
+        for sample in family.samples:
+            assert "node" in sample.labels
+            labels.setdefault(sample.name, set()).update(sample.labels.keys() - {"node"})
+    documented = {name: spans(cells[1]) for name, cells in METRICS.items() if name.startswith("podberth_")}
+    assert documented == labels
+
+
+def test_the_bounds_that_are_told_are_those_of_the_code() -> None:
+    assert SOCKET in spans(AGENT)
+    assert f"for {['zero', 'one', 'two'][int(pod_resources._DEADLINE_SECONDS)]} seconds at most" in AGENT
+    assert f"once in {['zero', 'one', 'two', 'three', 'four', 'five'][int(kubelet._FRESH_SECONDS)]} seconds" in AGENT
+    assert f"more than {pod_resources._LARGEST_BYTES >> 20} MiB" in AGENT
+    meter = Meter(Everything(), node="n", interval_seconds=30.0, kubelet=None)
+    assert meter.patience_seconds == 2 * 30 + 60  # "twice the interval and a minute"
 
 
 def test_the_xids_that_are_passed_over_are_named() -> None:

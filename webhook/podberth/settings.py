@@ -67,7 +67,12 @@ class Settings:
     drain_seconds: float
 
 
-def _address(text: str) -> Address:
+def parse_address(text: str) -> Address:
+    """Read ``HOST:PORT``; no host is every interface.
+
+    Raises:
+        ValueError: it is none; the text says what is wanted.
+    """
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -128,8 +133,10 @@ OPTIONS: tuple[Option, ...] = (
         "what node labels of this cluster's own mean, and whether its node groups grow; read at start",
         _path,
     ),
-    Option("listen", "HOST:PORT", ":9443", "where reviews are answered, over TLS", _address),
-    Option("metrics-listen", "HOST:PORT", ":8080", "where /livez, /readyz and /metrics are, over plain HTTP", _address),
+    Option("listen", "HOST:PORT", ":9443", "where reviews are answered, over TLS", parse_address),
+    Option(
+        "metrics-listen", "HOST:PORT", ":8080", "where /livez, /readyz and /metrics are, over plain HTTP", parse_address
+    ),
     Option("tls-cert", "FILE", None, "certificate chain, PEM; reloaded when it changes", _path),
     Option("tls-key", "FILE", None, "its private key, PEM", _path),
     Option(

@@ -50,6 +50,26 @@ def read(root: Path) -> NodeTopology:
     return derive(observe(KfdReader(sysfs), sysfs))
 
 
+def test_what_gpus_do_is_read_from_amdgpu(tmp_path: Path) -> None:
+    rows = recorded(MI210)
+    write_kfd(tmp_path, rows)
+    busy = {
+        "gpu_busy_percent": "37\n",
+        "mem_info_vram_used": f"{1 << 30}\n",
+        "mem_info_vram_total": f"{65520 << 20}\n",
+    }
+    odd = {"gpu_busy_percent": "n/a\n", "mem_info_vram_used": "-1\n"}
+    files = [busy, odd, *[{} for _ in gpu_rows(rows)[2:]]]
+    write_sysfs(
+        tmp_path, [Device(address=address(row), files=each) for row, each in zip(gpu_rows(rows), files, strict=True)]
+    )
+    reader = KfdReader(Sysfs(tmp_path))
+    first, *others = reader.usage(reader.read()).gpus
+    assert (first.utilization, first.memory_used_bytes, first.memory_total_bytes) == (0.37, 1 << 30, 65520 << 20)
+    assert first.address == address(gpu_rows(rows)[0])
+    assert [(gpu.utilization, gpu.memory_used_bytes) for gpu in others] == [(None, None)] * 7
+
+
 def test_two_hives_of_mi210_are_two_islands(tmp_path: Path) -> None:
     rows = recorded(MI210)
     write_kfd(tmp_path, rows)

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..errors import DeviceError
 from ..topology.model import Unseen
 from ..topology.observation import Health, Observation, ObservedGpu, ObservedLink
+from ..topology.usage import GpuUsage, Usage
 from .sysfs import Sysfs, read_text
 
 _NODES = "class/kfd/kfd/topology/nodes"
@@ -57,6 +58,10 @@ class KfdReader:
         unseen = (Unseen(what="GPU", why="its KFD properties need access to the device"),) if hidden else ()
         return Observation(gpus=tuple(gpus), unseen=unseen)
 
+    def usage(self, seen: Observation) -> Usage:
+        """Read what the GPUs of a look do now. Parts of a partitioned GPU are not told apart."""
+        return Usage(gpus=tuple(self._usage(gpu.index, gpu.address) for gpu in seen.gpus))
+
     def wait(self, seconds: float) -> bool:
         """Sleep: sysfs tells nobody that it changed."""
         time.sleep(seconds)
@@ -67,7 +72,6 @@ class KfdReader:
 
     def _gpu(self, index: int, address: str, node: Properties, peers: list[str]) -> ObservedGpu:
         device = self._sysfs.root / "bus/pci/devices" / address
-        memory = read_text(device / "mem_info_vram_total") or ""
         return ObservedGpu(
             index=index,
             vendor="amd",
@@ -75,10 +79,28 @@ class KfdReader:
             product=read_text(device / "product_name") or "",
             address=address,
             pci_id=f"{node.get('device_id', 0):04X}",
-            memory_mib=int(memory) >> 20 if memory.isascii() and memory.isdigit() else 0,
+            memory_mib=(_number(device / "mem_info_vram_total") or 0) >> 20,
             links=tuple(ObservedLink(peer="gpu", address=peer) for peer in peers),
             health=Health(uncorrectable_errors=_uncorrectable(read_text(device / "ras/umc_err_count"))),
         )
+
+    def _usage(self, index: int, address: str) -> GpuUsage:
+        # https://docs.kernel.org/gpu/amdgpu/thermal.html and .../driver-misc.html; a model may lack any of them
+        device = self._sysfs.root / "bus/pci/devices" / address
+        busy = _number(device / "gpu_busy_percent")
+        return GpuUsage(
+            index=index,
+            address=address,
+            utilization=None if busy is None else busy / 100,
+            memory_used_bytes=_number(device / "mem_info_vram_used"),
+            memory_total_bytes=_number(device / "mem_info_vram_total"),
+        )
+
+
+def _number(file: Path) -> int | None:
+    """Read an attribute that is a number; None where there is none."""
+    text = read_text(file) or ""
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _properties(file: Path) -> Properties | None:

@@ -14,7 +14,9 @@ from ..errors import DeviceError
 from ..topology.derive import APPLICATION_XIDS
 from ..topology.model import Unseen
 from ..topology.observation import Health, Observation, ObservedGpu, ObservedInstance, ObservedPair
+from ..topology.usage import Usage
 from . import nvml
+from .nvidia_usage import usage_of
 from .nvml import Asking, Gone
 
 # A reconfiguration takes seconds and a round of questions milliseconds: a few rounds tell a step of it from all of it.
@@ -58,6 +60,17 @@ class NvidiaReader:
             nvml.start()
         try:
             return self._look()
+        except Gone as gone:
+            raise DeviceError(f"NVIDIA: the driver does not answer: {gone}") from gone
+
+    def usage(self, seen: Observation) -> Usage:
+        """Ask the GPUs of a look what they do now.
+
+        Raises:
+            DeviceError: the driver was restarted, or is away; the next look opens it again.
+        """
+        try:
+            return usage_of((gpu.index, gpu.address) for gpu in seen.gpus)
         except Gone as gone:
             raise DeviceError(f"NVIDIA: the driver does not answer: {gone}") from gone
 

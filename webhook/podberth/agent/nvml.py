@@ -1,4 +1,4 @@
-"""NVML through nvidia-ml-py: the only importer of ``pynvml``, and where its wrappers cannot be used as they are.
+"""NVML through nvidia-ml-py: with ``nvidia_usage`` its only importer; what its wrappers cannot do is done here.
 
 Four of them (13.615.71) mislead, each is gone round here and has a test:
 

@@ -12,6 +12,7 @@ from typing import Protocol
 from ..errors import DeviceError
 from ..topology.model import Unseen, Vendor
 from ..topology.observation import Observation
+from ..topology.usage import Usage
 from .sysfs import Sysfs
 
 
@@ -35,7 +36,19 @@ class Reader(Protocol):
         ...
 
 
-def _nvidia(_sysfs: Sysfs) -> Reader:
+class UsageReader(Reader, Protocol):
+    """A reader that also tells what the accelerators do."""
+
+    def usage(self, seen: Observation) -> Usage:
+        """Ask the accelerators of a look what they do now.
+
+        Raises:
+            DeviceError: the driver does not answer any more.
+        """
+        ...
+
+
+def _nvidia(_sysfs: Sysfs) -> UsageReader:
     try:
         from .nvidia import NvidiaReader  # noqa: PLC0415 - its library is an extra, which AMD's nodes do not need
     except ModuleNotFoundError as error:
@@ -43,17 +56,17 @@ def _nvidia(_sysfs: Sysfs) -> Reader:
     return NvidiaReader()
 
 
-def _amd(sysfs: Sysfs) -> Reader:
+def _amd(sysfs: Sysfs) -> UsageReader:
     from .kfd import KfdReader  # noqa: PLC0415 - as above
 
     return KfdReader(sysfs)
 
 
-READERS: dict[Vendor, Callable[[Sysfs], Reader]] = {"nvidia": _nvidia, "amd": _amd}
+READERS: dict[Vendor, Callable[[Sysfs], UsageReader]] = {"nvidia": _nvidia, "amd": _amd}
 """A reader for each vendor; it opens the driver, or raises a DeviceError."""
 
 
-def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> Reader:
+def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
     """Open the vendor's reader, or of all the first that has a driver here.
 
     Raises:

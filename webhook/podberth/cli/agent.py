@@ -4,20 +4,26 @@ import argparse
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
-from ..agent.reader import READERS, open_reader
+from ..agent.kubelet import SOCKET
+from ..agent.reader import READERS, Reader, UsageReader, open_reader
 from ..agent.sysfs import Sysfs
 from ..agent.watch import documents
+from ..errors import UsageError
+from ..settings import Address, parse_address
 from ..topology.shapes import SHAPES, simulate
 from .exitcodes import ExitCode
+
+Documents: TypeAlias = Iterable[dict[str, Any]]
+Count: TypeAlias = Callable[[Documents], Documents]
 
 # Events tell of faults at once; what only a new look shows (MIG, links, NICs) may be this old.
 _INTERVAL_SECONDS = 30.0
@@ -35,10 +41,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--interval", metavar="SECONDS", type=_seconds, default=_INTERVAL_SECONDS, help="between two looks (default 30)"
     )
     add("--sysfs", metavar="DIR", type=Path, default=Path("/sys"), help="where sysfs is mounted (default /sys)")
+    add("--metrics-listen", metavar="HOST:PORT", type=_address, help="serve /metrics and /livez there (default: not)")
+    add(
+        "--pod-resources",
+        metavar="SOCKET",
+        type=Path,
+        help=f"metrics tell who holds each GPU, by the kubelet's socket; it is {SOCKET}",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print documents until told to stop, or one."""
+    if arguments.metrics_listen is not None and (arguments.once or arguments.simulate):
+        raise UsageError("--metrics-listen: goes with neither --once nor --simulate; nothing would stay to be scraped")
+    if arguments.pod_resources is not None and arguments.metrics_listen is None:
+        raise UsageError("--pod-resources: is for metrics; do: --metrics-listen HOST:PORT too")
     found = iter([simulate(arguments.simulate, arguments.node)[1]]) if arguments.simulate else _read(arguments)
     try:
         _write(islice(found, 1) if arguments.once else found)
@@ -51,21 +68,53 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     sysfs = Sysfs(arguments.sysfs)
-    with closing(open_reader(sysfs, arguments.vendor)) as reader:
-        yield from documents(
-            reader,
-            sysfs,
-            node=arguments.node,
-            interval_seconds=arguments.interval,
-            now=lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            say=lambda line: print(f"podberth: {line}", file=sys.stderr),  # noqa: T201 - stderr is where it talks
+    with closing(open_reader(sysfs, arguments.vendor)) as opened, _metered(opened, arguments) as (reader, counted):
+        yield from counted(
+            documents(
+                reader,
+                sysfs,
+                node=arguments.node,
+                interval_seconds=arguments.interval,
+                now=lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                say=_say,
+            )
         )
+
+
+@contextmanager
+def _metered(reader: UsageReader, arguments: argparse.Namespace) -> Iterator[tuple[Reader, Count]]:
+    """Serve metrics of what the reader sees, if they are wanted."""
+    if arguments.metrics_listen is None:
+        yield reader, lambda found: found
+        return
+    from ..agent.metering import metering  # noqa: PLC0415 - the metrics' library is memory that others do not pay
+
+    with metering(
+        reader,
+        arguments.metrics_listen,
+        node=arguments.node,
+        interval_seconds=arguments.interval,
+        pod_resources=arguments.pod_resources,
+        say=_say,
+    ) as meter:
+        yield meter, meter.counted
+
+
+def _say(line: str) -> None:
+    print(f"podberth: {line}", file=sys.stderr, flush=True)  # noqa: T201 - stderr is where it talks
 
 
 def _write(found: Iterable[dict[str, Any]]) -> None:
     for document in found:
         sys.stdout.write(orjson.dumps(document).decode() + "\n")
         sys.stdout.flush()
+
+
+def _address(text: str) -> Address:
+    try:
+        return parse_address(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"got {text!r}, {error}") from error
 
 
 def _seconds(text: str) -> float:

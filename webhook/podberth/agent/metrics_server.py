@@ -1,0 +1,123 @@
+"""Metrics and liveness of the agent over plain HTTP: a thread for each request, a few at a time.
+
+No aiohttp: importing it would cost more memory than the rest of the agent (docs/adr/0020-gpu-metrics.md).
+"""
+
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from socketserver import TCPServer, ThreadingMixIn
+from typing import Any
+
+from ..errors import UsageError
+from ..settings import Address
+from ..telemetry.gpu_metrics import CONTENT_TYPE, GpuMetrics
+from .meter import Meter
+
+# Prometheus is a pair at most, the kubelet probes once at a time: what is beyond is no scrape, and is hung up on.
+_MOST_REQUESTS = 8
+# Who connects and says nothing, or a byte now and then, or does not read, is hung up on too. Longer than a kubelet's
+# deadline, waited for twice.
+_REQUEST_SECONDS = 5.0
+
+Page = tuple[HTTPStatus, str, bytes]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    pages: Callable[[str], Page]
+
+    def setup(self) -> None:
+        super().setup()
+        self._deadline = threading.Timer(_REQUEST_SECONDS, self._hang_up)
+        self._deadline.daemon = True
+        self._deadline.start()
+
+    def finish(self) -> None:
+        self._deadline.cancel()
+        super().finish()
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):  # it has ended by itself
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def do_GET(self) -> None:  # the name that http.server calls
+        status, content_type, body = self.pages(self.path.partition("?")[0])
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_arguments: object) -> None:
+        """Say nothing: a line for each scrape tells nobody anything."""
+
+
+class _Server(ThreadingMixIn, TCPServer):  # not HTTPServer, which asks DNS for its own name before it listens
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, address: Address, handler: type[_Handler]) -> None:
+        # No host is every interface, of both families where the kernel has both.
+        everywhere = not address.host and socket.has_dualstack_ipv6()
+        self.address_family = socket.AF_INET6 if everywhere or ":" in address.host else socket.AF_INET
+        self._free = threading.Semaphore(_MOST_REQUESTS)
+        super().__init__((address.host, address.port), handler)
+
+    def server_bind(self) -> None:
+        if self.address_family == socket.AF_INET6 and not self.server_address[0]:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # a client that went away is no fault
+            super().handle_error(request, client_address)
+
+
+@contextmanager
+def serving(address: Address, meter: Meter) -> Iterator[int]:
+    """Answer ``/metrics`` and ``/livez`` while the block runs; its value is the port.
+
+    Raises:
+        UsageError: nobody can listen there.
+    """
+    metrics = GpuMetrics(meter.reading)
+
+    def pages(path: str) -> Page:
+        if path == "/metrics":
+            return HTTPStatus.OK, CONTENT_TYPE, metrics.exposition()
+        if path != "/livez":
+            return HTTPStatus.NOT_FOUND, "text/plain", b"want /metrics or /livez\n"
+        silence = meter.silence_seconds()
+        if silence <= meter.patience_seconds:
+            return HTTPStatus.OK, "text/plain", b"ok\n"
+        said = f"the devices were last looked at {silence:.0f} s ago; want {meter.patience_seconds:.0f} s at most\n"
+        return HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", said.encode()
+
+    try:
+        server = _Server(address, type("_Pages", (_Handler,), {"pages": staticmethod(pages)}))
+    except OSError as error:
+        where = f"{address.host}:{address.port}"
+        raise UsageError(f"--metrics-listen: cannot listen on {where}: {error.strerror or error}") from error
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,106 @@
+"""What NVIDIA's GPUs do now, through NVML: asked after each look, of the session that ``agent.nvidia`` holds.
+
+Beside ``agent.nvml`` the only importer of ``pynvml``. No call here needs privilege but that for the memory of a GPU in
+MIG mode, whose MIG devices may be asked by anybody. NVML tells no utilisation of a GPU in MIG mode, nor of its devices.
+https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pynvml
+
+from ..topology.usage import GpuUsage, InstanceUsage, Usage
+from . import nvml
+from .nvml import Asking
+
+_PERCENT = 100
+
+
+def usage_of(addresses: Iterable[tuple[int, str]]) -> Usage:
+    """Ask every GPU, given by its index and its PCI address.
+
+    Raises:
+        Gone: the driver was restarted, or is away.
+    """
+    asking = Asking()
+    gpus = []
+    for index, address in addresses:
+        device = asking.ask("GPU", (index,), nvml.device, index)
+        gpus.append(GpuUsage(index=index, address=address) if device is None else _gpu(asking, index, address, device))
+    # A faulty GPU's problem says enough.
+    unseen = tuple(each for each in asking.unseen if not asking.faults.keys() & set(each.gpus))
+    return Usage(gpus=tuple(gpus), unseen=unseen)
+
+
+def _gpu(asking: Asking, index: int, address: str, device: Any) -> GpuUsage:
+    ask, whose = asking.ask, (index,)
+    used, total = ask("memory in use", whose, _memory, device) or (None, None)
+    return GpuUsage(
+        index=index,
+        address=address,
+        minor=ask("minor number", whose, _minor, device),
+        utilization=ask("utilization", whose, _utilization, device),
+        memory_used_bytes=used,
+        memory_total_bytes=total,
+        instances=tuple(
+            one
+            for each in ask("MIG devices", whose, _mig_devices, device) or ()
+            if (one := _instance(asking, index, each)) is not None
+        ),
+    )
+
+
+def _instance(asking: Asking, index: int, device: Any) -> InstanceUsage | None:
+    """Ask a MIG device; None: it is gone, or does not say who it is."""
+    ask, whose = asking.ask, (index,)
+    uuid = ask("MIG devices", whose, nvml.uuid, device)
+    gpu_instance = ask("MIG devices", whose, _gpu_instance, device)
+    name = ask("MIG devices", whose, nvml.product, device)
+    if uuid is None or gpu_instance is None or name is None:
+        return None
+    used, total = ask("memory in use of MIG devices", whose, _memory, device) or (None, None)
+    return InstanceUsage(
+        uuid=uuid,
+        gpu_instance=gpu_instance,
+        profile=name.rpartition("MIG ")[2],
+        memory_used_bytes=used,
+        memory_total_bytes=total,
+    )
+
+
+def _utilization(gpu: Any) -> float:
+    return int(pynvml.nvmlDeviceGetUtilizationRates(gpu).gpu) / _PERCENT
+
+
+def _memory(device: Any) -> tuple[int, int]:
+    """Return what is in use and all of it; before R510 what the driver reserves counts as used."""
+    try:
+        info = pynvml.nvmlDeviceGetMemoryInfo(device, version=pynvml.nvmlMemory_v2)
+    except pynvml.NVMLError as error:
+        if int(error.value) not in {pynvml.NVML_ERROR_FUNCTION_NOT_FOUND, pynvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH}:
+            raise
+        info = pynvml.nvmlDeviceGetMemoryInfo(device)
+    return int(info.used), int(info.total)
+
+
+def _minor(gpu: Any) -> int:
+    return int(pynvml.nvmlDeviceGetMinorNumber(gpu))
+
+
+def _gpu_instance(device: Any) -> int:
+    return int(pynvml.nvmlDeviceGetGpuInstanceId(device))
+
+
+def _mig_devices(gpu: Any) -> list[Any]:
+    """List the handles of the MIG devices; none where the GPU is not in MIG mode."""
+    if not nvml.mig_mode(gpu)[0]:
+        return []
+    found = []
+    for slot in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(gpu)):
+        try:
+            found.append(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(gpu, slot))
+        except pynvml.NVMLError as error:
+            if int(error.value) not in {pynvml.NVML_ERROR_NOT_FOUND, pynvml.NVML_ERROR_INVALID_ARGUMENT}:
+                raise
+    return found

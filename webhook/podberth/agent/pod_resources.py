@@ -1,0 +1,121 @@
+"""The kubelet's PodResources API: which container holds which devices. The only importer of ``grpc``.
+
+https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/#monitoring-device-plugin-resources
+
+Of its messages (k8s.io/kubelet pkg/apis/podresources/v1/api.proto, v0.36) only the fields that are read are declared,
+with the numbers they have there; a decoder passes over all others, those that a later kubelet will have among them.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+
+from ..devices.device_ids import parse_claimed_device, parse_device_id
+from ..topology.allocation import Grant
+from .kubelet import KubeletUnavailable
+
+_LIST = "/v1.PodResourcesLister/List"
+# A kubelet answers from memory, in milliseconds. A scrape waits 10 s by default, for this among other things.
+_DEADLINE_SECONDS = 2.0
+# gRPC's own default, said here because it is the bound: 500 pods, the most that a node is run with, at 8 KiB each.
+_LARGEST_BYTES = 4 << 20
+_OPTIONS = (
+    ("grpc.max_receive_message_length", _LARGEST_BYTES),
+    # Channels share connections in a process, and how long to wait after one broke. After a restart of the kubelet the
+    # next call is to find it.
+    ("grpc.use_local_subchannel_pool", 1),
+)
+
+_TEXT = FieldDescriptorProto.TYPE_STRING
+_FIELDS: Mapping[str, Mapping[str, tuple[int, bool, int | str]]] = {
+    "ListPodResourcesRequest": {},
+    "ListPodResourcesResponse": {"pod_resources": (1, True, "PodResources")},
+    "PodResources": {
+        "name": (1, False, _TEXT),
+        "namespace": (2, False, _TEXT),
+        "containers": (3, True, "ContainerResources"),
+    },
+    "ContainerResources": {
+        "name": (1, False, _TEXT),
+        "devices": (2, True, "ContainerDevices"),
+        "dynamic_resources": (5, True, "DynamicResource"),
+    },
+    "ContainerDevices": {"resource_name": (1, False, _TEXT), "device_ids": (2, True, _TEXT)},
+    "DynamicResource": {"claim_resources": (4, True, "ClaimResource")},
+    "ClaimResource": {"driver_name": (2, False, _TEXT), "device_name": (4, False, _TEXT)},
+}
+"""Of each message its fields: number, whether repeated, and type or the name of a message."""
+
+
+def _messages() -> dict[str, type[Message]]:
+    file = FileDescriptorProto(name="podresources.proto", package="v1", syntax="proto3")
+    for name, fields in _FIELDS.items():
+        message = file.message_type.add(name=name)
+        for field, (number, repeated, kind) in fields.items():
+            made = message.field.add(name=field, number=number)
+            made.label = FieldDescriptorProto.LABEL_REPEATED if repeated else FieldDescriptorProto.LABEL_OPTIONAL
+            if isinstance(kind, str):
+                made.type, made.type_name = FieldDescriptorProto.TYPE_MESSAGE, f".v1.{kind}"
+            else:
+                made.type = FieldDescriptorProto.Type.ValueType(kind)
+    pool = DescriptorPool()  # of its own: another library in the process may know the file too
+    pool.Add(file)
+    return {name: GetMessageClass(pool.FindMessageTypeByName(f"v1.{name}")) for name in _FIELDS}
+
+
+_MESSAGES = _messages()
+
+
+def list_grants(socket: Path) -> tuple[Grant, ...]:
+    """Ask the kubelet who holds what now.
+
+    Each call makes a connection of its own: a kubelet that was restarted, and a socket that was not there before, are
+    found by the next.
+
+    Raises:
+        KubeletUnavailable: there is no socket, it may not be opened, or no good answer came in time.
+    """
+    request = _MESSAGES["ListPodResourcesRequest"]()
+    with grpc.insecure_channel(f"unix:{socket}", options=_OPTIONS) as channel:
+        call = channel.unary_unary(
+            _LIST,
+            request_serializer=type(request).SerializeToString,
+            response_deserializer=None,  # gRPC would log a traceback of what cannot be decoded
+        )
+        try:
+            answer = _MESSAGES["ListPodResourcesResponse"].FromString(call(request, timeout=_DEADLINE_SECONDS))
+        except grpc.RpcError as error:
+            raise KubeletUnavailable(_reason(socket, error)) from error
+        except DecodeError as error:
+            raise KubeletUnavailable(f"{socket}: no kubelet; got what is no ListPodResourcesResponse") from error
+    return tuple(_grants(answer))
+
+
+def _reason(socket: Path, error: Any) -> str:
+    try:
+        socket.stat()
+    except FileNotFoundError:
+        return f"{socket}: no kubelet; got no such socket; mount its directory"
+    except OSError as denied:
+        return f"{socket}: no kubelet; got: {denied.strerror}"
+    details = " ".join(str(error.details()).split())
+    return f"{socket}: no kubelet; got {error.code().name}: {details[:200]}"
+
+
+def _grants(answer: Any) -> Iterator[Grant]:
+    for pod in answer.pod_resources:
+        for container in pod.containers:
+            who = {"namespace": pod.namespace, "pod": pod.name, "container": container.name}
+            for devices in container.devices:
+                for device_id in devices.device_ids:
+                    yield Grant(resource=devices.resource_name, device=parse_device_id(device_id), **who)
+            for claim in container.dynamic_resources:
+                for each in claim.claim_resources:
+                    device = parse_claimed_device(each.driver_name, each.device_name)
+                    yield Grant(resource=each.driver_name, device=device, **who)

@@ -1,0 +1,65 @@
+"""What the devices that the kubelet hands out are called, and which GPU each name means.
+
+A device plugin makes its names up, and the kubelet keeps them as they are. Those of the plugins that people run are
+read here; any other is None, never an error. A name says by what a GPU is known (a UUID, a minor number, a PCI
+address), not which one it is on this node: that is ``topology.allocation``'s business.
+"""
+
+import re
+from dataclasses import dataclass
+
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+
+# k8s-device-plugin internal/rm/device_map.go: a UUID, and of a shared device "::" and which of its replicas.
+# HAMi pkg/device-plugin and Volcano's vgpu: a UUID, "-" and which of its shares.
+_SHARE = r"(?:(?:::|-)[0-9]{1,6})?"
+_GPU = re.compile(rf"(GPU-{_UUID}){_SHARE}")
+_MIG = re.compile(rf"(MIG-{_UUID}){_SHARE}")
+# Drivers before R470 name a MIG device by its GPU's UUID, its GPU instance and its compute instance.
+# https://docs.nvidia.com/datacenter/tesla/mig-user-guide/#device-enumeration
+_OLD_MIG = re.compile(rf"MIG-(GPU-{_UUID})/([0-9]{{1,4}})/[0-9]{{1,4}}{_SHARE}")
+# GoogleCloudPlatform/container-engine-accelerators pkg/gpu/nvidia: the file in /dev, so the number is the minor; then a
+# GPU instance, then a share. dcgm-exporter reads the same (internal/pkg/transformation/kubernetes.go).
+_GKE = re.compile(r"nvidia([0-9]{1,4})(?:/gi([0-9]{1,4}))?(?:/vgpu[0-9]{1,6})?")
+# ROCm/k8s-device-plugin internal/pkg/plugin: the PCI address, whose function is the part of a partitioned GPU, and
+# "-slice-" and which of its replicas (timeslice.go). Parts named amdgpu_xcp_N say nothing of their GPU.
+_AMD = re.compile(r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2})\.[0-7](?:-slice-[0-9]{1,6})?")
+
+# kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/deviceinfo.go, CanonicalName: by minor number. Which MIG
+# device it is, is told by a placement that only root may read.
+_NVIDIA_DRIVER = "gpu.nvidia.com"
+_CLAIMED = re.compile(r"gpu-([0-9]{1,4})(?:-mig-[0-9a-z-]{1,100})?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceName:
+    """By what a device is known. Exactly one of the first four says which GPU; ``gpu_instance`` which part of it."""
+
+    gpu_uuid: str = ""
+    mig_uuid: str = ""
+    minor: int | None = None
+    """The N of ``/dev/nvidiaN``, which is not NVML's index."""
+    pci_address: str = ""
+    """As sysfs spells it, with function 0."""
+    gpu_instance: int | None = None
+
+
+def parse_device_id(device_id: str) -> DeviceName | None:
+    """Read a device plugin's id; None: of no plugin that is known. Never raises."""
+    if match := _GPU.fullmatch(device_id):
+        return DeviceName(gpu_uuid=match[1])
+    if match := _MIG.fullmatch(device_id):
+        return DeviceName(mig_uuid=match[1])
+    if match := _OLD_MIG.fullmatch(device_id):
+        return DeviceName(gpu_uuid=match[1], gpu_instance=int(match[2]))
+    if match := _GKE.fullmatch(device_id):
+        return DeviceName(minor=int(match[1]), gpu_instance=int(match[2]) if match[2] else None)
+    if match := _AMD.fullmatch(device_id):
+        return DeviceName(pci_address=f"{match[1]}.0")
+    return None
+
+
+def parse_claimed_device(driver: str, device: str) -> DeviceName | None:
+    """Read the name of a device that a DRA driver gave to a claim; None: of no driver that is known. Never raises."""
+    match = _CLAIMED.fullmatch(device) if driver == _NVIDIA_DRIVER else None
+    return DeviceName(minor=int(match[1])) if match else None

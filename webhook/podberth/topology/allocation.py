@@ -1,0 +1,96 @@
+"""Which containers hold which GPUs: the kubelet's list of device ids, resolved to the GPUs of the node. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..devices.device_ids import DeviceName
+from ..devices.resources import COUNTED_KINDS, recognise, recognise_class
+from .usage import Look
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """One device that a container was given, as the kubelet tells."""
+
+    namespace: str
+    pod: str
+    container: str
+    resource: str
+    """The extended resource, or the DRA driver that gave the device to a claim."""
+    device: DeviceName | None
+    """None: its name is of no spelling that is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """A container, and a GPU or a MIG device of it that it was given."""
+
+    gpu: int
+    """The index."""
+    mig_uuid: str = ""
+    """Empty: the GPU itself or a share of it, or nobody can tell which of its MIG devices."""
+    namespace: str
+    pod: str
+    container: str
+    resource: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allocation:
+    """What is known of who holds what."""
+
+    holders: Mapping[Holder, int]
+    """With how many devices: above 1 where one container has several shares of one GPU."""
+    unmatched: int
+    """Accelerators that somebody holds and that are no GPU of this node by any name that is known."""
+
+    def held(self, gpu: int, mig_uuid: str | None = None) -> bool | None:
+        """Tell whether anybody holds a GPU, or a MIG device of it; None: who holds something unknown may hold this."""
+        if any(holder.gpu == gpu and mig_uuid in {None, holder.mig_uuid} for holder in self.holders):
+            return True
+        # Of a GPU that is held by its number alone, nobody says which MIG device is meant.
+        somewhere = any(holder.gpu == gpu and not holder.mig_uuid for holder in self.holders)
+        return None if self.unmatched or somewhere else False
+
+
+def allocate(grants: Iterable[Grant], look: Look) -> Allocation:
+    """Find the GPU of every grant; what is no accelerator (a NIC, a sound card) is passed over."""
+    holders: Counter[Holder] = Counter()
+    unmatched = 0
+    places = _places(look)
+    for grant in grants:
+        device = grant.device
+        # A UUID speaks for itself, because a resource may have any name that somebody configured.
+        if (device is None or not (device.gpu_uuid or device.mig_uuid)) and not _is_accelerator(grant.resource):
+            continue
+        place = places.get(device) if device is not None else None
+        if place is None:
+            unmatched += 1
+            continue
+        gpu, mig_uuid = place
+        who = {"namespace": grant.namespace, "pod": grant.pod, "container": grant.container}
+        holders[Holder(gpu=gpu, mig_uuid=mig_uuid, resource=grant.resource, **who)] += 1
+    return Allocation(holders=holders, unmatched=unmatched)
+
+
+def _is_accelerator(resource: str) -> bool:
+    known = recognise(resource) or recognise_class(resource)
+    return known is not None and known.kind in COUNTED_KINDS
+
+
+def _places(look: Look) -> dict[DeviceName, tuple[int, str]]:
+    """List everything that a device of this node can be called, with its GPU and its MIG device's UUID or nothing."""
+    uuids = {gpu.index: gpu.uuid for gpu in look.topology.gpus}
+    places = {DeviceName(gpu_uuid=uuid): (index, "") for index, uuid in uuids.items() if uuid}
+    for gpu in look.usage.gpus:
+        if gpu.minor is not None:
+            places[DeviceName(minor=gpu.minor)] = gpu.index, ""
+        if gpu.address:
+            places[DeviceName(pci_address=gpu.address)] = gpu.index, ""
+        for one in gpu.instances:
+            place = gpu.index, one.uuid
+            places[DeviceName(mig_uuid=one.uuid)] = place
+            places[DeviceName(gpu_uuid=uuids.get(gpu.index, ""), gpu_instance=one.gpu_instance)] = place
+            places[DeviceName(minor=gpu.minor, gpu_instance=one.gpu_instance)] = place
+    return places
