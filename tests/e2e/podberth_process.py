@@ -5,7 +5,8 @@ import os
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -102,6 +103,16 @@ class Podberth:
         finally:
             self._guard.close()
             self._ports.release()
+
+    @classmethod
+    @contextmanager
+    def prepared(cls, directory: Path, snapshot: Path | None, *, kubeconfig: Path) -> Iterator[Self]:
+        """Yield one that nothing has started yet."""
+        podberth = cls(directory, snapshot, kubeconfig=kubeconfig)
+        try:
+            yield podberth
+        finally:
+            podberth.close()
 
     def __enter__(self) -> Self:
         """Return it, started."""
