@@ -5,8 +5,7 @@ import os
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -82,13 +81,15 @@ class Podberth:
         return self._running.pid
 
     def probe(self) -> tuple[int, str]:
-        """Return status and text of its readiness."""
+        """Return status and text of its readiness; 0 where nobody answers."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics_port}/readyz", timeout=2) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
 
     def stop(self) -> None:
         """End it; the port refuses connections from then on."""
@@ -103,16 +104,6 @@ class Podberth:
         finally:
             self._guard.close()
             self._ports.release()
-
-    @classmethod
-    @contextmanager
-    def prepared(cls, directory: Path, snapshot: Path | None, *, kubeconfig: Path) -> Iterator[Self]:
-        """Yield one that nothing has started yet."""
-        podberth = cls(directory, snapshot, kubeconfig=kubeconfig)
-        try:
-            yield podberth
-        finally:
-            podberth.close()
 
     def __enter__(self) -> Self:
         """Return it, started."""

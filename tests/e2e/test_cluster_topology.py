@@ -7,7 +7,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -125,6 +127,26 @@ def test_a_node_whose_heartbeat_runs_out_is_stale_until_the_next(following: Foll
     following.returned(before)
 
 
+def test_heartbeats_that_go_on_are_no_change_and_next_to_no_work(following: Following) -> None:
+    before = following.settled()
+    version = following.metric("watch_restarts_total", reason="bug", resource="leases")
+    for _ in range(50):
+        following.beat("hgx-0")
+    used = cpu_seconds(following.podberth.pid)
+    began = time.monotonic()
+    wait_for(lambda: time.monotonic() > began + 1, timeout_seconds=3, what="a second to pass")
+    # Nothing happens in it: what is used is far less than a loop that never rests would use.
+    assert cpu_seconds(following.podberth.pid) - used < 0.25
+    assert following.metric("watch_restarts_total", reason="bug", resource="leases") == version == 0
+    assert following.settled() == before
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time that a process has used (proc_pid_stat(5): utime and stime)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_a_lying_topology_is_told_counted_and_left_out(following: Following) -> None:
     before = following.settled()
     _, config_map = simulate("hgx-h100-8", "hgx-1")
@@ -236,16 +258,21 @@ def test_it_waits_for_an_apiserver_that_is_not_there_yet_and_is_not_ready(follow
     shutil.copy(following.token_file, tmp_path / "token")
     shutil.copy(following.kubeconfig(), tmp_path / "kubeconfig")
     following.control_plane.stop_component("kube-apiserver", crash=True)
-    with Podberth.prepared(tmp_path / "serve", None, kubeconfig=tmp_path / "kubeconfig") as podberth:
-        podberth.begin()
-        wait_for(lambda: podberth.probe()[0] == 503, timeout_seconds=30, what="a probe that answers")
-        status, text = podberth.probe()
-        assert status == 503
-        for resource in RESOURCES:
-            assert f"{resource.name} of the cluster are not listed" in text
+    try:
+        with closing(Podberth(tmp_path / "serve", None, kubeconfig=tmp_path / "kubeconfig")) as podberth:
+            podberth.begin()
+            reasons = [f"{resource.name} of the cluster are not listed" for resource in RESOURCES]
+
+            def waits() -> bool:
+                status, text = podberth.probe()
+                return status == 503 and all(reason in text for reason in reasons)
+
+            wait_for(waits, timeout_seconds=30, what="a probe that says what it waits for")
+            following.control_plane.start_component("kube-apiserver")
+            podberth.start()
+            assert podberth.metrics()["podberth_topology_nodes"] == following.metric("topology_nodes")
+    finally:
         following.control_plane.start_component("kube-apiserver")
-        podberth.start()
-        assert podberth.metrics()["podberth_topology_nodes"] == 5
     following.settled(RECOVERS_SECONDS)
 
 
