@@ -118,3 +118,28 @@ async def scripted(directory: Path, *steps: Step) -> AsyncIterator[Scripted]:
         yield server
     finally:
         await runner.cleanup()
+
+
+@dataclass(slots=True)
+class Recorder:
+    """A sink that remembers."""
+
+    objects: dict[str, str] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
+    sight: list[str] = field(default_factory=list)
+
+    def put(self, name: str, document: dict[str, Any]) -> None:
+        self.objects[name] = document["metadata"]["resourceVersion"]
+        self.told.append(f"put {name}")
+
+    def drop(self, name: str) -> None:
+        del self.objects[name]
+        self.told.append(f"drop {name}")
+
+    def lost(self, at: float) -> None:
+        self.sight.append("lost")
+        assert at > 0
+
+    def regained(self, at: float) -> None:
+        self.sight.append("regained")
+        assert at > 0

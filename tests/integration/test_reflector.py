@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from integration.scripted import Scripted, Step, event, page, scripted, status, stream
+from integration.scripted import Recorder, Scripted, Step, event, page, scripted, status, stream
 from integration.serving import CapturedLines, run, until
 from podberth.cluster.client import ClusterClient
 from podberth.cluster.protocol import NODES, Timing
@@ -21,31 +21,6 @@ from podberth.telemetry.metrics import Metrics, WatchMetrics
 TIMING = Timing(
     first_wait_seconds=0.01, longest_wait_seconds=0.05, least_wait_seconds=0.01, settled_seconds=60, silence_seconds=10
 )
-
-
-@dataclass(slots=True)
-class Recorder:
-    """A sink that remembers."""
-
-    objects: dict[str, str] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
-    sight: list[str] = field(default_factory=list)
-
-    def put(self, name: str, document: dict[str, Any]) -> None:
-        self.objects[name] = document["metadata"]["resourceVersion"]
-        self.told.append(f"put {name}")
-
-    def drop(self, name: str) -> None:
-        del self.objects[name]
-        self.told.append(f"drop {name}")
-
-    def lost(self, at: float) -> None:
-        self.sight.append("lost")
-        assert at > 0
-
-    def regained(self, at: float) -> None:
-        self.sight.append("regained")
-        assert at > 0
 
 
 @dataclass(frozen=True, slots=True)
