@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -165,6 +166,52 @@ def test_a_lying_topology_is_told_counted_and_left_out(following: Following) -> 
     assert told["level"] == "warning"
     following.publish(config_map)
     following.returned(before)
+
+
+LIES: dict[str, dict[str, Any]] = {
+    "too-long": {"data": {"topology.json": '{"gpus":[' + " " * 300_000 + "]}"}},
+    "no-json": {"data": {"topology.json": "{"}},
+    "no-document": {"data": {}},
+    "bytes": {"data": None, "binaryData": {"topology.json": "/w=="}},
+    "too-many": {"data": {"topology.json": json.dumps({"gpus": [{"index": number} for number in range(65)]})}},
+    "no-profile": {"data": {"topology.json": '{"gpus":[{"index":0}],"migInstances":[{"gpu":0,"profile":"huge"}]}'}},
+    "newer": {"metadata": {"name": "newer", "labels": {"podberth.io/topology": "v2"}}},
+}
+
+
+def test_whatever_is_published_costs_only_itself(following: Following) -> None:
+    before = following.settled()
+    objects = following.metric("watch_objects", resource="configmaps")
+    for name, lie in LIES.items():
+        _, config_map = simulate("l4-1", name)
+        following.publish({**config_map, **lie})
+    _, config_map = simulate("l4-1", "nobody")
+    following.publish(config_map)
+    elsewhere = {**config_map, "metadata": {"name": "hgx-0", "labels": config_map["metadata"]["labels"]}}
+    path = "/api/v1/namespaces/default/configmaps"
+    following.control_plane.api.request("POST", path, elsewhere)
+    wanted = {"unreadable": len(LIES), "no node": 1}
+    wait_for(
+        lambda: all(
+            following.metric("watch_left_out", reason=reason, resource="configmaps") == count
+            for reason, count in wanted.items()
+        ),
+        timeout_seconds=FOLLOWS_SECONDS,
+        what="what is left out to be counted",
+    )
+    # One of the same name in another namespace is nobody's business here.
+    assert following.metric("watch_objects", resource="configmaps") == objects + len(LIES) + 1
+    told = [line["problem"].split(":")[0] for line in following.lines("topology")]
+    assert {f"ConfigMap {name}" for name in LIES} <= set(told)
+    assert following.settled() == before
+    for name in (*LIES, "nobody"):
+        following.delete(name)
+    following.control_plane.api.request("DELETE", f"{path}/hgx-0")
+    wait_for(
+        lambda: following.metric("watch_left_out", reason="unreadable", resource="configmaps") == 0,
+        timeout_seconds=FOLLOWS_SECONDS,
+        what="nothing to be left out",
+    )
 
 
 def test_policies_change_under_a_live_topology_and_the_reverse(following: Following) -> None:

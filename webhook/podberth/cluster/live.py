@@ -117,7 +117,10 @@ class LiveTopology:
         """File what has changed by now, in steps; what changes meanwhile comes next."""
         self._run_out()
         for _ in range(0, self._known.changed, _STEP):
-            self._index = self._index.update(*self._known.take_changes(_STEP))
+            try:
+                self._index = self._index.update(*self._known.take_changes(_STEP))
+            except Exception as bug:  # noqa: BLE001 - it must not end the watch
+                self._log.fault("topology: a bug in podberth; some nodes stay as they were known", bug)
             await asyncio.sleep(0)
 
     def _patience(self) -> float:

@@ -112,7 +112,7 @@ class Reflector:
                 self._log.fault(f"{self.resource.name}: a bug in podberth; all objects are listed anew", bug)
                 self._expire("expired")
                 reason = "bug"
-            if reason == "ended" and time.monotonic() >= self._resync_at:
+            if self._version and time.monotonic() >= self._resync_at:
                 self._expire("resync")
             self._metrics.restarted(self.resource.name, reason)
             await asyncio.sleep(self._pace.wait_seconds(lived, asked))
