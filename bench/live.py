@@ -23,7 +23,7 @@ from typing import Any
 from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from e2e.following import Following, grant
+from e2e.following import Following, cpu_seconds, grant
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 
@@ -47,6 +47,8 @@ class Row:
     """From the process's start until it was ready."""
     listed_seconds: float
     """Of it, from the open port until everything was listed and indexed."""
+    cpu_seconds: float
+    """Of podberth, until it was ready: what a free core would take at least."""
     rss_mib: float
     peak_mib: float
     lags_ms: Sequence[float]
@@ -69,13 +71,22 @@ def main() -> None:
             made = count
             with _started(plane, Path(folder, str(count))) as (following, seconds):
                 rows.append(_measure(following, count, seconds, options.events))
-    header = ("nodes", "start, s", "of it listing, s", "RSS, MiB", "peak, MiB", "event to answer, ms: p50", "p99")
+    header = (
+        "nodes",
+        "start, s",
+        "of it listing, s",
+        "CPU, s",
+        "RSS, MiB",
+        "peak, MiB",
+        "event to answer, ms: p50",
+        "p99",
+    )
     print(table(header, map(_cells, rows)))
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     lags = [percentile(row.lags_ms, share) for share in (50, 99)]
-    figures = (row.start_seconds, row.listed_seconds, row.rss_mib, row.peak_mib, *lags)
+    figures = (row.start_seconds, row.listed_seconds, row.cpu_seconds, row.rss_mib, row.peak_mib, *lags)
     return (str(row.nodes), *(f"{figure:.1f}" for figure in figures))
 
 
@@ -119,11 +130,13 @@ def _measure(following: Following, count: int, start_seconds: float, events: int
     at = [datetime.fromisoformat(line["time"]) for line in lines]
     status = Path(f"/proc/{following.podberth.pid}/status").read_text()
     kib = {line.partition(":")[0]: line.split()[1] for line in status.splitlines() if line.startswith("Vm")}
+    used = cpu_seconds(following.podberth.pid)
     lags = [_lag_ms(following, cordoned=bool(number % 2)) for number in range(events)]
     return Row(
         nodes=count,
         start_seconds=start_seconds,
         listed_seconds=(at[1] - at[0]).total_seconds(),
+        cpu_seconds=used,
         rss_mib=int(kib["VmRSS"]) / 1024,
         peak_mib=int(kib["VmHWM"]) / 1024,
         lags_ms=lags,

@@ -3,6 +3,7 @@
 import base64
 import http.client
 import json
+import os
 import shutil
 import ssl
 from collections.abc import Mapping
@@ -249,6 +250,12 @@ def grant(control_plane: ControlPlane) -> None:
     control_plane.add_namespace(NAMESPACE)
     text = (ROOT / "manifests" / "base" / "rbac.yaml").read_text()
     control_plane.apply(*(one.document for one in load_documents(text, "rbac.yaml")[0]))
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time that a process has used (proc_pid_stat(5): utime and stime)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _readable(response: Mapping[str, Any]) -> Document:

@@ -24,7 +24,7 @@ from podberth.server.self_signed import ensure
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE
 
-from .following import FOLLOWS_SECONDS, RECOVERS_SECONDS, Following, grant
+from .following import FOLLOWS_SECONDS, RECOVERS_SECONDS, Following, cpu_seconds, grant
 from .podberth_process import POLICIES, ROOT, Podberth
 
 
@@ -140,12 +140,6 @@ def test_heartbeats_that_go_on_are_no_change_and_next_to_no_work(following: Foll
     assert cpu_seconds(following.podberth.pid) - used < 0.25
     assert following.metric("watch_restarts_total", reason="bug", resource="leases") == version == 0
     assert following.settled() == before
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the CPU time that a process has used (proc_pid_stat(5): utime and stime)."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_a_lying_topology_is_told_counted_and_left_out(following: Following) -> None:
