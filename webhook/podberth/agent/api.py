@@ -24,6 +24,7 @@ _CONNECT_SECONDS = 5.0
 # The API server's own calls to webhooks may take 10 s each (admissionregistration's default timeoutSeconds).
 _READ_SECONDS = 20.0
 _LONGEST_SAID = 300
+_AGENT = {"User-Agent": f"podberth-agent/{__version__}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +89,12 @@ class Api:
             ssl_context=context,
             retries=False,
             timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
-            headers={"User-Agent": f"podberth-agent/{__version__}"},
         )
 
     def send(self, request: Request) -> Answer:
         """Send one request; no answer, and one that nobody can read, are answers too."""
         try:
-            headers = {**request.headers, "Authorization": f"Bearer {self._token()}"}
+            headers = {**request.headers, **_AGENT, "Authorization": f"Bearer {self._token()}"}
             response = self._pool.request(request.method, self._prefix + request.path, request.body, headers=headers)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             return Answer(0, said=f"no answer from {self._access.url}: {error}"[:_LONGEST_SAID])
