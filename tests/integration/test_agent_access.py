@@ -165,6 +165,17 @@ def test_a_server_that_another_authority_signed_is_no_answer(access: Access, tmp
     assert (answer.status, "CERTIFICATE_VERIFY_FAILED" in answer.said) == (0, True)
 
 
+def test_an_authority_that_was_rotated_is_read_again(access: Access, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other, _ = _certificate(tmp_path / "other")
+    with closing(Api(Access(access.url, access.token_file, other))) as api:
+        assert api.send(ask_node("n")).status == 0
+        other.write_text("half of one")
+        assert api.send(ask_node("n")).status == 0
+        other.write_bytes(access.ca_file.read_bytes())
+        assert [api.send(ask_node("n")).status for _ in range(2)] == [0, 200]
+
+
 def test_a_token_that_is_gone_is_no_answer(access: Access) -> None:
     with closing(Api(access)) as api:
         access.token_file.unlink()

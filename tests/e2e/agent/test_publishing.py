@@ -193,6 +193,15 @@ def test_without_its_driver_the_document_stays_and_the_heartbeat_ends(stage: Sta
         stage.wait_for_renewals(node)
 
 
+def test_a_driver_of_another_version_ends_it_and_leaves_the_document(stage: Stage, node: str, driver: Driver) -> None:
+    with stage.agent(node, "--interval", "0.1", driver=driver) as agent:
+        before = stage.settled(node)
+        driver.change({"driver.generation": 1, "fail.nvmlInitWithFlags": 18})
+        assert agent.process.wait(PATIENCE_SECONDS) == 3
+        assert "start this process again" in agent.log.read_text()
+        assert stage.config_map(node) == before
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_at_once_and_leaves_the_document(
     stage: Stage, node: str, driver: Driver, number: signal.Signals
