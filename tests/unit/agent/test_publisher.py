@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
+from api_server import Clock, Server, drive
 from podberth.agent.objects import Answer, Purpose, Request
 from podberth.agent.pace import Backoff, Bucket
 from podberth.agent.publisher import HEARTBEAT_SECONDS, Publisher
 from podberth.topology.codec import DATA_KEY
 from podberth.topology.shapes import simulate
-
-from .api_server import Clock, Server, drive
 
 LABELS = {"podberth.io/link-shape": "none"}
 

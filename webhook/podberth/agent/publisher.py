@@ -148,6 +148,8 @@ class Publisher:
                 self._seen_at = now.seconds
                 if absent or self._there is None or answer.metadata.get("resourceVersion") != self._there.version:
                     self._there, self._uid = None, ""
+            case "write" if answer.status == HTTPStatus.CREATED and self._there is not None and self._there.version:
+                self._there, self._uid = None, ""  # somebody deleted it, perhaps with the Node that owned it
             case "write":
                 self._there = _Stored(str(answer.metadata.get("resourceVersion", "")), request.text, sound=True)
                 self._seen_at = now.seconds
