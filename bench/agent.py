@@ -41,6 +41,12 @@ from .figures import table
 
 _SHAPE = "hgx-h100-8"
 _SIZES = (100, 1_000, 10_000)
+_CLIENTS = {
+    "no client": "sys",
+    "urllib3": "podberth.agent.api",
+    "aiohttp": "aiohttp",
+    "kubernetes' asynchronous client": "kubernetes.aio.client",
+}
 # Goals of the issue.
 _AGENT_MIB, _AGENT_PERCENT, _EVENT_SECONDS = 64.0, 0.2, 1.0
 _RUNS, _EVENTS = 3, 5  # six writes are made at once, the first of them at the start
@@ -76,6 +82,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--sizes", type=int, nargs="*", default=list(_SIZES))
     arguments = parser.parse_args()
+    clients()
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder)
         with ControlPlane.start(directory / "control-plane") as control_plane:
@@ -84,6 +91,16 @@ def main() -> None:
             for name in ("nodes", "kube-scheduler", "kube-controller-manager"):
                 control_plane.stop_component(name)
             fleets(stage, arguments.sizes, arguments.seconds)
+
+
+def clients() -> None:
+    """Measure what the agent's modules take in memory, alone and with each client that it could have."""
+    rows = []
+    for name, module in _CLIENTS.items():
+        code = f"import podberth.cli.agent, pynvml, {module}; print(open('/proc/self/status').read())"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        rows.append((name, f"{_resident(done.stdout):.0f}"))
+    print(table(("after the imports, with", "MiB"), rows), end="\n\n", flush=True)
 
 
 def one_agent(stage: Stage, directory: Path, seconds: float) -> None:
@@ -235,8 +252,11 @@ def cpu_seconds(pid: int) -> float:
 
 def resident_mib(pid: int) -> float:
     """Return the memory it holds (proc_pid_status(5): VmRSS)."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
+    return _resident(Path(f"/proc/{pid}/status").read_text())
+
+
+def _resident(status: str) -> float:
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:")) / 1024
 
 
 def _make_nodes(stage: Stage, first: int, end: int) -> None:

@@ -19,7 +19,7 @@ from podberth.agent.fleet import Fleet, Plan
 from podberth.topology.codec import DATA_KEY, encode_topology, is_same_but_for_time
 from podberth.topology.objects import is_stale
 from podberth.topology.shapes import simulate
-from podberth.wellknown import NAMESPACE
+from podberth.wellknown import LINK_SHAPE_LABEL, NAMESPACE
 
 from ..podberth_process import ROOT, parse_metrics
 from .stage import PATIENCE_SECONDS, Stage
@@ -201,7 +201,20 @@ def test_an_api_server_that_restarts_is_found_again(stage: Stage, api: Api) -> N
 
 def test_the_command_says_what_it_did(stage: Stage) -> None:
     token = stage.keep(stage.control_plane.admin_token)
-    flags = ["l4-1=3", "--prefix", "made-", "--create-nodes", "--for", "3", "--changes", "1", "--heartbeat", "1"]
+    flags = [
+        "l4-1=3",
+        "--prefix",
+        "made-",
+        "--create-nodes",
+        "--for",
+        "3",
+        "--changes",
+        "1",
+        "--heartbeat",
+        "1",
+        "--labels",
+        "own",
+    ]
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "podberth", "fleet", *flags, *stage.flags(token)],
         env={"PYTHONPATH": str(ROOT / "webhook")},
@@ -214,5 +227,6 @@ def test_the_command_says_what_it_did(stage: Stage) -> None:
     assert (report["machines"], report["published"], report["failures"]) == (3, 3, {})
     assert report["requests"]["machine"] >= 3
     assert stage.node("made-l4-1-0")["metadata"]["labels"]["nvidia.com/gpu.product"] == "NVIDIA-L4"
+    assert stage.node("made-l4-1-0")["metadata"]["labels"][LINK_SHAPE_LABEL] == "none"
     for number in range(3):
         stage.api.request("DELETE", f"/api/v1/nodes/made-l4-1-{number}")

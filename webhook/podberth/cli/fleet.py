@@ -6,11 +6,13 @@ import signal
 import sys
 import time
 from contextlib import closing, suppress
+from typing import get_args
 
 import orjson
 
 from ..agent.churn import Machine
 from ..agent.fleet import Fleet, Plan
+from ..agent.objects import LabelTarget
 from ..agent.publisher import HEARTBEAT_SECONDS
 from ..errors import UsageError
 from ..topology.shapes import SHAPES
@@ -50,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--for", dest="length", metavar="SECONDS", type=seconds, default=None, help="end after so long (default: never)"
     )
+    add("--labels", choices=get_args(LabelTarget), help="as of podberth agent")
     add("--workers", metavar="COUNT", type=int, default=_WORKERS, help=f"requests at once (default {_WORKERS})")
     add_access(parser)
 
@@ -64,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         ramp_seconds=arguments.ramp or 0.0,
         changes_a_second=arguments.changes,
         create_nodes=arguments.create_nodes,
+        labels=arguments.labels,
         seed=arguments.seed,
     )
     signal.signal(signal.SIGTERM, signal.default_int_handler)
