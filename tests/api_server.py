@@ -43,17 +43,17 @@ class Server:
                 status = 201 if self.config_map is None else 200
                 self.put(body)
                 assert self.config_map is not None
-                return Answer(status, {"metadata": self.config_map["metadata"]})
+                return Answer(status, self.config_map)
             case "heartbeat":
                 self.renewals.append(body["spec"]["renewTime"])
             case "label":
                 self.labels = body["metadata"]["labels"] if body["kind"] == "Node" else body["spec"]["labels"]
-        return Answer(200, {"metadata": {}})
+        return Answer(200, {"metadata": {"uid": "x"}})
 
     def put(self, config_map: dict[str, Any]) -> None:
         """Store a ConfigMap under a new version."""
         self.version += 1
-        metadata = {**config_map["metadata"], "resourceVersion": str(self.version)}
+        metadata = {**config_map["metadata"], "uid": "c", "resourceVersion": str(self.version)}
         self.config_map = {**config_map, "metadata": metadata}
 
     @property

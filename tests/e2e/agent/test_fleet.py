@@ -201,20 +201,8 @@ def test_an_api_server_that_restarts_is_found_again(stage: Stage, api: Api) -> N
 
 def test_the_command_says_what_it_did(stage: Stage) -> None:
     token = stage.keep(stage.control_plane.admin_token)
-    flags = [
-        "l4-1=3",
-        "--prefix",
-        "made-",
-        "--create-nodes",
-        "--for",
-        "3",
-        "--changes",
-        "1",
-        "--heartbeat",
-        "1",
-        "--labels",
-        "own",
-    ]
+    flags = ["l4-1=3", "--prefix", "made-", "--create-nodes", "--labels", "own"]
+    flags += ["--for", "3", "--changes", "1", "--heartbeat", "1"]
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "podberth", "fleet", *flags, *stage.flags(token)],
         env={"PYTHONPATH": str(ROOT / "webhook")},

@@ -19,7 +19,7 @@ from podberth.topology.codec import DATA_KEY, decode_topology
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 
-from .stage import PATIENCE_SECONDS, Stage
+from .stage import AGENT_NAMESPACE, PATIENCE_SECONDS, Stage
 
 QUICK = ("--heartbeat", "1")
 _COUNTER = itertools.count()
@@ -242,6 +242,14 @@ def test_a_node_that_is_not_there_is_said_and_waited_for(stage: Stage, node: str
     with stage.agent("nobody", *SIMULATE, *QUICK, token=token) as agent:
         until(lambda: agent.says("Node nobody: got status 404"), "the agent to say so")
         assert agent.says("want --node to be the name of this machine's Node")
+        assert agent.process.poll() is None
+
+
+def test_rights_that_are_missing_are_said(stage: Stage, node: str) -> None:
+    token = stage.control_plane.create_token(AGENT_NAMESPACE, "default")
+    with stage.agent(node, *SIMULATE, *QUICK, token=token) as agent:
+        until(lambda: agent.says(f"Node {node}: got status 403: "), "the agent to say so")
+        assert agent.says("do: kubectl apply -f manifests/base/agent.yaml")
         assert agent.process.poll() is None
 
 

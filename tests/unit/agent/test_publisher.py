@@ -138,6 +138,18 @@ def test_a_retry_after_is_kept() -> None:
     assert at[2] - at[1] >= 20.0
 
 
+@pytest.mark.parametrize("body", [{}, {"metadata": None}, {"metadata": {"uid": ""}}, {"login": "please"}])
+def test_something_in_front_of_the_api_server_that_answers_nonsense_makes_no_loop(body: dict[str, Any]) -> None:
+    made, server, clock = publisher(labels="own"), Server(), Clock()
+    server.refusal = lambda now, _request: Answer(200, body) if now < 300.0 else None
+    made.offer(document(1), LABELS)
+    drive(made, server, clock, 299.0)
+    assert len(server.asked) < 30
+    assert made.troubles["Node n"].startswith("Node n: got status 200: no object of Kubernetes; ")
+    drive(made, server, clock, 62.0)
+    assert (server.text, made.troubles) == (text_of(1), {})
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
 def test_what_somebody_has_to_mend_is_said_and_asked_for_slowly(status: int) -> None:
     made, server, clock = publisher(), Server(), Clock()
