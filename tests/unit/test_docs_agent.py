@@ -4,17 +4,19 @@ import argparse
 import json
 import re
 import shlex
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pages import ROOT, page, rows, spans
-from podberth.agent import kubelet, pod_resources
+from podberth.agent import kubelet, pace, pod_resources, publisher
 from podberth.agent.kubelet import SOCKET, Kubelet
+from podberth.agent.labels import NFD_FOLDER
 from podberth.agent.meter import Meter
+from podberth.agent.objects import LabelTarget
 from podberth.agent.reader import READERS
-from podberth.cli import agent
+from podberth.cli import agent, fleet
 from podberth.cli.main import main
 from podberth.devices.device_ids import DeviceName
 from podberth.telemetry.gpu_metrics import GpuMetrics
@@ -83,6 +85,42 @@ def test_every_flag_has_a_row_and_no_row_is_about_another() -> None:
     assert {key for key in FLAGS if key.startswith("--") and set(key) != {"-"}} == flags
     assert set(READERS) <= spans(" ".join(FLAGS["--vendor"]))
     assert f"by default {agent._INTERVAL_SECONDS:g}" in " ".join(FLAGS["--interval"])
+    assert f"by default {publisher.HEARTBEAT_SECONDS:g}" in " ".join(FLAGS["--heartbeat"])
+    assert str(NFD_FOLDER) in " ".join(FLAGS["--features-dir"])
+
+
+def test_every_flag_of_a_fleet_has_a_row_and_no_row_is_about_another() -> None:
+    parser = argparse.ArgumentParser()
+    fleet.configure(parser)
+    flags = {action.option_strings[-1] for action in parser._actions if action.option_strings} - {"--help"}
+    table = rows(AGENT.partition("\n| flag of `fleet` |")[2].partition("\n\n")[0])
+    assert {key for key in table if key.startswith("--") and set(key) != {"-"}} == flags
+    assert f"by default {fleet._WORKERS}" in " ".join(table["--workers"])
+
+
+def test_the_example_of_a_fleet_is_one_that_it_takes() -> None:
+    [command] = re.findall(r"^    podberth fleet (.*)$", AGENT, re.MULTILINE)
+    parser = argparse.ArgumentParser()
+    fleet.configure(parser)
+    arguments = parser.parse_args(shlex.split(command))
+    assert len([machine for text in arguments.machines for machine in fleet._machines(text, "")]) == 200
+
+
+def test_the_figures_of_publishing_are_the_codes() -> None:
+    interval = publisher.HEARTBEAT_SECONDS
+    soonest, lasts = interval * (1 - publisher._JITTER), interval * publisher._MISSED
+    assert f"renewed every {soonest:g} to {interval:g} s; it lasts {lasts:g} s, three intervals" in AGENT
+    assert (publisher._BURST_WRITES, 60 / publisher._SECONDS_A_WRITE) == (6, 4)
+    assert (pace._FIRST_SECONDS, pace._MOST_SECONDS) == (0.5, 60)
+    assert publisher._HEARTBEATS_A_LABELLING == 10
+
+
+def test_every_way_to_set_labels_has_a_row_and_its_manifest_is_there() -> None:
+    table = rows(AGENT.partition("\n| `--labels` | who sets them |")[2].partition("\n\n")[0])
+    assert {key for key in table if set(key) != {"-"}} == {"nfd-file", *get_args(LabelTarget)}
+    named = [span for cells in table.values() for span in spans(" ".join(cells)) if span.endswith(".yaml")]
+    assert named
+    assert all((ROOT / file).is_file() for file in named)
 
 
 def test_every_field_of_the_document_has_a_row_and_no_row_is_about_another() -> None:
@@ -138,7 +176,7 @@ def test_the_xids_that_are_passed_over_are_named() -> None:
 
 
 def test_the_example_prints_a_document(capsys: pytest.CaptureFixture[str]) -> None:
-    (command,) = re.findall(r"^    podberth (.*)$", AGENT, re.MULTILINE)
+    (command,) = re.findall(r"^    podberth (agent .*)$", AGENT, re.MULTILINE)
     assert main(shlex.split(command)) == 0
     assert json.loads(capsys.readouterr().out)["metadata"]["name"] == "tray-1"
 

@@ -15,7 +15,16 @@ from podberth.lint.costs import CHEAP_BELOW, DEAR_FROM
 
 
 @pytest.mark.parametrize(
-    "tool", ["cel_reference", "label_page", "library_reference", "lint_page", "policy_reference", "policy_schema"]
+    "tool",
+    [
+        "cel_reference",
+        "label_page",
+        "library_reference",
+        "lint_page",
+        "policy_reference",
+        "policy_schema",
+        "topology_schema",
+    ],
 )
 def test_the_pages_are_what_the_code_says_today(tool: str) -> None:
     command = [sys.executable, f"tools/{tool}.py", "--check"]

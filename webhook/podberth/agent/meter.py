@@ -6,8 +6,7 @@ look is out, and a scrape gives out what was seen last, until that is too old to
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable
 
 from ..errors import DeviceError
 from ..telemetry.gpu_metrics import NodeReading
@@ -18,8 +17,6 @@ from ..topology.observation import Observation
 from ..topology.usage import Look, Usage
 from .kubelet import Kubelet
 from .reader import UsageReader
-
-T = TypeVar("T")
 
 # "Timeout after 45s of waiting for RPC response from GPU0 GSP!" is what the driver logs (XID 119) when a GPU's own
 # processor is silent: a call can take that long and end. One that takes longer hangs.
@@ -80,11 +77,9 @@ class Meter:
         """Let the driver go."""
         self._reader.close()
 
-    def counted(self, documents: Iterable[T]) -> Iterator[T]:
-        """Count documents that are given out."""
-        for document in documents:
-            self._changes += 1
-            yield document
+    def count_change(self) -> None:
+        """Count a document that differs from the one before."""
+        self._changes += 1
 
     def silence_seconds(self) -> float:
         """Tell how long ago the agent's thread last began to look or to wait."""
