@@ -71,7 +71,10 @@ class Reflected:
         async def ask() -> bool:
             return bool(reached())
 
-        await until(what, ask)
+        try:
+            await until(what, ask)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; at {self.reflector._version}: {self.lines.lines}") from error
 
     def lists(self) -> list[str]:
         return [line["reason"] for line in self.lines.lines if line["msg"] == "listed"]
