@@ -65,7 +65,7 @@ class Timing:
     resync_seconds: float = 7200.0
     """The most between two lists of everything, and twice the least. A safety net: nothing is known to need it."""
     refused_seconds: float = 10.0
-    """How long the first list may be refused until that is believed: an API server is ready 3 to 6 s after its start."""
+    """How long the first list may be refused until that is believed: an API server takes 3 to 6 s to know who may."""
     first_wait_seconds: float = 0.25
     """The most before the first try after a failure; twice that before the next, and so on."""
     longest_wait_seconds: float = 15.0
