@@ -1,6 +1,6 @@
 """What following a cluster costs: start, memory, and how long an answer lags behind an event, by number of nodes.
 
-A control plane of its own holds simulated machines: for each a Node as a kubelet fills it (fifty images, 15 KiB), the
+A control plane of its own holds simulated machines: for each a Node as a kubelet fills it (fifty images, 11 KiB), the
 topology ConfigMap of its agent and the agent's Lease. Nothing else runs but etcd and the API server. An event is a node
 that is cordoned or freed; its answer is the first review that is answered otherwise, asked every 5 ms.
 

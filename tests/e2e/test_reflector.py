@@ -1,4 +1,4 @@
-"""A reflector on the real API server: versions that are too old, bookmarks, pages, and what lies between them."""
+"""A reflector on the real API server: versions that are too old, several pages, and lists between watches."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -71,7 +71,10 @@ class Reflected:
         async def ask() -> bool:
             return bool(reached())
 
-        await until(what, ask)
+        try:
+            await until(what, ask)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; at {self.reflector._version}: {self.lines.lines}") from error
 
     def lists(self) -> list[str]:
         return [line["reason"] for line in self.lines.lines if line["msg"] == "listed"]
@@ -97,30 +100,6 @@ def test_a_version_that_etcd_has_compacted_means_a_new_list(compacting: ControlP
             await reflected.until("what was missed", lambda: set(reflected.sink.objects) == {"map-1", "map-2", "late"})
         assert reflected.lists() == ["start", "expired"]
         assert reflected.sink.told[3:] == ["put late", "drop map-0"]
-
-    run(test)
-
-
-def test_bookmarks_bring_a_silent_watch_forward(filled: ControlPlane) -> None:
-    async def test() -> None:
-        reflected = Reflected(filled, replace(Timing(), watch_seconds=4.0))
-        async with reflected.running():
-            await reflected.until("all objects", reflected.reflector.listed.is_set)
-            began = int(reflected.reflector._version)
-            # Writes elsewhere: no event is of these ConfigMaps.
-            path = "/api/v1/namespaces/default/configmaps"
-            document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "other-"}}
-            made = [filled.api.request("POST", path, document)["metadata"] for _ in range(5)]
-            last = int(made[-1]["resourceVersion"])
-            assert last > began
-            await reflected.until("a bookmark", lambda: int(reflected.reflector._version) >= last)
-            make(filled, "after")
-            await reflected.until("an event after it", lambda: "after" in reflected.sink.objects)
-        for each in made:
-            filled.api.request("DELETE", f"{path}/{each['name']}")
-        assert reflected.lists() == ["start"]
-        assert reflected.sink.sight == []
-        filled.api.request("DELETE", f"{_MAPS.path}/after")
 
     run(test)
 

@@ -13,8 +13,8 @@ from podberth.cluster.protocol import (
     Pace,
     Page,
     Put,
+    Refusals,
     Timing,
-    is_lasting,
     read_event,
     read_page,
     refusal,
@@ -125,7 +125,6 @@ def test_a_refusal_says_what_it_is_and_what_to_do(
     error = refusal("GET u", status, body.encode(), header)
     assert (error.reason, error.retry_after_seconds) == (reason, seconds)
     assert str(error).startswith(message)
-    assert is_lasting(error) is (reason == "refused")
 
 
 def test_a_page_has_objects_a_version_and_the_token_of_the_next() -> None:
@@ -181,3 +180,11 @@ def test_what_the_apiserver_asks_for_is_granted_up_to_the_cap() -> None:
 def test_ten_thousand_failures_overflow_nothing() -> None:
     pace = Pace(TIMING, lambda: 1.0)
     assert {pace.wait_seconds(0) for _ in range(10_000)} == {1, 2, 4, 8}
+
+
+def test_a_refusal_is_believed_when_nothing_else_came_for_a_while() -> None:
+    refusals = Refusals(Timing(refused_seconds=10))
+    refused, lost = ClusterError("refused", ""), ClusterError("lost", "")
+    assert [refusals.lasting(refused, at) for at in (100, 105, 109.9)] == [False] * 3
+    assert not refusals.lasting(lost, 110)
+    assert [refusals.lasting(refused, at) for at in (111, 120, 121)] == [False, False, True]

@@ -69,7 +69,12 @@ class ClusterClient:
         silence, connect = self._timing.silence_seconds, self._timing.connect_seconds
         limits = aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=silence)
         async with self._answer(path, query, limits) as answer:
-            yield answer.content.iter_any()
+            try:
+                yield answer.content.iter_any()
+            finally:
+                # Not closed with the TLS peer's consent: whoever leaves a watch does not wait for it.
+                if answer.connection is not None and answer.connection.transport is not None:
+                    answer.connection.transport.abort()
 
     async def reset(self) -> None:
         """Close the connections. What is on disk then, a new CA too, counts for the next."""

@@ -64,6 +64,8 @@ class Timing:
     the connection is half-open."""
     resync_seconds: float = 7200.0
     """The most between two lists of everything, and twice the least. A safety net: nothing is known to need it."""
+    refused_seconds: float = 10.0
+    """How long the first list may be refused until that is believed: an API server takes 3 to 6 s to know who may."""
     first_wait_seconds: float = 0.25
     """The most before the first try after a failure; twice that before the next, and so on."""
     longest_wait_seconds: float = 15.0
@@ -272,6 +274,21 @@ class Pace:
         return max(timing.least_wait_seconds, asked + self._draw() * bound)
 
 
-def is_lasting(error: ClusterError) -> bool:
-    """Tell whether waiting does not help: the API server knows who asks, and says no."""
-    return error.reason == "refused"
+class Refusals:
+    """Whether the API server means it when it refuses.
+
+    One that has just started knows neither roles nor tokens yet, and refuses everybody for some seconds.
+    """
+
+    def __init__(self, timing: Timing) -> None:
+        """Nothing has been refused yet."""
+        self._timing = timing
+        self._since: float | None = None
+
+    def lasting(self, error: ClusterError, at: float) -> bool:
+        """Take in a failure at a time in seconds; tell whether nothing but refusals came for so long."""
+        if error.reason != "refused":
+            self._since = None
+            return False
+        self._since = at if self._since is None else self._since
+        return at - self._since >= self._timing.refused_seconds

@@ -20,9 +20,9 @@ from .protocol import (
     ListReason,
     Pace,
     Put,
+    Refusals,
     Resource,
     Timing,
-    is_lasting,
     read_event,
     read_page,
 )
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 # How long the loop is held by documents at a time: as long as a slow review takes.
 _HELD_SECONDS = 0.002
-# client-go takes 500 (pager.defaultPageSize). A parsed page is held as a whole, and a Node has 15 KiB: with 500 the
-# process is 40 MiB larger ever after and no faster (bench.live). Parsing also holds the loop, some 5 ms for 100 Nodes,
-# which is nothing before the first review; later pages are smaller.
+# client-go takes 500 (pager.defaultPageSize). A parsed page is held as a whole, and a Node has 11 KiB and more: with
+# 500 the process is 40 MiB larger ever after and no faster (bench.live). Parsing also holds the loop, some 7 ms for
+# 100 Nodes, which is nothing before the first review; later pages are smaller.
 _FIRST_PAGE, _LATER_PAGE = 100, 50
 
 
@@ -76,6 +76,7 @@ class Reflector:
         self._log = log
         self._timing = timing
         self._pace = Pace(timing, random.random)
+        self._refusals = Refusals(timing)
         self._versions: dict[str, str] = {}
         self._version = ""
         self._why: ListReason = "start"
@@ -91,7 +92,7 @@ class Reflector:
         """Follow the resource until cancelled.
 
         Raises:
-            ClusterError: the API server refuses, and has never answered before: waiting would not help.
+            ClusterError: the API server goes on refusing, and has never answered: waiting would not help.
         """
         while True:
             lived, asked, reason = 0.0, 0.0, "ended"
@@ -104,7 +105,7 @@ class Reflector:
                 finally:
                     lived = time.monotonic() - began
             except ClusterError as error:
-                if is_lasting(error) and not self.listed.is_set():
+                if self._refusals.lasting(error, time.monotonic()) and not self.listed.is_set():
                     raise
                 await self._fail(error)
                 asked, reason = error.retry_after_seconds, error.reason
