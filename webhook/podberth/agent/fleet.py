@@ -171,7 +171,8 @@ class Fleet:
         number = self._draw.randrange(len(self._members))
         with self._lock:
             self._members[number].changes += 1
-        if not self._members[number].busy:
+        # One whose turn has come keeps its place: to put it off for each new thing would be to put it off for ever.
+        if not self._members[number].busy and self._members[number].due > now:
             self._schedule(number, now)
 
     def _schedule(self, number: int, at: float) -> None:
