@@ -14,7 +14,7 @@ from ..kube.selector import label_selector_matches
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, Watch, combine
 from ..policy.match import MatchRequest, mismatch
-from .recall import Footprint, footprint
+from .recall import Footprint
 from .review import AdmissionRequest
 from .rollout import rolled_out, rollout_key
 from .snapshot import Phase, Plan, Snapshot
@@ -56,7 +56,7 @@ class Matcher:
         stand_in: str | None = None,
         watch: Watch | None = None,
     ) -> None:
-        """Observe ``pod`` and ask all conditions. ``stand_in`` is written instead of the gang's name (``replay``).
+        """Observe ``pod`` and ask all conditions. ``stand_in`` is written instead of the gang's name.
 
         With a ``watch`` nothing is remembered, so that it sees every answer.
         """
@@ -116,6 +116,11 @@ class Matcher:
             if False not in answers:
                 found.append(policy)
         return found
+
+    @property
+    def pod(self) -> dict[str, Any]:
+        """The pod as it is now."""
+        return self._pod
 
     def wrote(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> None:
         """Take note that the pod is now ``pod``, which differs at ``paths``."""
@@ -210,16 +215,25 @@ class Matcher:
             # Once more: with an earlier params object the policy itself may have changed what its conditions read.
             answers = self._answers_of(index, policy)
             evaluation = Evaluation(policy, params, self._activate, self._watch)
-            if answers is None:
-                self.asked_again.append(footprint(policy.conditions_read))
-                if not evaluation.conditions():
-                    self._pass_over(policy, _CONDITION_FALSE)
-                    continue
+            if answers is None and not self._still_matches(evaluation):
+                self._pass_over(policy, _CONDITION_FALSE)
+                continue
             if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
                 raise EvaluationError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
             if self._watch is not None:
                 self._watch.matched(evaluation)
             yield evaluation
+
+    def _still_matches(self, evaluation: Evaluation) -> bool:
+        """Say whether conditions hold that were not asked with all others, or no longer are true of the pod.
+
+        Raises:
+            EvaluationError: as ``combine`` says.
+        """
+        name = evaluation.policy.name
+        read = self.plan.condition_footprints[name]
+        self.asked_again.append(read)
+        return self._recall(("matches", name, id(evaluation.params)), read, evaluation.conditions)
 
     def _kept_away(self, policy: CompiledPolicy) -> str:
         """Return what, before any expression, keeps the policy from being asked; empty if nothing."""

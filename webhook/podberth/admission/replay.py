@@ -5,13 +5,11 @@ basis of a decision is what the matching policies' expressions read of the pod a
 and write (``mutation.pipeline.visits``). A decision that looked further than its basis is not kept: the draft knows
 every path that was read, the matcher whether a fact was observed or a condition asked anew after a write.
 
-Every gang has a name of its own. Where policies only pass it on, the decision is made for a stand-in of the same
-length, and the name takes its place wherever it went: into labels, terms, the record and messages.
+Names that policies only pass on, of a gang and of containers, are replaced for it by others (``stand_in``).
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from secrets import token_hex
 from typing import Any
 
 import orjson
@@ -20,15 +18,13 @@ from ..kube.patch import Draft, apply
 from ..mutation import names, pipeline, record, resources
 from ..mutation.leaf import is_label_value
 from ..policy.compile import CompiledPolicy
-from . import messages, response
+from . import messages, response, stand_in
 from .matching import GANG_NAME, Matcher
 from .outcome import Decision, Outcome, Verdict
 from .recall import Footprint, footprint
 from .review import AdmissionRequest
-from .state import fingerprint
+from .state import fingerprint, observe
 
-# Beyond anybody's guess, and a label value like a gang's name.
-_STAND_IN = token_hex(32)
 # Beside its containers and its annotations, what ``gpu`` is made from.
 _OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
 # What a footprint with containers holds of each; a path is ("spec", "containers", 0, "resources", ...), or ends before.
@@ -37,17 +33,17 @@ _OF_A_CONTAINER = ((), ("name",), ("resources",))
 _LONGEST_COURSE = 16 * 1024
 # Not every gang's name is an object's, so what stands for it would not be judged as the name is.
 _OBJECT_NAMES = frozenset(names.FIELDS)
-# 64 bits: what is shorter might stand in a pod by chance, and is part of the basis instead.
-_SHORTEST_STAND_IN = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
     """Where that stands which decisions under the same answers of all conditions are made from."""
 
     footprint: Footprint
     policies: frozenset[str]
     """Which policies match the pod as it came."""
+    names_weigh: bool
+    """Whether what is decided may depend on what containers are called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,34 +52,35 @@ class Basis:
 
     key: Hashable
     ground: Ground
-    stand_in: str
+    pod: dict[str, Any]
+    """What is decided on in the pod's place: the pod, but for names of containers."""
+    gang: str
     """What stands for the gang's name; the name itself where nothing does."""
+    names: Mapping[str, str]
+    """The pod's own names by what stands for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """A decision as it is kept; texts hold the stand-in."""
+    """A decision as it is kept; texts hold what stands for names."""
 
     patch: str
     """RFC 6902 operations as JSON; empty for none."""
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...]
     verdict: Verdict
-    stand_in: str
 
-    def again(self, request: AdmissionRequest, pod: dict[str, Any], name: str) -> Outcome:
-        """Return the decision for another pod of the same basis, whose gang is ``name``.
+    def again(self, request: AdmissionRequest, pod: dict[str, Any], names: Mapping[str, str]) -> Outcome:
+        """Return the decision for another pod of the same basis; ``names`` are its own by what stands for them.
 
         Raises:
             UnprovedError: the patch does not apply to the pod (a bug).
         """
-        patch = orjson.loads(self.patch.replace(self.stand_in, name)) if self.patch else []
+        patch = orjson.loads(_named(self.patch, names)) if self.patch else []
         apply(pod, patch)
         decisions, warnings = self.decisions, self.warnings
-        if self.stand_in != name:
-            decisions = tuple(
-                [Decision(each.policy, each.action, each.message.replace(self.stand_in, name)) for each in decisions]
-            )
+        if names:
+            decisions = tuple([Decision(each.policy, each.action, _named(each.message, names)) for each in decisions])
             # Made anew, for they are cut, and told once where they are equal.
             warnings = messages.of_mutations(decisions, patch)
         return Outcome(
@@ -105,14 +102,21 @@ def basis_of(matcher: Matcher) -> Basis | None:
     state = matcher.state
     question = (id(matcher.plan), matcher.answers, state.concerned, state.gang.known, state.gpu.dialect)
     ground = matcher.snapshot.recall.answer(("ground", question), lambda: _ground(matcher))
-    values = fingerprint(state, ground.footprint) if ground else None
-    if ground is None or values is None:
+    if ground is None:
+        return None
+    subject, names = (matcher.pod, {}) if ground.names_weigh else stand_in.rename(matcher.pod)
+    if names:
+        state = observe(subject, matcher.request, matcher.snapshot)
+    values = fingerprint(state, ground.footprint)
+    if values is None:
         return None
     # Where the pod says the name elsewhere, a builder may compare the two.
-    passed_on = len(name) >= _SHORTEST_STAND_IN and name.encode() not in values[-1]
-    stand_in = _STAND_IN[: len(name)] if passed_on else name
+    gang = name if name.encode() in values[-1] else stand_in.for_gang(name)
+    if gang != name:
+        names[gang] = name
     # What is written may name any of the namespace's PodGroups.
-    return Basis(key=("course", question, matcher.pod_groups, stand_in, values), stand_in=stand_in, ground=ground)
+    key = ("course", question, matcher.pod_groups, gang, values)
+    return Basis(key=key, ground=ground, pod=subject, gang=gang, names=names)
 
 
 def course_of(outcome: Outcome, matcher: Matcher, draft: Draft, basis: Basis) -> Course | None:
@@ -128,8 +132,13 @@ def course_of(outcome: Outcome, matcher: Matcher, draft: Draft, basis: Basis) ->
         decisions=outcome.decisions,
         warnings=outcome.warnings,
         verdict=outcome.verdict,
-        stand_in=basis.stand_in,
     )
+
+
+def _named(text: str, names: Mapping[str, str]) -> str:
+    for token, name in names.items():
+        text = text.replace(token, name)
+    return text
 
 
 def _ground(matcher: Matcher) -> Ground | None:
@@ -137,11 +146,12 @@ def _ground(matcher: Matcher) -> Ground | None:
     policies = matcher.matching()
     if policies is None or not all(map(_is_bounded, policies)):
         return None
+    mutations = [mutation for policy in policies for mutation in policy.mutations]
     # The group's system decides what is written at all (``gate``). What is said may name how many nodes fit: that is
     # the whole of the pod's need.
     reads: set[tuple[str, ...]] = {("gang", "system"), ("topology",)}
     visited: set[tuple[str, ...]] = {record.PATH}
-    for mutation in (each for policy in policies for each in policy.mutations):
+    for mutation in mutations:
         paths = pipeline.visits(mutation.concern, {**mutation.leaves, **mutation.facts})
         if paths is None or (mutation.concern in _OBJECT_NAMES and GANG_NAME in mutation.facts.values()):
             return None
@@ -150,14 +160,18 @@ def _ground(matcher: Matcher) -> Ground | None:
     rewritten = visited.intersection(resources.VISITS)
     if rewritten and matcher.state.gpu.dialect:
         return None  # it may come from annotations, which a rewrite would have us read again
+    conditions: frozenset[tuple[str, ...]] = frozenset()
     if rewritten:
         visited = visited - rewritten | _OF_GPUS
-        reads |= frozenset().union(*(policy.conditions_read for policy in matcher.plan.policies))
-    asked = footprint(reads)
+        conditions = conditions.union(*(policy.conditions_read for policy in matcher.plan.policies))
+    asked = footprint(reads | conditions)
     if asked is None:
         return None
-    read = replace(asked, paths=tuple(sorted({*asked.paths, *visited})), containers=bool(rewritten))
-    return Ground(read, frozenset(policy.name for policy in policies))
+    return Ground(
+        footprint=replace(asked, paths=tuple(sorted({*asked.paths, *visited})), containers=bool(rewritten)),
+        policies=frozenset(policy.name for policy in policies),
+        names_weigh=not rewritten or stand_in.weigh_names(mutations, conditions),
+    )
 
 
 def _is_bounded(policy: CompiledPolicy) -> bool:
