@@ -100,21 +100,31 @@ class Matcher:
                 yield Fault(policy, str(error))
 
     @property
-    def answers(self) -> tuple[bool | EvaluationError, ...]:
-        """What the conditions asked together said of the pod as it came, in the order of the plan; () if not asked."""
-        return tuple(self._answers)
+    def question(self) -> Hashable:
+        """What decides which policies match the pod as it came; None where they have to be asked."""
+        if self.excess or self._watch is not None or not all(isinstance(answer, bool) for answer in self._answers):
+            return None
+        state = self.state
+        return id(self.plan), tuple(self._answers), state.concerned, state.gang.known, state.gpu.dialect
 
     def matching(self) -> list[CompiledPolicy] | None:
-        """Return the policies that match the pod as it came; None where ``answers`` alone cannot tell."""
+        """Return the policies that match the pod as it came; None where ``question`` alone cannot tell.
+
+        Nor may anything but the pod decide, within one snapshot, what one of them says.
+        """
         found: list[CompiledPolicy] = []
         for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):
-            if span is None or not policy.matches_statically or policy.source.spec.rollout:
+            spec = policy.source.spec
+            if span is None or not policy.matches_statically or spec.rollout:
                 return None
             answers = self._answers[span] if self._in_scope(policy) else [False]
             if any(isinstance(answer, EvaluationError) for answer in answers):
                 return None
-            if False not in answers:
-                found.append(policy)
+            if False in answers:
+                continue
+            if policy.reads_namespace or (spec.param_ref is not None and not spec.param_ref.namespace):
+                return None
+            found.append(policy)
         return found
 
     @property

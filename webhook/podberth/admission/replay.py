@@ -17,7 +17,6 @@ import orjson
 from ..kube.patch import Draft, apply
 from ..mutation import names, pipeline, record, resources
 from ..mutation.leaf import is_label_value
-from ..policy.compile import CompiledPolicy
 from . import messages, response, stand_in
 from .matching import GANG_NAME, Matcher
 from .outcome import Decision, Outcome, Verdict
@@ -69,6 +68,8 @@ class Course:
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...]
     verdict: Verdict
+    tells_names: bool
+    """Whether a name is in the decisions, and not in the patch alone."""
 
     def again(self, request: AdmissionRequest, pod: dict[str, Any], names: Mapping[str, str]) -> Outcome:
         """Return the decision for another pod of the same basis; ``names`` are its own by what stands for them.
@@ -76,15 +77,16 @@ class Course:
         Raises:
             UnprovedError: the patch does not apply to the pod (a bug).
         """
-        patch = orjson.loads(_named(self.patch, names)) if self.patch else []
+        text = _named(self.patch, names)
+        patch = orjson.loads(text) if text else []
         apply(pod, patch)
         decisions, warnings = self.decisions, self.warnings
-        if names:
+        if self.tells_names:
             decisions = tuple([Decision(each.policy, each.action, _named(each.message, names)) for each in decisions])
             # Made anew, for they are cut, and told once where they are equal.
             warnings = messages.of_mutations(decisions, patch)
         return Outcome(
-            response=response.patched(request.uid, patch, warnings),
+            response=response.patched(request.uid, patch, warnings, text=text.encode()),
             verdict=self.verdict,
             decisions=decisions,
             patch=patch,
@@ -95,15 +97,13 @@ class Course:
 def basis_of(matcher: Matcher) -> Basis | None:
     """Return the basis of the decision on a pod that has just come; None where it is everything, or too large."""
     name = matcher.state.gang.name
-    if matcher.excess or name in matcher.pod_groups or not is_label_value(name):
+    question = matcher.question
+    if question is None or name in matcher.pod_groups or not is_label_value(name):
         return None
-    if not all(isinstance(answer, bool) for answer in matcher.answers):
-        return None
-    state = matcher.state
-    question = (id(matcher.plan), matcher.answers, state.concerned, state.gang.known, state.gpu.dialect)
     ground = matcher.snapshot.recall.answer(("ground", question), lambda: _ground(matcher))
     if ground is None:
         return None
+    state = matcher.state
     subject, names = (matcher.pod, {}) if ground.names_weigh else stand_in.rename(matcher.pod)
     if names:
         state = observe(subject, matcher.request, matcher.snapshot)
@@ -132,6 +132,7 @@ def course_of(outcome: Outcome, matcher: Matcher, draft: Draft, basis: Basis) ->
         decisions=outcome.decisions,
         warnings=outcome.warnings,
         verdict=outcome.verdict,
+        tells_names=any(token in each.message for token in basis.names for each in outcome.decisions),
     )
 
 
@@ -144,7 +145,7 @@ def _named(text: str, names: Mapping[str, str]) -> str:
 def _ground(matcher: Matcher) -> Ground | None:
     """Return what the policies that match are asked, and their builders visit; None where it is not bounded."""
     policies = matcher.matching()
-    if policies is None or not all(map(_is_bounded, policies)):
+    if policies is None:
         return None
     mutations = [mutation for policy in policies for mutation in policy.mutations]
     # The group's system decides what is written at all (``gate``). What is said may name how many nodes fit: that is
@@ -172,12 +173,6 @@ def _ground(matcher: Matcher) -> Ground | None:
         policies=frozenset(policy.name for policy in policies),
         names_weigh=not rewritten or stand_in.weigh_names(mutations, conditions),
     )
-
-
-def _is_bounded(policy: CompiledPolicy) -> bool:
-    """Say whether nothing but the pod decides what the policy wants, within one snapshot."""
-    reference = policy.source.spec.param_ref
-    return not policy.reads_namespace and (reference is None or bool(reference.namespace))
 
 
 def _within(known: Footprint, draft: Draft) -> bool:
