@@ -3,7 +3,7 @@
 Each figure is the least of many tries with other pods of the same templates: what else the machine does makes a try
 slower, never faster. In a server, with cold caches in between, the same work takes about a quarter more.
 
-    python -m bench.hotpath [--tries 20] [--functions 40]
+    python -m bench.hotpath [--library] [--tries 20] [--functions 40]
 """
 
 import argparse
@@ -34,10 +34,11 @@ _BATCH = 10
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", action="store_true", help="all policies, and not the four that write most")
     parser.add_argument("--tries", type=int, default=20)
     parser.add_argument("--functions", type=int, default=0, help="profile /mutate and print so many functions")
     options = parser.parse_args()
-    snapshot = decisions.snapshot(clusters.documents(1000, 50))
+    snapshot = decisions.snapshot(clusters.documents(1000, 50), library=options.library)
     bodies = list(islice(distinct(), _TEMPLATES))
     # As the server does with whatever lives as long as a snapshot.
     gc.collect()

@@ -50,6 +50,11 @@ PARAMS = [
     {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p", "namespace": where}, "data": {"value": where}}
     for where in ("default", "other")
 ]
+LONG, LONGER = "a-container-of-its-own", "b-container-of-its-own"
+TO_ITSELF = "gpu.requests.map(r, {'container': r.container, 'from': r.resource, 'to': r.container, 'quantity': 1})"
+TO_THAT = f"gpu.requests.map(r, {{'container': '{LONG}', 'from': r.resource, 'to': 'nvidia.com/gpu', 'quantity': 1}})"
+OF_THAT = f"gpu.requests.filter(r, r.container == '{LONG}')" + SLICES.removeprefix("gpu.requests")
+TO_THEIRS = SLICES.replace("1})", f"r.container == '{LONG}' ? 1 : 2}})")
 CONTAINERS = "gpu.requests.map(r, r.container).join('.')"
 HOSTNAME = "[{'op': 'add', 'path': '/spec/hostname', 'value': 'h'}]"
 EVICTED = "[{'key': 'a', 'operator': 'Exists', 'effect': 'NoExecute', 'tolerationSeconds': 300}]"
@@ -57,12 +62,16 @@ TERMS = "[{'matchExpressions': [{'key': 'x', 'operator': 'Exists'}]}]"
 
 
 def rule(order: int, condition: str = "true", **fields: Any) -> str:
-    """Return a policy of one condition; of ``fields``, what is no field of a policy's spec is a mutation."""
+    """Return a policy of one condition; of ``fields``, what is no field of a policy's spec is a mutation.
+
+    ``when`` goes into each mutation.
+    """
     own: dict[str, Any] = {key: fields.pop(key) for key in ("scope", "paramKind", "paramRef") if key in fields}
+    when = {"when": fields.pop("when")} if "when" in fields else {}
     spec: dict[str, Any] = {
         "failurePolicy": "Ignore",
         "matchConditions": [{"name": "c", "expression": condition}],
-        "mutations": [{concern: value} for concern, value in fields.items()],
+        "mutations": [{concern: value, **when} for concern, value in fields.items()],
         **own,
     }
     lines = (f"  {key}: {json.dumps(value)}" for key, value in spec.items())
@@ -86,7 +95,13 @@ X, Y = (
 )
 # What says the name of a gang, where a policy passes it on.
 RECORD = json.dumps({"rule-60": {"gang": {"label": "job-a-gang-of-sixteen"}}})
-MORE_ANNOTATIONS = [{APPLIED_ANNOTATION: RECORD}, {"nvidia.com/vgpu-mode": "x"}]
+REWRITE = {"container": LONG, "from": "nvidia.com/gpumem", "to": "nvidia.com/gpu", "quantity": 1}
+REWRITTEN = json.dumps({"rule-100": {"resources": [REWRITE]}}).replace("a-", r"\u0061-")
+MORE_ANNOTATIONS = [
+    {APPLIED_ANNOTATION: RECORD},
+    {APPLIED_ANNOTATION: REWRITTEN},
+    {"nvidia.com/vgpu-mode": "x"},
+]
 APART = {
     "podAntiAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "job-a-gang-of-sixteen"}],
@@ -118,6 +133,20 @@ OTHERS = {
     "writes a need": rule(90, annotations={GPU_MEMORY_ANNOTATION: "'10Gi'"}),
     "asks for the need": rule(95, "gpu.memoryMiB > 4096", labels={"large": CONTAINERS}),
     "rewrites resources": rule(100, "gpu.kind == 'whole'", resources=SLICES),
+    "rewrites to a name": rule(101, resources=TO_ITSELF),
+    "rewrites by a name of its own": rule(102, resources=TO_THAT),
+    "rewrites one by name": rule(103, resources=OF_THAT),
+    "rewrites by name": rule(104, resources=TO_THEIRS),
+    "rewrites if called so": rule(105, resources=SLICES, when="gpu.requests[0].container.startsWith('a')"),
+    "reads a container's name": rule(
+        535, labels={"own": "object.spec.containers.exists(c, c.name.startsWith('a')) ? 'y' : 'n'"}
+    ),
+    "asks for a name": rule(
+        121, f"gpu.requests.exists(r, r.container == '{LONG}')", labels={"long": "string(gpu.count)"}
+    ),
+    "asks for another name": rule(
+        122, f"object.spec.containers.exists(c, c.name == '{LONGER}')", labels={"longer": "string(gpu.count)"}
+    ),
     "asks for slices": rule(120, "gpu.kind == 'mig'", labels={"slices": "string(gpu.claims.size())"}),
     "asks for an element": rule(
         500,
@@ -210,7 +239,20 @@ GANGS = [
 ASPECTS: dict[str, list[Any]] = {
     "namespace": ["default", "other"],
     "list": ["containers", "initContainers"],
-    "containers": [["b"], ["a"], ["a", "b"], ["b", "a"]],
+    "containers": [
+        ["b"],
+        ["a"],
+        ["a", "b"],
+        ["b", "a"],
+        [LONG],
+        [LONGER],
+        [LONG, LONGER],
+        [LONGER, LONG],
+        [LONG, "b"],
+        [LONG, LONG],
+        [f"{LONG}-too"],
+        [f'{LONG}"'],
+    ],
     "gpus": [1, 2, 0],
     "resource": [
         "nvidia.com/gpu",
@@ -278,6 +320,7 @@ BASES = [
     {**FIRST, "gang": "a-gang-of-sixteen"},
     {**FIRST, "gang": "g", "said": True, "gpus": 2, "containers": ["a", "b"]},
     {**FIRST, "memory": "4Gi", "labels": {"app": "a"}},
+    {**FIRST, "memory": "4Gi", "containers": [LONG]},
     {**FIRST, "resource": "nvidia.com/gpumem", "annotations": {"nvidia.com/vgpu-mode": "x"}},
 ]
 
@@ -346,6 +389,23 @@ def test_a_pod_of_another_gang_is_not_decided_again(texts: list[str]) -> None:
 
     assert len(warm.recall) == remembered
     assert "a-job-of-the-number-2" in str(outcome.patch)
+    assert outcome == afresh(second, replace(warm))
+
+
+def test_a_pod_whose_container_is_called_otherwise_is_not_decided_again() -> None:
+    warm = known(SHIPPED)
+    annotations = {GPU_MEMORY_ANNOTATION: "4Gi"}
+    first, second = (
+        decode_review(review(pod(gpu_container(f"training-number-{number}"), annotations=annotations)))
+        for number in (1, 2)
+    )
+    mutate(first, warm)
+    remembered = len(warm.recall)
+
+    outcome = mutate(second, warm)
+
+    assert len(warm.recall) == remembered
+    assert "training-number-2" in str(outcome.patch)
     assert outcome == afresh(second, replace(warm))
 
 

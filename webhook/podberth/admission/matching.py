@@ -14,7 +14,7 @@ from ..kube.selector import label_selector_matches
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, Watch, combine
 from ..policy.match import MatchRequest, mismatch
-from .recall import Footprint, footprint
+from .recall import Footprint
 from .review import AdmissionRequest
 from .rollout import rolled_out, rollout_key
 from .snapshot import Phase, Plan, Snapshot
@@ -56,7 +56,7 @@ class Matcher:
         stand_in: str | None = None,
         watch: Watch | None = None,
     ) -> None:
-        """Observe ``pod`` and ask all conditions. ``stand_in`` is written instead of the gang's name (``replay``).
+        """Observe ``pod`` and ask all conditions. ``stand_in`` is written instead of the gang's name.
 
         With a ``watch`` nothing is remembered, so that it sees every answer.
         """
@@ -100,22 +100,37 @@ class Matcher:
                 yield Fault(policy, str(error))
 
     @property
-    def answers(self) -> tuple[bool | EvaluationError, ...]:
-        """What the conditions asked together said of the pod as it came, in the order of the plan; () if not asked."""
-        return tuple(self._answers)
+    def question(self) -> Hashable:
+        """What decides which policies match the pod as it came; None where they have to be asked."""
+        if self.excess or self._watch is not None or not all(isinstance(answer, bool) for answer in self._answers):
+            return None
+        state = self.state
+        return id(self.plan), tuple(self._answers), state.concerned, state.gang.known, state.gpu.dialect
 
     def matching(self) -> list[CompiledPolicy] | None:
-        """Return the policies that match the pod as it came; None where ``answers`` alone cannot tell."""
+        """Return the policies that match the pod as it came; None where ``question`` alone cannot tell.
+
+        Nor may anything but the pod decide, within one snapshot, what one of them says.
+        """
         found: list[CompiledPolicy] = []
         for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):
-            if span is None or not policy.matches_statically or policy.source.spec.rollout:
+            spec = policy.source.spec
+            if span is None or not policy.matches_statically or spec.rollout:
                 return None
             answers = self._answers[span] if self._in_scope(policy) else [False]
             if any(isinstance(answer, EvaluationError) for answer in answers):
                 return None
-            if False not in answers:
-                found.append(policy)
+            if False in answers:
+                continue
+            if policy.reads_namespace or (spec.param_ref is not None and not spec.param_ref.namespace):
+                return None
+            found.append(policy)
         return found
+
+    @property
+    def pod(self) -> dict[str, Any]:
+        """The pod as it is now."""
+        return self._pod
 
     def wrote(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> None:
         """Take note that the pod is now ``pod``, which differs at ``paths``."""
@@ -210,16 +225,25 @@ class Matcher:
             # Once more: with an earlier params object the policy itself may have changed what its conditions read.
             answers = self._answers_of(index, policy)
             evaluation = Evaluation(policy, params, self._activate, self._watch)
-            if answers is None:
-                self.asked_again.append(footprint(policy.conditions_read))
-                if not evaluation.conditions():
-                    self._pass_over(policy, _CONDITION_FALSE)
-                    continue
+            if answers is None and not self._still_matches(evaluation):
+                self._pass_over(policy, _CONDITION_FALSE)
+                continue
             if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
                 raise EvaluationError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
             if self._watch is not None:
                 self._watch.matched(evaluation)
             yield evaluation
+
+    def _still_matches(self, evaluation: Evaluation) -> bool:
+        """Say whether conditions hold that were not asked with all others, or no longer are true of the pod.
+
+        Raises:
+            EvaluationError: as ``combine`` says.
+        """
+        name = evaluation.policy.name
+        read = self.plan.condition_footprints[name]
+        self.asked_again.append(read)
+        return self._recall(("matches", name, id(evaluation.params)), read, evaluation.conditions)
 
     def _kept_away(self, policy: CompiledPolicy) -> str:
         """Return what, before any expression, keeps the policy from being asked; empty if nothing."""

@@ -48,9 +48,9 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
     matcher = Matcher("mutate", request, snapshot, pod, watch=watch)
     basis = basis_of(matcher) if watch is None else None
     if basis is not None:
-        course = snapshot.recall.answer(basis.key, lambda: _course(request, snapshot, pod, basis))
+        course = snapshot.recall.answer(basis.key, lambda: _course(request, snapshot, basis))
         if course is not None:
-            return course.again(request, pod, matcher.state.gang.name)
+            return course.again(request, pod, basis.names)
     return _Run(matcher, pod).outcome()
 
 
@@ -89,9 +89,9 @@ def checked_pod(request: AdmissionRequest) -> dict[str, object]:
     return request.object
 
 
-def _course(request: AdmissionRequest, snapshot: Snapshot, pod: dict[str, Any], basis: Basis) -> Course | None:
+def _course(request: AdmissionRequest, snapshot: Snapshot, basis: Basis) -> Course | None:
     """Decide on a pod so that the decision can be kept for others; None where it cannot."""
-    run = _Run(Matcher("mutate", request, snapshot, pod, stand_in=basis.stand_in), pod)
+    run = _Run(Matcher("mutate", request, snapshot, basis.pod, stand_in=basis.gang), basis.pod)
     return course_of(run.outcome(), run.matcher, run.draft, basis)
 
 

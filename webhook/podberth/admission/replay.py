@@ -5,13 +5,11 @@ basis of a decision is what the matching policies' expressions read of the pod a
 and write (``mutation.pipeline.visits``). A decision that looked further than its basis is not kept: the draft knows
 every path that was read, the matcher whether a fact was observed or a condition asked anew after a write.
 
-Every gang has a name of its own. Where policies only pass it on, the decision is made for a stand-in of the same
-length, and the name takes its place wherever it went: into labels, terms, the record and messages.
+Names that policies only pass on, of a gang and of containers, are replaced for it by others (``stand_in``).
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from secrets import token_hex
 from typing import Any
 
 import orjson
@@ -19,16 +17,13 @@ import orjson
 from ..kube.patch import Draft, apply
 from ..mutation import names, pipeline, record, resources
 from ..mutation.leaf import is_label_value
-from ..policy.compile import CompiledPolicy
-from . import messages, response
+from . import messages, response, stand_in
 from .matching import GANG_NAME, Matcher
 from .outcome import Decision, Outcome, Verdict
 from .recall import Footprint, footprint
 from .review import AdmissionRequest
-from .state import fingerprint
+from .state import fingerprint, observe
 
-# Beyond anybody's guess, and a label value like a gang's name.
-_STAND_IN = token_hex(32)
 # Beside its containers and its annotations, what ``gpu`` is made from.
 _OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
 # What a footprint with containers holds of each; a path is ("spec", "containers", 0, "resources", ...), or ends before.
@@ -37,17 +32,17 @@ _OF_A_CONTAINER = ((), ("name",), ("resources",))
 _LONGEST_COURSE = 16 * 1024
 # Not every gang's name is an object's, so what stands for it would not be judged as the name is.
 _OBJECT_NAMES = frozenset(names.FIELDS)
-# 64 bits: what is shorter might stand in a pod by chance, and is part of the basis instead.
-_SHORTEST_STAND_IN = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
     """Where that stands which decisions under the same answers of all conditions are made from."""
 
     footprint: Footprint
     policies: frozenset[str]
     """Which policies match the pod as it came."""
+    names_weigh: bool
+    """Whether what is decided may depend on what containers are called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,38 +51,42 @@ class Basis:
 
     key: Hashable
     ground: Ground
-    stand_in: str
+    pod: dict[str, Any]
+    """What is decided on in the pod's place: the pod, but for names of containers."""
+    gang: str
     """What stands for the gang's name; the name itself where nothing does."""
+    names: Mapping[str, str]
+    """The pod's own names by what stands for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """A decision as it is kept; texts hold the stand-in."""
+    """A decision as it is kept; texts hold what stands for names."""
 
     patch: str
     """RFC 6902 operations as JSON; empty for none."""
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...]
     verdict: Verdict
-    stand_in: str
+    tells_names: bool
+    """Whether a name is in the decisions, and not in the patch alone."""
 
-    def again(self, request: AdmissionRequest, pod: dict[str, Any], name: str) -> Outcome:
-        """Return the decision for another pod of the same basis, whose gang is ``name``.
+    def again(self, request: AdmissionRequest, pod: dict[str, Any], names: Mapping[str, str]) -> Outcome:
+        """Return the decision for another pod of the same basis; ``names`` are its own by what stands for them.
 
         Raises:
             UnprovedError: the patch does not apply to the pod (a bug).
         """
-        patch = orjson.loads(self.patch.replace(self.stand_in, name)) if self.patch else []
+        text = _named(self.patch, names)
+        patch = orjson.loads(text) if text else []
         apply(pod, patch)
         decisions, warnings = self.decisions, self.warnings
-        if self.stand_in != name:
-            decisions = tuple(
-                [Decision(each.policy, each.action, each.message.replace(self.stand_in, name)) for each in decisions]
-            )
+        if self.tells_names:
+            decisions = tuple([Decision(each.policy, each.action, _named(each.message, names)) for each in decisions])
             # Made anew, for they are cut, and told once where they are equal.
             warnings = messages.of_mutations(decisions, patch)
         return Outcome(
-            response=response.patched(request.uid, patch, warnings),
+            response=response.patched(request.uid, patch, warnings, text=text.encode()),
             verdict=self.verdict,
             decisions=decisions,
             patch=patch,
@@ -98,21 +97,26 @@ class Course:
 def basis_of(matcher: Matcher) -> Basis | None:
     """Return the basis of the decision on a pod that has just come; None where it is everything, or too large."""
     name = matcher.state.gang.name
-    if matcher.excess or name in matcher.pod_groups or not is_label_value(name):
+    question = matcher.question
+    if question is None or name in matcher.pod_groups or not is_label_value(name):
         return None
-    if not all(isinstance(answer, bool) for answer in matcher.answers):
+    ground = matcher.snapshot.recall.answer(("ground", question), lambda: _ground(matcher))
+    if ground is None:
         return None
     state = matcher.state
-    question = (id(matcher.plan), matcher.answers, state.concerned, state.gang.known, state.gpu.dialect)
-    ground = matcher.snapshot.recall.answer(("ground", question), lambda: _ground(matcher))
-    values = fingerprint(state, ground.footprint) if ground else None
-    if ground is None or values is None:
+    subject, names = (matcher.pod, {}) if ground.names_weigh else stand_in.rename(matcher.pod)
+    if names:
+        state = observe(subject, matcher.request, matcher.snapshot)
+    values = fingerprint(state, ground.footprint)
+    if values is None:
         return None
     # Where the pod says the name elsewhere, a builder may compare the two.
-    passed_on = len(name) >= _SHORTEST_STAND_IN and name.encode() not in values[-1]
-    stand_in = _STAND_IN[: len(name)] if passed_on else name
+    gang = name if name.encode() in values[-1] else stand_in.for_gang(name)
+    if gang != name:
+        names[gang] = name
     # What is written may name any of the namespace's PodGroups.
-    return Basis(key=("course", question, matcher.pod_groups, stand_in, values), stand_in=stand_in, ground=ground)
+    key = ("course", question, matcher.pod_groups, gang, values)
+    return Basis(key=key, ground=ground, pod=subject, gang=gang, names=names)
 
 
 def course_of(outcome: Outcome, matcher: Matcher, draft: Draft, basis: Basis) -> Course | None:
@@ -128,20 +132,27 @@ def course_of(outcome: Outcome, matcher: Matcher, draft: Draft, basis: Basis) ->
         decisions=outcome.decisions,
         warnings=outcome.warnings,
         verdict=outcome.verdict,
-        stand_in=basis.stand_in,
+        tells_names=any(token in each.message for token in basis.names for each in outcome.decisions),
     )
+
+
+def _named(text: str, names: Mapping[str, str]) -> str:
+    for token, name in names.items():
+        text = text.replace(token, name)
+    return text
 
 
 def _ground(matcher: Matcher) -> Ground | None:
     """Return what the policies that match are asked, and their builders visit; None where it is not bounded."""
     policies = matcher.matching()
-    if policies is None or not all(map(_is_bounded, policies)):
+    if policies is None:
         return None
+    mutations = [mutation for policy in policies for mutation in policy.mutations]
     # The group's system decides what is written at all (``gate``). What is said may name how many nodes fit: that is
     # the whole of the pod's need.
     reads: set[tuple[str, ...]] = {("gang", "system"), ("topology",)}
     visited: set[tuple[str, ...]] = {record.PATH}
-    for mutation in (each for policy in policies for each in policy.mutations):
+    for mutation in mutations:
         paths = pipeline.visits(mutation.concern, {**mutation.leaves, **mutation.facts})
         if paths is None or (mutation.concern in _OBJECT_NAMES and GANG_NAME in mutation.facts.values()):
             return None
@@ -150,20 +161,18 @@ def _ground(matcher: Matcher) -> Ground | None:
     rewritten = visited.intersection(resources.VISITS)
     if rewritten and matcher.state.gpu.dialect:
         return None  # it may come from annotations, which a rewrite would have us read again
+    conditions: frozenset[tuple[str, ...]] = frozenset()
     if rewritten:
         visited = visited - rewritten | _OF_GPUS
-        reads |= frozenset().union(*(policy.conditions_read for policy in matcher.plan.policies))
-    asked = footprint(reads)
+        conditions = conditions.union(*(policy.conditions_read for policy in matcher.plan.policies))
+    asked = footprint(reads | conditions)
     if asked is None:
         return None
-    read = replace(asked, paths=tuple(sorted({*asked.paths, *visited})), containers=bool(rewritten))
-    return Ground(read, frozenset(policy.name for policy in policies))
-
-
-def _is_bounded(policy: CompiledPolicy) -> bool:
-    """Say whether nothing but the pod decides what the policy wants, within one snapshot."""
-    reference = policy.source.spec.param_ref
-    return not policy.reads_namespace and (reference is None or bool(reference.namespace))
+    return Ground(
+        footprint=replace(asked, paths=tuple(sorted({*asked.paths, *visited})), containers=bool(rewritten)),
+        policies=frozenset(policy.name for policy in policies),
+        names_weigh=not rewritten or stand_in.weigh_names(mutations, conditions),
+    )
 
 
 def _within(known: Footprint, draft: Draft) -> bool:

@@ -4,8 +4,10 @@ A snapshot is immutable; whoever learns something new makes another and swaps th
 what follows from the snapshot itself.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
 from ..cel.engine import Batch, Environment, Expression, ReviewContext
@@ -42,6 +44,8 @@ class Plan:
     slices: tuple[slice | None, ...]
     footprints: Mapping[str, Footprint | None]
     """What each policy's mutations (or validations) read, by its name."""
+    condition_footprints: Mapping[str, Footprint | None]
+    """What each policy's conditions read, likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +116,8 @@ class Snapshot:
             batch=self.environment.batch(expressions) if expressions else None,
             batch_reads=footprint(frozenset().union(*asked_together)),
             slices=tuple(slices),
-            footprints=_Footprints(phase, policies),
+            footprints=_Footprints(partial(_reads, phase), policies),
+            condition_footprints=_Footprints(_CONDITIONS_READ, policies),
         )
 
 
@@ -123,21 +128,26 @@ def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
 
 
 class _Footprints(dict[str, Footprint | None]):
-    """What each policy's mutations (or validations) read, by its name; known when it is asked for."""
+    """What something of each policy reads, by the policy's name; known when it is asked for."""
 
-    def __init__(self, phase: Phase, policies: Iterable[CompiledPolicy]) -> None:
+    def __init__(
+        self, reads: Callable[[CompiledPolicy], frozenset[tuple[str, ...]]], policies: Iterable[CompiledPolicy]
+    ) -> None:
         super().__init__()
-        self._phase = phase
+        self._reads = reads
         self._policies = {policy.name: policy for policy in policies}
 
     def __missing__(self, name: str) -> Footprint | None:
-        self[name] = found = footprint(_reads(self._phase, self._policies[name]))
+        self[name] = found = footprint(self._reads(self._policies[name]))
         return found
 
 
 def _reads(phase: Phase, policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
     entries = policy.mutations if phase == "mutate" else policy.validations
     return frozenset().union(*(entry.reads for entry in entries))
+
+
+_CONDITIONS_READ: Callable[[CompiledPolicy], frozenset[tuple[str, ...]]] = attrgetter("conditions_read")
 
 
 def load_snapshot(

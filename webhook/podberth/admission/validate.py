@@ -4,7 +4,8 @@ Per policy and params object, as ValidatingAdmissionPolicy does: every validatio
 validationActions, and so do errors under failurePolicy Fail (so a Warn policy never blocks); under Ignore they pass.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from ..errors import EvaluationError, ReviewError
 from ..kube.shape import shape_problems
@@ -13,8 +14,10 @@ from . import messages, response
 from .matching import Fault, Matcher
 from .mutate import checked_pod
 from .outcome import Action, Decision, Outcome
+from .recall import Footprint, footprint
 from .review import AdmissionRequest
 from .snapshot import Snapshot
+from .state import fingerprint
 
 _SUB_RESOURCES = ("", "ephemeralcontainers")
 _ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
@@ -33,22 +36,57 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
     pod = checked_pod(request)
     if request.old_object is not None and (wrong := shape_problems(request.old_object)):
         raise ReviewError(400, "; ".join(f"oldObject: {problem}" for problem in wrong[:5]))
-    decisions: list[Decision] = []
-    audit: dict[str, list[str]] = {}
-    reasons: list[str] = []
     matcher = Matcher("validate", request, snapshot, pod, watch=watch)
     problems = (*matcher.state.gpu.problems, *matcher.state.gang.problems)
-    decisions += [Decision("", "warn", problem) for problem in problems]
-    for item in matcher:
-        for decision, reason in _judge(matcher, item, audit):
-            decisions.append(decision)
-            reasons += [reason] if decision.action == "deny" else []
-    # One policy may be asked with several params objects: upstream joins their values, each once.
-    return _answer(request, decisions, reasons, {key: ", ".join(values) for key, values in audit.items()})
+    said = snapshot.recall.answer(_basis(matcher), lambda: _judged(matcher))
+    decisions = [*(Decision("", "warn", problem) for problem in problems), *said.decisions]
+    return _answer(request, decisions, said.reasons, said.audit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What all policies say of a pod."""
+
+    decisions: tuple[Decision, ...]
+    reasons: tuple[str, ...]
+    """Of the denials."""
+    audit: Mapping[str, str]
+
+
+def _basis(matcher: Matcher) -> Hashable:
+    """Return all that is judged by, of a pod that has just come; None where it is everything, or too large."""
+    question = matcher.question
+    if question is None:
+        return None
+    ground = matcher.snapshot.recall.answer(("judged by", question), lambda: _ground(matcher))
+    values = fingerprint(matcher.state, ground)
+    return None if values is None else ("judged", question, values)
+
+
+def _ground(matcher: Matcher) -> Footprint | None:
+    """Return what the policies that match read; None where it is not bounded."""
+    policies = matcher.matching()
+    if policies is None:
+        return None
+    asked = [validation.reads for policy in policies for validation in policy.validations]
+    asked += [bound.reads for policy in policies for _, bound in policy.audit_annotations]
+    return footprint(frozenset().union(*asked))
+
+
+def _judged(matcher: Matcher) -> _Judged:
+    """Ask every policy."""
+    audit: dict[str, list[str]] = {}
+    said = [each for item in matcher for each in _judge(matcher, item, audit)]
+    return _Judged(
+        decisions=tuple(decision for decision, _ in said),
+        reasons=tuple(reason for decision, reason in said if decision.action == "deny"),
+        # One policy may be asked with several params objects: upstream joins their values, each once.
+        audit={key: ", ".join(values) for key, values in audit.items()},
+    )
 
 
 def _answer(
-    request: AdmissionRequest, decisions: list[Decision], reasons: list[str], audit: Mapping[str, str]
+    request: AdmissionRequest, decisions: list[Decision], reasons: Sequence[str], audit: Mapping[str, str]
 ) -> Outcome:
     """Build the answer: the first denial sets the reason and so the code, all denials make the message."""
     lines = {

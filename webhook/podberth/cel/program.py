@@ -17,7 +17,7 @@ from .libraries.lists import BOUNDED
 from .libraries.overload import QUANTITY
 from .libraries.quantity import EQUALS
 from .problems import CelProblem
-from .reads import Path
+from .reads import Path, handed_on
 from .reads import reads as reads_of
 from .types import NODES, OPTIONAL, CelType
 from .typing import UNESCAPED, VARIABLES
@@ -45,6 +45,8 @@ class Lowered:
     """The variables it may name that are expressions themselves; others are looked up at run time."""
     type: CelType
     reads: frozenset[Path]
+    handed_on: frozenset[Path]
+    """What of it is read to be handed on, and for nothing else."""
     functions: frozenset[str]
     may_hold_optional: bool
     """Whether its value may have an optional somewhere inside."""
@@ -70,6 +72,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
     kind, functions = ast.type_of(checked, checked.expr), ast.functions(checked)
     roots = (*VARIABLES, VARIABLES_PREFIX.rstrip("."))
     reads = {path for path in reads_of(checked) if path[0] in roots}
+    passed = handed_on(checked)
     problems: list[CelProblem] = []
     # Children first: a node that is replaced takes copies of them along.
     for node in reversed(list(ast.walk(checked.expr))):
@@ -88,6 +91,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
         variables=variables,
         type=kind,
         reads=frozenset(reads),
+        handed_on=passed,
         functions=functions,
         # Every optional is made by some expression of that type, here or in a variable.
         may_hold_optional=ast.has_type(checked, OPTIONAL) or any(each.may_hold_optional for each in variables.values()),

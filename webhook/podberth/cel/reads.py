@@ -31,7 +31,41 @@ def reads(checked: ast.Node) -> frozenset[Path]:
     return frozenset(found)
 
 
+def handed_on(checked: ast.Node) -> frozenset[Path]:
+    """Return what an expression reads for one thing only: to hand containers' names on in the maps of its value.
+
+    ``gpu.requests.map(r, {'container': r.container, 'to': 'x'})`` is the same for any names, but for the names.
+    Nothing where some map of its value may hold another name.
+    """
+    if not _names_handed_on(checked, checked.expr):
+        return frozenset()
+    rest = ast.copy_of(checked)
+    for node in _names_handed_on(rest, rest.expr):
+        node.const_expr.string_value = ""
+    return reads(checked) - reads(rest)
+
+
+def _names_handed_on(checked: ast.Node, node: ast.Node) -> list[ast.Node]:
+    """Return what stands under ``container`` in every map of the node's value; [] where that may be no request's."""
+    if ast.kind(node) == "comprehension_expr":
+        added = _added(node.comprehension_expr)
+        return [] if added is None else _names_handed_on(checked, added)
+    entries = node.struct_expr.entries
+    if any(entry.map_key.const_expr.WhichOneof("which") != "string_value" for entry in entries):
+        return []
+    found = [entry.value for entry in entries if entry.map_key.const_expr.string_value == _CONTAINER]
+    return found if len(found) == 1 and _is_of_a_request(checked, found[0].select_expr) else []
+
+
+def _is_of_a_request(checked: ast.Node, select: ast.Node) -> bool:
+    """Say whether it is ``r.container``, where ``r`` is a request of ``gpu``."""
+    is_named = ast.kind(select.operand) == "ident_expr" and select.field == _CONTAINER
+    return is_named and ast.type_of(checked, select.operand).name == _REQUEST
+
+
+_REQUEST, _CONTAINER = "podberth.GpuRequest", "container"
 _POD = "object"
+_REQUEST, _CONTAINER = "podberth.GpuRequest", "container"
 
 
 class _Reader:
@@ -156,13 +190,21 @@ def _is_constant(node: ast.Node) -> bool:
 
 def _filter_condition(loop: ast.Node) -> ast.Node | None:
     """Return the condition of a loop that the macro ``filter`` has made: ``c ? r + [x] : r``; None for any other."""
-    step = loop.loop_step.call_expr
-    if step.function != "_?_:_" or ast.kind(loop.result) != "ident_expr" or ast.kind(loop.accu_init) != "list_expr":
+    added = _added(loop)
+    if added is None or added.ident_expr.name != loop.iter_var or loop.loop_step.call_expr.function != "_?_:_":
         return None
-    condition, then, otherwise = step.args
-    added = then.call_expr
-    if added.function != "_+_" or [each.ident_expr.name for each in (added.args[0], otherwise)] != [loop.accu_var] * 2:
+    return loop.loop_step.call_expr.args[0]
+
+
+def _added(loop: ast.Node) -> ast.Node | None:
+    """Return what ``map`` or ``filter`` adds for an element, ``r + [x]`` or ``c ? r + [x] : r``; None for any other."""
+    step, accumulated = loop.loop_step.call_expr, loop.accu_var
+    if step.function == "_?_:_":
+        if step.args[2].ident_expr.name != accumulated:
+            return None
+        step = step.args[1].call_expr
+    starts_empty = ast.kind(loop.accu_init) == "list_expr" and not any(ast.children(loop.accu_init))
+    if not starts_empty or step.function != "_+_" or loop.result.ident_expr.name != accumulated:
         return None
-    kept = added.args[1].list_expr.elements
-    same = [each.ident_expr.name for each in kept] == [loop.iter_var] and loop.result.ident_expr.name == loop.accu_var
-    return condition if same and not any(ast.children(loop.accu_init)) else None
+    elements = step.args[1].list_expr.elements
+    return elements[0] if step.args[0].ident_expr.name == accumulated and len(elements) == 1 else None

@@ -18,8 +18,7 @@ from .match import is_static
 from .model import Gang, GPUPolicy, Mutation, NodeAffinity
 from .parse import ParsedPolicy
 
-# VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); gpu, gang, topology
-# and mig are ours and there from the start.
+# VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); ours are there.
 _CONDITION_NAMES = frozenset(
     {"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig", "jsonpatch", "shell", "models"}
 )
@@ -45,6 +44,8 @@ class Bound:
     expression: Expression
     reads: frozenset[tuple[str, ...]]
     """Static access paths of the expression and of its variables."""
+    handed_on: frozenset[tuple[str, ...]]
+    """Those of them that are read only to hand containers' names on (``cel.reads``)."""
 
     @property
     def reads_snapshot(self) -> bool:
@@ -332,7 +333,8 @@ class _Compiler:
         if not used <= self.variables.keys():
             return None
         self.priced.append((path, expression))
-        return Bound(expression, expression.reads.union(*(self.variables[name].reads for name in used)))
+        within = [self.variables[name].reads for name in used]
+        return Bound(expression, expression.reads.union(*within), expression.handed_on.difference(*within))
 
     def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
         """Return the variables that an expression may use, those that it names among them for certain."""
