@@ -5,6 +5,7 @@ import json
 import random
 import signal
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from podberth.topology.codec import DATA_KEY, decode_topology
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 
+from ..podberth_process import parse_metrics
 from .stage import AGENT_NAMESPACE, PATIENCE_SECONDS, Stage
 
 QUICK = ("--heartbeat", "1")
@@ -164,6 +166,25 @@ def test_a_fault_is_in_the_config_map_within_a_second(stage: Stage, node: str, d
             took.append(time.monotonic() - began)
     # The quickest: other tests may have the machine for a while. bench/agent.py has the figures.
     assert min(took) < 1.0, took
+
+
+def test_an_agent_that_publishes_serves_its_metrics_too(stage: Stage, node: str, driver: Driver) -> None:
+    listening = "metrics: listening on port "
+    with stage.agent(node, "--metrics-listen", "127.0.0.1:0", driver=driver) as agent:
+        stage.settled(node)
+        [said] = [line for line in agent.lines() if line["msg"].startswith(listening)]
+        assert said["level"] == "info"
+        url = f"http://127.0.0.1:{said['msg'].removeprefix(listening)}/metrics"
+
+        def counted() -> tuple[float, list[float]]:
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                found = parse_metrics(answer.read().decode())
+            healthy = [value for name, value in found.items() if name.startswith("podberth_gpu_healthy{")]
+            return found[f'podberth_agent_document_changes_total{{node="{node}"}}'], sorted(healthy)
+
+        until(lambda: counted() == (1, [1.0] * 8), "the first look")
+        driver.change({"event.0": "3 0x8 79"})
+        until(lambda: counted() == (2, [0.0, *[1.0] * 7]), "the fault")
 
 
 def test_a_gpu_that_comes_and_goes_is_written_a_few_times_only(stage: Stage, node: str, driver: Driver) -> None:

@@ -1,13 +1,15 @@
 """How the metrics of an agent are put together."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from ..settings import Address
 from .kubelet import open_kubelet
 from .meter import Meter
 from .metrics_server import serving
+from .publish import Say
 from .reader import UsageReader
 
 
@@ -19,15 +21,15 @@ def metering(
     node: str,
     interval_seconds: float,
     pod_resources: Path | None,
-    say: Callable[[str], None],
+    say: Say,
 ) -> Iterator[Meter]:
     """Serve the metrics of a reader while the block runs; its value is the reader to go on with.
 
     Raises:
         UsageError: nobody can listen there, or what ``pod_resources`` needs is not installed.
     """
-    kubelet = None if pod_resources is None else open_kubelet(pod_resources, say)
+    kubelet = None if pod_resources is None else open_kubelet(pod_resources, partial(say, "warning"))
     meter = Meter(reader, node=node, interval_seconds=interval_seconds, kubelet=kubelet)
     with serving(address, meter) as port:
-        say(f"metrics: listening on port {port}")
+        say("info", f"metrics: listening on port {port}")
         yield meter

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
@@ -18,7 +19,7 @@ import orjson
 from ..agent.kubelet import SOCKET
 from ..agent.labels import NFD_FOLDER, FeatureFile
 from ..agent.objects import LabelTarget
-from ..agent.publish import Played, Sight, draw, publish
+from ..agent.publish import Played, Say, Sight, draw, publish
 from ..agent.publisher import HEARTBEAT_SECONDS, Publisher
 from ..agent.reader import READERS, Reader, UsageReader, open_reader
 from ..agent.sysfs import Sysfs
@@ -91,14 +92,14 @@ def _publish(arguments: argparse.Namespace) -> int:
             log.event(level, line, node=arguments.node)
 
         publisher = Publisher(arguments.node, draw=draw, heartbeat_seconds=arguments.heartbeat, labels=target)
-        with suppress(KeyboardInterrupt), _sight(arguments, lambda line: say("warning", line)) as sight:
+        with suppress(KeyboardInterrupt), _sight(arguments, say) as sight:
             say("info", "publishing")
             publish(sight, publisher, api.send, node=arguments.node, say=say, features=features)
     return ExitCode.OK
 
 
 @contextmanager
-def _sight(arguments: argparse.Namespace, say: Callable[[str], None]) -> Iterator[Sight]:
+def _sight(arguments: argparse.Namespace, say: Say) -> Iterator[Sight]:
     if arguments.simulate:
         yield Played(decode_topology(simulate(arguments.simulate, arguments.node)[1]))
         return
@@ -107,7 +108,7 @@ def _sight(arguments: argparse.Namespace, say: Callable[[str], None]) -> Iterato
 
 
 @contextmanager
-def _watch(arguments: argparse.Namespace, say: Callable[[str], None]) -> Iterator[Watch]:
+def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[Watch]:
     sysfs = Sysfs(arguments.sysfs)
     with closing(open_reader(sysfs, arguments.vendor)) as opened, _metered(opened, arguments, say) as (reader, noted):
         yield Watch(
@@ -115,14 +116,14 @@ def _watch(arguments: argparse.Namespace, say: Callable[[str], None]) -> Iterato
             sysfs,
             interval_seconds=arguments.interval,
             now=lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            say=say,
+            say=partial(say, "warning"),
             noted=noted,
         )
 
 
 @contextmanager
 def _metered(
-    reader: UsageReader, arguments: argparse.Namespace, say: Callable[[str], None]
+    reader: UsageReader, arguments: argparse.Namespace, say: Say
 ) -> Iterator[tuple[Reader, Callable[[], None]]]:
     """Serve metrics of what the reader sees, if wanted; yield the reader to go on with, and who counts changes."""
     if arguments.metrics_listen is None:
@@ -153,9 +154,12 @@ def _print(arguments: argparse.Namespace) -> int:
 
 
 def _read(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    # stderr is where it talks, for stdout is data here
-    with _watch(arguments, lambda line: print(f"podberth: {line}", file=sys.stderr)) as watch:  # noqa: T201
+    with _watch(arguments, _say) as watch:
         yield from documents(watch, arguments.node)
+
+
+def _say(_level: Level, line: str) -> None:
+    print(f"podberth: {line}", file=sys.stderr, flush=True)  # noqa: T201 - stderr is where it talks: stdout is data here
 
 
 def _write(found: Iterable[dict[str, Any]]) -> None:
