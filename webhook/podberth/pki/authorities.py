@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from ..errors import CertificateError
-from .issue import Authority, Validity
+from .issue import CLOCKS, CLOCKS_SHARE, Authority, Validity
 
 SECRET_KEY = "authorities.json"  # noqa: S105 - the name under which it stands in the Secret's data
 _SCHEMA = "v1"
@@ -74,6 +74,13 @@ class Authorities:
 def validity(certificate: x509.Certificate) -> Validity:
     """Return from when to when a certificate counts."""
     return Validity(certificate.not_valid_before_utc, certificate.not_valid_after_utc)
+
+
+def life_of(certificate: x509.Certificate) -> timedelta:
+    """Return for how long a certificate of ours was made: without what it was backdated by (``issue.living``)."""
+    lives = validity(certificate)
+    whole = lives.not_after - lives.not_before
+    return max(whole - CLOCKS, whole * CLOCKS_SHARE / (CLOCKS_SHARE + 1))
 
 
 def pem(certificates: Iterable[x509.Certificate]) -> bytes:

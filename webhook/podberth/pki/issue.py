@@ -22,8 +22,8 @@ _COMMON_NAME_LENGTH = 64
 
 # What kubeadm and client-go's self-signed certificates are backdated by is 5 min or an hour. An hour also covers a
 # machine that has taken local time for UTC's fraction. Of a short life it is a share: an hour of 24.
-_CLOCKS = timedelta(hours=1)
-_CLOCKS_SHARE = 24
+CLOCKS = timedelta(hours=1)
+CLOCKS_SHARE = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Validity:
 
 def clock_tolerance(life: timedelta) -> timedelta:
     """Return by how much two clocks may differ without harm, for certificates that live so long."""
-    return min(_CLOCKS, life / _CLOCKS_SHARE)
+    return min(CLOCKS, life / CLOCKS_SHARE)
 
 
 def living(life: timedelta, now: datetime) -> Validity:

@@ -48,7 +48,9 @@ def sign(signer: Signer, names: Sequence[str], read_at: datetime, spread: float)
     authority, life = signer.authority, signer.leaf_life
     of_authority = validity(authority.certificate)
     lives = Validity(
-        max(read_at - clock_tolerance(life), of_authority.not_before), min(read_at + life, of_authority.not_after)
+        max(read_at - clock_tolerance(life), of_authority.not_before),
+        # X.509 counts whole seconds (RFC 5280, 4.1.2.5).
+        min(read_at + life, of_authority.not_after).replace(microsecond=0),
     )
     due = renewal_moment(read_at, lives.not_after)
     return SignedLeaf(

@@ -16,7 +16,7 @@ docs/adr/0021-certificates.md.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
 from cryptography import x509
@@ -119,17 +119,19 @@ def stage(authorities: Authorities) -> Stage:
     return "draining" if authorities.previous else "none"
 
 
-def rotated(authorities: Authorities, now: datetime, profile: Profile, *, hurried: bool = False) -> Authorities:
-    """Return the authorities with a new next one. One that was on its way has signed nothing, and is dropped.
+def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) -> Authorities:
+    """Return the authorities with this next one. One that was on its way has signed nothing, and is dropped.
 
-    ``hurried`` is for a key that has leaked: the ones that have retired are trusted for no longer than replicas take
-    to notice, for they have long signed anew.
+    ``hurried`` is for a key that has leaked: nobody is then waited for but the API servers.
     """
-    previous = authorities.previous
-    if hurried:
-        soon = now + profile.trust
-        previous = tuple(replace(each, until=min(each.until, soon)) for each in previous)
-    return replace(authorities, next=_new_signer(now, profile), previous=previous, hurried=hurried)
+    return replace(authorities, next=signer, hurried=hurried)
+
+
+def new_signer(ca_life: timedelta, leaf_life: timedelta, now: datetime) -> Signer:
+    """Make an authority."""
+    # With the time in its name, so that a person can tell two of them apart.
+    common_name = f"podberth CA {now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return Signer(new_authority(common_name, living(ca_life, now)), leaf_life)
 
 
 def _first(registrations: Sequence[Registration], now: datetime, profile: Profile) -> Authorities:
@@ -138,13 +140,11 @@ def _first(registrations: Sequence[Registration], now: datetime, profile: Profil
         found for each in registrations for bundle in each.bundles for found in certificates_in(bundle)
     )
     previous = tuple(_retired(found, profile.leaf_life, now) for found in known if _alive(found, now))
-    return Authorities(None, _new_signer(now, profile), previous)
+    return Authorities(None, _signer(profile, now), previous)
 
 
-def _new_signer(now: datetime, profile: Profile) -> Signer:
-    # With the time in its name, so that a person can tell two of them apart.
-    name = f"podberth CA {now.isoformat(timespec='seconds')}"
-    return Signer(new_authority(name, living(profile.ca_life, now)), profile.leaf_life)
+def _signer(profile: Profile, now: datetime) -> Signer:
+    return new_signer(profile.ca_life, profile.leaf_life, now)
 
 
 def _retired(certificate: x509.Certificate, leaf_life: timedelta, now: datetime) -> Retired:
@@ -164,12 +164,12 @@ def _due(authorities: Authorities, now: datetime, profile: Profile) -> Store | N
         return Store(replace(authorities, previous=kept), why)
     newest = authorities.next or authorities.current
     if newest is None:
-        return Store(rotated(authorities, now, profile), "there was no authority")
+        return Store(rotated(authorities, _signer(profile, now)), "there was no authority")
     lives = validity(newest.certificate)
     why_new = renewal_due(lives.not_before, lives.not_after, now)
     if why_new is None:
         return None
-    return Store(rotated(authorities, now, profile), f"{name(newest.certificate)}: {why_new}")
+    return Store(rotated(authorities, _signer(profile, now)), f"{name(newest.certificate)}: {why_new}")
 
 
 def _needed(retired: Retired, now: datetime) -> bool:
@@ -200,8 +200,9 @@ def _promoted(authorities: Authorities, now: datetime, profile: Profile) -> Auth
     before = authorities.current
     previous = authorities.previous
     if before:
-        retired = _retired(before.certificate, before.leaf_life, now)
-        if authorities.hurried:
-            retired = replace(retired, until=min(retired.until, now + profile.trust))
-        previous = (retired, *previous)
+        previous = (_retired(before.certificate, before.leaf_life, now), *previous)
+    if authorities.hurried:
+        # Each replica that can reach the API server has signed anew before the margin is over.
+        soon = now + profile.trust
+        previous = tuple(replace(each, until=min(each.until, soon)) for each in previous)
     return Authorities(authorities.next, None, previous)
