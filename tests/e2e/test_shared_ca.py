@@ -134,6 +134,7 @@ def test_a_secret_that_is_not_podberths_is_left_alone_and_told_of(plane: Control
     broken = {"data": {"authorities.json": "e30="}}  # {}
     with load(plane, "corrupt") as creating:
         changed = plane.api.request("PATCH", SECRET_PATH, broken, "application/merge-patch+json")
+        problem = ""
         for each in replicas.each:
             [problem] = wait_for_error(each)
             assert problem.startswith(
@@ -141,6 +142,9 @@ def test_a_secret_that_is_not_podberths_is_left_alone_and_told_of(plane: Control
             )
             assert each.metric('reload_total{result="error",what="certificate"}') > 0
             assert each.ready()
+        status, output, _ = replicas.podberth("certs", "status")
+        assert status == 1
+        assert f"problem: {problem}" in output
         now = plane.api.read(SECRET_PATH)
         assert now["metadata"]["resourceVersion"] == changed["metadata"]["resourceVersion"]
         mended = {"data": good["data"]}
