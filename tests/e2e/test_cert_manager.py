@@ -67,7 +67,7 @@ def test_its_own_crds_take_our_issuers_and_certificates(plane: ControlPlane, tmp
         for webhook in configuration["webhooks"]:
             service = webhook["clientConfig"]["service"]
             assert served["dnsNames"] == [f"{service['name']}.{service['namespace']}.svc"]
-    # A new key of the CA's would not fit caBundle for as long as the kubelet takes to bring what it has signed.
+    # With a new key of the CA's, an injector that replaces caBundle would outrun the kubelet, which brings certificates.
     assert certificates["podberth-ca"]["privateKey"]["rotationPolicy"] == "Never"
     unregister(plane)
 
