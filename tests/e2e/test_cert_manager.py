@@ -67,7 +67,7 @@ def test_its_own_crds_take_our_issuers_and_certificates(plane: ControlPlane, tmp
         for webhook in configuration["webhooks"]:
             service = webhook["clientConfig"]["service"]
             assert served["dnsNames"] == [f"{service['name']}.{service['namespace']}.svc"]
-    # With a new key of the CA's, an injector that replaces caBundle would outrun the kubelet, which brings certificates.
+    # With a new key of the CA, an injector that replaces caBundle would outrun the kubelet, which brings certificates.
     assert certificates["podberth-ca"]["privateKey"]["rotationPolicy"] == "Never"
     unregister(plane)
 
