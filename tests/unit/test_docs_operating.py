@@ -173,6 +173,7 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
 
 PAGES = (
     "README.md",
+    "certs/README.md",
     "docs/policy.md",
     "docs/cel.md",
     "docs/operating.md",

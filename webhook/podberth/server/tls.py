@@ -41,18 +41,27 @@ def new_context() -> ssl.SSLContext:
     return context
 
 
-def load_certificate(context: ssl.SSLContext, files: CertificateFiles) -> Leaf:
-    """Let new connections of ``context`` use the certificate of ``files``; open ones keep theirs.
+def read_pair(files: CertificateFiles) -> tuple[Leaf, bytes, bytes]:
+    """Return the certificate of ``files``, its chain as PEM, and its key.
 
-    The files are read once and checked before the context is touched: OpenSSL takes a certificate before it finds that
-    the key belongs to another, and every handshake after that would fail.
+    They are read once and checked before OpenSSL sees them: it takes a certificate before it finds that the key belongs
+    to another, and every handshake after that would fail.
 
     Raises:
-        CertificateError: they cannot be read or do not fit; the context is as it was.
+        CertificateError: they cannot be read or do not fit.
     """
     certificate, key = _read(files.certificate), _read(files.key)
     leaf = read_leaf(certificate, str(files.certificate))
     check_pair(leaf, key, str(files.key))
+    return leaf, certificate, key
+
+
+def show_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, where: str) -> None:
+    """Let new connections of ``context`` use a certificate and its key, both PEM.
+
+    Raises:
+        CertificateError: OpenSSL refuses it; the context is as it was.
+    """
     pem = certificate + b"\n" + key
     # Tried on a context of its own first: OpenSSL may still refuse what cryptography takes (a weak key, a bad chain).
     for target in (new_context(), context):
@@ -60,12 +69,15 @@ def load_certificate(context: ssl.SSLContext, files: CertificateFiles) -> Leaf:
             _load(target, pem)
         except OSError as error:  # ssl.SSLError is one; no descriptor for the memory file is another
             reason = error.reason if isinstance(error, ssl.SSLError) else error.strerror
-            raise CertificateError(f"{files.certificate}: cannot be loaded: {reason or error}") from error
-    return leaf
+            raise CertificateError(f"{where}: cannot be loaded: {reason or error}") from error
 
 
 def _load(context: ssl.SSLContext, pem: bytes) -> None:
-    """Load certificate and key from memory. ``ssl`` takes paths only, and the files may change between two reads."""
+    """Load certificate and key from memory. ``ssl`` takes paths only, and the files may change between two reads.
+
+    A memory file and not one in a tmpfs: it has no name that another process could open, needs no writable directory,
+    and is gone with its descriptor, however this process ends.
+    """
     descriptor = os.memfd_create("podberth-certificate")
     try:
         os.write(descriptor, pem)
