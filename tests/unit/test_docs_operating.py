@@ -128,8 +128,9 @@ def test_conditions_and_excluded_namespaces_are_those_of_the_manifests() -> None
     }
     left_out = section.partition("\nNamespaces that are left out: ")[2].partition(". ")[0]
     for webhook in webhooks():
-        [excluded] = webhook["namespaceSelector"]["matchExpressions"]
+        excluded, exempt = webhook["namespaceSelector"]["matchExpressions"]
         assert spans(left_out) == set(excluded["values"])
+        assert f"`{exempt['key']}`" in section
 
 
 # ---- links ----------------------------------------------------------------------------------------------------------
