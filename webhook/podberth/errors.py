@@ -7,6 +7,7 @@ Verdicts (a denial, a finding) are values and never live here. An exception is a
     │   └── EvaluationError    an expression that failed on one pod; governed by the policy's failurePolicy
     ├── ReviewError        the caller: a body that is no AdmissionReview v1; carries the HTTP status
     ├── TopologyError      a Node, ConfigMap or snapshot document that is not what it claims to be
+    ├── ClusterError       the API server: it does not answer, refuses, or what it says is no answer
     ├── DeviceError        the node: no driver, or one that does not answer
     ├── CertificateError   a certificate or key that cannot be read or does not fit
     ├── UsageError         the operator: a flag, a path, a setting
@@ -66,6 +67,20 @@ class ReviewError(PodberthError):
 
 class TopologyError(PodberthError):
     """A topology document or Node that cannot be decoded."""
+
+
+class ClusterError(PodberthError):
+    """The API server does not answer, refuses, or says what is no answer.
+
+    ``reason`` is the word that it is counted by (``cluster.protocol.Reason``). ``retry_after_seconds`` is how long it
+    asked to be left alone; 0: it did not say.
+    """
+
+    def __init__(self, reason: str, message: str, *, retry_after_seconds: float = 0.0) -> None:
+        """Keep both beside the message."""
+        super().__init__(message)
+        self.reason = reason
+        self.retry_after_seconds = retry_after_seconds
 
 
 class DeviceError(PodberthError):

@@ -7,13 +7,16 @@ reader.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from .errors import UsageError
 from .wellknown import NAMESPACE
 
 _PREFIX = "PODBERTH_"
 _MAX_PORT = 65_535
+
+Topology: TypeAlias = Path | Literal["cluster"]
+"""Files, or the API server of the cluster. Files of that name are ./cluster."""
 
 
 class Address(NamedTuple):
@@ -54,7 +57,8 @@ class Settings:
     """How ``podberth serve`` runs; the fields are the options."""
 
     policies: Path
-    topology: Path | None
+    topology: Topology | None
+    kubeconfig: Path | None
     pod_schema: Path | None
     conventions: Path | None
     listen: Address
@@ -101,6 +105,10 @@ def _path(text: str) -> Path:
     return Path(text)
 
 
+def _topology(text: str) -> Topology:
+    return "cluster" if text == "cluster" else _path(text)
+
+
 # 9443 is where controller-runtime's webhooks listen, 8080 where its metrics are: firewall rules for them often exist.
 # Drain: kube-proxy and the apiserver learn of a terminating endpoint within seconds (openchoreo PR 3743 lost a
 # quarter of its calls without any wait). Reload: the kubelet renews mounted ConfigMaps once a minute, so 2 s add
@@ -111,7 +119,15 @@ OPTIONS: tuple[Option, ...] = (
         "topology",
         "SNAPSHOT",
         None,
-        "file or directory of what `kubectl get nodes,configmaps,... -o yaml` prints; without it no node is known",
+        "file or directory of what `kubectl get nodes,configmaps,... -o yaml` prints, or the word cluster: watch nodes "
+        "and what their agents publish; without it no node is known",
+        _topology,
+    ),
+    Option(
+        "kubeconfig",
+        "FILE",
+        None,
+        "how to reach the API server for --topology cluster; without it as a pod does, by its service account",
         _path,
     ),
     Option(
@@ -181,6 +197,8 @@ def _conflicts(values: Mapping[str, Any]) -> list[str]:
     problems = []
     if values["policies"] is None:
         problems.append("--policies: got nothing, want the directory of the policies")
+    if values["kubeconfig"] is not None and values["topology"] != "cluster":
+        problems.append("--kubeconfig: got it without --topology cluster, want both or neither")
     pair = (values["tls_cert"], values["tls_key"])
     own = values["self_signed"]
     if own is None and None in pair:

@@ -79,6 +79,12 @@ class Snapshot:
             object.__setattr__(known, shared, getattr(self, shared))
         return known
 
+    def with_topology(self, topology: TopologyIndex) -> "Snapshot":
+        """Return the snapshot with another topology; plans, which go by the policies, are shared, answers are not."""
+        known = replace(self, topology=topology)
+        object.__setattr__(known, "plans", self.plans)
+        return known
+
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
         """Return the plan for a review; made once."""
         route = (request.operation, request.group, request.version, request.resource, request.sub_resource)

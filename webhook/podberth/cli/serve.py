@@ -12,7 +12,9 @@ import uvloop
 
 from ..admission import decide
 from ..cluster.files import FileSource, read_pod_schema
+from ..cluster.live import LiveTopology, open_cluster
 from ..cluster.naming import read_conventions
+from ..cluster.protocol import Timing
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler
 from ..server.listen import ReviewPort, start_probes
@@ -59,13 +61,11 @@ async def _serve(settings: Settings, log: Log) -> None:
     state = ServingState()
     metrics = Metrics(DECIDERS, lines_dropped=lambda: log.dropped, in_flight=lambda: state.in_flight)
     context = new_context()
-    source = FileSource(
-        settings.policies,
-        settings.topology,
-        read_conventions(settings.conventions),
-        read_pod_schema(settings.pod_schema),
-    )
-    snapshot = WatchedSnapshot(source, state, metrics, log)
+    conventions = read_conventions(settings.conventions)
+    live = settings.topology == "cluster"
+    topology = None if settings.topology == "cluster" else settings.topology
+    source = FileSource(settings.policies, topology, conventions, read_pod_schema(settings.pod_schema))
+    snapshot = WatchedSnapshot(source, state, metrics, log, live=live)
     certificate = WatchedCertificate(_certificate_files(settings, log), context, state, metrics, log)
     leaving = Leaving()
     loop = asyncio.get_running_loop()
@@ -79,6 +79,14 @@ async def _serve(settings: Settings, log: Log) -> None:
         stack.push_async_callback(runner.cleanup)
         await certificate.refresh()
         await snapshot.refresh()
+        if live:
+            timing = Timing()
+            connect = open_cluster(settings.kubeconfig, timing)
+            cluster = LiveTopology(connect, conventions, metrics, log, snapshot.adopt, timing)
+            state.unlisted = cluster.unlisted
+            following = asyncio.create_task(cluster.run())
+            leaving.depend_on(following)
+            stack.callback(following.cancel)
         port = ReviewPort(ReviewHandler(DECIDERS, state, ReviewRecorder(metrics, log)), context)
         listening_at = await port.start(settings.listen)
         state.listening = True

@@ -24,6 +24,7 @@ class Leaving:
         self._asked = asyncio.Event()
         self._hurried = asyncio.Event()
         self._delay_seconds = 0.0
+        self._fault: BaseException | None = None
 
     def begin(self, delay_seconds: float) -> None:
         """Ask for the end; a second time, for less patience."""
@@ -33,8 +34,21 @@ class Leaving:
         self._delay_seconds = delay_seconds
         self._asked.set()
 
+    def depend_on(self, task: asyncio.Task[None]) -> None:
+        """Ask for the end where a task fails; ``leave`` then raises why."""
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._fault = fault
+            self.begin(0.0)
+
     async def leave(self, state: ServingState, port: ReviewPort, log: Log) -> None:
-        """Wait until asked, then drain ``port``."""
+        """Wait until asked, then drain ``port``.
+
+        Raises:
+            BaseException: what a task that was depended on failed of.
+        """
         await self._asked.wait()
         state.draining = True
         log.event("info", "draining", delay_seconds=self._delay_seconds, in_flight=state.in_flight)
@@ -48,3 +62,5 @@ class Leaving:
             await asyncio.sleep(_LOOK_SECONDS)
         await port.stop()
         log.event("info", "drained")
+        if self._fault is not None:
+            raise self._fault

@@ -14,6 +14,7 @@ from ..errors import CertificateError, PodberthError, PolicyError, TopologyError
 from ..pki.certificate import Leaf
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
+from ..topology.index import TopologyIndex
 from .memory import settle
 from .state import ServingState
 from .tls import CertificateFiles, load_certificate
@@ -48,8 +49,13 @@ class WatchedSnapshot:
 
     what = "policies"
 
-    def __init__(self, source: SnapshotSource, state: ServingState, metrics: Metrics, log: Log) -> None:
-        """Nothing is loaded yet."""
+    def __init__(
+        self, source: SnapshotSource, state: ServingState, metrics: Metrics, log: Log, *, live: bool = False
+    ) -> None:
+        """Nothing is loaded yet. ``live``: the topology is not the source's; ``adopt`` is told it, and each change."""
+        self._live = live
+        self._topology: TopologyIndex | None = None
+        self._loaded: Loaded | None = None
         self._source = source
         self._state = state
         self._metrics = metrics
@@ -65,9 +71,25 @@ class WatchedSnapshot:
             self._seen = revision
             self._publish(await asyncio.to_thread(self._source.load), changed)
 
+    def adopt(self, topology: TopologyIndex) -> None:
+        """Decide by this topology from now on; the policies stay as they are compiled."""
+        first, self._topology = self._topology is None, topology
+        self._metrics.nodes.set(topology.node_count)
+        latest = self._state.snapshot or (self._loaded.snapshot if self._loaded else None)
+        if latest is not None:
+            self._state.snapshot = latest.with_topology(topology)
+        if first:
+            self._metrics.reloaded("topology", ok=True)
+            self._log.event("info", "loaded", what=["topology"], nodes=topology.node_count)
+            settle()
+
     def _publish(self, loaded: Loaded, changed: Sequence[str]) -> None:
         snapshot = loaded.snapshot
-        self._state.snapshot = snapshot
+        if self._topology is not None:
+            snapshot = snapshot.with_topology(self._topology)
+        self._loaded = loaded
+        if self._topology is not None or not self._live:
+            self._state.snapshot = snapshot
         policies, nodes = len(snapshot.policies), snapshot.topology.node_count
         self._metrics.policies.set(policies)
         self._metrics.nodes.set(nodes)

@@ -8,12 +8,12 @@ lock each, 5 us a review in all, where these take one (measured under load; a re
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate, product
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
@@ -32,7 +32,12 @@ OTHER_PATH = "other"
 """The ``path`` of every request to a path that is not served."""
 WATCHED = ("policies", "topology", "certificate")
 
-Family: TypeAlias = CounterMetricFamily | HistogramMetricFamily
+WATCH_REASONS = ("ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug")
+LIST_REASONS = ("start", "expired", "resync")
+LEFT_OUT = {"nodes": ("unreadable",), "configmaps": ("unreadable", "no node"), "leases": ("unreadable",)}
+"""Why documents of a watched resource are left out."""
+
+Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 
 
 class Metrics:
@@ -116,6 +121,70 @@ class Metrics:
         yield decisions
         dropped = "Log lines lost because nobody read them fast enough."
         yield CounterMetricFamily("podberth_log_lines_dropped_total", dropped, value=self._lines_dropped())
+
+
+class Watched(NamedTuple):
+    """What is to be said of a watched resource when somebody scrapes."""
+
+    objects: int
+    contact_age_seconds: float
+    left_out: Mapping[str, int]
+    """How many by reason."""
+
+
+class WatchMetrics:
+    """What ``--topology cluster`` adds. Belongs to the event loop's thread."""
+
+    def __init__(
+        self, metrics: Metrics, watched: Callable[[], Mapping[str, Watched]], stale_nodes: Callable[[], int]
+    ) -> None:
+        """Declare all; ``watched`` by resource, and the nodes that are stale, are asked at every scrape."""
+        registry = metrics.registry
+        self._watched = watched
+        self._stale_nodes = stale_nodes
+        self._restarts = Counter(
+            "podberth_watch_restarts_total",
+            "Watches that ended, by reason; each is begun anew.",
+            ["resource", "reason"],
+            registry=registry,
+        )
+        self._lists = Counter(
+            "podberth_watch_lists_total",
+            "Lists of all objects, by what made one necessary.",
+            ["resource", "reason"],
+            registry=registry,
+        )
+        for resource in LEFT_OUT:
+            for reason in WATCH_REASONS:
+                self._restarts.labels(resource, reason)
+            for reason in LIST_REASONS:
+                self._lists.labels(resource, reason)
+        registry.register(_Asked(self._asked))
+
+    def restarted(self, resource: str, reason: str) -> None:
+        """Count a watch that ended."""
+        self._restarts.labels(resource, reason).inc()
+
+    def listed(self, resource: str, reason: str) -> None:
+        """Count a list."""
+        self._lists.labels(resource, reason).inc()
+
+    def _asked(self) -> Iterator[Family]:
+        objects = GaugeMetricFamily("podberth_watch_objects", "Objects that the cluster has.", labels=["resource"])
+        age = GaugeMetricFamily(
+            "podberth_watch_contact_age_seconds", "Since the API server was last heard.", labels=["resource"]
+        )
+        left_out = GaugeMetricFamily(
+            "podberth_watch_left_out", "Objects that are there and of no use.", labels=["resource", "reason"]
+        )
+        for resource, watched in self._watched().items():
+            objects.add_metric([resource], watched.objects)
+            age.add_metric([resource], watched.contact_age_seconds)
+            for reason in LEFT_OUT[resource]:
+                left_out.add_metric([resource, reason], watched.left_out.get(reason, 0))
+        stale = "Nodes whose agent's heartbeat has run out."
+        yield from (objects, age, left_out)
+        yield GaugeMetricFamily("podberth_topology_stale_nodes", stale, value=self._stale_nodes())
 
 
 class _Asked(Collector):

@@ -1,8 +1,8 @@
 """The index: every node of the cluster, grouped so that a question costs the number of classes, not of nodes.
 
 Nodes of one class agree in capability, taints, transient reason and all labels but the ignored ones. An index never
-changes; ``replace`` and ``remove`` return another one that shares all classes but the two concerned. Node documents are
-not kept: per node there is its name, its class and its ignored labels.
+changes; ``update`` returns another one that shares all classes but those concerned. Node documents are not kept: per
+node there is its name, its class and its ignored labels.
 """
 
 from collections.abc import Iterable, Mapping
@@ -61,30 +61,37 @@ class TopologyIndex:
 
     def replace(self, node: Node) -> "TopologyIndex":
         """Return the index with this node filed anew, or added; this very index where nothing it knows has changed."""
-        entry = _file(node, self._conventions)
-        before = self._entries.get(node.name)
-        if before == entry:
-            return self
-        classes = dict(self._classes)
-        if before is not None:
-            _leave(classes, before.key, node.name)
-        present = classes.get(entry.key)
-        if present is not None:
-            # The present key is put back, so that all members share one.
-            entry = replace(entry, key=present.key)
-        members = {**present.members, node.name: entry.own} if present else {node.name: entry.own}
-        classes[entry.key] = _make_class(entry.key, members)
-        return TopologyIndex(self._conventions, classes, {**self._entries, node.name: entry})
+        return self.update((node,))
 
     def remove(self, name: str) -> "TopologyIndex":
         """Return the index without that node; this very index where there is none."""
-        before = self._entries.get(name)
-        if before is None:
-            return self
-        classes, entries = dict(self._classes), dict(self._entries)
-        _leave(classes, before.key, name)
-        del entries[name]
-        return TopologyIndex(self._conventions, classes, entries)
+        return self.update((), (name,))
+
+    def update(self, nodes: Iterable[Node], gone: Iterable[str] = ()) -> "TopologyIndex":
+        """Return the index with these nodes filed anew or added and those names gone; this very one if nothing changes.
+
+        The tables are copied once, and each class concerned: a batch costs little more than one node.
+        """
+        entries = dict(self._entries)
+        members = _Members(self._classes)
+        for name in gone:
+            before = entries.pop(name, None)
+            if before is not None:
+                del members[before.key][name]
+        keys: dict[_Key, _Key] = {}
+        for node in nodes:
+            entry = _file(node, self._conventions)
+            before = entries.get(node.name)
+            if before == entry:
+                continue
+            if before is not None:
+                del members[before.key][node.name]
+            members[entry.key][node.name] = entry.own
+            # All members of a class share one key.
+            present = self._classes.get(entry.key)
+            key = keys.setdefault(entry.key, present.key if present else entry.key)
+            entries[node.name] = replace(entry, key=key)
+        return TopologyIndex(self._conventions, members.classes(keys), entries) if members else self
 
     @property
     def known(self) -> bool:
@@ -155,6 +162,29 @@ class TopologyIndex:
         return found
 
 
+class _Members(dict[_Key, dict[str, OwnLabels]]):
+    """The members of classes that change, each copied when it is first asked for."""
+
+    def __init__(self, classes: Mapping[_Key, NodeClass]) -> None:
+        super().__init__()
+        self._classes = classes
+
+    def __missing__(self, key: _Key) -> dict[str, OwnLabels]:
+        present = self._classes.get(key)
+        self[key] = found = dict(present.members) if present else {}
+        return found
+
+    def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
+        """Return all classes, those that have lost their last member left out; ``keys`` are what new members hold."""
+        classes = dict(self._classes)
+        for key, members in self.items():
+            if members:
+                classes[key] = _make_class(keys.get(key, key), members)
+            else:
+                classes.pop(key, None)
+        return classes
+
+
 def _file(node: Node, conventions: Conventions) -> _Entry:
     ignored = conventions.ignored_labels
     labels = tuple(sorted(item for item in node.labels.items() if item[0] not in ignored))
@@ -167,13 +197,3 @@ def _make_class(key: _Key, members: Mapping[str, OwnLabels]) -> NodeClass:
     return NodeClass(
         key=key, labels=dict(labels), taints=taints, capability=capability, transient=transient, members=members
     )
-
-
-def _leave(classes: dict[_Key, NodeClass], key: _Key, name: str) -> None:
-    """Take a node out of its class, and an emptied class out of the table."""
-    members = dict(classes[key].members)
-    del members[name]
-    if members:
-        classes[key] = _make_class(key, members)
-    else:
-        del classes[key]

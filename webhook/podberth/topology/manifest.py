@@ -1,6 +1,7 @@
 """Node manifests to ``Node``: labels, taints, device amounts, and whether what it shows now will hold tomorrow."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..devices.resources import recognise
@@ -49,6 +50,24 @@ def decode_node(manifest: Mapping[str, Any], topology: NodeTopology | None = Non
     Raises:
         TopologyError: naming the node and the field.
     """
+    return judge(read_node(manifest), topology, stale=stale)
+
+
+def judge(node: Node, topology: NodeTopology | None, *, stale: bool) -> Node:
+    """Put together what ``read_node`` returned, the topology that was published about it, and whether that is stale.
+
+    Who watches a cluster learns the three one by one, and keeps them apart.
+    """
+    transient = node.transient or _device_state(node.allocatable, node.capacity, topology)
+    return replace(node, topology=topology, transient=transient or ("stale" if stale else ""))
+
+
+def read_node(manifest: Mapping[str, Any]) -> Node:
+    """Read what a Node says by itself; its devices are not judged yet.
+
+    Raises:
+        TopologyError: naming the node and the field.
+    """
     metadata = take_object(manifest, "metadata", "Node")
     name = take_text(metadata, "name", "Node: metadata", longest=253)
     if not name:
@@ -66,8 +85,6 @@ def decode_node(manifest: Mapping[str, Any], topology: NodeTopology | None = Non
         *(PASSING_TAINTS.get(taint.key, "") for taint in taints),
         _condition(status, f"{where}: status"),
         _label_state(labels),
-        _device_state(allocatable, capacity, topology),
-        "stale" if stale else "",
     ]
     return Node(
         name=name,
@@ -76,7 +93,6 @@ def decode_node(manifest: Mapping[str, Any], topology: NodeTopology | None = Non
         allocatable=allocatable,
         capacity=capacity,
         unrecognised=_unrecognised(status),
-        topology=topology,
         transient=next((reason for reason in lifecycle if reason), ""),
     )
 

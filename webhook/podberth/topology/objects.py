@@ -7,13 +7,14 @@ and costs only itself. Here, and not in the index, it is decided what is stale, 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from ..devices.resources import DEVICE_CLASS_PREFIX
 from ..errors import TopologyError
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from .codec import decode_topology
+from .heartbeats import read_heartbeat
 from .manifest import decode_node
 from .model import Node, NodeTopology
 
@@ -185,18 +186,10 @@ def is_stale(lease: Mapping[str, Any] | None, now: datetime) -> bool:
 
     No Lease is no proof (the document may come from a file). One that cannot be read is as good as none renewed.
     """
-    spec = lease.get("spec") if lease else None
-    if not isinstance(spec, dict):
-        return lease is not None
-    renewed, seconds = spec.get("renewTime"), spec.get("leaseDurationSeconds")
-    if isinstance(seconds, bool) or not isinstance(seconds, int):
-        return True
-    try:
-        # A YAML reader may have made a time of it already.
-        moment = renewed if isinstance(renewed, datetime) else datetime.fromisoformat(str(renewed))
-        return moment + timedelta(seconds=seconds) < now
-    except (ValueError, TypeError, OverflowError):
-        return True
+    if lease is None:
+        return False
+    beat = read_heartbeat(lease)
+    return beat is None or (now - beat.renewed).total_seconds() > beat.seconds
 
 
 def _decode_topologies(heap: _Heap) -> dict[str, NodeTopology]:

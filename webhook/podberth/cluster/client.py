@@ -1,0 +1,136 @@
+"""The API server, through kubernetes.aio: its configuration, its credentials and its TLS. The only importer of it.
+
+Answers stay bytes: the package's model classes cost ten times what orjson does, and would take away what they do not
+know. A failure is a ``ClusterError`` that says what was asked and where.
+"""
+
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import aiohttp
+from kubernetes.aio.client import ApiClient, Configuration
+from kubernetes.aio.config import ConfigException
+from kubernetes.aio.config.incluster_config import (
+    SERVICE_CERT_FILENAME,
+    SERVICE_TOKEN_FILENAME,
+    InClusterConfigLoader,
+)
+from kubernetes.aio.config.kube_config import KubeConfigLoader
+
+from ..errors import ClusterError, UsageError
+from ..kube.documents import load_documents
+from .protocol import Timing, refusal
+
+# What kubernetes.aio raises of a kubeconfig that is not one: it does not look before it leaps.
+_NO_CONFIGURATION = (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError)
+_TOKEN: Final = "BearerToken"  # noqa: S105 - the name of a field
+# Compressing costs the API server more than sending does, and its own clients do not ask for it either
+# (kubernetes pkg/controlplane, DisableCompression).
+_HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "podberth"}
+_OK = 200
+
+
+class ClusterClient:
+    """Asks one API server. After a failure ``reset`` it: connections and TLS are then made anew."""
+
+    def __init__(self, kubeconfig: Path | None, timing: Timing) -> None:
+        """Find out where the API server is: as the kubeconfig says or, without one, as a pod is told.
+
+        Raises:
+            UsageError: nothing says so, or what does makes no sense.
+        """
+        self._where = "in-cluster configuration" if kubeconfig is None else f"--kubeconfig: {kubeconfig}"
+        self._timing = timing
+        self._configuration: Any = Configuration()
+        self._loader = self._find(kubeconfig)
+        self._api: Any = None
+
+    async def get(self, path: str, query: dict[str, str]) -> bytes:
+        """Return the body of an answer.
+
+        Raises:
+            ClusterError: it is another than 200, none came, or there are no credentials to ask with.
+        """
+        limits = aiohttp.ClientTimeout(total=self._timing.list_seconds, sock_connect=self._timing.connect_seconds)
+        async with self._answer(path, query, limits) as answer:
+            return await answer.read()
+
+    @asynccontextmanager
+    async def stream(self, path: str, query: dict[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Yield the body of an answer, piece by piece as it comes.
+
+        Raises:
+            ClusterError: as ``get``, and where nothing comes for ``silence_seconds``.
+        """
+        silence, connect = self._timing.silence_seconds, self._timing.connect_seconds
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=silence)
+        async with self._answer(path, query, limits) as answer:
+            yield answer.content.iter_any()
+
+    async def reset(self) -> None:
+        """Close the connections. What is on disk then, a new CA too, counts for the next."""
+        api, self._api = self._api, None
+        if api is not None:
+            await api.close()
+
+    @asynccontextmanager
+    async def _answer(
+        self, path: str, query: dict[str, str], limits: aiohttp.ClientTimeout
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        headers = await self._headers()
+        url = f"{self._configuration.host}{path}"
+        what = f"GET {url}"
+        try:
+            if self._api is None:
+                self._api = ApiClient(self._configuration)
+            call = await self._api.call_api("GET", f"{url}?{urlencode(query)}", headers, _request_timeout=limits)
+            async with call.response as answer:
+                if answer.status != _OK:
+                    retry_after = answer.headers.get("Retry-After", "")
+                    raise refusal(what, answer.status, await answer.read(), retry_after)
+                yield answer
+        except aiohttp.ClientConnectorCertificateError as error:
+            said = f"its certificate is not trusted: {_of(error)}; check the CA"
+            raise ClusterError("refused", f"{what}: {said}") from error
+        except aiohttp.SocketTimeoutError as error:
+            raise ClusterError("silent", f"{what}: nothing came for too long: {_of(error)}; try again") from error
+        except TimeoutError as error:
+            raise ClusterError("lost", f"{what}: no answer in time; try again") from error
+        except (aiohttp.ClientError, ssl.SSLError, OSError) as error:
+            raise ClusterError("lost", f"{what}: the connection failed: {_of(error)}; try again") from error
+
+    async def _headers(self) -> dict[str, str]:
+        """Read the credentials again: the kubelet writes a new token before the old one runs out."""
+        try:
+            loading = self._loader.load_and_set(self._configuration)
+            if loading is not None:  # a kubeconfig may name a program that makes tokens
+                await loading
+        except _NO_CONFIGURATION as error:
+            raise ClusterError("refused", f"{self._where}: no credentials: {_of(error)}; mend it") from error
+        token = str(self._configuration.api_key.get(_TOKEN, "")).strip()
+        return {**_HEADERS, "Authorization": token} if token else dict(_HEADERS)
+
+    def _find(self, kubeconfig: Path | None) -> Any:
+        in_cluster: Any = InClusterConfigLoader
+        of_file: Any = KubeConfigLoader
+        try:
+            if kubeconfig is None:
+                loader = in_cluster(SERVICE_TOKEN_FILENAME, SERVICE_CERT_FILENAME, try_refresh_token=False)
+                loader.load_and_set(self._configuration)
+                return loader
+            documents, problems = load_documents(kubeconfig.read_text(encoding="utf-8"), str(kubeconfig))
+            if problems or len(documents) != 1:
+                raise ValueError(str(problems[0]) if problems else f"got {len(documents)} documents")
+            return of_file(documents[0].document, config_base_path=str(kubeconfig.parent))
+        except _NO_CONFIGURATION as error:
+            want = "want a kubeconfig" if kubeconfig else "want a pod with a service account, or --kubeconfig FILE"
+            raise UsageError(f"{self._where}: cannot be used: {_of(error)}; {want}") from error
+
+
+def _of(error: BaseException) -> str:
+    """Say what happened in one line."""
+    return " ".join(str(error).split())[:300] or type(error).__name__

@@ -1,0 +1,253 @@
+"""The cluster's topology as the API server tells it: three resources followed, and an index that is always of now.
+
+All of it runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked. What is known is
+``topology.known``'s to say, who is stale ``topology.heartbeats``'; here both are told, and the index is handed on.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..conventions import Conventions
+from ..errors import TopologyError, UsageError
+from ..telemetry.log import Log
+from ..telemetry.metrics import Metrics, Watched, WatchMetrics
+from ..topology.heartbeats import Heartbeats, Sight
+from ..topology.index import TopologyIndex
+from ..topology.known import KnownNodes
+from .protocol import HEARTBEATS, NODES, TOPOLOGIES, Document, Resource, Timing
+from .reflector import Reflector
+
+if TYPE_CHECKING:
+    from .client import ClusterClient
+
+# Events that come together make one snapshot, for every new one begins without remembered answers. A tenth of the
+# second in which an answer has to follow an event.
+_TOGETHER_SECONDS = 0.1
+# Nodes filed at once: some 30 us each, and the index's tables are copied once for them.
+_STEP = 50
+# How long a document may be there without its Node until it is told of: garbage collection of what a deleted Node owned
+# takes seconds.
+_ORPHAN_SECONDS = 30.0
+
+
+class LiveTopology:
+    """Nodes, topology ConfigMaps and heartbeat Leases of one cluster."""
+
+    def __init__(
+        self,
+        connect: Callable[[], "ClusterClient"],
+        conventions: Conventions,
+        metrics: Metrics,
+        log: Log,
+        on_change: Callable[[TopologyIndex], None],
+        timing: Timing,
+    ) -> None:
+        """Know nothing; ``run`` begins. ``on_change`` is called first when everything was listed."""
+        self._log = log
+        self._on_change = on_change
+        self._known = KnownNodes(conventions)
+        self._index = TopologyIndex.build((), conventions)
+        self._heartbeats = Heartbeats()
+        self._sight = Sight()
+        self._wake = asyncio.Event()
+        self._orphans: dict[str, float] = {}
+        known = self._known
+        self._sinks = {
+            NODES: _Documents(NODES, known.put_node, known.drop_node, self._wake, log),
+            TOPOLOGIES: _Documents(TOPOLOGIES, known.put_topology, known.drop_topology, self._wake, log),
+            HEARTBEATS: _Leases(self._renew, self._forget, self._wake, log, self._sight),
+        }
+        watching = WatchMetrics(metrics, self._watched, lambda: known.stale_count)
+        self._reflectors = [
+            Reflector(resource, connect(), sink, watching, log, timing) for resource, sink in self._sinks.items()
+        ]
+
+    def unlisted(self) -> list[str]:
+        """Name the resources that have not been listed yet; empty: the topology is whole."""
+        return [each.resource.name for each in self._reflectors if not each.listed.is_set()]
+
+    async def run(self) -> None:
+        """Follow the cluster until cancelled.
+
+        Raises:
+            ClusterError: the API server refuses, and has never answered.
+        """
+        tasks = [asyncio.create_task(each.run()) for each in self._reflectors]
+        tasks.append(asyncio.create_task(self._hand_on()))
+        try:
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for each in self._reflectors:
+                await each.close()
+
+    # ---- the index --------------------------------------------------------------------------------------------------
+
+    async def _hand_on(self) -> None:
+        """Bring the index up to date and hand it on, whenever something has changed or runs out."""
+        for each in self._reflectors:
+            await each.listed.wait()
+        await self._update()
+        self._on_change(self._index)
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), self._patience())
+            self._run_out()
+            self._tell_orphans()
+            if self._known.changed:
+                await asyncio.sleep(_TOGETHER_SECONDS)
+                before = self._index
+                await self._update()
+                if self._index is not before:
+                    self._on_change(self._index)
+
+    async def _update(self) -> None:
+        """File what has changed by now, in steps; what changes meanwhile comes next."""
+        self._wake.clear()
+        self._run_out()
+        for _ in range(0, self._known.changed, _STEP):
+            self._index = self._index.update(*self._known.take_changes(_STEP))
+            await asyncio.sleep(0)
+
+    def _patience(self) -> float:
+        """Return how long nothing runs out, but no shorter than one more event may take to be handed on."""
+        due = self._heartbeats.next_at
+        left = _ORPHAN_SECONDS if due is None else due - self._sight.read(time.monotonic())
+        return min(max(left, _TOGETHER_SECONDS), _ORPHAN_SECONDS)
+
+    # ---- heartbeats -------------------------------------------------------------------------------------------------
+
+    def _renew(self, name: str, lease: Document) -> None:
+        at = self._sight.read(time.monotonic())
+        readable = self._heartbeats.renew(name, lease, now=datetime.now(UTC), at=at)
+        self._known.set_stale(name, stale=self._heartbeats.stale(name, at))
+        if not readable:
+            raise TopologyError(
+                f"Lease {name}: got no spec.renewTime or spec.leaseDurationSeconds, want both; its node counts as stale"
+            )
+
+    def _forget(self, name: str) -> None:
+        self._heartbeats.forget(name)
+        self._known.set_stale(name, stale=False)
+
+    def _run_out(self) -> None:
+        for name in self._heartbeats.run_out(self._sight.read(time.monotonic())):
+            self._known.set_stale(name, stale=True)
+
+    # ---- what is told -----------------------------------------------------------------------------------------------
+
+    def _tell_orphans(self) -> None:
+        now, orphans = time.monotonic(), self._known.orphans()
+        self._orphans = {name: self._orphans.get(name, now) for name in orphans}
+        for name, since in self._orphans.items():
+            if since + _ORPHAN_SECONDS < now:
+                problem = f"ConfigMap {name}: topology of a node that is not there"
+                self._log.event("warning", "topology", problem=problem)
+                self._orphans[name] = float("inf")  # said
+
+    def _watched(self) -> Mapping[str, Watched]:
+        now, orphans = time.monotonic(), len(self._known.orphans())
+        return {
+            each.resource.name: Watched(
+                objects=each.count,
+                contact_age_seconds=now - each.contact_at,
+                left_out={
+                    "unreadable": len(self._sinks[each.resource].left_out),
+                    **({"no node": orphans} if each.resource is TOPOLOGIES else {}),
+                },
+            )
+            for each in self._reflectors
+        }
+
+
+class _Documents:
+    """A sink that hands documents on, and keeps account of those that are of no use."""
+
+    def __init__(
+        self,
+        resource: Resource,
+        take: Callable[[str, Document], None],
+        drop: Callable[[str], None],
+        wake: asyncio.Event,
+        log: Log,
+    ) -> None:
+        self.left_out: set[str] = set()
+        self._resource = resource
+        self._take = take
+        self._drop = drop
+        self._wake = wake
+        self._log = log
+
+    def put(self, name: str, document: Document) -> None:
+        """Hand a document on. One that cannot be used is told of once, until it can be."""
+        told = name in self.left_out
+        self.left_out.add(name)
+        try:
+            self._take(name, document)
+        except TopologyError as error:
+            if not told:
+                self._log.event("warning", "topology", problem=str(error))
+        except Exception as bug:  # noqa: BLE001 - a bug that one document meets costs that one only
+            if not told:
+                self._log.fault(f"{self._resource.name} {name}: a bug in podberth", bug)
+        else:
+            self.left_out.discard(name)
+        self._wake.set()
+
+    def drop(self, name: str) -> None:
+        """Hand on that there is none."""
+        self.left_out.discard(name)
+        self._drop(name)
+        self._wake.set()
+
+    def lost(self, at: float) -> None:
+        """Keep what is known."""
+
+    def regained(self, at: float) -> None:
+        """Go on."""
+
+
+class _Leases(_Documents):
+    """The sink of Leases: while they cannot be seen, none runs out."""
+
+    def __init__(
+        self,
+        take: Callable[[str, Document], None],
+        drop: Callable[[str], None],
+        wake: asyncio.Event,
+        log: Log,
+        sight: Sight,
+    ) -> None:
+        super().__init__(HEARTBEATS, take, drop, wake, log)
+        self._sight = sight
+
+    def lost(self, at: float) -> None:
+        """Stop the clock."""
+        self._sight.lose(at)
+
+    def regained(self, at: float) -> None:
+        """Let it go on."""
+        self._sight.regain(at)
+
+
+def open_cluster(kubeconfig: Path | None, timing: Timing) -> Callable[[], "ClusterClient"]:
+    """Return what makes clients of the cluster.
+
+    Raises:
+        UsageError: what asks it is not installed.
+    """
+    try:
+        from .client import ClusterClient  # noqa: PLC0415 - an extra, and 20 MB for those who do without
+    except ImportError as error:
+        wanted = "want the package kubernetes: pip install 'podberth[cluster]'"
+        raise UsageError(f"--topology cluster: got {error}, {wanted}") from error
+    return lambda: ClusterClient(kubeconfig, timing)

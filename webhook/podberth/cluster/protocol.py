@@ -1,0 +1,275 @@
+"""The decisions of a list and a watch: what an answer or an event means, and how long to wait after it.
+
+Pure: no clock, no chance, no I/O; ``reflector`` acts on it. The rules are those of client-go's reflector
+(k8s.io/client-go tools/cache/reflector.go) and of
+https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import orjson
+
+from ..errors import ClusterError
+from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
+
+Document: TypeAlias = dict[str, Any]
+
+Reason: TypeAlias = Literal["ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug"]
+"""Why a watch is begun anew: its time was over, the connection broke or was never made, nothing came for too long, what
+came is no answer, its version is too old (410), the API server is busy (429), has a fault (5xx), or refuses (4xx)."""
+
+ListReason: TypeAlias = Literal["start", "expired", "resync"]
+"""Why all objects are listed: at the start, because a watch cannot go on from where it was, or to be sure."""
+
+_GONE = 410
+_TOO_MANY = 429
+_SERVER_FAULT = 500
+_GARBLED_SHOWN = 80
+# etcd takes 1.5 MiB an object, and JSON may spell a byte with six (\u0001).
+_LONGEST_LINE: Final = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What is watched."""
+
+    name: str
+    path: str
+    selector: str = ""
+    """Of labels; empty: all objects."""
+
+
+NODES = Resource("nodes", "/api/v1/nodes")
+# Any version of the document: that of a newer agent is to be told of, not to be overlooked.
+TOPOLOGIES = Resource("configmaps", f"/api/v1/namespaces/{NAMESPACE}/configmaps", TOPOLOGY_LABEL)
+HEARTBEATS = Resource("leases", f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases", TOPOLOGY_LABEL)
+RESOURCES: tuple[Resource, ...] = (NODES, TOPOLOGIES, HEARTBEATS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """How long things may take and how long to wait, in seconds."""
+
+    connect_seconds: float = 10.0
+    """For a connection, TLS included: client-go's limit for a handshake."""
+    list_seconds: float = 60.0
+    """For one page: the API server's own --request-timeout."""
+    watch_seconds: float = 300.0
+    """The least that a watch is asked to last, and half of the most (client-go's minWatchTimeout)."""
+    silence_seconds: float = 90.0
+    """Without a byte: the watch cache sends a bookmark every minute (bookmarkFrequency, apiserver storage/cacher), so
+    the connection is half-open."""
+    resync_seconds: float = 7200.0
+    """The most between two lists of everything, and twice the least. A safety net: nothing is known to need it."""
+    first_wait_seconds: float = 0.25
+    """The most before the first try after a failure; twice that before the next, and so on."""
+    longest_wait_seconds: float = 15.0
+    """The most before any try. client-go takes 30 s; a webhook that does not know of a lost GPU is worth more."""
+    least_wait_seconds: float = 0.05
+    """The least before any try, whatever chance says."""
+    settled_seconds: float = 10.0
+    """A watch that lasted as long has worked, and the next failure is a first one."""
+
+
+# ---- events ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """An object is there, as ``document`` says."""
+
+    name: str
+    version: str
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """An object is no longer there, or no longer selected."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """All up to ``version`` has been sent."""
+
+    version: str
+
+
+Event: TypeAlias = Put | Drop | Bookmark
+
+
+def read_event(line: bytes, what: str, after: str) -> Event:
+    """Read a line of a watch of ``what`` whose last version was ``after``.
+
+    Raises:
+        ClusterError: it is an ERROR, no event, or older than what came before it.
+    """
+    try:
+        event = orjson.loads(line)
+        verb, thing = event["type"], event["object"]
+        if verb == "ERROR":
+            raise _refusal(what, thing, 0.0)
+        name, version = _identity(thing, bookmark=verb == "BOOKMARK")
+        known = verb in {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise garbled(what, line) from error
+    if not known:
+        raise garbled(what, line)
+    if _went_back(after, version):
+        raise ClusterError("expired", f"{what}: got version {version} after {after}; the cluster is an older one now")
+    if verb == "BOOKMARK":
+        return Bookmark(version)
+    return Drop(name, version) if verb == "DELETED" else Put(name, version, thing)
+
+
+def _identity(thing: Mapping[str, Any], *, bookmark: bool) -> tuple[str, str]:
+    metadata = thing["metadata"]
+    name, version = metadata.get("name"), metadata["resourceVersion"]
+    if not (isinstance(version, str) and version and (bookmark or (isinstance(name, str) and name))):
+        raise ValueError("neither name nor version")
+    return name or "", version
+
+
+def _went_back(before: str, version: str) -> bool:
+    """Tell whether a version is older: they are comparable numbers since Kubernetes 1.35 (KEP-5504), and ever were.
+
+    After etcd was restored from a backup, a watch from a version of the future stays silent but for bookmarks.
+    """
+    return before.isdecimal() and version.isdecimal() and int(version) < int(before)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list."""
+
+    items: tuple[Put, ...]
+    version: str
+    """Of the whole list."""
+    next_page: str
+    """The token to ask for the next one with; empty: this is the last."""
+
+
+def read_page(body: bytes, what: str) -> Page:
+    """Read an answer to a list of ``what``.
+
+    Raises:
+        ClusterError: it is no list.
+    """
+    try:
+        document = orjson.loads(body)
+        metadata = document["metadata"]
+        # Go writes a list without items as null.
+        items = tuple(Put(*_identity(item, bookmark=False), item) for item in document["items"] or ())
+        return Page(items, str(metadata["resourceVersion"]), str(metadata.get("continue") or ""))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise garbled(what, body) from error
+
+
+class Lines:
+    """Cuts a stream into lines."""
+
+    def __init__(self, what: str) -> None:
+        """Begin with nothing; ``what`` is for messages."""
+        self._what = what
+        self._rest = bytearray()
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield the lines that are whole now; what is behind the last one waits for more.
+
+        Raises:
+            ClusterError: a line is longer than any object can be.
+        """
+        self._rest += chunk
+        if len(self._rest) > _LONGEST_LINE and b"\n" not in self._rest:
+            raise garbled(self._what, bytes(self._rest[:_GARBLED_SHOWN]))
+        *lines, rest = bytes(self._rest).split(b"\n") if b"\n" in chunk else (bytes(self._rest),)
+        if lines:
+            self._rest = bytearray(rest)
+        yield from (line for line in lines if line.strip())
+
+
+# ---- failures -------------------------------------------------------------------------------------------------------
+
+
+def garbled(what: str, got: bytes) -> ClusterError:
+    """Make the error for what is no JSON of the API."""
+    shown = got[:_GARBLED_SHOWN].decode("utf-8", "replace")
+    return ClusterError("garbled", f"{what}: got {shown!r}, want a list or an event of the API; try again")
+
+
+def refusal(what: str, status: int, body: bytes, retry_after: str) -> ClusterError:
+    """Make the error for an answer other than 200. ``retry_after`` is the header's text, empty where there is none."""
+    try:
+        thing = orjson.loads(body)
+    except ValueError:
+        thing = None
+    if not isinstance(thing, dict):
+        thing = {"message": body[:200].decode("utf-8", "replace")}
+    seconds = float(retry_after) if retry_after.isdecimal() else 0.0
+    return _refusal(what, {**thing, "code": status}, seconds)
+
+
+def _refusal(what: str, status: Mapping[str, Any], retry_after: float) -> ClusterError:
+    code, why = status.get("code"), status.get("reason")
+    code = code if isinstance(code, int) else 0
+    said = " ".join(str(status.get("message") or why or "nothing").split())
+    details = status.get("details")
+    causes = details.get("causes") if isinstance(details, dict) else None
+    kinds = [cause.get("reason") for cause in causes or () if isinstance(cause, dict)]
+    if code == _GONE or why in {"Expired", "Gone"} or "ResourceVersionTooLarge" in kinds:
+        # Too large: of a cluster that was restored from a backup since.
+        return ClusterError("expired", f"{what}: got {code} {said}; list anew")
+    if code == _TOO_MANY:
+        return ClusterError("busy", f"{what}: got {code} {said}; try later", retry_after_seconds=retry_after)
+    if code >= _SERVER_FAULT or not code:
+        return ClusterError("failed", f"{what}: got {code} {said}; try again", retry_after_seconds=retry_after)
+    hint = _HINTS.get(code, "see what it says")
+    return ClusterError("refused", f"{what}: got {code} {said}, want 200; {hint}")
+
+
+_HINTS: Mapping[int, str] = {
+    401: "check the token, and that it is of this cluster",
+    403: "grant what manifests/base/rbac.yaml grants",
+    404: "check the server's address",
+}
+
+
+# ---- waiting --------------------------------------------------------------------------------------------------------
+
+
+class Pace:
+    """How long to wait before the next try: exponential with full jitter, up to a cap.
+
+    Full: of many replicas that lose the API server at once, no two come back together
+    (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+    """
+
+    def __init__(self, timing: Timing, draw: Callable[[], float]) -> None:
+        """Nothing has failed yet. ``draw`` returns numbers from 0 to 1."""
+        self._timing = timing
+        self._draw = draw
+        self._failures = 0
+
+    def wait_seconds(self, lived_seconds: float, retry_after_seconds: float = 0.0) -> float:
+        """Return the wait after a watch that lasted so long, however it ended; 0 where there was none.
+
+        What the API server asks for is granted up to the cap: behind a mistaken proxy it may be a day.
+        """
+        timing = self._timing
+        if lived_seconds >= timing.settled_seconds:
+            self._failures = 0
+        # Past the cap the exponent stops, before it overflows.
+        bound = min(timing.longest_wait_seconds, timing.first_wait_seconds * 2.0 ** min(self._failures, 30))
+        self._failures += 1
+        asked = min(retry_after_seconds, timing.longest_wait_seconds)
+        return max(timing.least_wait_seconds, asked + self._draw() * bound)
+
+
+def is_lasting(error: ClusterError) -> bool:
+    """Tell whether waiting does not help: the API server knows who asks, and says no."""
+    return error.reason == "refused"

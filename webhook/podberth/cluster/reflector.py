@@ -1,0 +1,217 @@
+"""Follows one resource: lists it page by page, watches it from there, and begins anew when that ends, for ever.
+
+Thin: what answers and events mean, and how long to wait, is ``protocol``'s to say; what objects mean is the sink's.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from ..errors import ClusterError
+from ..telemetry.log import Log
+from ..telemetry.metrics import WatchMetrics
+from .protocol import (
+    Document,
+    Drop,
+    Event,
+    Lines,
+    ListReason,
+    Pace,
+    Put,
+    Resource,
+    Timing,
+    is_lasting,
+    read_event,
+    read_page,
+)
+
+if TYPE_CHECKING:
+    from .client import ClusterClient
+
+# How long the loop is held by documents at a time: as long as a slow review takes.
+_HELD_SECONDS = 0.002
+# client-go's page (pager.defaultPageSize). Parsing one holds the loop: 500 Nodes are some 5 MB and 30 ms, which is
+# nothing before the first review and a slow review after it, so later pages are smaller.
+_FIRST_PAGE, _LATER_PAGE = 500, 50
+
+
+class Sink(Protocol):
+    """Where the objects of a resource go."""
+
+    def put(self, name: str, document: Document) -> None:
+        """Take in an object as it is now."""
+        ...
+
+    def drop(self, name: str) -> None:
+        """Take in that an object is gone."""
+        ...
+
+    def lost(self, at: float) -> None:
+        """Take in that nothing has been seen since ``at``, by the monotonic clock."""
+        ...
+
+    def regained(self, at: float) -> None:
+        """Take in that the resource can be seen again."""
+        ...
+
+
+class Reflector:
+    """One resource."""
+
+    def __init__(
+        self, resource: Resource, client: "ClusterClient", sink: Sink, metrics: WatchMetrics, log: Log, timing: Timing
+    ) -> None:
+        """Know nothing; ``run`` begins. The client is its own: a failure resets it."""
+        self.resource = resource
+        self.listed = asyncio.Event()
+        """Set when all objects were listed for the first time."""
+        self.contact_at = time.monotonic()
+        """When the API server was last heard, by the monotonic clock."""
+        self._client = client
+        self._sink = sink
+        self._metrics = metrics
+        self._log = log
+        self._timing = timing
+        self._pace = Pace(timing, random.random)
+        self._versions: dict[str, str] = {}
+        self._version = ""
+        self._why: ListReason = "start"
+        self._resync_at = 0.0
+        self._troubled = False
+
+    @property
+    def count(self) -> int:
+        """How many objects there are."""
+        return len(self._versions)
+
+    async def run(self) -> None:
+        """Follow the resource until cancelled.
+
+        Raises:
+            ClusterError: the API server refuses, and has never answered before: waiting would not help.
+        """
+        while True:
+            lived, asked, reason = 0.0, 0.0, "ended"
+            try:
+                if not self._version:
+                    await self._list()
+                began = time.monotonic()
+                try:
+                    await self._watch()
+                finally:
+                    lived = time.monotonic() - began
+            except ClusterError as error:
+                if is_lasting(error) and not self.listed.is_set():
+                    raise
+                await self._fail(error)
+                asked, reason = error.retry_after_seconds, error.reason
+            except Exception as bug:  # noqa: BLE001 - a bug that one answer meets must not end the watch
+                self._log.fault(f"{self.resource.name}: a bug in podberth; all objects are listed anew", bug)
+                self._expire("expired")
+                reason = "bug"
+            if reason == "ended" and time.monotonic() >= self._resync_at:
+                self._expire("resync")
+            self._metrics.restarted(self.resource.name, reason)
+            await asyncio.sleep(self._pace.wait_seconds(lived, asked))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.reset()
+
+    async def _fail(self, error: ClusterError) -> None:
+        """Tell of a failure, and make ready for the next try."""
+        name = self.resource.name
+        if error.reason == "expired":
+            self._expire("expired")
+        self._troubled = True
+        self._sink.lost(self.contact_at)
+        state = "the last known state stays in force" if self.listed.is_set() else "nothing is known yet"
+        self._log.event("warning", f"{name}: the watch is lost; {state}", reason=error.reason, problem=str(error))
+        await self._client.reset()
+
+    def _expire(self, why: ListReason) -> None:
+        self._version, self._why = "", why
+
+    # ---- listing ----------------------------------------------------------------------------------------------------
+
+    async def _list(self) -> None:
+        """Take in all objects, and let go of those that are no longer there.
+
+        Without a resourceVersion: the API server answers with what is true now, where resourceVersion=0 may be any
+        past, an older one than is known here among them. Since 1.34 it pages from its watch cache either way
+        (docs/adr/0018-watching-the-cluster.md has the measurement).
+        """
+        path, name, why = self.resource.path, self.resource.name, self._why
+        began, seen, token = time.monotonic(), set[str](), ""
+        while True:
+            limit = _LATER_PAGE if self.listed.is_set() else _FIRST_PAGE
+            query = {"limit": str(limit), **self._selection(), **({"continue": token} if token else {})}
+            page = read_page(await self._client.get(path, query), f"list of {name}")
+            self._heard()
+            await self._take(page.items)
+            seen.update(item.name for item in page.items)
+            token = page.next_page
+            if not token:
+                break
+        await self._take(Drop(gone, page.version) for gone in self._versions.keys() - seen)
+        self._version = page.version
+        self._resync_at = time.monotonic() + self._timing.resync_seconds * (1 + random.random()) / 2  # noqa: S311 - to spread
+        self._metrics.listed(name, why)
+        seconds = round(time.monotonic() - began, 3)
+        self._log.event("info", "listed", resource=name, reason=why, objects=len(seen), seconds=seconds)
+        self.listed.set()
+
+    def _selection(self) -> dict[str, str]:
+        return {"labelSelector": self.resource.selector} if self.resource.selector else {}
+
+    # ---- watching ---------------------------------------------------------------------------------------------------
+
+    async def _watch(self) -> None:
+        """Take in events until the API server ends the watch."""
+        least = self._timing.watch_seconds
+        until_resync = self._resync_at - time.monotonic()
+        lasts = max(1.0, min(least * (1 + random.random()), until_resync))  # noqa: S311 - to spread
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version,
+            "timeoutSeconds": str(int(lasts)),
+            **self._selection(),
+        }
+        what = f"watch of {self.resource.name}"
+        lines = Lines(what)
+        async with self._client.stream(self.resource.path, query) as chunks:
+            self._heard()
+            async for chunk in chunks:
+                self._heard()
+                await self._take(read_event(line, what, self._version) for line in lines.feed(chunk))
+
+    def _heard(self) -> None:
+        self.contact_at = time.monotonic()
+        if self._troubled:
+            self._troubled = False
+            self._log.event("info", f"{self.resource.name}: the API server answers again")
+            self._sink.regained(self.contact_at)
+
+    async def _take(self, events: Iterable[Event]) -> None:
+        """Hand on events, and let reviews be answered in between."""
+        began = time.perf_counter()
+        for event in events:
+            self._hand_on(event)
+            if time.perf_counter() - began > _HELD_SECONDS:
+                await asyncio.sleep(0)
+                began = time.perf_counter()
+
+    def _hand_on(self, event: Event) -> None:
+        known = self._versions
+        if isinstance(event, Put):
+            # A list after a lost watch brings mostly what is known.
+            if known.get(event.name) != event.version:
+                known[event.name] = event.version
+                self._sink.put(event.name, event.document)
+        elif isinstance(event, Drop) and known.pop(event.name, None) is not None:
+            self._sink.drop(event.name)
+        if self._version:  # while listing there is none to go on from
+            self._version = event.version

@@ -1,0 +1,211 @@
+"""What a watch has told of nodes so far, and which nodes of an index are to be filed anew for it.
+
+Node, topology document and heartbeat come one by one, in any order, and each is replaced by the next. What is kept is
+what the index reads, equal parts once for all nodes: ten thousand machines are of a few kinds. For every state of the
+cluster the nodes are those that ``objects.collect`` makes of its objects: a document that cannot be read counts as
+none, whatever it was before. So replicas agree, and a restart changes no answer.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from ..conventions import Conventions
+from .codec import decode_topology
+from .manifest import judge, read_node
+from .model import Gpu, Links, MigInstance, Node, NodeTopology, Taint, Transient
+
+T = TypeVar("T")
+_Pairs = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What many Nodes have in common."""
+
+    labels: _Pairs
+    taints: tuple[Taint, ...]
+    allocatable: _Pairs
+    capacity: _Pairs
+    unrecognised: frozenset[str]
+    transient: Transient
+
+
+@dataclass(frozen=True, slots=True)
+class _Filed:
+    """One Node."""
+
+    kind: _Kind
+    own: _Pairs
+    """Its ignored labels."""
+
+
+class _Pool(Generic[T]):
+    """Keeps one of all equal values, for as long as somebody holds it."""
+
+    def __init__(self) -> None:
+        self._held: dict[T, tuple[T, int]] = {}
+
+    def take(self, value: T) -> T:
+        """Return the one that is equal, for one holder more."""
+        kept, holders = self._held.get(value, (value, 0))
+        self._held[kept] = (kept, holders + 1)
+        return kept
+
+    def give_back(self, value: T) -> None:
+        """Have one holder less."""
+        kept, holders = self._held[value]
+        if holders > 1:
+            self._held[kept] = (kept, holders - 1)
+        else:
+            del self._held[kept]
+
+
+class KnownNodes:
+    """Nodes, topologies and who is stale; remembers what has changed until it is asked."""
+
+    def __init__(self, conventions: Conventions) -> None:
+        """Know nothing. ``conventions`` say which labels only tell nodes of one kind apart."""
+        self._ignored = conventions.ignored_labels
+        self._nodes: dict[str, _Filed] = {}
+        self._topologies: dict[str, NodeTopology] = {}
+        self._stale: set[str] = set()
+        # In the order of their changes.
+        self._changed: dict[str, None] = {}
+        self._kinds: _Pool[_Kind] = _Pool()
+        self._machines: _Pool[NodeTopology] = _Pool()
+
+    def put_node(self, name: str, manifest: Mapping[str, Any]) -> None:
+        """Take in a Node.
+
+        Raises:
+            TopologyError: it cannot be read; then it is not known.
+        """
+        filed = None
+        try:
+            filed = self._file(read_node(manifest))
+        finally:
+            self._set_node(name, filed)
+
+    def drop_node(self, name: str) -> None:
+        """Take in that there is no such Node."""
+        self._set_node(name, None)
+
+    def put_topology(self, name: str, config_map: Mapping[str, Any]) -> None:
+        """Take in a topology ConfigMap.
+
+        Raises:
+            TopologyError: it cannot be read; then the node is known by its labels only.
+        """
+        topology = None
+        try:
+            topology = _read_by_index(decode_topology(config_map))
+        finally:
+            self._set_topology(name, topology)
+
+    def drop_topology(self, name: str) -> None:
+        """Take in that there is no such ConfigMap."""
+        self._set_topology(name, None)
+
+    def set_stale(self, name: str, *, stale: bool) -> None:
+        """Take in whether a node's heartbeat has run out; of a node without topology it is of no consequence."""
+        if stale != (name in self._stale):
+            (self._stale.add if stale else self._stale.discard)(name)
+            if name in self._topologies:
+                self._changed[name] = None
+
+    @property
+    def changed(self) -> int:
+        """How many nodes have changes that nobody has taken."""
+        return len(self._changed)
+
+    def take_changes(self, most: int) -> tuple[list[Node], list[str]]:
+        """Return nodes to file anew and names that are gone, the oldest changes first; they count as taken."""
+        names = [name for name, _ in zip(self._changed, range(most), strict=False)]
+        for name in names:
+            del self._changed[name]
+        nodes = [self._node(name, self._nodes[name]) for name in names if name in self._nodes]
+        return nodes, [name for name in names if name not in self._nodes]
+
+    @property
+    def stale_count(self) -> int:
+        """How many nodes are known by a topology whose heartbeat has run out."""
+        return sum(name in self._topologies and name in self._nodes for name in self._stale)
+
+    def orphans(self) -> set[str]:
+        """Name the topologies of nodes that are not there. Costs the number of topologies."""
+        return self._topologies.keys() - self._nodes.keys()
+
+    def _node(self, name: str, filed: _Filed) -> Node:
+        kind, topology = filed.kind, self._topologies.get(name)
+        node = Node(
+            name=name,
+            labels=dict((*kind.labels, *filed.own)),
+            taints=kind.taints,
+            allocatable=dict(kind.allocatable),
+            capacity=dict(kind.capacity),
+            unrecognised=kind.unrecognised,
+            transient=kind.transient,
+        )
+        return judge(node, topology, stale=topology is not None and name in self._stale)
+
+    def _file(self, node: Node) -> _Filed:
+        labels = sorted(node.labels.items())
+        kind = _Kind(
+            labels=tuple(pair for pair in labels if pair[0] not in self._ignored),
+            taints=node.taints,
+            allocatable=tuple(sorted(node.allocatable.items())),
+            capacity=tuple(sorted(node.capacity.items())),
+            unrecognised=node.unrecognised,
+            transient=node.transient,
+        )
+        return _Filed(kind, tuple(pair for pair in labels if pair[0] in self._ignored))
+
+    def _set_node(self, name: str, filed: _Filed | None) -> None:
+        before = self._nodes.get(name)
+        if filed == before:
+            return
+        if filed is None:
+            del self._nodes[name]
+        else:
+            self._nodes[name] = replace(filed, kind=self._kinds.take(filed.kind))
+        if before is not None:
+            self._kinds.give_back(before.kind)
+        self._changed[name] = None
+
+    def _set_topology(self, name: str, topology: NodeTopology | None) -> None:
+        before = self._topologies.get(name)
+        if topology == before:
+            return
+        if topology is None:
+            del self._topologies[name]
+        else:
+            self._topologies[name] = self._machines.take(topology)
+        if before is not None:
+            self._machines.give_back(before)
+        self._changed[name] = None
+
+
+def _read_by_index(topology: NodeTopology) -> NodeTopology:
+    """Return what ``capability`` and ``manifest`` read of a topology: equal for machines of one kind in one state.
+
+    Serial numbers, places on the PCIe bus, levels and NICs are for people, and several KiB a machine.
+    """
+    gpus = tuple(
+        Gpu(
+            index=gpu.index,
+            product=gpu.product,
+            pci_id=gpu.pci_id,
+            memory_mib=gpu.memory_mib,
+            mig_enabled=gpu.mig_enabled,
+            mig_pending=gpu.mig_pending,
+            problem=gpu.problem,
+        )
+        for gpu in topology.gpus
+    )
+    return NodeTopology(
+        gpus=gpus,
+        links=Links(shape=topology.links.shape, domains=topology.links.domains),
+        mig_offers=topology.mig_offers,
+        mig_instances=tuple(MigInstance(gpu=one.gpu, profile=one.profile) for one in topology.mig_instances),
+    )
