@@ -25,8 +25,9 @@ _CONTROL_PLANE = "Go 1.26+ (https://go.dev/dl/), or KUBEBUILDER_ASSETS"
 _SHARED_DATA = "data in ../shared"
 _BROWSER = "a Chromium (Debian: apt-get install chromium), or CHROMIUM=/path/to/it"
 _PERMITTED = (_SHARED_DATA, _BROWSER)
-# These start control planes of their own, beside the fixture.
+# These start control planes of their own, beside the fixture; and so does this fixture, for agents.
 _STARTERS = ("controlplane/test_controlplane.py",)
+_FIXTURES = frozenset({"control_plane", "stage"})
 
 _LEFT_OUT = pytest.StashKey[Counter[str]]()
 
@@ -102,7 +103,7 @@ def _uses_control_plane(item: pytest.Item) -> bool:
     fixtures = set(getattr(item, "fixturenames", ()))
     if "cluster" in fixtures and not os.environ.get(EXISTING_VARIABLE):
         return True
-    return "control_plane" in fixtures or item.nodeid.split("::")[0].endswith(_STARTERS)
+    return bool(_FIXTURES & fixtures) or item.nodeid.split("::")[0].endswith(_STARTERS)
 
 
 def _lacks_control_plane() -> bool:

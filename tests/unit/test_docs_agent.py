@@ -4,11 +4,14 @@ import argparse
 import json
 import re
 import shlex
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from pages import ROOT, page, rows, spans
+from podberth.agent import pace, publisher
+from podberth.agent.labels import NFD_FOLDER
+from podberth.agent.objects import LabelTarget
 from podberth.agent.reader import READERS
 from podberth.cli import agent
 from podberth.cli.main import main
@@ -73,6 +76,25 @@ def test_every_flag_has_a_row_and_no_row_is_about_another() -> None:
     assert {key for key in FLAGS if key.startswith("--") and set(key) != {"-"}} == flags
     assert set(READERS) <= spans(" ".join(FLAGS["--vendor"]))
     assert f"by default {agent._INTERVAL_SECONDS:g}" in " ".join(FLAGS["--interval"])
+    assert f"by default {publisher.HEARTBEAT_SECONDS:g}" in " ".join(FLAGS["--heartbeat"])
+    assert str(NFD_FOLDER) in " ".join(FLAGS["--features-dir"])
+
+
+def test_the_figures_of_publishing_are_the_codes() -> None:
+    interval = publisher.HEARTBEAT_SECONDS
+    soonest, lasts = interval * (1 - publisher._JITTER), interval * publisher._MISSED
+    assert f"renewed every {soonest:g} to {interval:g} s; it lasts {lasts:g} s, three intervals" in AGENT
+    assert (publisher._BURST_WRITES, 60 / publisher._SECONDS_A_WRITE) == (6, 4)
+    assert (pace._FIRST_SECONDS, pace._MOST_SECONDS) == (0.5, 60)
+    assert publisher._HEARTBEATS_A_LABELLING == 10
+
+
+def test_every_way_to_set_labels_has_a_row_and_its_manifest_is_there() -> None:
+    table = rows(AGENT.partition("\n| `--labels` | who sets them |")[2].partition("\n\n")[0])
+    assert {key for key in table if set(key) != {"-"}} == {"nfd-file", *get_args(LabelTarget)}
+    named = [span for cells in table.values() for span in spans(" ".join(cells)) if span.endswith(".yaml")]
+    assert named
+    assert all((ROOT / file).is_file() for file in named)
 
 
 def test_every_field_of_the_document_has_a_row_and_no_row_is_about_another() -> None:

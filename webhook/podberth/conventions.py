@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from .wellknown import HOSTNAME_LABEL
+from .wellknown import HOSTNAME_LABEL, LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
 
 # Widest first (Kueue and KAI order their levels so). Providers' keys stand in one list because no cluster carries two
 # providers; within a provider the order is the provider's.
@@ -123,8 +123,8 @@ LABEL_KEYS: tuple[LabelKey, ...] = (
     LabelKey("karpenter.k8s.aws/instance-gpu-name", provisioned=True, settles=_settles("links")),
     LabelKey("karpenter.azure.com/sku-gpu-name", provisioned=True),
     LabelKey("amd.com/gpu.product-name"),
-    LabelKey("podberth.io/link-shape"),
-    LabelKey("podberth.io/link-domain-size", settles=_settles("links"), number=True),
+    LabelKey(LINK_SHAPE_LABEL),
+    LabelKey(LINK_DOMAIN_LABEL, settles=_settles("links"), number=True),
     LabelKey("nvidia.com/mig.strategy"),
     LabelKey("nvidia.com/gpu.count", number=True),
     LabelKey("cloud.google.com/gke-accelerator-count", provisioned=True, number=True),

@@ -9,6 +9,7 @@ Verdicts (a denial, a finding) are values and never live here. An exception is a
     ├── TopologyError      a Node, ConfigMap or snapshot document that is not what it claims to be
     ├── ClusterError       the API server: it does not answer, refuses, or what it says is no answer
     ├── DeviceError        the node: no driver, or one that does not answer
+    ├── ClusterError       the cluster: no way to its API server that could ever work
     ├── CertificateError   a certificate or key that cannot be read or does not fit
     ├── UsageError         the operator: a flag, a path, a setting
     └── UnprovedError      podberth itself: a patch that does not lead from the original to the result
@@ -93,6 +94,10 @@ class DeviceError(PodberthError):
         """Keep whether it lasts beside the message."""
         super().__init__(message)
         self.lasting = lasting
+
+
+class ClusterError(PodberthError):
+    """No way to an API server that could ever work: nobody says where it is. One that does not answer is waited for."""
 
 
 class CertificateError(PodberthError):

@@ -50,6 +50,12 @@ APPLIED_ANNOTATION = "podberth.io/applied"
 TOPOLOGY_LABEL = "podberth.io/topology"
 """Marks a node's topology ConfigMap; the value is the document's schema version."""
 
+LINK_SHAPE_LABEL = "podberth.io/link-shape"
+"""On a node, by its agent if asked to: ``full-mesh``, ``islands`` or ``none``."""
+
+LINK_DOMAIN_LABEL = "podberth.io/link-domain-size"
+"""Likewise: how many GPUs of the node share NVLink at the most; 1: none do."""
+
 NAMESPACE = "podberth-system"
 """Where the webhook and the topology ConfigMaps live."""
 

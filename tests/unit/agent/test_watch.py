@@ -8,7 +8,7 @@ import pytest
 
 from nvml.scenario import write_sysfs
 from podberth.agent.sysfs import Sysfs
-from podberth.agent.watch import documents
+from podberth.agent.watch import Watch, documents
 from podberth.errors import DeviceError
 from podberth.topology.codec import decode_topology
 from podberth.topology.observation import Observation, ObservedGpu
@@ -47,10 +47,8 @@ def away() -> DeviceError:
 def watched(reader: Listed, tmp_path: Path, said: list[str]) -> Iterator[int]:
     """Count the GPUs of each document that comes out."""
     sysfs = Sysfs(write_sysfs(tmp_path / "sys", []))
-    found = documents(
-        reader, sysfs, node="n", interval_seconds=INTERVAL, now=lambda: "2026-01-31T12:00:00Z", say=said.append
-    )
-    return (len(decode_topology(document).gpus) for document in found)
+    watch = Watch(reader, sysfs, interval_seconds=INTERVAL, now=lambda: "2026-01-31T12:00:00Z", say=said.append)
+    return (len(decode_topology(document).gpus) for document in documents(watch, "n"))
 
 
 def test_equal_looks_are_one_document(tmp_path: Path) -> None:

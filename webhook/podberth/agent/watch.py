@@ -1,49 +1,88 @@
-"""The agent's loop: look, conclude, and give out the document whenever it is another one than before."""
+"""The node as it is seen over time: look, conclude, wait; and tell when there is another document than before."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from ..errors import DeviceError
 from ..topology.codec import encode_topology
 from ..topology.derive import derive
+from ..topology.model import NodeTopology
 from .reader import Reader, observe
 from .sysfs import Sysfs
 
 _MOST_FAILURES = 20  # counted: 2 ** 20 seconds are longer than any interval
 
 
-def documents(
-    reader: Reader,
-    sysfs: Sysfs,
-    *,
-    node: str,
-    interval_seconds: float,
-    now: Callable[[], str],
-    say: Callable[[str], None],
-) -> Iterator[dict[str, Any]]:
-    """Yield the node's topology ConfigMap now and after each change, without end.
+class Watch:
+    """A reader that is asked again and again.
 
-    A driver that goes away later is waited for, ever longer up to the interval; what was given out stays true until
-    the heartbeat says otherwise. ``say`` hears of it once.
+    A driver that goes away later is waited for, ever longer up to the interval; what was seen stays true until the
+    heartbeat says otherwise.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        sysfs: Sysfs,
+        *,
+        interval_seconds: float,
+        now: Callable[[], str],
+        say: Callable[[str], None],
+    ) -> None:
+        """Look at nothing yet. ``say`` hears once of a driver that went away."""
+        self._topology: NodeTopology | None = None
+        self._reader, self._sysfs, self._now, self._say = reader, sysfs, now, say
+        self._interval_seconds = interval_seconds
+        self._failures = 0
+
+    @property
+    def topology(self) -> NodeTopology | None:
+        """What there is, ``observed`` when it last changed; None before the first look."""
+        return self._topology
+
+    @property
+    def answers(self) -> bool:
+        """Tell whether the driver answered at the last look."""
+        return self._failures == 0
+
+    def look(self) -> bool:
+        """Look now; tell whether there is another topology than before.
+
+        Raises:
+            DeviceError: nothing can be read at the start, or never again by this process.
+        """
+        try:
+            topology = derive(observe(self._reader, self._sysfs))
+        except DeviceError as error:
+            if self._topology is None or error.lasting:
+                raise
+            if not self._failures:
+                self._say(str(error))
+            self._failures = min(self._failures + 1, _MOST_FAILURES)
+            return False
+        self._failures = 0
+        if self._topology is not None and topology == replace(self._topology, observed=""):
+            return False
+        self._topology = replace(topology, observed=self._now())
+        return True
+
+    def wait(self, most_seconds: float = inf) -> None:
+        """Wait until the next look is due: a device changed, the interval is over, or ``most_seconds`` are."""
+        pause = self._interval_seconds
+        if self._failures:
+            pause = min(pause, 2.0 ** (self._failures - 1))
+        self._reader.wait(min(pause, most_seconds))
+
+
+def documents(watch: Watch, node: str) -> Iterator[dict[str, Any]]:
+    """Yield the node's topology ConfigMap now and after each change, without end.
 
     Raises:
         DeviceError: nothing can be read at the start, or never again by this process.
     """
-    last, failures = None, 0
     while True:
-        try:
-            topology = derive(observe(reader, sysfs))
-        except DeviceError as error:
-            if last is None or error.lasting:
-                raise
-            if not failures:
-                say(str(error))
-            reader.wait(min(interval_seconds, 2.0**failures))
-            failures = min(failures + 1, _MOST_FAILURES)
-            continue
-        failures = 0
-        if topology != last:
-            last = topology
-            yield encode_topology(node, replace(topology, observed=now()))
-        reader.wait(interval_seconds)
+        if watch.look() and watch.topology is not None:
+            yield encode_topology(node, watch.topology)
+        watch.wait()

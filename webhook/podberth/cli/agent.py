@@ -1,44 +1,112 @@
-"""``podberth agent``: read this node's accelerators and print the document that describes them."""
+"""``podberth agent``: read this node's accelerators and publish, or print, the document that describes them."""
 
 import argparse
 import os
 import platform
+import re
+import signal
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 
+from ..agent.labels import NFD_FOLDER, FeatureFile
+from ..agent.objects import LabelTarget
+from ..agent.publish import Played, Sight, draw, publish
+from ..agent.publisher import HEARTBEAT_SECONDS, Publisher
 from ..agent.reader import READERS, open_reader
 from ..agent.sysfs import Sysfs
-from ..agent.watch import documents
+from ..agent.watch import Watch, documents
+from ..errors import UsageError
+from ..telemetry.log import Level, Log, standard_output
+from ..topology.codec import decode_topology
 from ..topology.shapes import SHAPES, simulate
+from .access import add_access, open_api
 from .exitcodes import ExitCode
 
 # Events tell of faults at once; what only a new look shows (MIG, links, NICs) may be this old.
 _INTERVAL_SECONDS = 30.0
+_NFD_FILE = "nfd-file"
+# A Node's name is a DNS subdomain: https://kubernetes.io/docs/concepts/architecture/nodes/#node-name-uniqueness
+_NODE_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
     add = parser.add_argument
-    add("--print", action="store_true", required=True, help="write the topology ConfigMap to stdout, one line of JSON")
-    add("--once", action="store_true", help="look once and exit; else print again whenever something changed")
+    add("--print", action="store_true", help="write the topology ConfigMap to stdout instead, one line of JSON")
+    add("--once", action="store_true", help="with --print: look once and exit; else print again after each change")
     add("--simulate", metavar="SHAPE", choices=SHAPES, help=f"play a machine instead: {', '.join(SHAPES)}")
-    add("--node", metavar="NAME", default=platform.node(), help="the node's name (default: the host's)")
+    add("--node", metavar="NAME", help="the node's name (default: $NODE_NAME, else the host's)")
     add("--vendor", choices=READERS, help="whose accelerators (default: whose driver is here)")
-    add(
-        "--interval", metavar="SECONDS", type=_seconds, default=_INTERVAL_SECONDS, help="between two looks (default 30)"
-    )
+    add("--interval", metavar="SECONDS", type=seconds, default=_INTERVAL_SECONDS, help="between two looks (default 30)")
     add("--sysfs", metavar="DIR", type=Path, default=Path("/sys"), help="where sysfs is mounted (default /sys)")
+    add_access(parser)
+    add(
+        "--heartbeat",
+        metavar="SECONDS",
+        type=seconds,
+        default=HEARTBEAT_SECONDS,
+        help=f"between two heartbeats, at the most (default {HEARTBEAT_SECONDS:g})",
+    )
+    targets = (_NFD_FILE, *get_args(LabelTarget))
+    add("--labels", choices=targets, help="say the link shape and the link domain's size in labels too, this way")
+    add("--features-dir", metavar="DIR", type=Path, default=NFD_FOLDER, help=f"of nfd-file (default {NFD_FOLDER})")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print documents until told to stop, or one."""
+    """Publish until told to stop; or print documents, or one."""
+    arguments.node = _node_name(arguments.node)
+    if arguments.once and not arguments.print:
+        raise UsageError("--once: want --print with it; an agent that publishes stays, for its heartbeat")
+    return _print(arguments) if arguments.print else _publish(arguments)
+
+
+def _publish(arguments: argparse.Namespace) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a container's first process has no other way to end
+    target = arguments.labels if arguments.labels in get_args(LabelTarget) else None
+    features = FeatureFile(arguments.features_dir) if arguments.labels == _NFD_FILE else None
+    with closing(open_api(arguments, connections=1)) as api, closing(standard_output()) as writer:
+        log = Log(writer)
+
+        def say(level: Level, line: str) -> None:
+            log.event(level, line, node=arguments.node)
+
+        publisher = Publisher(arguments.node, draw=draw, heartbeat_seconds=arguments.heartbeat, labels=target)
+        with suppress(KeyboardInterrupt), _sight(arguments, lambda line: say("warning", line)) as sight:
+            say("info", "publishing")
+            publish(sight, publisher, api.send, node=arguments.node, say=say, features=features)
+    return ExitCode.OK
+
+
+@contextmanager
+def _sight(arguments: argparse.Namespace, say: Callable[[str], None]) -> Iterator[Sight]:
+    if arguments.simulate:
+        yield Played(decode_topology(simulate(arguments.simulate, arguments.node)[1]))
+        return
+    with _watch(arguments, say) as watch:
+        yield watch
+
+
+@contextmanager
+def _watch(arguments: argparse.Namespace, say: Callable[[str], None]) -> Iterator[Watch]:
+    sysfs = Sysfs(arguments.sysfs)
+    with closing(open_reader(sysfs, arguments.vendor)) as reader:
+        yield Watch(
+            reader,
+            sysfs,
+            interval_seconds=arguments.interval,
+            now=lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            say=say,
+        )
+
+
+def _print(arguments: argparse.Namespace) -> int:
     found = iter([simulate(arguments.simulate, arguments.node)[1]]) if arguments.simulate else _read(arguments)
     try:
         _write(islice(found, 1) if arguments.once else found)
@@ -50,16 +118,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    sysfs = Sysfs(arguments.sysfs)
-    with closing(open_reader(sysfs, arguments.vendor)) as reader:
-        yield from documents(
-            reader,
-            sysfs,
-            node=arguments.node,
-            interval_seconds=arguments.interval,
-            now=lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            say=lambda line: print(f"podberth: {line}", file=sys.stderr),  # noqa: T201 - stderr is where it talks
-        )
+    # stderr is where it talks, for stdout is data here
+    with _watch(arguments, lambda line: print(f"podberth: {line}", file=sys.stderr)) as watch:  # noqa: T201
+        yield from documents(watch, arguments.node)
 
 
 def _write(found: Iterable[dict[str, Any]]) -> None:
@@ -68,11 +129,23 @@ def _write(found: Iterable[dict[str, Any]]) -> None:
         sys.stdout.flush()
 
 
-def _seconds(text: str) -> float:
+def _node_name(given: str | None) -> str:
+    name = given or os.environ.get("NODE_NAME") or platform.node().lower()
+    if not _NODE_NAME.fullmatch(name):
+        raise UsageError(f"--node: got {name!r}, want the name of a Node, a DNS subdomain; the agent's manifest has it")
+    return name
+
+
+def seconds(text: str) -> float:
+    """Read a flag's seconds.
+
+    Raises:
+        ArgumentTypeError: it is no number, or one that nobody can mean.
+    """
     try:
-        seconds = float(text)
+        number = float(text)
     except ValueError:
-        seconds = 0.0
-    if not 0.1 <= seconds <= 86400:  # noqa: PLR2004 - ten times a second to once a day; nan is neither
+        number = 0.0
+    if not 0.1 <= number <= 86400:  # noqa: PLR2004 - ten times a second to once a day; nan is neither
         raise argparse.ArgumentTypeError(f"got {text!r}, want seconds from 0.1 to 86400")
-    return seconds
+    return number

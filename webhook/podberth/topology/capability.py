@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ..devices import mig
 from ..devices.mig_tables import MigTable
 from ..devices.resources import Accelerator, recognise
+from ..wellknown import LINK_DOMAIN_LABEL
 from .model import Node, NodeTopology, Vendor
 
 # https://github.com/NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md
@@ -24,9 +25,6 @@ _CLIQUE = "nvidia.com/gpu.clique"
 _GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
 _GKE_SHARING = "cloud.google.com/gke-gpu-sharing-strategy"
 _GKE_ACCELERATOR = "cloud.google.com/gke-accelerator"
-
-# The node agent's, for nodes whose document is not there, or an administrator's where there is no agent.
-_LINK_DOMAIN = "podberth.io/link-domain-size"
 
 _NVIDIA_GPU = "nvidia.com/gpu"
 # What each vendor's device plugin calls a whole GPU.
@@ -190,7 +188,8 @@ def _link_domain(node: Node, amount: int) -> int | None:
         return 1  # MIG instances and replicas have no peer-to-peer (MIG user guide, deployment considerations)
     if node.topology is not None and node.topology.links.shape != "unknown":
         return _largest_domain(node.topology)
-    if size := _number(node.labels.get(_LINK_DOMAIN, "")):
+    # The node agent's, where its document is not there, or an administrator's where there is no agent.
+    if size := _number(node.labels.get(LINK_DOMAIN_LABEL, "")):
         return size
     product = node.labels.get(_PRODUCT, "")
     if product in _NO_LINKS:

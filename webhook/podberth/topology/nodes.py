@@ -15,7 +15,7 @@ import orjson
 from ..conventions import Conventions, Trait
 from ..devices.mig_tables import MigTable
 from ..devices.resources import recognise
-from ..wellknown import HOSTNAME_LABEL
+from ..wellknown import HOSTNAME_LABEL, LINK_DOMAIN_LABEL
 from .capability import Capability
 from .cover import Kind
 from .model import Taint
@@ -37,8 +37,7 @@ OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
 # Link domains are asked for up to the number of GPUs that a container wants, profiles are a dozen; more is play.
 _REMEMBERED = 64
 
-# What would tell wanted nodes from others, if nodes had it. The first two are the node agent's label and GFD's.
-_TELLS_LINKS = "podberth.io/link-domain-size"
+# What would tell wanted nodes from others, if nodes had it: GFD's; of links the node agent's own label.
 _TELLS_MEMORY = "nvidia.com/gpu.memory"
 _TELLS_AMOUNT = "nvidia.com/gpu.count"
 
@@ -162,7 +161,7 @@ class NodeSet:
     def _telling(self, unfit: Sequence[Part]) -> str:
         """Name the label that would tell: what the others differ in, the most telling first."""
         links = any(link_domain(part.node_class.capability, self._need) < self._linked for part in unfit)
-        return _TELLS_LINKS if links else _TELLS_MEMORY if unfit else _TELLS_AMOUNT
+        return LINK_DOMAIN_LABEL if links else _TELLS_MEMORY if unfit else _TELLS_AMOUNT
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:

@@ -1,0 +1,119 @@
+"""The way to the API server: the only importer of ``urllib3``, and small, for it runs on every node.
+
+An answer is a value, whatever it is; only the lack of any configuration is an error (docs/adr/0019-publishing.md).
+"""
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import orjson
+import urllib3
+
+from .. import __version__
+from ..errors import ClusterError
+from .objects import Answer, Request
+
+# https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+# A handshake takes milliseconds; what takes longer is a server that is not there.
+_CONNECT_SECONDS = 5.0
+# The API server's own calls to webhooks may take 10 s each (admissionregistration's default timeoutSeconds).
+_READ_SECONDS = 20.0
+_LONGEST_SAID = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where the API server is and how one is let in."""
+
+    url: str
+    token_file: Path
+    """Read again for each request: the kubelet replaces the token before it expires."""
+    ca_file: Path
+
+
+def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, environ: Mapping[str, str]) -> Access:
+    """Combine flags with what the kubelet tells every pod.
+
+    Raises:
+        ClusterError: nobody says where the API server is, or a file is not there.
+    """
+    host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT", "443")
+    if url is None and host:
+        url = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    if url is None:
+        raise ClusterError(
+            "API server: nobody says where it is: no KUBERNETES_SERVICE_HOST, as in a pod, and no --api-server; "
+            "do: podberth agent --print to write the document to stdout instead"
+        )
+    if urlsplit(url).scheme != "https" or not urlsplit(url).hostname:
+        raise ClusterError(f"--api-server: got {url}, want https://HOST:PORT")
+    access = Access(url, token_file or SERVICE_ACCOUNT / "token", ca_file or SERVICE_ACCOUNT / "ca.crt")
+    for flag, file in (("--token-file", access.token_file), ("--ca-file", access.ca_file)):
+        try:
+            file.read_bytes()
+        except OSError as error:
+            raise ClusterError(
+                f"{flag}: {file}: {error.strerror}; want the file that lets the agent in, or "
+                "automountServiceAccountToken in a pod"
+            ) from error
+    return access
+
+
+class Api:
+    """One API server. Safe for use from as many threads as it has connections."""
+
+    def __init__(self, access: Access, *, connections: int = 1) -> None:
+        """Remember where; the first request connects.
+
+        Raises:
+            ClusterError: the CA file holds no certificate.
+        """
+        self._access = access
+        self._prefix = urlsplit(access.url).path.rstrip("/")
+        try:
+            context = ssl.create_default_context(cafile=str(access.ca_file))
+        except (ssl.SSLError, OSError) as error:
+            raise ClusterError(f"--ca-file: {access.ca_file}: {error}; want certificates in PEM") from error
+        where = urlsplit(access.url)
+        self._pool = urllib3.HTTPSConnectionPool(
+            where.hostname or "",
+            where.port or 443,
+            maxsize=connections,
+            block=True,
+            ssl_context=context,
+            retries=False,
+            timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
+            headers={"User-Agent": f"podberth-agent/{__version__}"},
+        )
+
+    def send(self, request: Request) -> Answer:
+        """Send one request; no answer, and one that nobody can read, are answers too."""
+        try:
+            headers = {**request.headers, "Authorization": f"Bearer {self._token()}"}
+            response = self._pool.request(request.method, self._prefix + request.path, request.body, headers=headers)
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            return Answer(0, said=f"no answer from {self._access.url}: {error}"[:_LONGEST_SAID])
+        try:
+            body = orjson.loads(response.data)
+        except ValueError:
+            body = {}
+        body = body if isinstance(body, dict) else {}
+        said = str(body.get("message") or response.reason or "")[:_LONGEST_SAID]
+        return Answer(response.status, body, said, _seconds(response.headers.get("Retry-After")))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.close()
+
+    def _token(self) -> str:
+        return self._access.token_file.read_text(encoding="ascii").strip()
+
+
+def _seconds(text: str | None) -> float | None:
+    """Read a Retry-After; the API server sends seconds and no dates."""
+    return float(text) if text is not None and text.isascii() and text.isdigit() else None

@@ -1,0 +1,76 @@
+"""How often something may be done: after failures ever less, and after many successes no more than so often.
+
+No clock is read here: times are seconds of whatever clock the caller keeps.
+"""
+
+from collections.abc import Callable
+from math import inf
+
+# Doubled with each failure; the first retries are within a second, for most failures are a server that restarts.
+_FIRST_SECONDS = 0.5
+# 10,000 agents that retry once in 30 s on average are 333 requests a second, a third of their kubelets' heartbeats.
+_MOST_SECONDS = 60.0
+_LEAST_SECONDS = 0.05  # full jitter may draw 0, which would be a loop for as long as it is drawn
+_MOST_FAILURES = 20  # counted: 2 ** 20 half-seconds are longer than any cap
+_MOST_ASKED_SECONDS = 600.0  # whatever a Retry-After says
+
+Draw = Callable[[], float]
+"""A number from 0 to below 1, another one each time."""
+
+
+class Backoff:
+    """When something that failed may be tried again: exponential, with full jitter.
+
+    https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+    """
+
+    __slots__ = ("_draw", "_failures", "at")
+
+    def __init__(self, draw: Draw) -> None:
+        """Begin without a failure."""
+        self.at = -inf
+        """Not before this time."""
+        self._failures = 0
+        self._draw = draw
+
+    @property
+    def failing(self) -> bool:
+        """Tell whether the last try failed."""
+        return self._failures > 0
+
+    def succeed(self) -> None:
+        """Forget the failures."""
+        self._failures = 0
+        self.at = -inf
+
+    def fail(self, now: float, *, asked_seconds: float | None = None) -> None:
+        """Note a failure that may pass; ``asked_seconds`` is a Retry-After, to which the jitter is added."""
+        most = min(_MOST_SECONDS, _FIRST_SECONDS * 2.0**self._failures)
+        self._failures = min(self._failures + 1, _MOST_FAILURES)
+        asked = min(asked_seconds or 0.0, _MOST_ASKED_SECONDS)
+        self.at = now + asked + max(_LEAST_SECONDS, self._draw() * most)
+
+    def postpone(self, now: float, seconds: float) -> None:
+        """Note a failure that a person has to mend: try again so much later."""
+        self._failures = min(self._failures + 1, _MOST_FAILURES)
+        self.at = now + seconds
+
+
+class Bucket:
+    """A token bucket: ``most`` at once, and one more for each ``seconds`` that pass."""
+
+    __slots__ = ("_full_at", "_most", "_seconds")
+
+    def __init__(self, most: int, seconds: float) -> None:
+        """Begin full."""
+        self._most, self._seconds = most, seconds
+        self._full_at = -inf
+
+    @property
+    def at(self) -> float:
+        """When there is a token: not before this time."""
+        return self._full_at - (self._most - 1) * self._seconds
+
+    def take(self, now: float) -> None:
+        """Take a token."""
+        self._full_at = max(self._full_at, now) + self._seconds

@@ -1,0 +1,116 @@
+"""The agent's loop: look, publish what follows from it, wait for a device, the interval, or the next thing to send."""
+
+import random
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from math import inf
+from typing import Protocol
+
+from ..telemetry.log import Level
+from ..topology.codec import encode_topology
+from ..topology.model import NodeTopology
+from .labels import FeatureFile, link_labels
+from .objects import Answer, Request
+from .publisher import Instant, Publisher
+
+Send = Callable[[Request], Answer]
+Say = Callable[[Level, str], None]
+"""Takes a line for the log."""
+
+
+class Sight(Protocol):
+    """What is looked at: devices (``watch.Watch``), or a machine that is played."""
+
+    @property
+    def topology(self) -> NodeTopology | None:
+        """What there is; None before the first look."""
+        ...
+
+    @property
+    def answers(self) -> bool:
+        """Whether the driver answered at the last look."""
+        ...
+
+    def look(self) -> bool:
+        """Look now; tell whether there is another topology than before."""
+        ...
+
+    def wait(self, most_seconds: float = inf) -> None:
+        """Wait until the next look is due, but not for longer than this."""
+        ...
+
+
+class Played:
+    """A machine that is played and never changes."""
+
+    def __init__(self, topology: NodeTopology) -> None:
+        """Take what it is."""
+        self._topology = topology
+        self.topology: NodeTopology | None = None
+        self.answers = True
+
+    def look(self) -> bool:
+        """Tell once that it is there."""
+        new, self.topology = self.topology is None, self._topology
+        return new
+
+    def wait(self, most_seconds: float = inf) -> None:
+        """Sleep: it has no devices that could say anything."""
+        time.sleep(min(most_seconds, _LONGEST_SLEEP_SECONDS))
+
+
+_LONGEST_SLEEP_SECONDS = 3600.0  # time.sleep takes no inf
+
+
+def instant() -> Instant:
+    """Read both clocks."""
+    return Instant(time.monotonic(), datetime.now(UTC))
+
+
+def draw() -> float:
+    """Draw a number for jitter; nothing depends on nobody knowing it."""
+    return random.random()  # noqa: S311
+
+
+def pump(publisher: Publisher, send: Send, now: Callable[[], Instant] = instant) -> int:
+    """Send all that is due and return how many requests that were."""
+    count = 0
+    while (request := publisher.next_request(now())) is not None:
+        publisher.receive(request, send(request), now())
+        count += 1
+    return count
+
+
+def publish(
+    sight: Sight, publisher: Publisher, send: Send, *, node: str, say: Say, features: FeatureFile | None
+) -> None:
+    """Keep the cluster's knowledge of this node true, without end.
+
+    Raises:
+        DeviceError: nothing can be read at the start, or never again by this process.
+    """
+    told: dict[str, str] = {}
+    while True:
+        changed = sight.look()
+        publisher.silent = not sight.answers
+        if changed and sight.topology is not None:
+            publisher.offer(encode_topology(node, sight.topology), link_labels(sight.topology.links))
+        pump(publisher, send)
+        troubles = dict(publisher.troubles)
+        if features is not None and sight.topology is not None:
+            if (labels := link_labels(sight.topology.links)) is not None:
+                features.write(labels)
+            if features.trouble:
+                troubles["features"] = features.trouble
+        _tell(told, troubles, say)
+        told = troubles
+        sight.wait(max(0.0, publisher.next_at() - time.monotonic()))
+
+
+def _tell(before: dict[str, str], after: dict[str, str], say: Say) -> None:
+    """Tell of troubles that are new or that ended; what goes on is not repeated."""
+    for about in sorted(after.keys() - before.keys()):
+        say("warning", after[about])
+    for about in sorted(before.keys() - after.keys()):
+        say("info", f"{about}: works again")

@@ -1,0 +1,244 @@
+"""What is to be published now: a state machine without a clock, a network or chance of its own.
+
+It is offered documents, asked for the next request, told the answer, and asked when to be asked again; whoever drives
+it sends (``publish`` for a node, ``fleet`` for thousands). Three things are kept true, each with a backoff of its own,
+so that what one is refused does not hold up the others:
+
+- the ConfigMap says the newest document. What is there is read first, so an agent that starts again writes nothing
+  that is there already; a document that nobody has written yet is given up for a newer one;
+- the Lease is renewed while the driver answers and the document is in place. Before each renewal one small read tells
+  whether the ConfigMap is still the one that was written; else all begins anew with the Node's uid, because a Node that
+  was deleted and made again took its ConfigMap with it;
+- the labels, where they go through the API.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from math import ceil, inf
+from typing import Any
+
+from ..topology.codec import DATA_KEY, SCHEMA_VERSION, is_same_but_for_time
+from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
+from .objects import (
+    Answer,
+    LabelTarget,
+    Purpose,
+    Request,
+    ask_node,
+    check_config_map,
+    read_config_map,
+    renew_lease,
+    write_config_map,
+    write_labels,
+)
+from .pace import Backoff, Bucket, Draw
+
+HEARTBEAT_SECONDS = 120.0
+"""Kubelets renew their Leases every 10 s: 1,000 writes a second of 10,000 nodes. This adds a tenth of that: 95, and as
+many small reads. It need not be faster, for a dead node is told by its Node within a minute; the heartbeat tells of an
+agent or a driver that is away while the node lives."""
+_MISSED = 3
+"""A Lease lasts as long as so many intervals: one lost renewal, and a restart of the API server, are no news."""
+_JITTER = 0.25
+"""Each renewal comes up to so much of the interval early, so that agents that began together drift apart."""
+
+# A GPU that comes and goes: its first faults are written at once, then four writes a minute.
+_BURST_WRITES = 6
+_SECONDS_A_WRITE = 15.0
+# Labels that others took away come back after so many heartbeats; to look for them would be a read each time.
+_HEARTBEATS_A_LABELLING = 10
+
+# https://kubernetes.io/docs/reference/using-api/api-concepts/: what the same request may be answered otherwise later.
+_PASSING = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS}
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """One moment on both clocks."""
+
+    seconds: float
+    """Of a clock that never jumps; from when is the caller's choice."""
+    wall: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What the API server has under the node's name; a version of "" is nothing."""
+
+    version: str = ""
+    text: str = ""
+    sound: bool = False
+    """Whether it is labelled and owned as it should be."""
+
+
+class Publisher:
+    """One node's publishing."""
+
+    def __init__(
+        self, node: str, *, draw: Draw, heartbeat_seconds: float = HEARTBEAT_SECONDS, labels: LabelTarget | None = None
+    ) -> None:
+        """Begin with nothing to publish. ``draw`` gives the jitter."""
+        self.troubles: dict[str, str] = {}
+        """What does not work, in words, by what it is about; empty while all is well."""
+        self._node, self._draw, self._heartbeat_seconds = node, draw, heartbeat_seconds
+        self.silent = False
+        """Whether the heartbeat rests, because the driver does not answer; what was published stays."""
+        self._wanted: str | None = None
+        self._uid = ""
+        self._there: _Stored | None = None
+        self._seen_at = -inf
+        self._beat_at = -inf
+        self._writing, self._beating, self._labelling = Backoff(draw), Backoff(draw), Backoff(draw)
+        self._writes, self._label_writes = (Bucket(_BURST_WRITES, _SECONDS_A_WRITE) for _ in range(2))
+        self._target = labels
+        self._labels: Mapping[str, str] | None = None
+        self._labelled: tuple[str, Mapping[str, str]] | None = None
+        self._relabel_at = inf
+
+    def offer(self, config_map: Mapping[str, Any], labels: Mapping[str, str] | None) -> None:
+        """Take the newest document (as ``encode_topology`` makes it), and labels; None: those of before stay."""
+        self._wanted = config_map["data"][DATA_KEY]
+        if labels is not None:
+            self._labels = labels
+
+    @property
+    def settled(self) -> bool:
+        """Tell whether the newest document is in place."""
+        there = self._there
+        return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
+
+    def next_at(self) -> float:
+        """Return when there is something to do: a time of the past is now, inf is never."""
+        if self._wanted is None:
+            return inf
+        return min(self._document_at(), self._heartbeat_at(), self._labels_at())
+
+    def next_request(self, now: Instant) -> Request | None:
+        """Return what is to be sent now; the answer goes to ``receive`` before the next question."""
+        if self._wanted is None:
+            return None
+        if self._document_at() <= now.seconds:
+            return self._document_request(self._wanted)
+        if self._heartbeat_at() <= now.seconds:
+            if self._seen_at < self._beat_at:
+                return check_config_map(self._node)
+            return renew_lease(self._node, self._uid, now.wall, ceil(_MISSED * self._heartbeat_seconds))
+        if self._target and self._labels_at() <= now.seconds:
+            return write_labels(self._target, self._node, self._uid, self._labels or {})
+        return None
+
+    def receive(self, request: Request, answer: Answer, now: Instant) -> None:
+        """Take the answer to the latest request."""
+        backoff = self._backoff(request.purpose)
+        absent = answer.status == HTTPStatus.NOT_FOUND and request.purpose in {"read", "check"}
+        if not (HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES or absent):
+            self._fail(backoff, request, answer, now.seconds)
+            return
+        backoff.succeed()
+        self.troubles.pop(_about(request.purpose, self._node), None)
+        match request.purpose:
+            case "node":
+                self._uid = str(answer.metadata.get("uid", ""))
+            case "read":
+                self._there = _Stored() if absent else _stored(answer, self._uid)
+                self._seen_at = now.seconds
+            case "check":
+                self._seen_at = now.seconds
+                if absent or self._there is None or answer.metadata.get("resourceVersion") != self._there.version:
+                    self._there, self._uid = None, ""
+            case "write":
+                self._there = _Stored(str(answer.metadata.get("resourceVersion", "")), request.text, sound=True)
+                self._seen_at = now.seconds
+                self._writes.take(now.seconds)
+            case "heartbeat":
+                self._beat_at = now.seconds + self._interval()
+            case "label":
+                self._labelled = (self._uid, self._labels or {})
+                self._relabel_at = now.seconds + _HEARTBEATS_A_LABELLING * self._interval()
+                self._label_writes.take(now.seconds)
+
+    def _document_request(self, wanted: str) -> Request:
+        if not self._uid:
+            return ask_node(self._node)
+        if self._there is None:
+            return read_config_map(self._node)
+        return write_config_map(self._node, self._uid, wanted)
+
+    def _document_at(self) -> float:
+        if self._uid and self._there is not None:
+            return inf if self.settled else max(self._writing.at, self._writes.at)
+        return self._writing.at
+
+    def _heartbeat_at(self) -> float:
+        """Renew while the document is in place, or waits for no more than its turn."""
+        if self.silent or not self._uid or self._there is None or self._writing.failing:
+            return inf
+        return max(self._beat_at, self._beating.at)
+
+    def _labels_at(self) -> float:
+        if self._target is None or self._labels is None or not self._uid:
+            return inf
+        due = -inf if self._labelled != (self._uid, self._labels) else self._relabel_at
+        return max(due, self._labelling.at, self._label_writes.at)
+
+    def _interval(self) -> float:
+        return self._heartbeat_seconds * (1 - _JITTER * self._draw())
+
+    def _backoff(self, purpose: Purpose) -> Backoff:
+        return {"label": self._labelling, "heartbeat": self._beating, "check": self._beating}.get(
+            purpose, self._writing
+        )
+
+    def _fail(self, backoff: Backoff, request: Request, answer: Answer, now: float) -> None:
+        about = _about(request.purpose, self._node)
+        passing = not answer.status or answer.status in _PASSING or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        if passing:
+            backoff.fail(now, asked_seconds=answer.retry_after_seconds)
+        else:
+            backoff.postpone(now, self._interval())
+        if request.purpose == "label" and answer.status == HTTPStatus.CONFLICT:
+            self._uid, self._there = "", None  # it is another Node than it was
+        got = f"status {answer.status}: {answer.said}" if answer.status else answer.said
+        self.troubles[about] = f"{about}: got {got}; {_remedy(request.purpose, answer.status)}"
+
+
+def _stored(answer: Answer, uid: str) -> _Stored:
+    metadata, data = answer.metadata, answer.body.get("data")
+    labels, owners = metadata.get("labels"), metadata.get("ownerReferences")
+    text = data.get(DATA_KEY) if isinstance(data, dict) else None
+    return _Stored(
+        version=str(metadata.get("resourceVersion", "")),
+        text=text if isinstance(text, str) else "",
+        sound=(labels or {}).get(TOPOLOGY_LABEL) == SCHEMA_VERSION
+        and any(owner.get("uid") == uid for owner in owners or ()),
+    )
+
+
+def _about(purpose: Purpose, node: str) -> str:
+    """Name what a request is about."""
+    match purpose:
+        case "node":
+            return f"Node {node}"
+        case "heartbeat":
+            return f"Lease {NAMESPACE}/{node}"
+        case "label":
+            return f"labels of {node}"
+    return f"ConfigMap {NAMESPACE}/{node}"
+
+
+def _remedy(purpose: Purpose, status: int) -> str:
+    """Say what somebody can do about it."""
+    match status:
+        case HTTPStatus.UNAUTHORIZED:
+            return "want a token of this cluster that has not expired; it is read again each time"
+        case HTTPStatus.FORBIDDEN:
+            return "do: kubectl apply -f manifests/base/agent.yaml"
+        case HTTPStatus.NOT_FOUND if purpose == "node":
+            return "want --node to be the name of this machine's Node"
+        case HTTPStatus.NOT_FOUND if purpose == "label":
+            return "want the CRDs of Node Feature Discovery, or other --labels"
+        case HTTPStatus.NOT_FOUND:
+            return f"do: kubectl create namespace {NAMESPACE}"
+    return "trying again, ever less"
