@@ -33,9 +33,18 @@ class Podberth:
     """One `podberth serve`, on ports that stay the same over restarts."""
 
     def __init__(
-        self, directory: Path, snapshot: Path, policies: Path = POLICIES, *, reload_seconds: float = 2.0
+        self,
+        directory: Path,
+        snapshot: Path | None,
+        policies: Path = POLICIES,
+        *,
+        kubeconfig: Path | None = None,
+        reload_seconds: float = 2.0,
     ) -> None:
-        """Prepare; `start` starts it. Certificates and log go to `directory`."""
+        """Prepare; `start` starts it. Certificates and log go to `directory`.
+
+        Without a snapshot it follows the cluster that `kubeconfig` names.
+        """
         self.directory = directory
         self._ports = Ports()
         self._port, self._metrics_port = self._ports.take(), self._ports.take()
@@ -44,7 +53,8 @@ class Podberth:
         directory.mkdir(parents=True, exist_ok=True)
         command = (
             *(sys.executable, "-m", "podberth", "serve"),
-            *("--policies", str(policies), "--topology", str(snapshot)),
+            *("--policies", str(policies), "--topology", str(snapshot or "cluster")),
+            *(("--kubeconfig", str(kubeconfig)) if kubeconfig else ()),
             *("--listen", f"127.0.0.1:{self._port}", "--metrics-listen", f"127.0.0.1:{self._metrics_port}"),
             # Nobody routes to it but the apiserver, which asks again: there is nobody to wait for.
             *("--self-signed", str(directory), "--drain-seconds", "0"),
@@ -58,6 +68,26 @@ class Podberth:
         if self._running is None:
             self._running = Component(self._launch, self._guard)
         self._running.wait_ready(_READY_SECONDS)
+
+    def begin(self) -> None:
+        """Start it, and let it become ready or not."""
+        if self._running is None:
+            self._running = Component(self._launch, self._guard)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._running is not None
+        return self._running.pid
+
+    def probe(self) -> tuple[int, str]:
+        """Return status and text of its readiness."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics_port}/readyz", timeout=2) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
 
     def stop(self) -> None:
         """End it; the port refuses connections from then on."""

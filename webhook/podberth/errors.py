@@ -96,7 +96,7 @@ class DeviceError(PodberthError):
         self.lasting = lasting
 
 
-class ClusterError(PodberthError):
+class AccessError(PodberthError):
     """No way to an API server that could ever work: nobody says where it is. One that does not answer is waited for."""
 
 

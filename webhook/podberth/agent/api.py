@@ -13,7 +13,7 @@ import orjson
 import urllib3
 
 from .. import __version__
-from ..errors import ClusterError
+from ..errors import AccessError
 from .objects import Answer, Request
 
 # https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
@@ -40,24 +40,24 @@ def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, 
     """Combine flags with what the kubelet tells every pod.
 
     Raises:
-        ClusterError: nobody says where the API server is, or a file is not there.
+        AccessError: nobody says where the API server is, or a file is not there.
     """
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT", "443")
     if url is None and host:
         url = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     if url is None:
-        raise ClusterError(
+        raise AccessError(
             "API server: nobody says where it is: no KUBERNETES_SERVICE_HOST, as in a pod, and no --api-server; "
             "do: podberth agent --print to write the document to stdout instead"
         )
     if urlsplit(url).scheme != "https" or not urlsplit(url).hostname:
-        raise ClusterError(f"--api-server: got {url}, want https://HOST:PORT")
+        raise AccessError(f"--api-server: got {url}, want https://HOST:PORT")
     access = Access(url, token_file or SERVICE_ACCOUNT / "token", ca_file or SERVICE_ACCOUNT / "ca.crt")
     for flag, file in (("--token-file", access.token_file), ("--ca-file", access.ca_file)):
         try:
             file.read_bytes()
         except OSError as error:
-            raise ClusterError(
+            raise AccessError(
                 f"{flag}: {file}: {error.strerror}; want the file that lets the agent in, or "
                 "automountServiceAccountToken in a pod"
             ) from error
@@ -71,14 +71,14 @@ class Api:
         """Remember where; the first request connects.
 
         Raises:
-            ClusterError: the CA file holds no certificate.
+            AccessError: the CA file holds no certificate.
         """
         self._access = access
         self._prefix = urlsplit(access.url).path.rstrip("/")
         try:
             context = ssl.create_default_context(cafile=str(access.ca_file))
         except (ssl.SSLError, OSError) as error:
-            raise ClusterError(f"--ca-file: {access.ca_file}: {error}; want certificates in PEM") from error
+            raise AccessError(f"--ca-file: {access.ca_file}: {error}; want certificates in PEM") from error
         where = urlsplit(access.url)
         self._pool = urllib3.HTTPSConnectionPool(
             where.hostname or "",

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ClusterError
+from ..errors import AccessError
 
 if TYPE_CHECKING:
     from ..agent.api import Api
@@ -23,11 +23,11 @@ def open_api(arguments: argparse.Namespace, *, connections: int) -> "Api":
     """Open the way to the API server.
 
     Raises:
-        ClusterError: nobody says where it is, or the extra is not installed.
+        AccessError: nobody says where it is, or the extra is not installed.
     """
     try:
         from ..agent.api import Api, find_access  # noqa: PLC0415 - its library is an extra
     except ModuleNotFoundError as error:
-        raise ClusterError(f"API server: no module {error.name}; do: pip install 'podberth[agent]'") from error
+        raise AccessError(f"API server: no module {error.name}; do: pip install 'podberth[agent]'") from error
     access = find_access(arguments.api_server, arguments.token_file, arguments.ca_file, os.environ)
     return Api(access, connections=connections)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import IntEnum
 
-from ..errors import ClusterError, DeviceError, PodberthError
+from ..errors import AccessError, ClusterError, DeviceError, PodberthError
 
 
 class ExitCode(IntEnum):
@@ -20,6 +20,7 @@ class ExitCode(IntEnum):
 
 # By class, the most derived first. What is not listed is a bug and ends in a traceback.
 FAULTS: Mapping[type[PodberthError], ExitCode] = {
+    AccessError: ExitCode.CLUSTER,
     ClusterError: ExitCode.CLUSTER,
     DeviceError: ExitCode.CLUSTER,
     PodberthError: ExitCode.USAGE,

@@ -1,0 +1,259 @@
+"""podberth following a cluster of the test's own, asked by real reviews and compared with a snapshot of the same moment."""
+
+import base64
+import http.client
+import json
+import shutil
+import ssl
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Self
+
+from builders import gpu_pod, review
+from controlplane.cluster import ControlPlane
+from controlplane.wait import wait_for
+from podberth.admission import decide
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot, load_snapshot
+from podberth.cluster.files import read_policy_texts
+from podberth.cluster.protocol import RESOURCES
+from podberth.conventions import Conventions
+from podberth.kube.documents import load_documents
+from podberth.policy.parse import parse_policies
+from podberth.topology.index import TopologyIndex
+from podberth.topology.objects import ClusterObjects, collect
+from podberth.topology.shapes import simulate
+from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
+from snapshots import environment, policy
+
+from .podberth_process import POLICIES, ROOT, Podberth
+
+Document = dict[str, Any]
+
+# What an answer may lag behind an event.
+FOLLOWS_SECONDS = 1.0
+# Kubernetes' own part: the node controller's taint of a cordoned node, which takes milliseconds on a free machine.
+CLUSTER_SECONDS = 20.0
+# After an outage the next try comes within the longest wait, and the cluster itself has to come back.
+RECOVERS_SECONDS = 40.0
+
+# Beside the shipped policies: says in numbers what the topology is, so that no change of it goes unseen.
+_SEEN = policy(
+    "seen",
+    """
+  mutations:
+  - annotations:
+      seen.example/nodes: >-
+        string(topology.nodes(gpu).count) + ' of ' + string(topology.known) + ', linked '
+        + string(topology.nodes(gpu).withLinkDomain(4).count) + ', exist ' + string(topology.nodes(gpu).exist)
+        + ', ' + topology.nodes(gpu).narrowestLevel(3)
+""",
+    order=1,
+)
+_PODS = (
+    gpu_pod(1),
+    gpu_pod(4),
+    gpu_pod(8),
+    gpu_pod(1, resource="nvidia.com/mig-1g.5gb"),
+    gpu_pod(1, annotations={"podberth.io/gpu-memory": "10Gi"}),
+)
+
+
+class Following:
+    """A `podberth serve --topology cluster` and the control plane that it follows."""
+
+    def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
+        """Prepare; nothing runs yet but the control plane, in which podberth has its namespace and its rights."""
+        self.control_plane = control_plane
+        self.directory = directory
+        self.token_file = directory / "token"
+        policies = directory / "policies"
+        shutil.copytree(POLICIES, policies)
+        self.policy_file = policies / "seen.yaml"
+        self.policy_file.write_text(_SEEN)
+        self.policies = policies
+        self.renew_token()
+        self.podberth = Podberth(
+            directory / "serve", None, policies, kubeconfig=self.kubeconfig(), reload_seconds=0.1
+        )
+        self._connection: http.client.HTTPSConnection | None = None
+        self._policies: tuple[list[tuple[str, str]], Snapshot] | None = None
+
+    def kubeconfig(self, server: str = "") -> Path:
+        """Write a kubeconfig that names the file of the token."""
+        authority = base64.b64encode(self.control_plane.ca_file.read_bytes()).decode()
+        cluster = {"server": server or self.control_plane.url, "certificate-authority-data": authority}
+        document = {
+            "clusters": [{"name": "test", "cluster": cluster}],
+            "users": [{"name": "podberth", "user": {"tokenFile": self.token_file.name}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "podberth"}}],
+            "current-context": "test",
+        }
+        path = self.directory / "kubeconfig"
+        path.write_text(json.dumps(document))
+        return path
+
+    def renew_token(self, duration: str = "1h") -> None:
+        """Put a new token of podberth's own ServiceAccount into its file."""
+        made = self.control_plane.kubectl("create", "token", "podberth", "-n", NAMESPACE, "--duration", duration)
+        self.token_file.write_text(made.stdout)
+
+    # ---- the cluster ------------------------------------------------------------------------------------------------
+
+    def add(self, shape: str, name: str, **options: Any) -> Document:
+        """Make a machine: its Node, the topology document about it, and a heartbeat; return the document."""
+        node, config_map = simulate(shape, name, **options)
+        self.control_plane.add_nodes([node])
+        self.publish(config_map)
+        self.beat(name)
+        return config_map
+
+    def publish(self, config_map: Document) -> None:
+        """Write a ConfigMap, as an agent does: whole, under a field manager of its own."""
+        name = config_map["metadata"]["name"]
+        path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/{name}?fieldManager=agent&force=true"
+        self.control_plane.api.request("PATCH", path, config_map, "application/apply-patch+yaml")
+
+    def beat(self, name: str, *, seconds: int = 3600, ago: float = 0.0) -> None:
+        """Renew a node's heartbeat."""
+        renewed = datetime.now(UTC) - timedelta(seconds=ago)
+        lease = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": name, "labels": {TOPOLOGY_LABEL: "v1"}},
+            "spec": {
+                "holderIdentity": name,
+                "leaseDurationSeconds": seconds,
+                "renewTime": renewed.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            },
+        }
+        path = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{name}?fieldManager=agent&force=true"
+        self.control_plane.api.request("PATCH", path, lease, "application/apply-patch+yaml")
+
+    def patch(self, name: str, patch: Mapping[str, Any], *, status: bool = False) -> None:
+        """Change a Node."""
+        path = f"/api/v1/nodes/{name}" + ("/status" if status else "")
+        self.control_plane.api.request("PATCH", path, patch, "application/strategic-merge-patch+json")
+
+    def delete(self, name: str) -> None:
+        """Delete a Node, its document and its heartbeat, as garbage collection would."""
+        for resource in RESOURCES:
+            self.control_plane.raw("DELETE", f"{resource.path}/{name}")
+
+    # ---- the answers ------------------------------------------------------------------------------------------------
+
+    def ask(self, pod: Document) -> Document:
+        """Have podberth decide on a pod; return the response without its uid."""
+        body = json.dumps(review(pod)).encode()
+        for fresh in (False, True):
+            connection = self._connect(fresh=fresh)
+            try:
+                connection.request("POST", "/mutate", body, {"Content-Type": "application/json"})
+                answer = connection.getresponse()
+                document = json.loads(answer.read())
+            except (OSError, http.client.HTTPException):
+                if fresh:
+                    raise
+                continue
+            assert answer.status == 200, document
+            return _readable(document["response"])
+        raise AssertionError("unreachable")
+
+    def answers(self) -> list[Document]:
+        """Return what podberth says of every kind of pod."""
+        return [self.ask(pod) for pod in _PODS]
+
+    def built(self) -> list[Document]:
+        """Return what it would say by a snapshot made of all objects as they are now."""
+        snapshot = self.snapshot()
+        return [_readable(decide.mutate(decode_review(review(pod)), snapshot).response["response"]) for pod in _PODS]
+
+    def snapshot(self) -> Snapshot:
+        """Return a snapshot of all objects as they are now."""
+        kinds = ("Node", "ConfigMap", "Lease")
+        documents = []
+        for resource, kind in zip(RESOURCES, kinds, strict=True):
+            found = self.control_plane.api.read(resource.path)
+            documents += [{"apiVersion": found["apiVersion"], "kind": kind, **item} for item in found["items"]]
+        objects = collect(documents, now=datetime.now(UTC))
+        return self._compiled().with_topology(TopologyIndex.build(objects.nodes))
+
+    def settled(self, timeout_seconds: float = FOLLOWS_SECONDS) -> list[Document]:
+        """Wait until podberth answers as a snapshot of that moment would; return the answers."""
+        seen: list[list[Document]] = []
+
+        def equal() -> bool:
+            seen[:] = [self.built(), self.answers()]
+            return seen[0] == seen[1]
+
+        wait_for(equal, timeout_seconds=timeout_seconds, what=lambda: f"{seen[0]}; got {seen[1]}")
+        return seen[0]
+
+    def changed(self, before: list[Document], timeout_seconds: float = FOLLOWS_SECONDS) -> list[Document]:
+        """Wait until the cluster is one that calls for other answers than before, and then as `settled`."""
+        wait_for(lambda: self.built() != before, timeout_seconds=CLUSTER_SECONDS, what="the cluster to be another")
+        answers = self.settled(timeout_seconds)
+        assert answers != before
+        return answers
+
+    def returned(self, before: list[Document], timeout_seconds: float = FOLLOWS_SECONDS) -> None:
+        """Wait until the cluster calls for these answers again, and then as `settled`."""
+        wait_for(lambda: self.built() == before, timeout_seconds=CLUSTER_SECONDS, what="the cluster to be as it was")
+        assert self.settled(timeout_seconds) == before
+
+    def _compiled(self) -> Snapshot:
+        """Return the policies as they are on disk; compiled again only where they have changed."""
+        texts, problems = read_policy_texts(self.policies)
+        assert not problems
+        if self._policies is None or self._policies[0] != texts:
+            loaded = load_snapshot(parse_policies(texts), ClusterObjects(), environment(), Conventions())
+            self._policies = (texts, loaded)
+        return self._policies[1]
+
+    # ---- what it says of itself -------------------------------------------------------------------------------------
+
+    def metric(self, name: str, **labels: str) -> float:
+        """Return a metric of podberth's."""
+        text = ",".join(f'{key}="{value}"' for key, value in labels.items())
+        return self.podberth.metrics()[f"podberth_{name}{{{text}}}" if text else f"podberth_{name}"]
+
+    def lines(self, message: str) -> list[Document]:
+        """Return the lines of the log whose message begins so."""
+        log = (self.directory / "serve" / "podberth.log").read_text().splitlines()
+        found = [json.loads(line) for line in log if line.startswith("{")]
+        return [line for line in found if line["msg"].startswith(message)]
+
+    def __enter__(self) -> Self:
+        """Start podberth."""
+        self.podberth.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it for good."""
+        if self._connection is not None:
+            self._connection.close()
+        self.podberth.close()
+
+    def _connect(self, *, fresh: bool) -> http.client.HTTPSConnection:
+        if fresh and self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._connection is None:
+            host = self.podberth.endpoint.url.removeprefix("https://")
+            tls = ssl.create_default_context(cafile=str(self.directory / "serve" / "ca.crt"))
+            self._connection = http.client.HTTPSConnection(host, context=tls, timeout=10)
+        return self._connection
+
+
+def grant(control_plane: ControlPlane) -> None:
+    """Make podberth's namespace and give it what manifests/base grants."""
+    control_plane.add_namespace(NAMESPACE)
+    text = (ROOT / "manifests" / "base" / "rbac.yaml").read_text()
+    control_plane.apply(*(one.document for one in load_documents(text, "rbac.yaml")[0]))
+
+
+def _readable(response: Mapping[str, Any]) -> Document:
+    patch = response.get("patch")
+    decoded = json.loads(base64.b64decode(patch)) if patch else []
+    return {"allowed": response["allowed"], "patch": decoded, "warnings": response.get("warnings", [])}
