@@ -21,6 +21,13 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
 @pytest.fixture(scope="package")
 def gpupolicies(control_plane: ControlPlane) -> ControlPlane:
     """Return the control plane once it serves GPUPolicies."""
-    control_plane.kubectl("apply", "--server-side", "-f", str(BASE / "gpupolicy-crd.yaml"))
+    control_plane.kubectl("apply", "-f", str(BASE / "gpupolicy-crd.yaml"))
     control_plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/gpupolicies.podberth.io")
     return control_plane
+
+
+@pytest.fixture(scope="package")
+def installed(gpupolicies: ControlPlane) -> ControlPlane:
+    """Return the control plane with podberth installed as docs/install.md says; nothing runs its containers."""
+    gpupolicies.kubectl("apply", "--validate=strict", "-k", str(BASE.parent / "overlays" / "self-signed"))
+    return gpupolicies
