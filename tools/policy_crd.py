@@ -90,7 +90,8 @@ def crd() -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{names['plural']}.{_GROUP}"},
+        # Policies outlive the chart that brought their definition.
+        "metadata": {"name": f"{names['plural']}.{_GROUP}", "annotations": {"helm.sh/resource-policy": "keep"}},
         "spec": {"group": _GROUP, "names": names, "scope": "Cluster", "versions": [version]},
     }
 

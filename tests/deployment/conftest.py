@@ -1,10 +1,12 @@
 """A control plane of these tests' own: what is installed here stands in the way of every other test's pods."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from controlplane.cluster import ControlPlane
+from gotools.build import program
 from pages import ROOT
 
 BASE = ROOT / "manifests" / "base"
@@ -31,3 +33,15 @@ def installed(gpupolicies: ControlPlane) -> ControlPlane:
     """Return the control plane with podberth installed as docs/install.md says; nothing runs its containers."""
     gpupolicies.kubectl("apply", "--validate=strict", "-k", str(BASE.parent / "overlays" / "self-signed"))
     return gpupolicies
+
+
+@pytest.fixture(scope="session")
+def helm() -> Path:
+    """Return Helm's helm."""
+    return program("helm")
+
+
+@pytest.fixture(scope="session")
+def promtool() -> Path:
+    """Return Prometheus' promtool."""
+    return program("promtool")

@@ -44,3 +44,15 @@ def only(objects: Iterable[Document], kind: str, name: str = "podberth") -> Docu
     """Return the one object of a kind and name."""
     [found] = [each for each in objects if each["kind"] == kind and each["metadata"]["name"] == name]
     return found
+
+
+def unfolded(document: Any) -> Any:
+    """Return the document with each run of blanks in a text as one.
+
+    kustomize writes a folded text (`>-`) with more line breaks than it has read; CEL takes all blanks for one.
+    """
+    if isinstance(document, dict):
+        return {key: unfolded(each) for key, each in document.items()}
+    if isinstance(document, list):
+        return [unfolded(each) for each in document]
+    return " ".join(document.split()) if isinstance(document, str) else document

@@ -66,8 +66,8 @@ def test_a_namespace_is_not_made_exempt_by_whoever_may_only_make_namespaces(tena
     answer = tenant.ask("POST", NAMESPACES, document)
     assert answer.status == HTTPStatus.FORBIDDEN
     assert answer.document["message"].endswith(
-        f"metadata.labels[podberth.io/exempt]: system:serviceaccount:{TENANT}:{TENANT} may not take namespace guards-new "
-        "out of podberth; want the verb exempt on it; do: bind the ClusterRole podberth-exempt"
+        f"metadata.labels[podberth.io/exempt]: system:serviceaccount:{TENANT}:{TENANT} may not take namespace "
+        "guards-new out of podberth; want the verb exempt on it; do: bind the ClusterRole podberth-exempt"
     )
     del document["metadata"]["labels"]  # type: ignore[attr-defined]
     assert tenant.ask("POST", f"{NAMESPACES}?dryRun=All", document).status == HTTPStatus.CREATED
