@@ -1,4 +1,4 @@
-"""podberth following a cluster of the test's own, asked by real reviews and compared with a snapshot of the same moment."""
+"""podberth following a cluster of the test's own, asked by real reviews and compared with a snapshot of that moment."""
 
 import base64
 import http.client
@@ -74,9 +74,7 @@ class Following:
         self.policy_file.write_text(_SEEN)
         self.policies = policies
         self.renew_token()
-        self.podberth = Podberth(
-            directory / "serve", None, policies, kubeconfig=self.kubeconfig(), reload_seconds=0.1
-        )
+        self.podberth = Podberth(directory / "serve", None, policies, kubeconfig=self.kubeconfig(), reload_seconds=0.1)
         self._connection: http.client.HTTPSConnection | None = None
         self._policies: tuple[list[tuple[str, str]], Snapshot] | None = None
 

@@ -1,5 +1,6 @@
 import re
 from dataclasses import fields
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def test_address_is_host_and_port(text: str, address: tuple[str, int]) -> None:
     assert read_settings({**_LEAST, "listen": text}, {}).listen == Address(*address)
 
 
+def test_a_shared_authority_is_enough_of_a_certificate() -> None:
+    settings = read_settings({"policies": "p", "ca_secret": "podberth-ca", "leaf_life": "90m"}, {})
+    assert (settings.ca_secret, settings.kubeconfig) == ("podberth-ca", None)
+    assert (settings.ca_life, settings.leaf_life) == (timedelta(days=365), timedelta(minutes=90))
+
+
 @pytest.mark.parametrize("text", ["", "9443", "a:b", "a:", "a:-1", "a:65536", "a:٣"])
 def test_address_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=f"^--listen: got {re.escape(repr(text))}, want HOST:PORT"):
@@ -56,6 +63,13 @@ def test_seconds_that_are_none_are_refused(text: str) -> None:
         ({"policies": "p"}, "--tls-cert and --tls-key: got not both"),
         ({"policies": "p", "tls_cert": "c"}, "--tls-cert and --tls-key: got not both"),
         ({**_LEAST, "tls_cert": "c", "tls_key": "k"}, "--self-signed: got it beside"),
+        ({**_LEAST, "ca_secret": "podberth-ca"}, "--ca-secret: got it beside"),
+        ({"policies": "p", "ca_secret": "Podberth"}, "--ca-secret: got 'Podberth', want the name of"),
+        ({**_LEAST, "kubeconfig": "k"}, "--kubeconfig: got it without --topology cluster or --ca-secret"),
+        ({**_LEAST, "leaf_life": "1"}, "--leaf-life: got '1', want a number and s, m, h or d"),
+        ({**_LEAST, "ca_life": "0d"}, "--ca-life: got '0d', want a number and s, m, h or d"),
+        ({**_LEAST, "ca_life": "2d"}, "--leaf-life: got more than a quarter of --ca-life"),
+        ({**_LEAST, "ca_trust_seconds": "0"}, "--ca-trust-seconds: want at least 1"),
         ({**_LEAST, "tls_names": " , "}, "--tls-names: got ' , ', want DNS names"),
     ],
 )

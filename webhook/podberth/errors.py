@@ -74,13 +74,14 @@ class ClusterError(PodberthError):
     """The API server does not answer, refuses, or says what is no answer.
 
     ``reason`` is the word that it is counted by (``cluster.protocol.Reason``). ``retry_after_seconds`` is how long it
-    asked to be left alone; 0: it did not say.
+    asked to be left alone; 0: it did not say. ``status`` is the HTTP status, 0 where no answer came.
     """
 
     def __init__(self, reason: str, message: str, *, retry_after_seconds: float = 0.0) -> None:
         """Keep both beside the message."""
         super().__init__(message)
         self.reason = reason
+        self.status = 0
         self.retry_after_seconds = retry_after_seconds
 
 

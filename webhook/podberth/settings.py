@@ -4,8 +4,10 @@ A flag beats its variable. Nothing here opens a file or a socket; whether a path
 reader.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -14,6 +16,11 @@ from .wellknown import NAMESPACE
 
 _PREFIX = "PODBERTH_"
 _MAX_PORT = 65_535
+_LIFE_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+# An RFC 1123 subdomain: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+_OBJECT_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
+# An authority is replaced when two thirds of its life are over: the last leaf of it lives in what is left.
+_LIVES_IN_A_CA = 4
 
 Topology: TypeAlias = Path | Literal["cluster"]
 """Files, or the API server of the cluster. Files of that name are ./cluster."""
@@ -66,6 +73,11 @@ class Settings:
     tls_cert: Path | None
     tls_key: Path | None
     self_signed: Path | None
+    ca_secret: str | None
+    ca_life: timedelta
+    leaf_life: timedelta
+    ca_trust_seconds: float
+    webhook_configuration: str
     tls_names: tuple[str, ...]
     reload_seconds: float
     drain_seconds: float
@@ -99,6 +111,19 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _life(text: str) -> timedelta:
+    found = re.fullmatch(r"(\d{1,6})([smhd])", text, re.ASCII)
+    if found is None or int(found[1]) == 0:
+        raise ValueError("want a number and s, m, h or d, as in 24h or 365d")
+    return int(found[1]) * timedelta(**{_LIFE_UNITS[found[2]]: 1})
+
+
+def _object_name(text: str) -> str:
+    if not _OBJECT_NAME.fullmatch(text):
+        raise ValueError("want the name of a Kubernetes object")
+    return text
+
+
 def _path(text: str) -> Path:
     if not text:
         raise ValueError("want a path")
@@ -113,6 +138,9 @@ def _topology(text: str) -> Topology:
 # Drain: kube-proxy and the apiserver learn of a terminating endpoint within seconds (openchoreo PR 3743 lost a
 # quarter of its calls without any wait). Reload: the kubelet renews mounted ConfigMaps once a minute, so 2 s add
 # nothing to it.
+# A CA's year is that of cert-manager's own webhook, a leaf's day that of Istio's workloads: it bounds what a stolen one
+# is worth, for nothing revokes it, and an API server that is away for eight hours does not matter. Trust: an API server
+# whose watch broke tries again after 30 s at most (client-go, the reflector's backoff); twice that.
 OPTIONS: tuple[Option, ...] = (
     Option("policies", "DIR", None, "directory of policy files, read recursively; reloaded when they change", _path),
     Option(
@@ -152,11 +180,35 @@ OPTIONS: tuple[Option, ...] = (
         "self-signed", "DIR", None, "instead: make ca.crt, tls.crt and tls.key there; ca.crt goes into caBundle", _path
     ),
     Option(
+        "ca-secret",
+        "NAME",
+        None,
+        f"instead: sign certificates with an authority that all replicas share in this Secret of {NAMESPACE}, and keep "
+        "caBundle in step",
+        _object_name,
+    ),
+    Option(
         "tls-names",
         "NAMES",
         f"podberth.{NAMESPACE}.svc,localhost,127.0.0.1,::1",
-        "names of a self-signed certificate, with commas between",
+        "names of a certificate that podberth makes, with commas between",
         _names,
+    ),
+    Option("ca-life", "LIFE", "365d", "how long a new authority lives; rotated after two thirds", _life),
+    Option("leaf-life", "LIFE", "24h", "how long what it signs lives; renewed after two thirds", _life),
+    Option(
+        "ca-trust-seconds",
+        "SECONDS",
+        "60",
+        "how long a new authority stands in caBundle before anything is signed with it",
+        _seconds,
+    ),
+    Option(
+        "webhook-configuration",
+        "NAME",
+        "podberth",
+        "name of the two webhook configurations whose caBundle is kept",
+        _object_name,
     ),
     Option("reload-seconds", "SECONDS", "2", "how often files are looked at for changes", _seconds),
     Option(
@@ -197,12 +249,26 @@ def _conflicts(values: Mapping[str, Any]) -> list[str]:
     problems = []
     if values["policies"] is None:
         problems.append("--policies: got nothing, want the directory of the policies")
-    if values["kubeconfig"] is not None and values["topology"] != "cluster":
-        problems.append("--kubeconfig: got it without --topology cluster, want both or neither")
+    own, shared = values["self_signed"], values["ca_secret"]
+    if values["kubeconfig"] is not None and values["topology"] != "cluster" and shared is None:
+        problems.append("--kubeconfig: got it without --topology cluster or --ca-secret, want one of them or neither")
     pair = (values["tls_cert"], values["tls_key"])
-    own = values["self_signed"]
-    if own is None and None in pair:
-        problems.append("--tls-cert and --tls-key: got not both, want both, or --self-signed DIR")
+    if own is None and shared is None and None in pair:
+        problems.append("--tls-cert and --tls-key: got not both, want both, or --self-signed DIR, or --ca-secret NAME")
     if own is not None and pair != (None, None):
         problems.append("--self-signed: got it beside --tls-cert or --tls-key, want one or the other")
+    if shared is not None and (own is not None or pair != (None, None)):
+        problems.append("--ca-secret: got it beside --self-signed or --tls-cert, want one or the other")
+    return problems + _impossible_lives(values)
+
+
+def _impossible_lives(values: Mapping[str, Any]) -> list[str]:
+    ca, leaf, trust = values["ca_life"], values["leaf_life"], values["ca_trust_seconds"]
+    if None in (ca, leaf, trust):
+        return []
+    problems = []
+    if leaf * _LIVES_IN_A_CA > ca:
+        problems.append(f"--leaf-life: got more than a quarter of --ca-life, want {_LIVES_IN_A_CA} lives in one")
+    if not 1 <= trust <= ca.total_seconds() / _LIVES_IN_A_CA:
+        problems.append("--ca-trust-seconds: want at least 1 and at most a quarter of --ca-life")
     return problems

@@ -5,8 +5,9 @@ import asyncio
 import logging
 import os
 import signal
+import ssl
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import uvloop
 
@@ -15,12 +16,15 @@ from ..cluster.files import FileSource, read_pod_schema
 from ..cluster.live import LiveTopology, open_cluster
 from ..cluster.naming import read_conventions
 from ..cluster.protocol import Timing
+from ..cluster.shared_ca import open_shared
+from ..pki.rotation import Profile
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler
 from ..server.listen import ReviewPort, start_probes
 from ..server.probes import make_probes
-from ..server.reload import WatchedCertificate, WatchedSnapshot, watch
+from ..server.reload import Watched, WatchedCertificate, WatchedSnapshot, watch
 from ..server.self_signed import ensure
+from ..server.shared_certificate import SharedCertificate, SharedWatching
 from ..server.state import Deciders, ServingState
 from ..server.tls import CertificateFiles, new_context
 from ..settings import OPTIONS, Settings, read_settings
@@ -66,7 +70,10 @@ async def _serve(settings: Settings, log: Log) -> None:
     topology = None if settings.topology == "cluster" else settings.topology
     source = FileSource(settings.policies, topology, conventions, read_pod_schema(settings.pod_schema))
     snapshot = WatchedSnapshot(source, state, metrics, log, live=live)
-    certificate = WatchedCertificate(_certificate_files(settings, log), context, state, metrics, log)
+    shared = _shared_certificate(settings, context, state, SharedWatching(metrics, log))
+    watched: list[Watched] = [snapshot]
+    if shared is None:
+        watched.insert(0, WatchedCertificate(_certificate_files(settings, log), context, state, metrics, log))
     leaving = Leaving()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, leaving.begin, settings.drain_seconds)
@@ -77,8 +84,12 @@ async def _serve(settings: Settings, log: Log) -> None:
         # First the probes: a large snapshot takes longer to load than the kubelet waits for /livez.
         runner, probes_at = await start_probes(make_probes(state, metrics), settings.metrics_listen)
         stack.push_async_callback(runner.cleanup)
-        await certificate.refresh()
-        await snapshot.refresh()
+        for each in watched:
+            await each.refresh()
+        if shared:
+            signing = asyncio.create_task(shared.run())
+            leaving.depend_on(signing)
+            stack.callback(signing.cancel)
         if live:
             timing = Timing()
             connect = open_cluster(settings.kubeconfig, timing)
@@ -91,9 +102,19 @@ async def _serve(settings: Settings, log: Log) -> None:
         listening_at = await port.start(settings.listen)
         state.listening = True
         log.event("info", "serving", listen=list(listening_at), metrics=list(probes_at), paths=list(DECIDERS))
-        watching = asyncio.create_task(watch([certificate, snapshot], settings.reload_seconds, metrics, log))
+        watching = asyncio.create_task(watch(watched, settings.reload_seconds, metrics, log))
         stack.callback(watching.cancel)
         await leaving.leave(state, port, log)
+
+
+def _shared_certificate(
+    settings: Settings, context: ssl.SSLContext, state: ServingState, watching: SharedWatching
+) -> SharedCertificate | None:
+    if settings.ca_secret is None:
+        return None
+    shared = open_shared(settings.kubeconfig, settings.ca_secret, settings.webhook_configuration, Timing())
+    profile = Profile(settings.ca_life, settings.leaf_life, timedelta(seconds=settings.ca_trust_seconds))
+    return SharedCertificate(shared, settings.tls_names, profile, context, state, watching)
 
 
 def _certificate_files(settings: Settings, log: Log) -> CertificateFiles:

@@ -31,7 +31,7 @@ _TOKEN: Final = "BearerToken"  # noqa: S105 - the name of a field
 # Compressing costs the API server more than sending does, and its own clients do not ask for it either
 # (kubernetes pkg/controlplane, DisableCompression).
 _HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "podberth"}
-_OK = 200
+_REDIRECT = 300
 
 
 class ClusterClient:
@@ -53,10 +53,20 @@ class ClusterClient:
         """Return the body of an answer.
 
         Raises:
-            ClusterError: it is another than 200, none came, or there are no credentials to ask with.
+            ClusterError: it is no success, none came, or there are no credentials to ask with.
         """
         limits = aiohttp.ClientTimeout(total=self._timing.list_seconds, sock_connect=self._timing.connect_seconds)
-        async with self._answer(path, query, limits) as answer:
+        async with self._answer("GET", f"{path}?{urlencode(query)}", limits) as answer:
+            return await answer.read()
+
+    async def send(self, method: str, path: str, document: object, content_type: str = "application/json") -> bytes:
+        """Write: send a document, a list where it is a JSON patch, and return the body of the answer.
+
+        Raises:
+            ClusterError: as ``get``; its ``status`` says whether somebody else was faster (409).
+        """
+        limits = aiohttp.ClientTimeout(total=self._timing.list_seconds, sock_connect=self._timing.connect_seconds)
+        async with self._answer(method, path, limits, document, content_type) as answer:
             return await answer.read()
 
     @asynccontextmanager
@@ -68,7 +78,7 @@ class ClusterClient:
         """
         silence, connect = self._timing.silence_seconds, self._timing.connect_seconds
         limits = aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=silence)
-        async with self._answer(path, query, limits) as answer:
+        async with self._answer("GET", f"{path}?{urlencode(query)}", limits) as answer:
             yield answer.content.iter_any()
 
     async def reset(self) -> None:
@@ -79,17 +89,22 @@ class ClusterClient:
 
     @asynccontextmanager
     async def _answer(
-        self, path: str, query: dict[str, str], limits: aiohttp.ClientTimeout
+        self,
+        method: str,
+        target: str,
+        limits: aiohttp.ClientTimeout,
+        document: object = None,
+        content_type: str = "application/json",
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        headers = await self._headers()
-        url = f"{self._configuration.host}{path}"
-        what = f"GET {url}"
+        headers = await self._headers() | {"Content-Type": content_type}
+        url = f"{self._configuration.host}{target}"
+        what = f"{method} {url.partition('?')[0]}"
         try:
             if self._api is None:
                 self._api = ApiClient(self._configuration)
-            call = await self._api.call_api("GET", f"{url}?{urlencode(query)}", headers, _request_timeout=limits)
+            call = await self._api.call_api(method, url, headers, document, _request_timeout=limits)
             async with call.response as answer:
-                if answer.status != _OK:
+                if answer.status >= _REDIRECT:
                     retry_after = answer.headers.get("Retry-After", "")
                     raise refusal(what, answer.status, await answer.read(), retry_after)
                 yield answer

@@ -211,7 +211,9 @@ def refusal(what: str, status: int, body: bytes, retry_after: str) -> ClusterErr
     if not isinstance(thing, dict):
         thing = {"message": body[:200].decode("utf-8", "replace")}
     seconds = float(retry_after) if retry_after.isdecimal() else 0.0
-    return _refusal(what, {**thing, "code": status}, seconds)
+    error = _refusal(what, {**thing, "code": status}, seconds)
+    error.status = status
+    return error
 
 
 def _refusal(what: str, status: Mapping[str, Any], retry_after: float) -> ClusterError:

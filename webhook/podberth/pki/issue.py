@@ -7,7 +7,7 @@ RSA-2048, and every TLS 1.2+ client knows it (RFC 8422, 5.1.1).
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -20,6 +20,11 @@ from ..errors import CertificateError
 # RFC 5280, A.1: ub-common-name. Clients match subjectAltName alone (RFC 9525), so a cut common name harms nobody.
 _COMMON_NAME_LENGTH = 64
 
+# What kubeadm and client-go's self-signed certificates are backdated by is 5 min or an hour. An hour also covers a
+# machine that has taken local time for UTC's fraction. Of a short life it is a share: an hour of 24.
+CLOCKS = timedelta(hours=1)
+CLOCKS_SHARE = 24
+
 
 @dataclass(frozen=True, slots=True)
 class Validity:
@@ -27,6 +32,16 @@ class Validity:
 
     not_before: datetime
     not_after: datetime
+
+
+def clock_tolerance(life: timedelta) -> timedelta:
+    """Return by how much two clocks may differ without harm, for certificates that live so long."""
+    return min(CLOCKS, life / CLOCKS_SHARE)
+
+
+def living(life: timedelta, now: datetime) -> Validity:
+    """Return the validity of what is made at ``now``: backdated, for clocks that are behind."""
+    return Validity(now - clock_tolerance(life), now + life)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,15 @@ def renewal_due(not_before: datetime, not_after: datetime, now: datetime) -> str
         return f"not valid before {_moment(not_before)}"
     if now >= not_after:
         return f"expired at {_moment(not_after)}"
-    due = not_before + (not_after - not_before) * _LIFE_SPENT_NUMERATOR / _LIFE_SPENT_DENOMINATOR
+    due = renewal_moment(not_before, not_after)
     if now >= due:
         return f"two thirds of its life were over at {_moment(due)}; it expires at {_moment(not_after)}"
     return None
+
+
+def renewal_moment(not_before: datetime, not_after: datetime) -> datetime:
+    """Return when two thirds of a life are over."""
+    return not_before + (not_after - not_before) * _LIFE_SPENT_NUMERATOR / _LIFE_SPENT_DENOMINATOR
 
 
 def _moment(moment: datetime) -> str:

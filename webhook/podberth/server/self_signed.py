@@ -12,15 +12,12 @@ from pathlib import Path
 
 from ..errors import CertificateError
 from ..pki.certificate import check_pair, read_leaf
-from ..pki.issue import Validity, issue_leaf, new_authority
+from ..pki.issue import issue_leaf, living, new_authority
 from ..pki.renewal import renewal_due
 from .tls import CertificateFiles
 
 # Two thirds of a year are longer than a replica lives between two releases; a restart renews.
 LIFE = timedelta(days=365)
-# For clocks of apiservers that are behind ours; what kubeadm and client-go's self-signed certificates allow as well is
-# 5 min or an hour. An hour also covers a machine that has taken local time for UTC's fraction.
-_BACKDATED = timedelta(hours=1)
 
 
 def ensure(directory: Path, names: Sequence[str], now: datetime) -> tuple[CertificateFiles, str]:
@@ -32,7 +29,7 @@ def ensure(directory: Path, names: Sequence[str], now: datetime) -> tuple[Certif
     files = CertificateFiles(directory / "tls.crt", directory / "tls.key")
     reason = _unusable(files, directory / "ca.crt", names, now)
     if reason:
-        validity = Validity(now - _BACKDATED, now + LIFE)
+        validity = living(LIFE, now)
         authority = new_authority("podberth self-signed", validity)
         issued = issue_leaf(authority, names, validity)
         try:

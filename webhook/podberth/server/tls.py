@@ -53,6 +53,16 @@ def load_certificate(context: ssl.SSLContext, files: CertificateFiles) -> Leaf:
     certificate, key = _read(files.certificate), _read(files.key)
     leaf = read_leaf(certificate, str(files.certificate))
     check_pair(leaf, key, str(files.key))
+    show_pair(context, certificate, key, str(files.certificate))
+    return leaf
+
+
+def show_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, where: str) -> None:
+    """Let new connections of ``context`` use a certificate and its key, both PEM.
+
+    Raises:
+        CertificateError: OpenSSL refuses it; the context is as it was.
+    """
     pem = certificate + b"\n" + key
     # Tried on a context of its own first: OpenSSL may still refuse what cryptography takes (a weak key, a bad chain).
     for target in (new_context(), context):
@@ -60,12 +70,15 @@ def load_certificate(context: ssl.SSLContext, files: CertificateFiles) -> Leaf:
             _load(target, pem)
         except OSError as error:  # ssl.SSLError is one; no descriptor for the memory file is another
             reason = error.reason if isinstance(error, ssl.SSLError) else error.strerror
-            raise CertificateError(f"{files.certificate}: cannot be loaded: {reason or error}") from error
-    return leaf
+            raise CertificateError(f"{where}: cannot be loaded: {reason or error}") from error
 
 
 def _load(context: ssl.SSLContext, pem: bytes) -> None:
-    """Load certificate and key from memory. ``ssl`` takes paths only, and the files may change between two reads."""
+    """Load certificate and key from memory. ``ssl`` takes paths only, and the files may change between two reads.
+
+    A memory file and not one in a tmpfs: it has no name that another process could open, needs no writable directory,
+    and is gone with its descriptor, however this process ends.
+    """
     descriptor = os.memfd_create("podberth-certificate")
     try:
         os.write(descriptor, pem)

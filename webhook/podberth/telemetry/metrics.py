@@ -30,6 +30,7 @@ OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "")
 VERDICTS = ("allowed", "mutated", "denied", "error")
 OTHER_PATH = "other"
 """The ``path`` of every request to a path that is not served."""
+ROTATION_STAGES = ("none", "spreading", "draining")
 WATCHED = ("policies", "topology", "certificate")
 
 WATCH_REASONS = ("ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug")
@@ -71,6 +72,19 @@ class Metrics:
             "When the serving certificate expires, as Unix time.",
             registry=registry,
         )
+        self.ca_not_after = Gauge(
+            "podberth_ca_not_after_seconds",
+            "When the authority expires that signs the serving certificate, as Unix time; 0 without --ca-secret.",
+            registry=registry,
+        )
+        self._rotation = Gauge(
+            "podberth_ca_rotation_stage",
+            "1 for the stage that the rotation of the authorities is in; all 0 without --ca-secret.",
+            ["stage"],
+            registry=registry,
+        )
+        for each in ROTATION_STAGES:
+            self._rotation.labels(each)
         build = Gauge("podberth_build_info", "Always 1; the labels tell.", ["version"], registry=registry)
         build.labels(__version__).set(1)
         for what, result in product(WATCHED, ("ok", "error")):
@@ -91,6 +105,11 @@ class Metrics:
     def reloaded(self, what: str, *, ok: bool) -> None:
         """Count one load."""
         self._reloads.labels(what, "ok" if ok else "error").inc()
+
+    def rotation(self, stage: str) -> None:
+        """Say which stage the rotation of the authorities is in."""
+        for each in ROTATION_STAGES:
+            self._rotation.labels(each).set(each == stage)
 
     def exposition(self) -> bytes:
         """Render in the Prometheus text format."""

@@ -1,0 +1,175 @@
+"""``podberth certs``: the certificate authorities of a cluster, looked at and rotated."""
+
+import argparse
+import asyncio
+import re
+import socket
+import ssl
+import sys
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from pathlib import Path
+
+from ..cluster.protocol import Timing
+from ..cluster.shared_ca import ReadConfiguration, ReadSecret, SharedAuthorities, open_shared
+from ..errors import CertificateError, ClusterError, UsageError
+from ..pki.authorities import Signer, life_of
+from ..pki.inspection import Presented, inspect, read_presented
+from ..pki.rotation import new_signer, rotated, stage
+from ..wellknown import NAMESPACE
+from .certs_text import as_json, as_text
+from .exitcodes import ExitCode
+
+_CONNECT_SECONDS = 10.0
+# A replica looks every ten seconds or so.
+_LOOK_SECONDS = 1.0
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+# As the API server's own requests: a person waits.
+_TIMING = Timing(list_seconds=15.0)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add what can be done."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    status = actions.add_parser("status", help="show authorities and caBundles; exit 1 if something is wrong")
+    status.add_argument("--connect", metavar="HOST:PORT", help="also show what podberth presents there")
+    status.add_argument(
+        "--server-name",
+        metavar="NAME",
+        default=f"podberth.{NAMESPACE}.svc",
+        help="the name that the API server checks (default %(default)s)",
+    )
+    status.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default text)")
+    rotate = actions.add_parser("rotate", help="begin a rotation of the authority; replicas carry it out")
+    rotate.add_argument("--wait", metavar="LIFE", type=_seconds, help="return once it is done; 1 if not within, as 48h")
+    rotate.add_argument(
+        "--force",
+        action="store_true",
+        help="a key has leaked: begin even in the midst of a rotation, and drop the old authority within minutes",
+    )
+    for each in (status, rotate):
+        each.add_argument("--kubeconfig", metavar="FILE", type=Path, help="(default: as a pod, by its service account)")
+        each.add_argument("--ca-secret", metavar="NAME", default="podberth-ca", help="(default %(default)s)")
+        each.add_argument(
+            "--webhook-configuration", metavar="NAME", default="podberth", help="of both kinds (default %(default)s)"
+        )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it."""
+    return asyncio.run(_run(arguments))
+
+
+async def _run(arguments: argparse.Namespace) -> int:
+    shared = open_shared(arguments.kubeconfig, arguments.ca_secret, arguments.webhook_configuration, _TIMING)
+    try:
+        if arguments.action == "status":
+            return await _status(shared, arguments)
+        return await _rotate(shared, force=arguments.force, wait_seconds=arguments.wait)
+    finally:
+        await shared.reset()
+
+
+async def _status(shared: SharedAuthorities, arguments: argparse.Namespace) -> int:
+    configurations = await shared.configurations(injected=True)
+    secret = await shared.secret()
+    presented = None
+    if arguments.connect:
+        presented = await asyncio.to_thread(_presented, arguments.connect, arguments.server_name, configurations)
+    now = datetime.now(UTC)
+    registrations = [each.registration for each in configurations]
+    report = inspect(secret.authorities if secret else None, registrations, presented, now)
+    text = as_json(report) if arguments.output == "json" else as_text(report, shared.where, now)
+    sys.stdout.write(text)
+    return ExitCode.FINDINGS if report.problems else ExitCode.OK
+
+
+def _presented(address: str, server_name: str, configurations: tuple[ReadConfiguration, ...]) -> Presented:
+    """Shake hands twice: once to see what is shown, once as the API server does."""
+    host, _, port = address.rpartition(":")
+    if not (host and port.isdecimal()):
+        raise UsageError(f"--connect: got {address!r}, want HOST:PORT")
+    seeing = ssl.create_default_context()
+    seeing.check_hostname = False
+    seeing.verify_mode = ssl.CERT_NONE
+    bundles = b"\n".join(bundle for each in configurations for bundle in each.registration.bundles)
+    try:
+        der = _handshake(host, int(port), server_name, seeing)
+    except OSError as error:
+        raise ClusterError("lost", f"--connect: {address}: cannot be reached: {error}; check the address") from error
+    refusal = ""
+    try:
+        # No certificate at all is an error of ssl's own.
+        trusting = ssl.create_default_context(cadata=bundles.decode("ascii", "replace"))
+        _handshake(host, int(port), server_name, trusting)
+    except (ssl.SSLError, ValueError) as error:
+        refusal = getattr(error, "verify_message", "") or str(error)
+    return read_presented(address, der, refusal)
+
+
+def _handshake(host: str, port: int, server_name: str, context: ssl.SSLContext) -> bytes:
+    with (
+        socket.create_connection((host, port), timeout=_CONNECT_SECONDS) as plain,
+        context.wrap_socket(plain, server_hostname=server_name) as secured,
+    ):
+        return secured.getpeercert(binary_form=True) or b""
+
+
+async def _rotate(shared: SharedAuthorities, *, force: bool, wait_seconds: float | None) -> int:
+    secret = await _begin(shared, force=force)
+    sys.stderr.write(f"podberth: {shared.where}: a new authority was made; the replicas carry the rotation out\n")
+    if wait_seconds is None:
+        return ExitCode.OK
+    deadline = asyncio.get_running_loop().time() + wait_seconds
+    begun = secret
+    while begun is None or stage(begun.authorities) != "none" or not await _trusted(shared, begun):
+        if asyncio.get_running_loop().time() >= deadline:
+            at = stage(begun.authorities) if begun else "deleted"
+            sys.stderr.write(
+                f"podberth: {shared.where}: stage {at}: not done in time; podberth certs status says more\n"
+            )
+            return ExitCode.FINDINGS
+        await asyncio.sleep(_LOOK_SECONDS)
+        begun = await shared.secret()
+    sys.stderr.write(f"podberth: {shared.where}: rotated\n")
+    return ExitCode.OK
+
+
+async def _begin(shared: SharedAuthorities, *, force: bool) -> ReadSecret | None:
+    """Put a new next authority into the Secret; return what it then holds."""
+    while True:
+        secret = await shared.secret()
+        if secret is None:
+            raise UsageError(f"{shared.where}: got none, want one; podberth serve --ca-secret makes it")
+        authorities = secret.authorities
+        if stage(authorities) != "none" and not force:
+            raise UsageError(f"{shared.where}: a rotation is under way; wait for it, or --force if a key leaked")
+        model = authorities.current or authorities.next
+        assert model is not None  # noqa: S101 - decode sees to one or the other
+        try:
+            await shared.store(secret, rotated(authorities, _like(model), hurried=force))
+        except ClusterError as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+            continue
+        return await shared.secret()
+
+
+def _like(model: Signer) -> Signer:
+    """Make an authority with the lives of another: what the replicas were told, we are not."""
+    return new_signer(life_of(model.certificate), model.leaf_life, datetime.now(UTC))
+
+
+async def _trusted(shared: SharedAuthorities, secret: ReadSecret) -> bool:
+    try:
+        configurations = await shared.configurations()
+    except CertificateError:
+        return False
+    return all(each.registration.trusts_exactly(secret.authorities.trusted) for each in configurations)
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"(\d{1,6})([smh])", text, re.ASCII)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"got {text!r}, want a number and s, m or h, as in 10m")
+    return timedelta(seconds=int(found[1]) * _UNITS[found[2]]).total_seconds()

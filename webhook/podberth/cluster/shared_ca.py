@@ -1,0 +1,177 @@
+"""The Secret of the authorities, and the caBundles of the webhook configurations, in the API server.
+
+Every write names the version that was read: who comes second is refused with 409 and reads again.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from ..errors import CertificateError, ClusterError, UsageError
+from ..pki.authorities import SECRET_KEY, Authorities, decode, encode
+from ..pki.rotation import Registration
+from ..wellknown import NAMESPACE
+from .protocol import Timing
+
+if TYPE_CHECKING:
+    from .client import ClusterClient
+
+_CONFIGURATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
+KINDS: Final = {
+    "MutatingWebhookConfiguration": f"{_CONFIGURATIONS}/mutatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration": f"{_CONFIGURATIONS}/validatingwebhookconfigurations",
+}
+# https://cert-manager.io/docs/concepts/ca-injector/: whoever has one of these, cert-manager's injector writes.
+_INJECTED: Final = "cert-manager.io/inject-"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadConfiguration:
+    """A webhook configuration, and what a write of it has to name."""
+
+    registration: Registration
+    path: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSecret:
+    """The Secret as the API server has it."""
+
+    document: Mapping[str, Any]
+    authorities: Authorities
+
+
+class SharedAuthorities:
+    """The Secret ``name`` of podberth's namespace, and both configurations of the name ``configuration``."""
+
+    def __init__(self, client: "ClusterClient", name: str, configuration: str) -> None:
+        """Ask nobody yet."""
+        self._client = client
+        self._name = name
+        self._path = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+        self._configuration = configuration
+        self.where = f"Secret {NAMESPACE}/{name}"
+
+    async def configurations(self, *, injected: bool = False) -> tuple[ReadConfiguration, ...]:
+        """Read the configurations that are there. ``injected``: to look at, so cert-manager may write them.
+
+        Raises:
+            ClusterError: the API server does not answer, or refuses.
+            CertificateError: somebody else writes their caBundles.
+        """
+        found = [await self._read(f"{path}/{self._configuration}") for path in KINDS.values()]
+        read = tuple(
+            _configuration(f"{kind} {self._configuration}", f"{path}/{self._configuration}", document)
+            for (kind, path), document in zip(KINDS.items(), found, strict=True)
+            if document is not None
+        )
+        if not injected:
+            for document in found:
+                _refuse_injected(document or {}, self._configuration)
+        return read
+
+    async def secret(self) -> ReadSecret | None:
+        """Read the Secret; None if there is none.
+
+        Raises:
+            ClusterError: the API server does not answer, or refuses.
+            CertificateError: it is not what podberth wrote.
+        """
+        document = await self._read(f"{self._path}/{self._name}")
+        if document is None:
+            return None
+        return ReadSecret(document, decode(_data(document, self.where), self.where))
+
+    async def store(self, read: ReadSecret | None, authorities: Authorities) -> None:
+        """Write the Secret in the place of what was read.
+
+        Raises:
+            ClusterError: with status 409 where it has changed since; else the API server does not answer, or refuses.
+        """
+        data = {SECRET_KEY: base64.b64encode(encode(authorities)).decode()}
+        if read is None:
+            metadata = {
+                "name": self._name,
+                "namespace": NAMESPACE,
+                "labels": {"app.kubernetes.io/name": "podberth"},
+                "annotations": {"podberth.io/description": "podberth's certificate authorities; podberth certs status"},
+            }
+            document = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": metadata, "data": data}
+            await self._client.send("POST", self._path, document)
+        else:
+            # With its resourceVersion, and all that others have put on it.
+            await self._client.send("PUT", f"{self._path}/{self._name}", {**read.document, "data": data})
+
+    async def trust(self, configuration: ReadConfiguration, pem: bytes) -> None:
+        """Write every caBundle of a configuration, and nothing else of it.
+
+        Raises:
+            ClusterError: as ``store``.
+        """
+        bundle = base64.b64encode(pem).decode()
+        version = {"op": "replace", "path": "/metadata/resourceVersion", "value": configuration.version}
+        bundles = [
+            {"op": "add", "path": f"/webhooks/{number}/clientConfig/caBundle", "value": bundle}
+            for number in range(len(configuration.registration.bundles))
+        ]
+        await self._client.send("PATCH", configuration.path, [version, *bundles], "application/json-patch+json")
+
+    async def reset(self) -> None:
+        """Connect anew for the next request."""
+        await self._client.reset()
+
+    async def _read(self, path: str) -> dict[str, Any] | None:
+        try:
+            body = await self._client.get(path, {})
+        except ClusterError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+        document = orjson.loads(body)
+        return document if isinstance(document, dict) else None
+
+
+def open_shared(kubeconfig: Path | None, name: str, configuration: str, timing: Timing) -> SharedAuthorities:
+    """Return the way to the authorities.
+
+    Raises:
+        UsageError: what asks the cluster is not installed, or nothing says where it is.
+    """
+    try:
+        from .client import ClusterClient  # noqa: PLC0415 - an extra, and 20 MB for those who do without
+    except ImportError as error:
+        wanted = "want the package kubernetes: pip install 'podberth[cluster]'"
+        raise UsageError(f"the certificate authorities in the cluster: got {error}, {wanted}") from error
+    return SharedAuthorities(ClusterClient(kubeconfig, timing), name, configuration)
+
+
+def _configuration(where: str, path: str, document: Mapping[str, Any]) -> ReadConfiguration:
+    metadata = document["metadata"]
+    bundles = tuple(
+        base64.b64decode(webhook["clientConfig"].get("caBundle") or "") for webhook in document.get("webhooks") or ()
+    )
+    registration = Registration(where, metadata["generation"], bundles)
+    return ReadConfiguration(registration, path, metadata["resourceVersion"])
+
+
+def _refuse_injected(document: Mapping[str, Any], name: str) -> None:
+    for key in document.get("metadata", {}).get("annotations") or {}:
+        if key.startswith(_INJECTED):
+            raise CertificateError(
+                f"{document.get('kind')} {name}: got the annotation {key}, with which cert-manager writes caBundle "
+                "too, want one writer; remove the annotation, or --ca-secret"
+            )
+
+
+def _data(document: Mapping[str, Any], where: str) -> dict[str, bytes]:
+    try:
+        return {key: base64.b64decode(value) for key, value in (document.get("data") or {}).items()}
+    except (binascii.Error, TypeError) as error:
+        raise CertificateError(f"{where}: got data that is no base64, want a Secret of the API server") from error

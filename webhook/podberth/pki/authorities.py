@@ -1,0 +1,188 @@
+"""The certificate authorities that all replicas share, as one value, and how it is kept in a Secret.
+
+At most two of them have keys: the one that leaves are signed with, and the one that is to follow it. What came before
+them is a certificate without a key: it is trusted until no leaf of it can be alive.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from ..errors import CertificateError
+from .issue import CLOCKS, CLOCKS_SHARE, Authority, Validity
+
+SECRET_KEY = "authorities.json"  # noqa: S105 - the name under which it stands in the Secret's data
+_SCHEMA = "v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """An authority with its key, and how long the leaves live that it signs; all replicas go by that."""
+
+    authority: Authority
+    leaf_life: timedelta
+
+    @property
+    def certificate(self) -> x509.Certificate:
+        """Its certificate."""
+        return self.authority.certificate
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """An authority that signs no more. Its leaves are trusted until then."""
+
+    certificate: x509.Certificate
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Authorities:
+    """All of them. ``current`` is None until the first one is trusted, ``next`` where no rotation is under way.
+
+    ``hurried``: once ``next`` signs, the one before it is not waited for until its last leaf has expired.
+    """
+
+    current: Signer | None
+    next: Signer | None
+    previous: tuple[Retired, ...] = ()
+    hurried: bool = False
+
+    @property
+    def trusted(self) -> tuple[x509.Certificate, ...]:
+        """What the API server must trust, the signing one first."""
+        signers = (signer.certificate for signer in (self.current, self.next) if signer)
+        return (*signers, *(each.certificate for each in self.previous))
+
+    @property
+    def pem(self) -> bytes:
+        """The same, as it stands in ``caBundle``."""
+        return pem(self.trusted)
+
+
+def validity(certificate: x509.Certificate) -> Validity:
+    """Return from when to when a certificate counts."""
+    return Validity(certificate.not_valid_before_utc, certificate.not_valid_after_utc)
+
+
+def life_of(certificate: x509.Certificate) -> timedelta:
+    """Return for how long a certificate of ours was made: without what it was backdated by (``issue.living``)."""
+    lives = validity(certificate)
+    whole = lives.not_after - lives.not_before
+    return max(whole - CLOCKS, whole * CLOCKS_SHARE / (CLOCKS_SHARE + 1))
+
+
+def pem(certificates: Iterable[x509.Certificate]) -> bytes:
+    """Return certificates as PEM, one after the other."""
+    return b"".join(each.public_bytes(Encoding.PEM) for each in certificates)
+
+
+_BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
+
+
+def certificates_in(bundle: bytes) -> tuple[x509.Certificate, ...]:
+    """Return the certificates of a ``caBundle``, each once; what cannot be read is passed over, as Go's clients do."""
+    return tuple(dict.fromkeys(_readable(bundle)))
+
+
+def _readable(bundle: bytes) -> Iterator[x509.Certificate]:
+    for block in bundle.split(_BEGIN)[1:]:
+        body, end, _ = block.partition(_END)
+        try:
+            yield x509.load_pem_x509_certificate(_BEGIN + body + end + b"\n")
+        except ValueError:
+            continue
+
+
+def encode(authorities: Authorities) -> bytes:
+    """Return what is kept in the Secret, keys included: never log it."""
+    document = {
+        "schemaVersion": _SCHEMA,
+        "hurried": authorities.hurried,
+        "current": _encode_signer(authorities.current),
+        "next": _encode_signer(authorities.next),
+        "previous": [
+            {"certificate": pem([each.certificate]).decode(), "until": each.until.isoformat()}
+            for each in authorities.previous
+        ],
+    }
+    return json.dumps(document, indent=1).encode()
+
+
+def _encode_signer(signer: Signer | None) -> Mapping[str, Any] | None:
+    if signer is None:
+        return None
+    key = signer.authority.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return {
+        "certificate": signer.authority.pem.decode(),
+        "key": key.decode(),
+        "leafSeconds": signer.leaf_life.total_seconds(),
+    }
+
+
+def decode(data: Mapping[str, bytes], where: str) -> Authorities:
+    """Return the authorities of a Secret's data.
+
+    Raises:
+        CertificateError: it is not what podberth wrote; names ``where``, never what it holds.
+    """
+    try:
+        document = json.loads(data[SECRET_KEY])
+        schema = document["schemaVersion"]
+        if schema != _SCHEMA:
+            raise _unusable(where, f"{SECRET_KEY} of schemaVersion {str(schema)[:20]!r}")
+        found = Authorities(
+            _signer(document["current"]),
+            _signer(document["next"]),
+            tuple(Retired(_certificate(each["certificate"]), _moment(each["until"])) for each in document["previous"]),
+            hurried=bool(document["hurried"]),
+        )
+    except CertificateError:
+        raise
+    # Without its cause: what json and cryptography quote may be the key.
+    except KeyError as error:
+        raise _unusable(where, f"no {str(error.args[0])[:40]!r}") from None
+    except (ValueError, TypeError, AttributeError):
+        raise _unusable(where, f"{SECRET_KEY} that cannot be read") from None
+    if found.current is None and found.next is None:
+        raise _unusable(where, "neither a current nor a next authority")
+    return found
+
+
+def _unusable(where: str, got: str) -> CertificateError:
+    return CertificateError(
+        f"{where}: got {got}, want the authorities as podberth keeps them; put it back, or delete the Secret: "
+        "podberth then makes a new one"
+    )
+
+
+def _signer(document: Mapping[str, Any] | None) -> Signer | None:
+    if document is None:
+        return None
+    certificate = _certificate(document["certificate"])
+    key = load_pem_private_key(document["key"].encode(), password=None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
+        raise ValueError("the key is another's")
+    return Signer(Authority(certificate, key), timedelta(seconds=document["leafSeconds"]))
+
+
+def _certificate(text: str) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(text.encode())
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("a time without its zone")
+    return moment

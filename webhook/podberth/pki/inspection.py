@@ -1,0 +1,149 @@
+"""What there is to say of certificates in a cluster: who is trusted, who signs, until when, and what is wrong."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from ..errors import CertificateError
+from .authorities import Authorities, certificates_in, validity
+from .rotation import Registration, Stage, name, stage
+
+# What is renewed after two thirds of its life has half of the rest left: whatever renews it has failed for long.
+_SOON_SHARE = 6
+_FINGERPRINT_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A certificate as it is shown. ``role``: current, next, previous, or where it stands."""
+
+    role: str
+    name: str
+    fingerprint: str
+    """The first bytes of its SHA-256."""
+    not_after: datetime
+    until: datetime | None = None
+    """When it is dropped, if that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What a webhook configuration trusts. ``complete``: each of its entries holds what it must."""
+
+    where: str
+    entries: int
+    trusted: tuple[Known, ...]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """What a server shows. ``refusal`` is why a client refuses it that trusts what the API server does; "" if none."""
+
+    where: str
+    certificate: x509.Certificate
+    refusal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All of it. ``stage`` is None where no Secret is used; ``problems`` are for people to act on."""
+
+    stage: Stage | None
+    authorities: tuple[Known, ...]
+    bundles: tuple[Bundle, ...]
+    presented: tuple[Known, ...]
+    problems: tuple[str, ...]
+
+
+def inspect(
+    authorities: Authorities | None,
+    registrations: Sequence[Registration],
+    presented: Presented | None,
+    now: datetime,
+) -> Report:
+    """Put together what was read. ``authorities`` is None where there is no Secret: then others make certificates."""
+    known = tuple(_authorities(authorities)) if authorities else ()
+    bundles = tuple(_bundle(each, authorities) for each in registrations)
+    shown = (_known("presented", presented.certificate),) if presented else ()
+    problems = [
+        *_of_authorities(authorities, now),
+        *(problem for each, bundle in zip(registrations, bundles, strict=True) for problem in _of(each, bundle, now)),
+        *(_of_presented(presented, now) if presented else ()),
+    ]
+    if not registrations:
+        problems.append("webhook configurations: got none, want those of manifests/base: no pod is sent to podberth")
+    return Report(stage(authorities) if authorities else None, known, bundles, shown, tuple(problems))
+
+
+def read_presented(where: str, der: bytes, refusal: str) -> Presented:
+    """Return what a server has shown.
+
+    Raises:
+        CertificateError: it is no certificate.
+    """
+    try:
+        return Presented(where, x509.load_der_x509_certificate(der), refusal)
+    except ValueError as error:
+        raise CertificateError(f"{where}: got no certificate that can be read") from error
+
+
+def _authorities(authorities: Authorities) -> Iterator[Known]:
+    if authorities.current:
+        yield _known("current", authorities.current.certificate)
+    if authorities.next:
+        yield _known("next", authorities.next.certificate)
+    for each in authorities.previous:
+        yield _known("previous", each.certificate, each.until)
+
+
+def _known(role: str, certificate: x509.Certificate, until: datetime | None = None) -> Known:
+    fingerprint = certificate.fingerprint(SHA256())[:_FINGERPRINT_BYTES].hex(":")
+    return Known(role, name(certificate), fingerprint, validity(certificate).not_after, until)
+
+
+def _bundle(registration: Registration, authorities: Authorities | None) -> Bundle:
+    found = dict.fromkeys(each for bundle in registration.bundles for each in certificates_in(bundle))
+    if authorities:
+        complete = registration.trusts_exactly(authorities.trusted)
+    else:
+        complete = all(set(certificates_in(bundle)) == set(found) for bundle in registration.bundles) and bool(found)
+    entries = len(registration.bundles)
+    return Bundle(registration.where, entries, tuple(_known("trusted", each) for each in found), complete)
+
+
+def _of_authorities(authorities: Authorities | None, now: datetime) -> Iterator[str]:
+    if authorities is None:
+        return
+    if authorities.current is None:
+        yield "authorities: got none that signs yet, want one; podberth serve puts the next one to use"
+    elif why := _soon(authorities.current.certificate, now):
+        yield f"{name(authorities.current.certificate)}: {why}; podberth certs rotate, and see what podberth serve logs"
+
+
+def _of(registration: Registration, bundle: Bundle, now: datetime) -> Iterator[str]:
+    if not bundle.complete:
+        want = "all authorities in every entry, and no others"
+        yield f"{bundle.where}: caBundle: got {len(bundle.trusted)} certificates, want {want}; see podberth serve's log"
+    certificates = {each for entry in registration.bundles for each in certificates_in(entry)}
+    if certificates and all(now >= validity(each).not_after for each in certificates):
+        yield f"{bundle.where}: caBundle: all its certificates have expired, want one that has not"
+
+
+def _of_presented(presented: Presented, now: datetime) -> Iterator[str]:
+    if presented.refusal:
+        yield f"{presented.where}: the API server refuses this certificate: {presented.refusal}"
+    elif why := _soon(presented.certificate, now):
+        yield f"{presented.where}: {why}; it should have been renewed"
+
+
+def _soon(certificate: x509.Certificate, now: datetime) -> str:
+    lives = validity(certificate)
+    if now >= lives.not_after:
+        return f"expired at {lives.not_after.isoformat()}"
+    if lives.not_after - now < (lives.not_after - lives.not_before) / _SOON_SHARE:
+        return f"expires at {lives.not_after.isoformat()}, with less than a sixth of its life left"
+    return ""

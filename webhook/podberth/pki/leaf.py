@@ -1,0 +1,61 @@
+"""The certificate that one replica shows: when it must be signed anew, and by whom."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from cryptography import x509
+
+from .authorities import Authorities, Signer, validity
+from .issue import Issued, Validity, clock_tolerance, issue_leaf
+from .renewal import renewal_moment
+
+# Replicas that were started together must not all renew in one second: the last sixth of the wait is by chance.
+_SPREAD_SHARE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class SignedLeaf:
+    """A certificate, its key, and who has signed it."""
+
+    issued: Issued
+    validity: Validity
+    authority: x509.Certificate
+    renew_at: datetime
+
+
+def signing_due(leaf: SignedLeaf | None, authorities: Authorities, now: datetime) -> str:
+    """Return why a replica must sign a leaf at ``now``; "" while its own is good, or while nothing can sign."""
+    current = authorities.current
+    if current is None or now >= validity(current.certificate).not_after:
+        return ""
+    if leaf is None:
+        return "there was none"
+    if leaf.authority != current.certificate:
+        return "the authority was rotated"
+    return "renewal is due" if now >= leaf.renew_at else ""
+
+
+def sign(signer: Signer, names: Sequence[str], read_at: datetime, spread: float) -> SignedLeaf:
+    """Make a leaf. ``spread``, from 0 to 1, is chance.
+
+    ``read_at`` is when the authority was read as the current one: counted from there, no leaf outlives what was
+    promised when it retired, however long ago that was.
+
+    Raises:
+        CertificateError: the names are none.
+    """
+    authority, life = signer.authority, signer.leaf_life
+    of_authority = validity(authority.certificate)
+    lives = Validity(
+        max(read_at - clock_tolerance(life), of_authority.not_before),
+        # X.509 counts whole seconds (RFC 5280, 4.1.2.5).
+        min(read_at + life, of_authority.not_after).replace(microsecond=0),
+    )
+    due = renewal_moment(read_at, lives.not_after)
+    return SignedLeaf(
+        issue_leaf(authority, names, lives),
+        lives,
+        authority.certificate,
+        due - (due - read_at) * spread / _SPREAD_SHARE,
+    )

@@ -1,0 +1,194 @@
+"""The serving certificate that this replica signs itself, with an authority that all replicas share.
+
+Decides nothing: ``pki.rotation`` says what is due for the authorities, ``pki.leaf`` for the certificate. The key stays
+in this process. Whatever the API server does, what is in force stays in force.
+"""
+
+import asyncio
+import random
+import ssl
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Final
+
+from ..cluster.shared_ca import ReadConfiguration, ReadSecret, SharedAuthorities
+from ..errors import ClusterError, PodberthError
+from ..pki.authorities import Authorities, validity
+from ..pki.leaf import SignedLeaf, sign, signing_due
+from ..pki.rotation import Held, Profile, Store, Trust, name, plan, stage
+from ..telemetry.log import Log
+from ..telemetry.metrics import Metrics
+from .state import ServingState
+from .tls import show_pair
+
+# A rotation takes four writes, and each may be lost to another replica.
+_LOOKS_AT_ONCE = 12
+# Three small reads every ten seconds; a caBundle that somebody has taken away is back within that.
+_LONGEST_PAUSE_SECONDS = 10.0
+# In the time within which all API servers take a caBundle, each replica looks this often at least: so a hurried
+# rotation need not wait for it any longer.
+_LOOKS_IN_TRUST = 3
+_FIRST_WAIT_SECONDS = 0.25
+_LONGEST_WAIT_SECONDS = 30.0
+# What is decided on an older view is not written: half the time for which the next authority is only trusted.
+_VIEW_SHARE = 2
+# From here to one and a half of the pause, so that replicas do not look in step.
+_LEAST_SHARE: Final = 0.5
+
+
+class SharedCertificate:
+    """Looks at the authorities for ever. ``run`` is to be a task."""
+
+    def __init__(
+        self,
+        shared: SharedAuthorities,
+        names: Sequence[str],
+        profile: Profile,
+        context: ssl.SSLContext,
+        state: ServingState,
+        watching: "SharedWatching",
+    ) -> None:
+        """Nothing is read yet, and the port has no certificate."""
+        self._shared = shared
+        self._names = names
+        self._profile = profile
+        self._context = context
+        self._state = state
+        self._watching = watching
+        self._leaf: SignedLeaf | None = None
+        self._held: Held | None = None
+        self._failures = 0
+        trust_seconds = profile.trust.total_seconds()
+        self._pause_seconds = min(_LONGEST_PAUSE_SECONDS, trust_seconds / _LOOKS_IN_TRUST / (1 + _LEAST_SHARE))
+        self._view_seconds = trust_seconds / _VIEW_SHARE
+
+    async def run(self) -> None:
+        """Look, act, wait, until cancelled."""
+        while True:
+            wait_seconds = await self._turn()
+            leaf = self._leaf
+            # One that has run out is as good as none: other replicas are asked then.
+            self._state.certificate = leaf is not None and datetime.now(UTC) < leaf.validity.not_after
+            await asyncio.sleep(wait_seconds)
+
+    async def _turn(self) -> float:
+        """Do all that is due; return how long to wait before the next look."""
+        chance = random.random()  # noqa: S311 - to spread, not to hide
+        try:
+            for _ in range(_LOOKS_AT_ONCE):
+                async with asyncio.timeout(self._view_seconds):
+                    if not await self._look():
+                        break
+        except Exception as error:  # noqa: BLE001 - a bug, too, must not end the watch
+            await self._shared.reset()
+            self._watching.failed(error)
+            bound = min(_LONGEST_WAIT_SECONDS, _FIRST_WAIT_SECONDS * 2.0 ** min(self._failures, 30))
+            self._failures += 1
+            return bound * (_LEAST_SHARE + chance / 2)
+        self._failures = 0
+        return self._pause_seconds * (_LEAST_SHARE + chance)
+
+    async def _look(self) -> bool:
+        """Read everything and do one thing; tell whether there may be more to do.
+
+        The configurations are read first: ``pki.rotation`` says why.
+        """
+        configurations = await self._shared.configurations()
+        read_at = datetime.now(UTC)
+        secret = await self._shared.secret()
+        if secret is None:
+            # Who makes a new Secret keeps what is trusted now, and not what was while there still was one.
+            configurations = await self._shared.configurations()
+        else:
+            self._sign(secret.authorities, read_at)
+        registrations = [each.registration for each in configurations]
+        known = secret.authorities if secret else None
+        planned = plan(known, registrations, self._held, datetime.now(UTC), self._profile)
+        self._held = planned.held
+        return await self._act(planned.action, secret, configurations)
+
+    async def _act(
+        self, action: Store | Trust | None, secret: ReadSecret | None, configurations: Sequence[ReadConfiguration]
+    ) -> bool:
+        if action is None:
+            return False
+        try:
+            if isinstance(action, Store):
+                await self._shared.store(secret, action.authorities)
+                self._watching.stored(action)
+            else:
+                for each in configurations:
+                    if each.registration.where in action.where:
+                        await self._shared.trust(each, action.pem)
+                self._watching.trusted(action)
+        except ClusterError as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+            self._watching.second()
+        return True
+
+    def _sign(self, authorities: Authorities, read_at: datetime) -> None:
+        self._watching.seen(authorities)
+        why = signing_due(self._leaf, authorities, datetime.now(UTC))
+        if why and authorities.current:
+            leaf = sign(authorities.current, self._names, read_at, random.random())  # noqa: S311 - to spread
+            show_pair(self._context, leaf.issued.certificate, leaf.issued.key, "the certificate that was just signed")
+            self._leaf = leaf
+            self._state.certificate = True
+            self._watching.signed(leaf, why)
+
+
+class SharedWatching:
+    """What is told of it: log lines and metrics."""
+
+    def __init__(self, metrics: Metrics, log: Log) -> None:
+        """Tell nothing yet."""
+        self._metrics = metrics
+        self._log = log
+
+    def seen(self, authorities: Authorities) -> None:
+        """Take note of the authorities in force."""
+        signer = authorities.current or authorities.next
+        if signer:
+            self._metrics.ca_not_after.set(validity(signer.certificate).not_after.timestamp())
+        self._metrics.rotation(stage(authorities))
+
+    def signed(self, leaf: SignedLeaf, why: str) -> None:
+        """Tell of a new certificate."""
+        self._metrics.certificate_not_after.set(leaf.validity.not_after.timestamp())
+        self._metrics.reloaded("certificate", ok=True)
+        authority = name(leaf.authority)
+        self._log.event(
+            "info", "signed a certificate", authority=authority, not_after=leaf.validity.not_after, reason=why
+        )
+
+    def stored(self, action: Store) -> None:
+        """Tell of a step of a rotation."""
+        trusted = [name(each) for each in action.authorities.trusted]
+        self._log.event(
+            "info",
+            "certificate authorities: stored",
+            stage=stage(action.authorities),
+            authorities=trusted,
+            reason=action.why,
+        )
+
+    def trusted(self, action: Trust) -> None:
+        """Tell of a caBundle that was not as it should be."""
+        self._log.event("info", "certificate authorities: wrote caBundle", configurations=list(action.where))
+
+    def second(self) -> None:
+        """Tell that another replica was faster."""
+        self._log.event("info", "certificate authorities: another writer was faster; reading again")
+
+    def failed(self, error: Exception) -> None:
+        """Tell of a look that came to nothing."""
+        self._metrics.reloaded("certificate", ok=False)
+        kept = "certificate authorities: cannot be looked after; the certificate in force stays"
+        if isinstance(error, PodberthError):
+            self._log.event("error", kept, problems=str(error).splitlines())
+        elif isinstance(error, TimeoutError):
+            self._log.event("error", kept, problems=["the API server: got no answer in time; it is asked again"])
+        else:
+            self._log.fault(f"{kept}; a bug in podberth", error)
