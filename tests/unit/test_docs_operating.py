@@ -136,6 +136,7 @@ def test_conditions_and_excluded_namespaces_are_those_of_the_manifests() -> None
 # ---- links ----------------------------------------------------------------------------------------------------------
 
 PAGES = (
+    "docs/install.md",
     "README.md",
     "docs/policy.md",
     "docs/operating.md",
