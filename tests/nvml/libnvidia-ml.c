@@ -456,7 +456,9 @@ nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long ty
 
 nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int milliseconds)
 {
-    for (unsigned int waited = 0;; waited += 10) {
+    const char *given = getenv("PODBERTH_NVML_POLL_MS");
+    const unsigned int pause = given && atoi(given) > 0 ? (unsigned int)atoi(given) : 10;
+    for (unsigned int waited = 0;; waited += pause) {
         ENTER(-1);
         const char *event = get("event.%d", events_taken);
         int gpu;
@@ -471,6 +473,6 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsi
         for (gpu = 0; gpu < GPUS; gpu++)
             if (set->wanted[gpu] && number(get("gpu.%d.lost", gpu), 0)) return NVML_ERROR_GPU_IS_LOST;
         if (waited >= milliseconds) return NVML_ERROR_TIMEOUT;
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        nanosleep(&(struct timespec){.tv_sec = pause / 1000, .tv_nsec = pause % 1000 * 1000000L}, NULL);
     }
 }

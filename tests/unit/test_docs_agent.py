@@ -13,7 +13,7 @@ from podberth.agent import pace, publisher
 from podberth.agent.labels import NFD_FOLDER
 from podberth.agent.objects import LabelTarget
 from podberth.agent.reader import READERS
-from podberth.cli import agent
+from podberth.cli import agent, fleet
 from podberth.cli.main import main
 from podberth.topology.codec import DATA_KEY, encode_topology
 from podberth.topology.derive import APPLICATION_XIDS
@@ -80,6 +80,23 @@ def test_every_flag_has_a_row_and_no_row_is_about_another() -> None:
     assert str(NFD_FOLDER) in " ".join(FLAGS["--features-dir"])
 
 
+def test_every_flag_of_a_fleet_has_a_row_and_no_row_is_about_another() -> None:
+    parser = argparse.ArgumentParser()
+    fleet.configure(parser)
+    flags = {action.option_strings[-1] for action in parser._actions if action.option_strings} - {"--help"}
+    table = rows(AGENT.partition("\n| flag of `fleet` |")[2].partition("\n\n")[0])
+    assert {key for key in table if key.startswith("--") and set(key) != {"-"}} == flags
+    assert f"by default {fleet._WORKERS}" in " ".join(table["--workers"])
+
+
+def test_the_example_of_a_fleet_is_one_that_it_takes() -> None:
+    [command] = re.findall(r"^    podberth fleet (.*)$", AGENT, re.MULTILINE)
+    parser = argparse.ArgumentParser()
+    fleet.configure(parser)
+    arguments = parser.parse_args(shlex.split(command))
+    assert len([machine for text in arguments.machines for machine in fleet._machines(text, "")]) == 200
+
+
 def test_the_figures_of_publishing_are_the_codes() -> None:
     interval = publisher.HEARTBEAT_SECONDS
     soonest, lasts = interval * (1 - publisher._JITTER), interval * publisher._MISSED
@@ -107,7 +124,7 @@ def test_the_xids_that_are_passed_over_are_named() -> None:
 
 
 def test_the_example_prints_a_document(capsys: pytest.CaptureFixture[str]) -> None:
-    (command,) = re.findall(r"^    podberth (.*)$", AGENT, re.MULTILINE)
+    (command,) = re.findall(r"^    podberth (agent .*)$", AGENT, re.MULTILINE)
     assert main(shlex.split(command)) == 0
     assert json.loads(capsys.readouterr().out)["metadata"]["name"] == "tray-1"
 

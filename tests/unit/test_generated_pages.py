@@ -12,7 +12,15 @@ from podberth.cli.main import main
 from podberth.cluster.start import KINDS
 from podberth.lint.costs import CHEAP_BELOW, DEAR_FROM
 
-TOOLS = ("cel_reference", "label_page", "lint_page", "policy_crd", "policy_reference", "policy_schema")
+TOOLS = (
+    "cel_reference",
+    "label_page",
+    "lint_page",
+    "policy_crd",
+    "policy_reference",
+    "policy_schema",
+    "topology_schema",
+)
 
 
 @pytest.mark.parametrize("tool", TOOLS)

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -180,6 +180,29 @@ class Stage:
 
 
 def install(control_plane: ControlPlane, *files: str) -> None:
-    """Apply manifests, and wait until the admission policy is in force."""
+    """Apply manifests."""
     for file in files:
         control_plane.apply(*read(MANIFESTS / file))
+
+
+def prepared(control_plane: ControlPlane, directory: Path) -> Stage:
+    """Apply the agent's manifests and wait until its admission policy judges."""
+    install(control_plane, "base/agent.yaml")
+    stage = Stage(control_plane, directory)
+    path = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
+    probe = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "probe-"}}
+
+    with closing(stage.api_of(stage.token_of_no_node())) as api:
+
+        def refused() -> bool:
+            answer = api.ask("POST", f"{path}?dryRun=All", probe)
+            return answer.status == HTTPStatus.UNPROCESSABLE_ENTITY and b"names no node" in answer.content
+
+        wait_for(refused, timeout_seconds=PATIENCE_SECONDS, what="the admission policy to be in force")
+    account = f"/api/v1/namespaces/{AGENT_NAMESPACE}/serviceaccounts/default"
+    wait_for(
+        lambda: stage.api.raw("GET", account)[0] == HTTPStatus.OK,
+        timeout_seconds=PATIENCE_SECONDS,
+        what="pods to be possible",
+    )
+    return stage

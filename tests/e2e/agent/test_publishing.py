@@ -19,7 +19,7 @@ from podberth.topology.codec import DATA_KEY, decode_topology
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 
-from .stage import PATIENCE_SECONDS, Stage
+from .stage import AGENT_NAMESPACE, PATIENCE_SECONDS, Stage
 
 QUICK = ("--heartbeat", "1")
 _COUNTER = itertools.count()
@@ -193,6 +193,15 @@ def test_without_its_driver_the_document_stays_and_the_heartbeat_ends(stage: Sta
         stage.wait_for_renewals(node)
 
 
+def test_a_driver_of_another_version_ends_it_and_leaves_the_document(stage: Stage, node: str, driver: Driver) -> None:
+    with stage.agent(node, "--interval", "0.1", driver=driver) as agent:
+        before = stage.settled(node)
+        driver.change({"driver.generation": 1, "fail.nvmlInitWithFlags": 18})
+        assert agent.process.wait(PATIENCE_SECONDS) == 3
+        assert "start this process again" in agent.log.read_text()
+        assert stage.config_map(node) == before
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_at_once_and_leaves_the_document(
     stage: Stage, node: str, driver: Driver, number: signal.Signals
@@ -233,6 +242,14 @@ def test_a_node_that_is_not_there_is_said_and_waited_for(stage: Stage, node: str
     with stage.agent("nobody", *SIMULATE, *QUICK, token=token) as agent:
         until(lambda: agent.says("Node nobody: got status 404"), "the agent to say so")
         assert agent.says("want --node to be the name of this machine's Node")
+        assert agent.process.poll() is None
+
+
+def test_rights_that_are_missing_are_said(stage: Stage, node: str) -> None:
+    token = stage.control_plane.create_token(AGENT_NAMESPACE, "default")
+    with stage.agent(node, *SIMULATE, *QUICK, token=token) as agent:
+        until(lambda: agent.says(f"Node {node}: got status 403: "), "the agent to say so")
+        assert agent.says("do: kubectl apply -f manifests/base/agent.yaml")
         assert agent.process.poll() is None
 
 

@@ -154,7 +154,7 @@ def test_a_label_of_others_cannot_be_taken_away(own: Api) -> None:
     ],
 )
 def test_what_it_does_not_need_it_may_not(own: Api, method: str, path: str) -> None:
-    body = {"status": {}} if method == "PATCH" else None
+    body: dict[str, Any] | None = {"status": {}} if method == "PATCH" else None
     assert own.raw(method, path, body, "application/merge-patch+json")[0] == HTTPStatus.FORBIDDEN
 
 
@@ -164,12 +164,13 @@ def test_a_feature_may_name_neither_another_node_nor_another_label(stage: Stage,
     good = write_labels("nfd-object", OWN, uid(stage, OWN), LABELS)
     assert send(own, good)[0] == HTTPStatus.CREATED
     assert send(own, write_labels("nfd-object", OTHER, uid(stage, OTHER), LABELS))[0] == REFUSED
-    for change in (
+    changes: list[dict[str, Any]] = [
         {"metadata": {"labels": {NFD_NODE_LABEL: OTHER}}},
         {"spec": {"labels": {"nvidia.com/gpu.product": "lie"}}},
         {"spec": {"features": {"flags": {"x": {"elements": {}}}}}},
-    ):
-        body = json.loads(good.body or b"")
+    ]
+    for change in changes:
+        body: dict[str, Any] = json.loads(good.body or b"")
         for key, value in change.items():
             body[key] = {**body[key], **value}
         request = Request("label", "PATCH", good.path, json.dumps(body).encode())
@@ -187,7 +188,8 @@ def test_an_agent_labels_its_node_and_gives_the_labels_back_if_they_are_taken(st
     )
 
     def labelled() -> bool:
-        return LABELS.items() <= stage.node(OWN)["metadata"]["labels"].items()
+        labels: dict[str, str] = stage.node(OWN)["metadata"]["labels"]
+        return LABELS.items() <= labels.items()
 
     assert not labelled()
     with stage.agent(OWN, *flags):

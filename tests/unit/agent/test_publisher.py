@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
+from api_server import Clock, Server, drive
 from podberth.agent.objects import Answer, Purpose, Request
 from podberth.agent.pace import Backoff, Bucket
 from podberth.agent.publisher import HEARTBEAT_SECONDS, Publisher
 from podberth.topology.codec import DATA_KEY
 from podberth.topology.shapes import simulate
-
-from .api_server import Clock, Server, drive
 
 LABELS = {"podberth.io/link-shape": "none"}
 
@@ -137,6 +136,18 @@ def test_a_retry_after_is_kept() -> None:
     drive(made, server, clock, 60.0)
     at = [when for when, purpose in server.asked if purpose == "write"]
     assert at[2] - at[1] >= 20.0
+
+
+@pytest.mark.parametrize("body", [{}, {"metadata": None}, {"metadata": {"uid": ""}}, {"login": "please"}])
+def test_something_in_front_of_the_api_server_that_answers_nonsense_makes_no_loop(body: dict[str, Any]) -> None:
+    made, server, clock = publisher(labels="own"), Server(), Clock()
+    server.refusal = lambda now, _request: Answer(200, body) if now < 300.0 else None
+    made.offer(document(1), LABELS)
+    drive(made, server, clock, 299.0)
+    assert len(server.asked) < 30
+    assert made.troubles["Node n"].startswith("Node n: got status 200: no object of Kubernetes; ")
+    drive(made, server, clock, 62.0)
+    assert (server.text, made.troubles) == (text_of(1), {})
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])

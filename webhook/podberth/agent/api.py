@@ -5,6 +5,7 @@ An answer is a value, whatever it is; only the lack of any configuration is an e
 
 import ssl
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ _CONNECT_SECONDS = 5.0
 # The API server's own calls to webhooks may take 10 s each (admissionregistration's default timeoutSeconds).
 _READ_SECONDS = 20.0
 _LONGEST_SAID = 300
+_AGENT = {"User-Agent": f"podberth-agent/{__version__}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,30 +75,18 @@ class Api:
         Raises:
             AccessError: the CA file holds no certificate.
         """
-        self._access = access
+        self._access, self._connections = access, connections
         self._prefix = urlsplit(access.url).path.rstrip("/")
-        try:
-            context = ssl.create_default_context(cafile=str(access.ca_file))
-        except (ssl.SSLError, OSError) as error:
-            raise AccessError(f"--ca-file: {access.ca_file}: {error}; want certificates in PEM") from error
-        where = urlsplit(access.url)
-        self._pool = urllib3.HTTPSConnectionPool(
-            where.hostname or "",
-            where.port or 443,
-            maxsize=connections,
-            block=True,
-            ssl_context=context,
-            retries=False,
-            timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
-            headers={"User-Agent": f"podberth-agent/{__version__}"},
-        )
+        self._pool = self._open()
 
     def send(self, request: Request) -> Answer:
         """Send one request; no answer, and one that nobody can read, are answers too."""
         try:
-            headers = {**request.headers, "Authorization": f"Bearer {self._token()}"}
+            headers = {**request.headers, **_AGENT, "Authorization": f"Bearer {self._token()}"}
             response = self._pool.request(request.method, self._prefix + request.path, request.body, headers=headers)
         except (urllib3.exceptions.HTTPError, OSError) as error:
+            if isinstance(error, urllib3.exceptions.SSLError):
+                self._renew()
             return Answer(0, said=f"no answer from {self._access.url}: {error}"[:_LONGEST_SAID])
         try:
             body = orjson.loads(response.data)
@@ -109,6 +99,27 @@ class Api:
     def close(self) -> None:
         """Close the connections."""
         self._pool.close()
+
+    def _open(self) -> urllib3.HTTPSConnectionPool:
+        where = urlsplit(self._access.url)
+        try:
+            context = ssl.create_default_context(cafile=str(self._access.ca_file))
+        except (ssl.SSLError, OSError) as error:
+            raise AccessError(f"--ca-file: {self._access.ca_file}: {error}; want certificates in PEM") from error
+        return urllib3.HTTPSConnectionPool(
+            where.hostname or "",
+            where.port or 443,
+            maxsize=self._connections,
+            block=True,
+            ssl_context=context,
+            retries=False,
+            timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
+        )
+
+    def _renew(self) -> None:
+        """Read the CA file again: a cluster's authority is rotated too, if seldom."""
+        with suppress(AccessError):
+            self._pool = self._open()
 
     def _token(self) -> str:
         return self._access.token_file.read_text(encoding="ascii").strip()

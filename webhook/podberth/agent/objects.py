@@ -26,9 +26,9 @@ NFD_NODE_LABEL = "nfd.node.kubernetes.io/node-name"
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _APPLY = "application/apply-patch+yaml"
 
-Purpose: TypeAlias = Literal["node", "read", "write", "check", "heartbeat", "label"]
+Purpose: TypeAlias = Literal["node", "read", "write", "check", "heartbeat", "label", "machine"]
 """What a request is for: learn the Node's uid, read the ConfigMap, write it, see whether it is still the same; renew
-the Lease; set the labels."""
+the Lease; set the labels; and of a simulated machine, what others do to its Node."""
 
 LabelTarget: TypeAlias = Literal["own", "nfd-object"]
 """Who carries the labels through the API: the Node itself, or a NodeFeature for NFD's master."""
@@ -45,11 +45,12 @@ class Request:
     accept: str = _METADATA
     text: str = ""
     """The document in a write."""
+    content_type: str = _APPLY
 
     @property
     def headers(self) -> dict[str, str]:
         """What the request says beside its body."""
-        return {"Accept": self.accept, **({} if self.body is None else {"Content-Type": _APPLY})}
+        return {"Accept": self.accept, **({} if self.body is None else {"Content-Type": self.content_type})}
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,9 @@ class Publisher:
         """Take the answer to the latest request."""
         backoff = self._backoff(request.purpose)
         absent = answer.status == HTTPStatus.NOT_FOUND and request.purpose in {"read", "check"}
-        if not (HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES or absent):
+        # Every object has a uid: what has none comes from something in front of the API server, such as a login page.
+        found = HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES and answer.metadata.get("uid")
+        if not (found or absent):
             self._fail(backoff, request, answer, now.seconds)
             return
         backoff.succeed()
@@ -148,6 +150,8 @@ class Publisher:
                 self._seen_at = now.seconds
                 if absent or self._there is None or answer.metadata.get("resourceVersion") != self._there.version:
                     self._there, self._uid = None, ""
+            case "write" if answer.status == HTTPStatus.CREATED and self._there is not None and self._there.version:
+                self._there, self._uid = None, ""  # somebody deleted it, perhaps with the Node that owned it
             case "write":
                 self._there = _Stored(str(answer.metadata.get("resourceVersion", "")), request.text, sound=True)
                 self._seen_at = now.seconds
@@ -193,14 +197,15 @@ class Publisher:
 
     def _fail(self, backoff: Backoff, request: Request, answer: Answer, now: float) -> None:
         about = _about(request.purpose, self._node)
-        passing = not answer.status or answer.status in _PASSING or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        if passing:
+        refused = HTTPStatus.BAD_REQUEST <= answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        if answer.status in _PASSING or not refused:
             backoff.fail(now, asked_seconds=answer.retry_after_seconds)
         else:
             backoff.postpone(now, self._interval())
         if request.purpose == "label" and answer.status == HTTPStatus.CONFLICT:
             self._uid, self._there = "", None  # it is another Node than it was
-        got = f"status {answer.status}: {answer.said}" if answer.status else answer.said
+        said = answer.said if answer.status >= HTTPStatus.BAD_REQUEST else "no object of Kubernetes"
+        got = f"status {answer.status}: {said}" if answer.status else answer.said
         self.troubles[about] = f"{about}: got {got}; {_remedy(request.purpose, answer.status)}"
 
 

@@ -47,6 +47,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("explain", ".explain", "say why a pod comes out as it does"),
     Command("agent", ".agent", "read this node's accelerators and publish their topology"),
     Command("certs", ".certs", "show the certificate authorities of a cluster, and rotate them"),
+    Command("fleet", ".fleet", "play many nodes' agents, to load a test cluster"),
     Command("topology", ".topology", "show a cluster's GPUs, save what is known of them, compare two snapshots"),
     Command("policies", ".policies", "the policies that podberth ships, and a first one of your own", also="policy"),
     Command("completion", ".completion", "print a script that completes commands in a shell"),

@@ -26,7 +26,10 @@ class Server:
     refusal: Callable[[float, Request], Answer | None] = lambda _now, _request: None
 
     def answer(self, request: Request, now: float) -> Answer:
-        """Do what a request says."""
+        """Do what a request says; the garbage collector has been there just before."""
+        owners = (self.config_map or {"metadata": {}})["metadata"].get("ownerReferences") or ()
+        if any(owner["uid"] != self.uid for owner in owners):
+            self.config_map = None
         self.asked.append((now, request.purpose))
         if refused := self.refusal(now, request):
             return refused
@@ -37,19 +40,20 @@ class Server:
             case "read" | "check":
                 return Answer(404) if self.config_map is None else Answer(200, self.config_map)
             case "write":
+                status = 201 if self.config_map is None else 200
                 self.put(body)
                 assert self.config_map is not None
-                return Answer(200, {"metadata": self.config_map["metadata"]})
+                return Answer(status, self.config_map)
             case "heartbeat":
                 self.renewals.append(body["spec"]["renewTime"])
             case "label":
                 self.labels = body["metadata"]["labels"] if body["kind"] == "Node" else body["spec"]["labels"]
-        return Answer(200, {"metadata": {}})
+        return Answer(200, {"metadata": {"uid": "x"}})
 
     def put(self, config_map: dict[str, Any]) -> None:
         """Store a ConfigMap under a new version."""
         self.version += 1
-        metadata = {**config_map["metadata"], "resourceVersion": str(self.version)}
+        metadata = {**config_map["metadata"], "uid": "c", "resourceVersion": str(self.version)}
         self.config_map = {**config_map, "metadata": metadata}
 
     @property

@@ -1,0 +1,220 @@
+"""Two hundred agents in one process on a real API server: everything is there and current, whatever happens."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from controlplane.wait import wait_for
+from podberth.agent.api import Api, find_access
+from podberth.agent.churn import MIG_STATE, Machine, show
+from podberth.agent.fleet import Fleet, Plan
+from podberth.topology.codec import DATA_KEY, encode_topology, is_same_but_for_time
+from podberth.topology.objects import is_stale
+from podberth.topology.shapes import simulate
+from podberth.wellknown import LINK_SHAPE_LABEL, NAMESPACE
+
+from ..podberth_process import ROOT, parse_metrics
+from .stage import PATIENCE_SECONDS, Stage
+
+COUNTS = {"hgx-h100-8": 60, "dgx-a100-8": 60, "dgx-a100-8-mig-mixed": 30, "l4-4": 30, "gb200-tray": 20}
+MACHINES = [Machine(f"{shape}-{number}", shape) for shape, count in COUNTS.items() for number in range(count)]
+HEARTBEAT_SECONDS = 3.0
+CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps?labelSelector=podberth.io/topology%3Dv1"
+LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases?labelSelector=podberth.io/topology%3Dv1"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nodes(stage: Stage) -> Iterator[None]:
+    """Add a Node for each machine; afterwards the garbage collector takes what they own."""
+    manifests = [simulate(machine.shape, machine.name)[0] for machine in MACHINES]
+    for manifest in manifests:
+        manifest["metadata"].pop("uid")
+    stage.control_plane.add_nodes(manifests)
+    yield
+    for machine in MACHINES:
+        stage.api.request("DELETE", f"/api/v1/nodes/{machine.name}")
+
+
+@pytest.fixture
+def api(stage: Stage) -> Iterator[Api]:
+    """Yield the agents' way to the API server, as administrator: a fleet changes Nodes too."""
+    token = stage.keep(stage.control_plane.admin_token)
+    made = Api(find_access(stage.control_plane.url, token, stage.control_plane.ca_file, {}), connections=8)
+    yield made
+    made.close()
+
+
+@contextmanager
+def running(api: Api, **options: Any) -> Iterator[Fleet]:
+    """Run a fleet in a thread until the block ends."""
+    plan = Plan(**{"machines": MACHINES, "heartbeat_seconds": HEARTBEAT_SECONDS, **options})
+    fleet = Fleet(plan, api.send, workers=8)
+    stop = threading.Event()
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            fleet.run(stop.is_set)
+        except BaseException as error:  # noqa: BLE001 - raised below, in the test's own thread
+            faults.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield fleet
+    finally:
+        stop.set()
+        thread.join(PATIENCE_SECONDS)
+    assert faults == []
+
+
+def by_name(stage: Stage, path: str) -> dict[str, dict[str, Any]]:
+    return {each["metadata"]["name"]: each for each in stage.api.read(path)["items"]}
+
+
+def wait_until_current(stage: Stage, fleet: Fleet) -> None:
+    """Wait until every ConfigMap says what its machine is, and every Node shows the same."""
+
+    def behind() -> list[str]:
+        config_maps, shown = by_name(stage, CONFIG_MAPS), by_name(stage, "/api/v1/nodes")
+        return [
+            machine.name
+            for machine in fleet.machines
+            if machine.name not in config_maps or not agrees(machine, config_maps[machine.name], shown[machine.name])
+        ]
+
+    wait_for(lambda: not behind(), timeout_seconds=60, what=lambda: f"these to be current: {behind()[:5]}")
+
+
+def agrees(machine: Machine, config_map: dict[str, Any], node: dict[str, Any]) -> bool:
+    sight = show(machine)
+    text = encode_topology(machine.name, sight.topology)["data"][DATA_KEY]
+    return (
+        is_same_but_for_time(config_map["data"][DATA_KEY], text)
+        and sight.labels.items() <= node["metadata"]["labels"].items()
+        and all(node["status"]["allocatable"].get(name) == amount for name, amount in gpus(sight.allocatable).items())
+        and config_map["metadata"]["ownerReferences"][0]["uid"] == node["metadata"]["uid"]
+    )
+
+
+def gpus(amounts: dict[str, str]) -> dict[str, str]:
+    return {name: amount for name, amount in amounts.items() if name.startswith("nvidia.com/")}
+
+
+def wait_until_live(stage: Stage) -> None:
+    """Wait until every Lease is one of now."""
+
+    def live() -> bool:
+        leases = by_name(stage, LEASES)
+        now = datetime.now(UTC) + timedelta(seconds=HEARTBEAT_SECONDS)
+        return all(machine.name in leases and not is_stale(leases[machine.name], now) for machine in MACHINES)
+
+    wait_for(live, timeout_seconds=60, what="every Lease to be current")
+
+
+def writes(stage: Stage) -> Counter[str]:
+    """Count what the API server was made to apply, by resource and by its own metrics."""
+    found: Counter[str] = Counter()
+    for name, value in parse_metrics(stage.control_plane.raw("GET", "/metrics")[1].decode()).items():
+        # An agent applies, and nobody else here does while nobody adds nodes.
+        if name.startswith("apiserver_request_total{") and 'verb="APPLY"' in name:
+            found[name.partition('resource="')[2].partition('"')[0]] += int(value)
+    return found
+
+
+def test_all_are_published_and_at_rest_only_heartbeats_are_written(stage: Stage, api: Api) -> None:
+    with running(api) as fleet:
+        wait_until_current(stage, fleet)
+        wait_until_live(stage)
+        before = by_name(stage, CONFIG_MAPS)
+        counted, sent = writes(stage), fleet.tally.requests.copy()
+        renewals = sent["heartbeat"]
+        wait_for(
+            lambda: fleet.tally.requests["heartbeat"] >= renewals + 3 * len(MACHINES),
+            timeout_seconds=60,
+            what="three heartbeats of each",
+        )
+        written = writes(stage) - counted
+        assert by_name(stage, CONFIG_MAPS) == before
+        since = fleet.tally.requests - sent
+    assert set(written) == {"leases"}
+    assert set(since) == {"check", "heartbeat"}
+    assert fleet.tally.failures == {}
+
+
+def test_what_happens_to_the_machines_is_in_the_cluster(stage: Stage, api: Api) -> None:
+    with running(api, changes_a_second=40.0, seed=7) as fleet:
+        wait_for(lambda: fleet.tally.changes > 200, timeout_seconds=60, what="two hundred changes")
+        shown = by_name(stage, "/api/v1/nodes")
+        assert any(node["metadata"]["labels"].get(MIG_STATE) == "pending" for node in shown.values())
+    history = fleet.machines
+    assert any(machine.lost for machine in history)
+    # What was not written yet, because it came too often, is written by whoever goes on from there.
+    with running(api, machines=history) as fleet:
+        wait_until_current(stage, fleet)
+
+
+def test_nodes_that_are_deleted_and_made_again_are_published_again(stage: Stage, api: Api) -> None:
+    again = MACHINES[:10]
+    with running(api):
+        wait_until_live(stage)
+        for machine in again:
+            stage.api.request("DELETE", f"/api/v1/nodes/{machine.name}")
+        gone = {machine.name for machine in again}
+        wait_for(
+            lambda: not gone & by_name(stage, CONFIG_MAPS).keys(), timeout_seconds=60, what="the garbage collector"
+        )
+        for machine in again:
+            stage.add_node(machine.name, machine.shape)
+        uids = {name: node["metadata"]["uid"] for name, node in by_name(stage, "/api/v1/nodes").items()}
+
+        def owners() -> dict[str, str]:
+            found = by_name(stage, CONFIG_MAPS)
+            return {name: each["metadata"]["ownerReferences"][0]["uid"] for name, each in found.items()}
+
+        wait_for(
+            lambda: all(owners().get(name) == uids[name] for name in gone), timeout_seconds=60, what="the new ones"
+        )
+
+
+def test_an_api_server_that_restarts_is_found_again(stage: Stage, api: Api) -> None:
+    with running(api, changes_a_second=5.0, seed=3) as fleet:
+        wait_until_live(stage)
+        stage.control_plane.stop_component("kube-apiserver")
+        wait_for(lambda: fleet.tally.failures.total() > 20, timeout_seconds=60, what="the agents to notice")
+        asked, began = fleet.tally.requests.total(), datetime.now(UTC)
+        stage.control_plane.start_component("kube-apiserver")
+        tried = fleet.tally.requests.total() - asked
+        seconds = (datetime.now(UTC) - began).total_seconds()
+        wait_until_live(stage)
+        # Each has a heartbeat and perhaps a change to bring on; never a loop.
+        assert tried < len(MACHINES) * (4 + seconds)
+
+
+def test_the_command_says_what_it_did(stage: Stage) -> None:
+    token = stage.keep(stage.control_plane.admin_token)
+    flags = ["l4-1=3", "--prefix", "made-", "--create-nodes", "--labels", "own"]
+    flags += ["--for", "3", "--changes", "1", "--heartbeat", "1"]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "podberth", "fleet", *flags, *stage.flags(token)],
+        env={"PYTHONPATH": str(ROOT / "webhook")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    assert (report["machines"], report["published"], report["failures"]) == (3, 3, {})
+    assert report["requests"]["machine"] >= 3
+    assert stage.node("made-l4-1-0")["metadata"]["labels"]["nvidia.com/gpu.product"] == "NVIDIA-L4"
+    assert stage.node("made-l4-1-0")["metadata"]["labels"][LINK_SHAPE_LABEL] == "none"
+    for number in range(3):
+        stage.api.request("DELETE", f"/api/v1/nodes/made-l4-1-{number}")

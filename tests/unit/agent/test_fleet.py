@@ -1,0 +1,89 @@
+"""A fleet's scheduling, with a server in memory for each node."""
+
+import threading
+from collections import defaultdict
+from datetime import UTC, datetime
+
+import orjson
+import pytest
+
+from api_server import Server
+from podberth.agent.churn import Machine
+from podberth.agent.fleet import Fleet, Plan
+from podberth.agent.objects import Answer, Request
+
+MACHINES = [Machine(f"n{number}", "dgx-a100-8") for number in range(10)]
+
+
+class Cluster:
+    """Servers by node, and what was done to the Nodes; counts how many requests are on the way at once."""
+
+    def __init__(self) -> None:
+        self.servers: dict[str, Server] = defaultdict(Server)
+        self.patches: dict[str, list[object]] = defaultdict(list)
+        self.busiest = 0
+        self._on_the_way: list[str] = []
+        self._lock = threading.Lock()
+
+    def send(self, request: Request) -> Answer:
+        """Answer one request."""
+        path = request.path.partition("?")[0].removesuffix("/status")
+        node = path.rpartition("/")[2]
+        with self._lock:
+            assert node not in self._on_the_way, "two hands on one machine"
+            self._on_the_way.append(node)
+            self.busiest = max(self.busiest, len(self._on_the_way))
+        try:
+            if request.purpose == "machine":
+                self.patches[node].append(orjson.loads(request.body or b""))
+                return Answer(200, {"metadata": {"uid": "u"}})
+            return self.servers[node].answer(request, datetime.now(UTC).timestamp())
+        finally:
+            with self._lock:
+                self._on_the_way.remove(node)
+
+
+def churned(seed: int) -> Cluster:
+    cluster = Cluster()
+    plan = Plan(machines=MACHINES, heartbeat_seconds=120.0, changes_a_second=1000.0, seed=seed)
+    fleet = Fleet(plan, cluster.send, workers=3)
+    fleet.run(lambda: fleet.tally.changes >= 100)
+    assert cluster.busiest <= 3
+    return cluster
+
+
+def test_the_same_seed_is_the_same_history_of_each_machine_however_its_threads_took_turns() -> None:
+    one, other, another = churned(1), churned(1), churned(2)
+    assert len(one.patches) == len(MACHINES)
+    for node, patches in one.patches.items():
+        same = other.patches[node]
+        assert patches[: len(same)] == same[: len(patches)]
+    assert any(another.patches[node][:3] != patches[:3] for node, patches in one.patches.items())
+
+
+def test_all_come_up_within_the_ramp_and_are_told_of_once_they_are_there() -> None:
+    cluster = Cluster()
+    plan = Plan(machines=MACHINES, heartbeat_seconds=120.0, ramp_seconds=0.2)
+    fleet = Fleet(plan, cluster.send, workers=2)
+    assert fleet.settled == 0
+    fleet.run(lambda: fleet.settled == len(MACHINES))
+    assert fleet.tally.as_document()["requests"] == {"heartbeat": 10, "node": 10, "read": 10, "write": 10}
+    assert fleet.troubles == {}
+    assert {len(server.renewals) for server in cluster.servers.values()} <= {0, 1}
+
+
+def test_what_fails_is_counted_and_said() -> None:
+    def refuse(_request: Request) -> Answer:
+        return Answer(403, said="no")
+
+    fleet = Fleet(Plan(machines=MACHINES, heartbeat_seconds=120.0), refuse, workers=2)
+    fleet.run(lambda: fleet.tally.failures.total() == len(MACHINES))
+    assert fleet.tally.failures == {"node 403": 10}
+
+
+def test_a_bug_in_a_turn_ends_the_fleet() -> None:
+    def fault(_request: Request) -> Answer:
+        raise RuntimeError("a bug")
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        Fleet(Plan(machines=MACHINES, heartbeat_seconds=120.0), fault, workers=2).run(lambda: False)

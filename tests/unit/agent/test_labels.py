@@ -1,0 +1,45 @@
+from pathlib import Path
+
+import pytest
+
+from podberth.agent.labels import FeatureFile, link_labels
+from podberth.topology.codec import decode_topology
+from podberth.topology.model import Links
+from podberth.topology.shapes import simulate
+from podberth.wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
+
+
+@pytest.mark.parametrize(
+    ("shape", "said", "size"),
+    [("hgx-h100-8", "full-mesh", "8"), ("a100-pcie-4", "islands", "2"), ("l40s-8", "none", "1")],
+)
+def test_the_labels_say_shape_and_widest_domain(shape: str, said: str, size: str) -> None:
+    links = decode_topology(simulate(shape, "n")[1]).links
+    assert link_labels(links) == {LINK_SHAPE_LABEL: said, LINK_DOMAIN_LABEL: size}
+
+
+def test_while_nobody_can_tell_nothing_is_said() -> None:
+    assert link_labels(Links()) is None
+
+
+def test_a_feature_file_is_written_whole_and_only_when_it_says_something_else(tmp_path: Path) -> None:
+    file, written = FeatureFile(tmp_path), tmp_path / "podberth"
+    file.write({"b": "2", "a": "1"})
+    first = written.stat().st_ino
+    file.write({"a": "1", "b": "2"})
+    assert (written.read_text(), written.stat().st_ino) == ("a=1\nb=2\n", first)
+    file.write({"a": "2"})
+    assert (written.read_text(), written.stat().st_ino != first) == ("a=2\n", True)
+    written.write_bytes(b"\xff")
+    file.write({"a": "2"})
+    assert (written.read_text(), file.trouble) == ("a=2\n", "")
+    assert list(tmp_path.iterdir()) == [written]
+
+
+def test_a_folder_that_is_not_there_is_said_until_it_is(tmp_path: Path) -> None:
+    file = FeatureFile(tmp_path / "features.d")
+    file.write({"a": "1"})
+    assert file.trouble.endswith("cannot be written: No such file or directory; want the folder mounted and writable")
+    (tmp_path / "features.d").mkdir()
+    file.write({"a": "1"})
+    assert file.trouble == ""

@@ -1,0 +1,105 @@
+"""What happens to simulated machines: their MIG layout changes, GPUs are lost and come back. Pure, but for who draws.
+
+A machine is what its shape is and what has happened to it since; from that follow, together, as on a real node, its
+labels and allocatable (which the device plugin and GPU feature discovery write) and its document (which the agent
+writes).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from ..topology.codec import decode_topology
+from ..topology.model import NodeTopology
+from ..topology.shape_tables import SHAPES
+from ..topology.shapes import simulate
+
+# One machine's ways to be cut; mig-manager goes from one to another by a label (nvidia.com/mig.config).
+LAYOUTS: tuple[tuple[str, ...], ...] = (("dgx-a100-8", "dgx-a100-8-mig-single", "dgx-a100-8-mig-mixed"),)
+
+MIG_STATE = "nvidia.com/mig.config.state"
+_GPU = "nvidia.com/gpu"
+_LOST = "GPU is lost"
+
+Allocatable = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A simulated machine at one moment."""
+
+    name: str
+    shape: str
+    lost: frozenset[int] = frozenset()
+    """Indexes of GPUs that fell off the bus."""
+    target: str = ""
+    """The shape that it is being cut into; empty while nothing is under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a machine shows of itself."""
+
+    labels: Mapping[str, str]
+    allocatable: Allocatable
+    capacity: Allocatable
+    topology: NodeTopology
+
+
+def show(machine: Machine) -> Sight:
+    """Return what a machine shows."""
+    manifest, config_map = simulate(machine.shape, machine.name)
+    topology = decode_topology(config_map)
+    labels, status = dict(manifest["metadata"]["labels"]), manifest["status"]
+    allocatable = dict(status["allocatable"])
+    for index in machine.lost:
+        for resource, amount in _units(machine.shape, index).items():
+            allocatable[resource] = str(int(allocatable[resource]) - amount)
+    gpus = tuple(replace(gpu, problem=_LOST) if gpu.index in machine.lost else gpu for gpu in topology.gpus)
+    if machine.target:
+        # mig-manager takes the GPUs' clients off the node while it works, so the device plugin offers none.
+        labels[MIG_STATE] = "pending"
+        allocatable |= {name: "0" for name in allocatable if name.startswith("nvidia.com/")}
+        cut = bool(SHAPES[machine.target].cut)
+        gpus = tuple(replace(gpu, mig_pending=cut) for gpu in gpus)
+    return Sight(labels, allocatable, dict(status["capacity"]), replace(topology, gpus=gpus))
+
+
+def change(machine: Machine, draw: Random) -> Machine:
+    """Let the next thing happen: what is under way ends; else a GPU goes or comes back, or a new layout begins."""
+    if machine.target:
+        return Machine(machine.name, machine.target)
+    others = [shape for layouts in LAYOUTS if machine.shape in layouts for shape in layouts if shape != machine.shape]
+    if machine.lost:
+        return replace(machine, lost=frozenset())
+    if others and draw.random() < 0.5:  # noqa: PLR2004 - as often one as the other
+        return replace(machine, target=draw.choice(others))
+    return replace(machine, lost=frozenset({draw.randrange(SHAPES[machine.shape].gpus)}))
+
+
+def node_patch(before: Sight, after: Sight) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the merge patches of the Node and of its status that make it show the later sight; {} where it does."""
+    gone = dict.fromkeys(before.labels.keys() - after.labels.keys())
+    labels = {**gone, **{key: value for key, value in after.labels.items() if before.labels.get(key) != value}}
+    amounts = {
+        field: {**dict.fromkeys(old.keys() - new.keys()), **{k: v for k, v in new.items() if old.get(k) != v}}
+        for field, old, new in (
+            ("allocatable", before.allocatable, after.allocatable),
+            ("capacity", before.capacity, after.capacity),
+        )
+    }
+    status = {field: changed for field, changed in amounts.items() if changed}
+    return ({"metadata": {"labels": labels}} if labels else {}), ({"status": status} if status else {})
+
+
+def _units(shape: str, index: int) -> dict[str, int]:
+    """Count what one GPU of a shape contributes to the node's resources."""
+    row = SHAPES[shape]
+    if not row.cut:
+        return {_GPU: row.replicas}
+    if index < row.whole:
+        return {_GPU: 1}
+    if not row.whole and len(row.cut) == 1:  # strategy single: an instance is offered as a GPU
+        return {_GPU: sum(row.cut.values())}
+    return {f"nvidia.com/mig-{profile}": count for profile, count in row.cut.items()}

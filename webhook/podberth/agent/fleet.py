@@ -1,0 +1,264 @@
+"""Agents of many simulated machines in one process: what a node's agent does, by the same publisher, for each of them.
+
+One heap says whose turn is next, and a pool of threads sends; a machine's turn is one job, so its publisher is never in
+two hands. What happens to the machines comes from a seed: the same seed is the same history.
+"""
+
+import heapq
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from math import inf
+from queue import Empty, SimpleQueue
+from random import Random
+from threading import Lock
+from typing import Any
+
+import orjson
+
+from ..topology.codec import encode_topology
+from ..topology.shapes import simulate
+from .churn import Machine, change, node_patch, show
+from .labels import link_labels
+from .objects import Answer, LabelTarget, Request
+from .publish import Send, pump
+from .publisher import Publisher
+
+# No ConfigMap yet; a Node that is there already.
+_EXPECTED = {("read", 404), ("check", 404), ("machine", 409)}
+_LONGEST_WAIT_SECONDS = 1.0  # between two looks at whether to end
+# mig-manager stops the GPUs' clients, sets the layout and starts them again, which takes from seconds to a minute.
+_LAYOUT_SECONDS = (2.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a fleet is to do."""
+
+    machines: Sequence[Machine]
+    heartbeat_seconds: float
+    ramp_seconds: float = 0.0
+    """Over which the machines come up, evenly."""
+    changes_a_second: float = 0.0
+    """How many things happen to the machines, all together, on average."""
+    create_nodes: bool = False
+    labels: LabelTarget | None = None
+    seed: int = 0
+
+
+@dataclass
+class Tally:
+    """What a fleet has done so far."""
+
+    requests: Counter[str] = field(default_factory=Counter)
+    """By what they were for."""
+    failures: Counter[str] = field(default_factory=Counter)
+    """By what they were for and the status; 0 is no answer."""
+    seconds: float = 0.0
+    """Spent waiting for answers, of all threads together."""
+    changes: int = 0
+    latencies: list[float] = field(default_factory=list)
+    """From each change of a machine until its ConfigMap said so, in seconds."""
+
+    def as_document(self) -> dict[str, Any]:
+        """Return it as it is printed."""
+        ordered = sorted(self.latencies)
+        tail = {f"p{part}": round(ordered[len(ordered) * part // 100], 3) for part in (50, 99)} if ordered else {}
+        return {
+            "requests": dict(sorted(self.requests.items())),
+            "failures": dict(sorted(self.failures.items())),
+            "changes": self.changes,
+            "secondsAnAnswer": round(self.seconds / max(1, self.requests.total()), 4),
+            "secondsUntilPublished": tail,
+        }
+
+
+@dataclass
+class _Member:
+    machine: Machine
+    publisher: Publisher
+    draw: Random
+    """Of its own: threads take turns in no order that could be repeated."""
+    exists: bool
+    offered: bool = False
+    due: float = inf
+    busy: bool = False
+    changes: int = 0
+    """Asked for and not made yet."""
+    changed_at: float | None = None
+    ends_at: float = inf
+    """When what is under way is done."""
+
+    def next_at(self) -> float:
+        """Return when it has something to do."""
+        return -inf if self.changes else min(self.ends_at, self.publisher.next_at())
+
+
+class Fleet:
+    """A running fleet; ``run`` runs it."""
+
+    def __init__(self, plan: Plan, send: Send, *, workers: int) -> None:
+        """Prepare; nothing is sent yet."""
+        self.tally = Tally()
+        self._plan, self._workers = plan, workers
+        self._raw_send = send
+        self._draw = Random(plan.seed)  # noqa: S311 - a history that can be repeated, no secret
+        self._members = [self._member(machine) for machine in plan.machines]
+        self._heap: list[tuple[float, int]] = []
+        self._lock = Lock()
+        self._done: SimpleQueue[tuple[int, Future[None]]] = SimpleQueue()
+
+    @property
+    def machines(self) -> list[Machine]:
+        """The machines as they are now."""
+        return [member.machine for member in self._members]
+
+    @property
+    def settled(self) -> int:
+        """Count the machines whose ConfigMap says what they are."""
+        return sum(1 for member in self._members if member.publisher.settled and not member.changes)
+
+    @property
+    def troubles(self) -> dict[str, str]:
+        """What does not work, by what it is about."""
+        return {about: text for member in self._members for about, text in list(member.publisher.troubles.items())}
+
+    def run(self, until: Callable[[], bool]) -> None:
+        """Publish and let things happen until ``until`` says True, which is asked once a second and after each turn."""
+        began = time.monotonic()
+        step = self._plan.ramp_seconds / max(1, len(self._members))
+        for number in range(len(self._members)):
+            self._schedule(number, began + number * step)
+        happenings = self._happenings(began + self._plan.ramp_seconds)
+        happening = next(happenings, inf)
+        with ThreadPoolExecutor(self._workers, thread_name_prefix="podberth-fleet") as pool:
+            running = 0
+            while not until():
+                now = time.monotonic()
+                while happening <= now:
+                    self._happen(now)
+                    happening = next(happenings, inf)
+                while running < self._workers and (ready := self._pop(now)) is not None:
+                    self._begin(pool, ready)
+                    running += 1
+                running -= self._collect(min(happening, self._next_due()) if running < self._workers else inf)
+
+    def _begin(self, pool: ThreadPoolExecutor, number: int) -> None:
+        self._members[number].busy = True
+        job = pool.submit(self._turn, self._members[number])
+        job.add_done_callback(lambda done: self._done.put((number, done)))
+
+    def _member(self, machine: Machine) -> _Member:
+        draw = Random(self._draw.random())  # noqa: S311 - as above
+        plan = self._plan
+        publisher = Publisher(
+            machine.name, draw=draw.random, heartbeat_seconds=plan.heartbeat_seconds, labels=plan.labels
+        )
+        return _Member(machine, publisher, Random(draw.random()), exists=not plan.create_nodes)  # noqa: S311 - as above
+
+    def _happenings(self, began: float) -> Iterator[float]:
+        """Yield when something happens: a Poisson process."""
+        at = began
+        while self._plan.changes_a_second > 0:
+            at += self._draw.expovariate(self._plan.changes_a_second)
+            yield at
+
+    def _happen(self, now: float) -> None:
+        number = self._draw.randrange(len(self._members))
+        with self._lock:
+            self._members[number].changes += 1
+        if not self._members[number].busy:
+            self._schedule(number, now)
+
+    def _schedule(self, number: int, at: float) -> None:
+        self._members[number].due = at
+        if at < inf:
+            heapq.heappush(self._heap, (at, number))
+
+    def _pop(self, now: float) -> int | None:
+        """Take whose turn it is; entries that were overtaken by another one are dropped."""
+        while self._heap and self._heap[0][0] <= now:
+            at, number = heapq.heappop(self._heap)
+            if self._members[number].due == at and not self._members[number].busy:
+                return number
+        return None
+
+    def _next_due(self) -> float:
+        return self._heap[0][0] if self._heap else inf
+
+    def _collect(self, deadline: float) -> int:
+        """Wait for a turn to end, or the deadline; schedule whose turns have ended and return how many."""
+        count, wait = 0, min(max(0.0, deadline - time.monotonic()), _LONGEST_WAIT_SECONDS)
+        try:
+            while True:
+                number, job = self._done.get(timeout=wait) if wait else self._done.get_nowait()
+                job.result()  # a bug ends the fleet
+                member = self._members[number]
+                member.busy = False
+                self._schedule(number, member.next_at())
+                count, wait = count + 1, 0.0
+        except Empty:
+            return count
+
+    def _turn(self, member: _Member) -> None:
+        """Do all that is due for one machine."""
+        if not member.exists:
+            member.exists = self._create(member)
+        if not member.offered:
+            topology = show(member.machine).topology
+            member.publisher.offer(encode_topology(member.machine.name, topology), link_labels(topology.links))
+            member.offered = True
+        if member.ends_at <= time.monotonic():
+            self._change(member)
+        with self._lock:
+            changes, member.changes = member.changes, 0
+        for _ in range(changes):
+            self._change(member)
+        pump(member.publisher, self._send)
+        if member.changed_at is not None and member.publisher.settled:
+            with self._lock:
+                self.tally.latencies.append(time.monotonic() - member.changed_at)
+            member.changed_at = None
+
+    def _change(self, member: _Member) -> None:
+        """Let something happen to a machine: to its Node and to its document."""
+        before, member.machine = show(member.machine), change(member.machine, member.draw)
+        after = show(member.machine)
+        member.ends_at = time.monotonic() + member.draw.uniform(*_LAYOUT_SECONDS) if member.machine.target else inf
+        if member.changed_at is None:
+            member.changed_at = time.monotonic()
+        for path, patch in zip(("", "/status"), node_patch(before, after), strict=True):
+            if patch:
+                self._send(_merge(f"/api/v1/nodes/{member.machine.name}{path}", patch))
+        topology = replace(after.topology, observed=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        member.publisher.offer(encode_topology(member.machine.name, topology), link_labels(topology.links))
+        with self._lock:
+            self.tally.changes += 1
+
+    def _create(self, member: _Member) -> bool:
+        """Create the Node, if there is none; tell whether there is one now."""
+        name = member.machine.name
+        manifest = simulate(member.machine.shape, name)[0]
+        manifest["metadata"].pop("uid")
+        body = orjson.dumps(manifest)
+        answer = self._send(Request("machine", "POST", "/api/v1/nodes", body, content_type="application/json"))
+        return answer.status in {HTTPStatus.CREATED, HTTPStatus.CONFLICT}
+
+    def _send(self, request: Request) -> Answer:
+        began = time.monotonic()
+        answer = self._raw_send(request)
+        with self._lock:
+            self.tally.seconds += time.monotonic() - began
+            self.tally.requests[request.purpose] += 1
+            good = HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
+            if not good and (request.purpose, answer.status) not in _EXPECTED:
+                self.tally.failures[f"{request.purpose} {answer.status}"] += 1
+        return answer
+
+
+def _merge(path: str, patch: dict[str, Any]) -> Request:
+    return Request("machine", "PATCH", path, orjson.dumps(patch), content_type="application/merge-patch+json")
