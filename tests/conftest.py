@@ -26,7 +26,14 @@ _SHARED_DATA = "data in ../shared"
 _BROWSER = "a Chromium (Debian: apt-get install chromium), or CHROMIUM=/path/to/it"
 _PERMITTED = (_SHARED_DATA, _BROWSER)
 # These start control planes of their own, beside the fixture; and so does this fixture, for agents.
-_STARTERS = ("controlplane/test_controlplane.py", "e2e/test_cluster_topology.py")
+_STARTERS = (
+    "controlplane/test_controlplane.py",
+    "e2e/test_cert_manager.py",
+    "e2e/test_client_authentication.py",
+    "e2e/test_cluster_topology.py",
+    "e2e/test_reflector.py",
+    "e2e/test_shared_ca.py",
+)
 _FIXTURES = frozenset({"control_plane", "stage"})
 
 _LEFT_OUT = pytest.StashKey[Counter[str]]()

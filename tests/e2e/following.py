@@ -1,4 +1,4 @@
-"""podberth following a cluster of the test's own, asked by real reviews and compared with a snapshot of that moment."""
+"""podberth following a cluster of the test's own: asked by real reviews, compared with a snapshot of that moment."""
 
 import base64
 import http.client

@@ -81,13 +81,15 @@ class Podberth:
         return self._running.pid
 
     def probe(self) -> tuple[int, str]:
-        """Return status and text of its readiness."""
+        """Return status and text of its readiness; 0 where nobody answers."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics_port}/readyz", timeout=2) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
 
     def stop(self) -> None:
         """End it; the port refuses connections from then on."""

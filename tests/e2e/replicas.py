@@ -45,10 +45,12 @@ _POLICY = policy(
 
 
 class Replica:
-    """One process, with a token of podberth's own ServiceAccount."""
+    """One process, which marks every pod that it is asked of."""
 
-    def __init__(self, directory: Path, kubeconfig: Path, policies: Path, flags: Sequence[str]) -> None:
-        directory.mkdir(parents=True)
+    def __init__(self, directory: Path, flags: Sequence[str]) -> None:
+        policies = directory / "policies"
+        policies.mkdir(parents=True)
+        (policies / "policy.yaml").write_text(_POLICY)
         self.directory = directory
         self._ports = Ports()
         self.port, self.metrics_port = self._ports.take(), self._ports.take()
@@ -56,7 +58,6 @@ class Replica:
         self.running: Component | None = None
         command = (
             *(sys.executable, "-m", "podberth", "serve", "--policies", str(policies)),
-            *("--kubeconfig", str(kubeconfig), "--ca-secret", SECRET),
             *("--listen", f"127.0.0.1:{self.port}", "--metrics-listen", f"127.0.0.1:{self.metrics_port}"),
             *("--drain-seconds", "0", *flags),
         )
@@ -105,6 +106,19 @@ class Replica:
         return [line for line in found if line["msg"].startswith(message)]
 
 
+def unregister(control_plane: ControlPlane) -> None:
+    """Take the configurations away."""
+    for configuration in shipped():
+        kind, name = configuration["kind"], configuration["metadata"]["name"]
+        control_plane.kubectl("delete", kind, name, "--ignore-not-found")
+
+
+def marked(control_plane: ControlPlane) -> bool:
+    """Tell whether a creation goes through podberth."""
+    status, body = control_plane.raw("POST", "/api/v1/namespaces/default/pods?dryRun=All", gpu_pod())
+    return status == 201 and b"podberth.example/seen" in body
+
+
 class Replicas:
     """Two of them, one Service, and the shipped configurations that lead to it, without a caBundle."""
 
@@ -112,18 +126,14 @@ class Replicas:
         self.control_plane = control_plane
         directory.mkdir(parents=True, exist_ok=True)
         self.kubeconfig = _kubeconfig(control_plane, directory)
-        policies = directory / "policies"
-        policies.mkdir()
-        (policies / "policy.yaml").write_text(_POLICY)
-        self.each = [Replica(directory / f"replica-{number}", self.kubeconfig, policies, flags) for number in range(2)]
+        flags = ("--kubeconfig", str(self.kubeconfig), "--ca-secret", SECRET, *flags)
+        self.each = [Replica(directory / f"replica-{number}", flags) for number in range(2)]
         self.balancer = Balancer(lambda: [each.port for each in self.each if each.ready()])
         self.register()
 
     def register(self) -> None:
         """Put the configurations up anew, which takes every caBundle away."""
-        for configuration in shipped():
-            kind, name = configuration["kind"], configuration["metadata"]["name"]
-            self.control_plane.kubectl("delete", kind, name, "--ignore-not-found")
+        unregister(self.control_plane)
         url = f"https://127.0.0.1:{self.balancer.port}"
         documents = [pointed(configuration, Endpoint(url, "")) for configuration in shipped()]
         for document in documents:
@@ -142,17 +152,14 @@ class Replicas:
 
     def called(self) -> bool:
         """Tell whether a creation goes through podberth."""
-        status, body = self.control_plane.raw("POST", "/api/v1/namespaces/default/pods?dryRun=All", gpu_pod())
-        return status == 201 and b"podberth.example/seen" in body
+        return marked(self.control_plane)
 
     def close(self) -> None:
         """End all, and take the configurations and the Secret away."""
         for each in self.each:
             each.close()
         self.balancer.close()
-        for configuration in shipped():
-            kind, name = configuration["kind"], configuration["metadata"]["name"]
-            self.control_plane.kubectl("delete", kind, name, "--ignore-not-found")
+        unregister(self.control_plane)
         self.control_plane.raw("DELETE", SECRET_PATH)
 
     def authorities(self) -> Document:

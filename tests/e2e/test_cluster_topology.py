@@ -1,16 +1,31 @@
 """`podberth serve --topology cluster` on a control plane of its own: the answers follow the cluster."""
 
+import base64
+import json
 import os
+import shutil
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
+from podberth.cluster.protocol import RESOURCES
+from podberth.server.self_signed import ensure
 from podberth.topology.shapes import simulate
+from podberth.wellknown import NAMESPACE
 
 from .following import FOLLOWS_SECONDS, RECOVERS_SECONDS, Following, grant
+from .podberth_process import POLICIES, ROOT, Podberth
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +128,26 @@ def test_a_node_whose_heartbeat_runs_out_is_stale_until_the_next(following: Foll
     following.returned(before)
 
 
+def test_heartbeats_that_go_on_are_no_change_and_next_to_no_work(following: Following) -> None:
+    before = following.settled()
+    version = following.metric("watch_restarts_total", reason="bug", resource="leases")
+    for _ in range(50):
+        following.beat("hgx-0")
+    used = cpu_seconds(following.podberth.pid)
+    began = time.monotonic()
+    wait_for(lambda: time.monotonic() > began + 1, timeout_seconds=3, what="a second to pass")
+    # Nothing happens in it: what is used is far less than a loop that never rests would use.
+    assert cpu_seconds(following.podberth.pid) - used < 0.25
+    assert following.metric("watch_restarts_total", reason="bug", resource="leases") == version == 0
+    assert following.settled() == before
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time that a process has used (proc_pid_stat(5): utime and stime)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_a_lying_topology_is_told_counted_and_left_out(following: Following) -> None:
     before = following.settled()
     _, config_map = simulate("hgx-h100-8", "hgx-1")
@@ -133,6 +168,52 @@ def test_a_lying_topology_is_told_counted_and_left_out(following: Following) -> 
     following.returned(before)
 
 
+LIES: dict[str, dict[str, Any]] = {
+    "too-long": {"data": {"topology.json": '{"gpus":[' + " " * 300_000 + "]}"}},
+    "no-json": {"data": {"topology.json": "{"}},
+    "no-document": {"data": {}},
+    "bytes": {"data": None, "binaryData": {"topology.json": "/w=="}},
+    "too-many": {"data": {"topology.json": json.dumps({"gpus": [{"index": number} for number in range(65)]})}},
+    "no-profile": {"data": {"topology.json": '{"gpus":[{"index":0}],"migInstances":[{"gpu":0,"profile":"huge"}]}'}},
+    "newer": {"metadata": {"name": "newer", "labels": {"podberth.io/topology": "v2"}}},
+}
+
+
+def test_whatever_is_published_costs_only_itself(following: Following) -> None:
+    before = following.settled()
+    objects = following.metric("watch_objects", resource="configmaps")
+    for name, lie in LIES.items():
+        _, config_map = simulate("l4-1", name)
+        following.publish({**config_map, **lie})
+    _, config_map = simulate("l4-1", "nobody")
+    following.publish(config_map)
+    elsewhere = {**config_map, "metadata": {"name": "hgx-0", "labels": config_map["metadata"]["labels"]}}
+    path = "/api/v1/namespaces/default/configmaps"
+    following.control_plane.api.request("POST", path, elsewhere)
+    wanted = {"unreadable": len(LIES), "no node": 1}
+    wait_for(
+        lambda: all(
+            following.metric("watch_left_out", reason=reason, resource="configmaps") == count
+            for reason, count in wanted.items()
+        ),
+        timeout_seconds=FOLLOWS_SECONDS,
+        what="what is left out to be counted",
+    )
+    # One of the same name in another namespace is nobody's business here.
+    assert following.metric("watch_objects", resource="configmaps") == objects + len(LIES) + 1
+    told = [line["problem"].split(":")[0] for line in following.lines("topology")]
+    assert {f"ConfigMap {name}" for name in LIES} <= set(told)
+    assert following.settled() == before
+    for name in (*LIES, "nobody"):
+        following.delete(name)
+    following.control_plane.api.request("DELETE", f"{path}/hgx-0")
+    wait_for(
+        lambda: following.metric("watch_left_out", reason="unreadable", resource="configmaps") == 0,
+        timeout_seconds=FOLLOWS_SECONDS,
+        what="nothing to be left out",
+    )
+
+
 def test_policies_change_under_a_live_topology_and_the_reverse(following: Following) -> None:
     before = following.settled()
     text = following.policy_file.read_text()
@@ -144,6 +225,102 @@ def test_policies_change_under_a_live_topology_and_the_reverse(following: Follow
     following.patch("hgx-0", {"spec": {"unschedulable": False}})
     following.policy_file.write_text(text)
     wait_for(lambda: following.answers() == before, timeout_seconds=5, what="the first policy to decide")
+
+
+def test_what_it_has_no_business_with_is_refused_to_it(following: Following) -> None:
+    token = following.token_file.read_text().strip()
+    api = Api(following.control_plane.url, token, following.control_plane.ca_file)
+    try:
+        for resource in RESOURCES:
+            assert api.raw("GET", resource.path)[0] == 200
+        system = f"/api/v1/namespaces/{NAMESPACE}"
+        refused = [
+            ("GET", f"{system}/secrets"),
+            ("GET", f"{system}/configmaps/hgx-0"),
+            ("DELETE", f"{system}/configmaps/hgx-0"),
+            ("GET", "/api/v1/configmaps"),
+            ("GET", "/api/v1/namespaces/kube-system/configmaps"),
+            ("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"),
+            ("GET", "/api/v1/pods"),
+            ("DELETE", "/api/v1/nodes/hgx-0"),
+        ]
+        assert {(method, path): api.raw(method, path)[0] for method, path in refused} == dict.fromkeys(refused, 403)
+    finally:
+        api.close()
+
+
+def test_without_its_rights_it_says_so_and_ends_with_code_3(following: Following, tmp_path: Path) -> None:
+    control_plane = following.control_plane
+    token = control_plane.create_token(NAMESPACE, "default")
+    (tmp_path / "token").write_text(token)
+    shutil.copy(following.kubeconfig(), tmp_path / "kubeconfig")
+    ended = serve_to_its_end(tmp_path)
+    assert ended.returncode == 3
+    said = "/api/v1/nodes: got 403 nodes is forbidden: User "
+    assert said in ended.stderr or "leases is forbidden" in ended.stderr or "configmaps is forbidden" in ended.stderr
+    assert "want 200; grant what manifests/base/rbac.yaml grants" in ended.stderr
+
+
+def test_a_certificate_of_another_authority_is_not_trusted(following: Following, tmp_path: Path) -> None:
+    document = json.loads(following.kubeconfig().read_text())
+    ensure(tmp_path / "tls", ("127.0.0.1",), datetime.now(UTC))
+    authority = base64.b64encode((tmp_path / "tls" / "ca.crt").read_bytes()).decode()
+    document["clusters"][0]["cluster"]["certificate-authority-data"] = authority
+    (tmp_path / "kubeconfig").write_text(json.dumps(document))
+    (tmp_path / "token").write_text("anything")
+    ended = serve_to_its_end(tmp_path)
+    assert ended.returncode == 3
+    assert "its certificate is not trusted" in ended.stderr
+
+
+def serve_to_its_end(directory: Path) -> subprocess.CompletedProcess[str]:
+    """Run a podberth that cannot begin."""
+    command = [sys.executable, "-m", "podberth", "serve", "--policies", str(POLICIES), "--topology", "cluster"]
+    command += ["--kubeconfig", str(directory / "kubeconfig"), "--self-signed", str(directory / "own")]
+    command += ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"]
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_token_that_is_rotated_on_disk_is_taken_up(following: Following) -> None:
+    before = following.settled()
+    # No longer good for anything: whoever goes on with the old one is found out when its watch is over.
+    following.token_file.write_text("expired")
+    following.control_plane.stop_component("kube-apiserver", crash=True)
+    following.control_plane.start_component("kube-apiserver")
+    wait_for(
+        lambda: following.metric("watch_restarts_total", reason="refused", resource="nodes") >= 1,
+        timeout_seconds=RECOVERS_SECONDS,
+        what="the old token to be refused",
+    )
+    assert following.answers() == before
+    following.renew_token()
+    following.patch("l4-0", {"spec": {"unschedulable": True}})
+    following.changed(before, RECOVERS_SECONDS)
+    following.patch("l4-0", {"spec": {"unschedulable": False}})
+    following.returned(before)
+
+
+def test_it_waits_for_an_apiserver_that_is_not_there_yet_and_is_not_ready(following: Following, tmp_path: Path) -> None:
+    shutil.copy(following.token_file, tmp_path / "token")
+    shutil.copy(following.kubeconfig(), tmp_path / "kubeconfig")
+    following.control_plane.stop_component("kube-apiserver", crash=True)
+    try:
+        with closing(Podberth(tmp_path / "serve", None, kubeconfig=tmp_path / "kubeconfig")) as podberth:
+            podberth.begin()
+            reasons = [f"{resource.name} of the cluster are not listed" for resource in RESOURCES]
+
+            def waits() -> bool:
+                status, text = podberth.probe()
+                return status == 503 and all(reason in text for reason in reasons)
+
+            wait_for(waits, timeout_seconds=30, what="a probe that says what it waits for")
+            following.control_plane.start_component("kube-apiserver")
+            podberth.start()
+            assert podberth.metrics()["podberth_topology_nodes"] == following.metric("topology_nodes")
+    finally:
+        following.control_plane.start_component("kube-apiserver")
+    following.settled(RECOVERS_SECONDS)
 
 
 def test_an_apiserver_that_restarts_is_found_again_and_nothing_turns_stale_meanwhile(following: Following) -> None:

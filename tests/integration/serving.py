@@ -21,9 +21,10 @@ from podberth.admission.snapshot import Snapshot
 from podberth.server.body import BodyReader
 from podberth.server.handler import ReviewHandler
 from podberth.server.listen import ReviewPort
+from podberth.server.port_tls import PortTls
 from podberth.server.self_signed import ensure
 from podberth.server.state import Decider, ServingState
-from podberth.server.tls import CertificateFiles, load_certificate, new_context
+from podberth.server.tls import CertificateFiles, read_pair
 from podberth.settings import Address
 from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log
@@ -171,7 +172,7 @@ class Serving:
     state: ServingState
     metrics: Metrics
     log: CapturedLines
-    context: ssl.SSLContext
+    tls: PortTls
     files: CertificateFiles
     authority: Path
     port: ReviewPort
@@ -208,22 +209,28 @@ class Serving:
 
 @asynccontextmanager
 async def serving(
-    directory: Path, decider: Decider = admit, *, bodies: BodyReader | None = None, paths: Iterable[str] = PATHS
+    directory: Path,
+    decider: Decider = admit,
+    *,
+    bodies: BodyReader | None = None,
+    paths: Iterable[str] = PATHS,
+    clients: str | None = None,
 ) -> AsyncIterator[Serving]:
-    """Run a review port; its certificate lies in ``directory``."""
+    """Run a review port; its certificate lies in ``directory``. ``clients`` must show one of that name."""
     files, _ = ensure(directory, NAMES, datetime.now(UTC))
-    context = new_context()
-    load_certificate(context, files)
+    tls = PortTls(ask_clients=clients is not None)
+    _, certificate, key = read_pair(files)
+    tls.show(certificate, key, str(files.certificate))
     # The deciders of these tests never look into it.
     snapshot = cast("Snapshot", object())
     state = ServingState(snapshot=snapshot, certificate=True, listening=True)
     lines = CapturedLines()
     metrics = Metrics(paths, lines_dropped=lambda: lines.dropped, in_flight=lambda: state.in_flight)
     handler = ReviewHandler(dict.fromkeys(paths, decider), state, ReviewRecorder(metrics, Log(lines)), bodies)
-    port = ReviewPort(handler, context)
+    port = ReviewPort(handler, tls.context, clients)
     address = await port.start(Address("127.0.0.1", 0))
     try:
-        yield Serving(address, state, metrics, lines, context, files, directory / "ca.crt", port)
+        yield Serving(address, state, metrics, lines, tls, files, directory / "ca.crt", port)
     finally:
         await port.stop()
 

@@ -71,7 +71,7 @@ def _events(log: CapturedLines, level: str) -> list[dict[str, Any]]:
 def test_certificate_is_exchanged_without_closing_a_connection(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path) as server, server.connect(verify=False) as before:
-            watched = WatchedCertificate(server.files, server.context, server.state, server.metrics, Log(server.log))
+            watched = WatchedCertificate(server.files, server.tls, server.state, server.metrics, Log(server.log))
             await watched.refresh()
             async with _watching(server, watched):
                 ensure(tmp_path, ("localhost",), datetime.now(UTC))  # for other names, so anew
@@ -91,7 +91,7 @@ def test_certificate_is_exchanged_without_closing_a_connection(tmp_path: Path) -
 def test_certificate_without_its_key_does_not_replace_the_good_pair(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path) as server:
-            watched = WatchedCertificate(server.files, server.context, server.state, server.metrics, Log(server.log))
+            watched = WatchedCertificate(server.files, server.tls, server.state, server.metrics, Log(server.log))
             await watched.refresh()
             good = server.files.certificate.read_bytes(), server.files.key.read_bytes()
             now = datetime.now(UTC)

@@ -15,12 +15,20 @@ from podberth.admission.response import CODES
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.cli.exitcodes import ExitCode
 from podberth.cli.serve import DECIDERS
+from podberth.cluster.protocol import RESOURCES, ListReason, Reason
 from podberth.kube.documents import load_documents
 from podberth.server.reply import _HEADS
 from podberth.settings import OPTIONS
 from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log
-from podberth.telemetry.metrics import Metrics
+from podberth.telemetry.metrics import (
+    LEFT_OUT,
+    LIST_REASONS,
+    WATCH_REASONS,
+    Metrics,
+    Watched,
+    WatchMetrics,
+)
 from podberth.telemetry.reviews import ReviewRecorder
 from snapshots import snapshot
 
@@ -45,6 +53,8 @@ def new_metrics() -> Metrics:
 def test_every_metric_has_a_row_with_its_labels() -> None:
     metrics = new_metrics()
     metrics.decision("policy", "warn")
+    watched = Watched(objects=1, contact_age_seconds=0.0, left_out={})
+    WatchMetrics(metrics, lambda: dict.fromkeys(LEFT_OUT, watched), lambda: 0)
     labels: dict[str, set[str]] = {}
     name = ""
     for line in metrics.exposition().decode().splitlines():
@@ -56,6 +66,18 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
     documented = {name: cells for name, cells in OPERATING_ROWS.items() if name.startswith("podberth_")}
     real = {name: found - {"le"} for name, found in labels.items() if not name.endswith("_created")}
     assert {name: spans(cells[1]) for name, cells in documented.items()} == real
+
+
+def test_every_reason_of_a_watch_is_named_and_is_one_that_is_counted() -> None:
+    assert get_args(Reason) == WATCH_REASONS
+    assert get_args(ListReason) == LIST_REASONS
+    assert tuple(LEFT_OUT) == tuple(resource.name for resource in RESOURCES)
+    table = OPERATING.partition("\n| reason | what happened |")[2].partition("\n\n")[0]
+    assert rows(table).keys() - {"---"} == set(WATCH_REASONS)
+    assert set(LIST_REASONS) <= spans(OPERATING_ROWS["podberth_watch_lists_total"][2])
+    assert {reason for each in LEFT_OUT.values() for reason in each} <= spans(
+        OPERATING_ROWS["podberth_watch_left_out"][2]
+    )
 
 
 @pytest.mark.parametrize("action", get_args(Action))
@@ -135,9 +157,25 @@ def test_conditions_and_excluded_namespaces_are_those_of_the_manifests() -> None
 
 # ---- links ----------------------------------------------------------------------------------------------------------
 
+
+def test_it_may_do_what_it_watches_and_nothing_else() -> None:
+    text = (ROOT / "manifests" / "base" / "rbac.yaml").read_text(encoding="utf-8")
+    granted = {}
+    for each in load_documents(text, "rbac.yaml")[0]:
+        for rule in each.document.get("rules", ()):
+            assert rule["verbs"] == ["list", "watch"]
+            granted.update(dict.fromkeys(rule["resources"], (each.document["kind"], rule["apiGroups"][0])))
+    expected = {}
+    for resource in RESOURCES:
+        group = resource.path.split("/")[2] if resource.path.startswith("/apis/") else ""
+        expected[resource.name] = ("Role" if "/namespaces/" in resource.path else "ClusterRole", group)
+    assert granted == expected
+
+
 PAGES = (
     "docs/install.md",
     "README.md",
+    "certs/README.md",
     "docs/policy.md",
     "docs/operating.md",
     "docs/check.md",

@@ -30,6 +30,11 @@ def test_flag_beats_variable_beats_default() -> None:
     assert (settings.drain_seconds, settings.reload_seconds) == (0.5, 2.0)
 
 
+def test_cluster_is_a_word_and_a_file_of_that_name_has_a_path() -> None:
+    assert read_settings({**_LEAST, "topology": "cluster", "kubeconfig": "k"}, {}).topology == "cluster"
+    assert read_settings({**_LEAST, "topology": "./cluster"}, {}).topology == Path("cluster")
+
+
 @pytest.mark.parametrize(
     ("text", "address"),
     [("127.0.0.1:80", ("127.0.0.1", 80)), ("[::1]:0", ("::1", 0)), ("::1:443", ("::1", 443)), (":65535", ("", 65535))],
@@ -70,6 +75,8 @@ def test_seconds_that_are_none_are_refused(text: str) -> None:
         ({**_LEAST, "ca_life": "0d"}, "--ca-life: got '0d', want a number and s, m, h or d"),
         ({**_LEAST, "ca_life": "2d"}, "--leaf-life: got more than a quarter of --ca-life"),
         ({**_LEAST, "ca_trust_seconds": "0"}, "--ca-trust-seconds: want at least 1"),
+        ({**_LEAST, "kubeconfig": "k"}, "--kubeconfig: got it without --topology cluster"),
+        ({**_LEAST, "kubeconfig": "k", "topology": "./cluster"}, "--kubeconfig: got it without --topology cluster"),
         ({**_LEAST, "tls_names": " , "}, "--tls-names: got ' , ', want DNS names"),
     ],
 )

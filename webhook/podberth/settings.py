@@ -78,6 +78,8 @@ class Settings:
     leaf_life: timedelta
     ca_trust_seconds: float
     webhook_configuration: str
+    client_ca: Path | None
+    client_name: str | None
     tls_names: tuple[str, ...]
     reload_seconds: float
     drain_seconds: float
@@ -121,6 +123,12 @@ def _life(text: str) -> timedelta:
 def _object_name(text: str) -> str:
     if not _OBJECT_NAME.fullmatch(text):
         raise ValueError("want the name of a Kubernetes object")
+    return text
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise ValueError("want a name")
     return text
 
 
@@ -210,6 +218,8 @@ OPTIONS: tuple[Option, ...] = (
         "name of the two webhook configurations whose caBundle is kept",
         _object_name,
     ),
+    Option("client-ca", "FILE", None, "CA of the API servers' client certificate, PEM: nobody else may ask", _path),
+    Option("client-name", "NAME", None, "common name or alternative name that it has", _text),
     Option("reload-seconds", "SECONDS", "2", "how often files are looked at for changes", _seconds),
     Option(
         "drain-seconds",
@@ -259,6 +269,8 @@ def _conflicts(values: Mapping[str, Any]) -> list[str]:
         problems.append("--self-signed: got it beside --tls-cert or --tls-key, want one or the other")
     if shared is not None and (own is not None or pair != (None, None)):
         problems.append("--ca-secret: got it beside --self-signed or --tls-cert, want one or the other")
+    if values["client_name"] is not None and values["client_ca"] is None:
+        problems.append("--client-name: got it without --client-ca, want both or neither")
     return problems + _impossible_lives(values)
 
 

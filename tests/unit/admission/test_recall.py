@@ -11,7 +11,7 @@ from podberth.admission.mutate import mutate
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
-from snapshots import policy, snapshot
+from snapshots import cluster, policy, snapshot
 
 
 def mutated(document: dict[str, Any], known: Snapshot) -> dict[str, Any]:
@@ -80,3 +80,16 @@ def test_what_is_remembered_of_a_pod_is_small() -> None:
         mutated(document, known)
     remembered = repr(known.recall._answers)
     assert len(remembered) < 10_000
+
+
+def test_another_topology_keeps_the_plans_and_forgets_the_answers() -> None:
+    known = snapshot(
+        policy("a", "  mutations:\n  - annotations: {seen: string(topology.nodes(gpu).count)}"),
+        objects=cluster(l4_1=2),
+    )
+    assert mutated(gpu_pod(), known)["metadata"]["annotations"]["seen"] == "2"
+    smaller = known.with_topology(known.topology.remove("l4-1-0"))
+    assert (len(known.recall) > 0, len(smaller.recall)) == (True, 0)
+    assert mutated(gpu_pod(), smaller)["metadata"]["annotations"]["seen"] == "1"
+    assert smaller.plans is known.plans
+    assert smaller.policies is known.policies

@@ -107,7 +107,8 @@ def test_a_next_one_that_has_grown_old_while_nobody_looked_is_replaced() -> None
 
 
 def test_names_of_authorities_tell_them_apart() -> None:
-    assert name(_signer().certificate) == "podberth CA 2026-01-01T00:00:00Z"
+    assert name(_signer(_NOW + timedelta(milliseconds=1)).certificate) == "podberth CA 2026-01-01T00:00:00.001Z"
+    assert name(_signer().certificate) == "podberth CA 2026-01-01T00:00:00.000Z"
 
 
 # ---- leaves ---------------------------------------------------------------------------------------------------------

@@ -4,8 +4,10 @@ from podberth.server.state import ServingState
 
 
 def test_every_reason_not_to_be_ready_is_told() -> None:
-    assert ServingState(draining=True).unready() == [
+    assert ServingState(draining=True, unlisted=lambda: ["nodes", "leases"]).unready() == [
         "policies and topology are not loaded",
+        "nodes of the cluster are not listed",
+        "leases of the cluster are not listed",
         "the certificate is not loaded",
         "the port is not open",
         "draining",

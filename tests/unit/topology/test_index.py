@@ -285,3 +285,20 @@ def test_answers_do_not_pile_up() -> None:
 def test_a_wider_choice_of_the_same_pod_is_another_question() -> None:
     one = NodeSelection.of({"nodeSelector": {PRODUCT: "NVIDIA-L4"}})
     assert MIXED.nodes(Need(((GPU, 1),), 1, 0, one)) is not MIXED.nodes(Need(((GPU, 1),), 1, 0, None))
+
+
+def test_a_batch_is_filed_at_once_and_what_changes_nothing_is_this_very_index() -> None:
+    nodes = {node.name: node for node in nodes_of(HGX, PCIE, L4, CPU)}
+    assert MIXED.update(nodes.values(), ("nobody",)) is MIXED
+    sick = [replace(nodes[name], transient="unhealthy GPU") for name in ("hgx-h100-8-0", "hgx-h100-8-1")]
+    updated = MIXED.update(sick, ("hgx-h100-8-2", "l4-4-0"))
+    kept = [each for name, each in nodes.items() if name not in {"hgx-h100-8-2", "l4-4-0", *(s.name for s in sick)}]
+    built = TopologyIndex.build([*kept, *sick])
+    assert updated._entries == built._entries
+    assert {key: dict(one.members) for key, one in updated._classes.items()} == {
+        key: dict(one.members) for key, one in built._classes.items()
+    }
+    # All members of a class hold one key, whoever brought it.
+    assert updated._entries["hgx-h100-8-0"].key is updated._entries["hgx-h100-8-1"].key
+    # And the index that it was made from is as it was.
+    assert MIXED.nodes(need_of(8)).count == 3

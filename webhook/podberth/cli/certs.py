@@ -6,6 +6,7 @@ import re
 import socket
 import ssl
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
@@ -72,13 +73,19 @@ async def _run(arguments: argparse.Namespace) -> int:
 
 async def _status(shared: SharedAuthorities, arguments: argparse.Namespace) -> int:
     configurations = await shared.configurations(injected=True)
-    secret = await shared.secret()
+    secret, unreadable = None, ""
+    try:
+        secret = await shared.secret()
+    except CertificateError as error:
+        unreadable = str(error)
     presented = None
     if arguments.connect:
         presented = await asyncio.to_thread(_presented, arguments.connect, arguments.server_name, configurations)
     now = datetime.now(UTC)
     registrations = [each.registration for each in configurations]
     report = inspect(secret.authorities if secret else None, registrations, presented, now)
+    if unreadable:
+        report = replace(report, problems=(unreadable, *report.problems))
     text = as_json(report) if arguments.output == "json" else as_text(report, shared.where, now)
     sys.stdout.write(text)
     return ExitCode.FINDINGS if report.problems else ExitCode.OK

@@ -5,7 +5,6 @@ import asyncio
 import logging
 import os
 import signal
-import ssl
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 
@@ -21,12 +20,13 @@ from ..pki.rotation import Profile
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler
 from ..server.listen import ReviewPort, start_probes
+from ..server.port_tls import PortTls, WatchedClientAuthority
 from ..server.probes import make_probes
 from ..server.reload import Watched, WatchedCertificate, WatchedSnapshot, watch
 from ..server.self_signed import ensure
 from ..server.shared_certificate import SharedCertificate, SharedWatching
 from ..server.state import Deciders, ServingState
-from ..server.tls import CertificateFiles, new_context
+from ..server.tls import CertificateFiles
 from ..settings import OPTIONS, Settings, read_settings
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import Metrics
@@ -64,16 +64,18 @@ def run(arguments: argparse.Namespace) -> int:
 async def _serve(settings: Settings, log: Log) -> None:
     state = ServingState()
     metrics = Metrics(DECIDERS, lines_dropped=lambda: log.dropped, in_flight=lambda: state.in_flight)
-    context = new_context()
+    tls = PortTls(ask_clients=settings.client_ca is not None)
     conventions = read_conventions(settings.conventions)
     live = settings.topology == "cluster"
     topology = None if settings.topology == "cluster" else settings.topology
     source = FileSource(settings.policies, topology, conventions, read_pod_schema(settings.pod_schema))
     snapshot = WatchedSnapshot(source, state, metrics, log, live=live)
-    shared = _shared_certificate(settings, context, state, SharedWatching(metrics, log))
+    shared = _shared_certificate(settings, tls, state, SharedWatching(metrics, log))
     watched: list[Watched] = [snapshot]
     if shared is None:
-        watched.insert(0, WatchedCertificate(_certificate_files(settings, log), context, state, metrics, log))
+        watched.insert(0, WatchedCertificate(_certificate_files(settings, log), tls, state, metrics, log))
+    if settings.client_ca is not None:
+        watched.insert(0, WatchedClientAuthority(settings.client_ca, tls, metrics, log))
     leaving = Leaving()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, leaving.begin, settings.drain_seconds)
@@ -98,7 +100,9 @@ async def _serve(settings: Settings, log: Log) -> None:
             following = asyncio.create_task(cluster.run())
             leaving.depend_on(following)
             stack.callback(following.cancel)
-        port = ReviewPort(ReviewHandler(DECIDERS, state, ReviewRecorder(metrics, log)), context)
+        port = ReviewPort(
+            ReviewHandler(DECIDERS, state, ReviewRecorder(metrics, log)), tls.context, settings.client_name
+        )
         listening_at = await port.start(settings.listen)
         state.listening = True
         log.event("info", "serving", listen=list(listening_at), metrics=list(probes_at), paths=list(DECIDERS))
@@ -108,13 +112,13 @@ async def _serve(settings: Settings, log: Log) -> None:
 
 
 def _shared_certificate(
-    settings: Settings, context: ssl.SSLContext, state: ServingState, watching: SharedWatching
+    settings: Settings, tls: PortTls, state: ServingState, watching: SharedWatching
 ) -> SharedCertificate | None:
     if settings.ca_secret is None:
         return None
     shared = open_shared(settings.kubeconfig, settings.ca_secret, settings.webhook_configuration, Timing())
     profile = Profile(settings.ca_life, settings.leaf_life, timedelta(seconds=settings.ca_trust_seconds))
-    return SharedCertificate(shared, settings.tls_names, profile, context, state, watching)
+    return SharedCertificate(shared, settings.tls_names, profile, tls, state, watching)
 
 
 def _certificate_files(settings: Settings, log: Log) -> CertificateFiles:

@@ -148,4 +148,5 @@ class ClusterClient:
 
 def _of(error: BaseException) -> str:
     """Say what happened in one line."""
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    said = getattr(error, "strerror", None) or str(error)
+    return " ".join(str(said).split())[:300] or type(error).__name__

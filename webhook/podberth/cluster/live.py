@@ -55,12 +55,14 @@ class LiveTopology:
         self._heartbeats = Heartbeats()
         self._sight = Sight()
         self._wake = asyncio.Event()
+        self._look_at = float("inf")
         self._orphans: dict[str, float] = {}
+        self._orphans_at = 0.0
         known = self._known
         self._sinks = {
-            NODES: _Documents(NODES, known.put_node, known.drop_node, self._wake, log),
-            TOPOLOGIES: _Documents(TOPOLOGIES, known.put_topology, known.drop_topology, self._wake, log),
-            HEARTBEATS: _Leases(self._renew, self._forget, self._wake, log, self._sight),
+            NODES: _Documents(NODES, known.put_node, known.drop_node, self._stir, log),
+            TOPOLOGIES: _Documents(TOPOLOGIES, known.put_topology, known.drop_topology, self._stir, log),
+            HEARTBEATS: _Leases(self._renew, self._forget, self._stir, log, self._sight),
         }
         watching = WatchMetrics(metrics, self._watched, lambda: known.stale_count)
         self._reflectors = [
@@ -101,6 +103,7 @@ class LiveTopology:
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), self._patience())
+            self._wake.clear()
             self._run_out()
             self._tell_orphans()
             if self._known.changed:
@@ -112,17 +115,28 @@ class LiveTopology:
 
     async def _update(self) -> None:
         """File what has changed by now, in steps; what changes meanwhile comes next."""
-        self._wake.clear()
         self._run_out()
         for _ in range(0, self._known.changed, _STEP):
-            self._index = self._index.update(*self._known.take_changes(_STEP))
+            try:
+                self._index = self._index.update(*self._known.take_changes(_STEP))
+            except Exception as bug:  # noqa: BLE001 - it must not end the watch
+                self._log.fault("topology: a bug in podberth; some nodes stay as they were known", bug)
             await asyncio.sleep(0)
 
     def _patience(self) -> float:
-        """Return how long nothing runs out, but no shorter than one more event may take to be handed on."""
+        """Return how long nothing will run out, as far as is known; no shorter than events are collected."""
+        if self._known.changed:
+            return 0.0
+        now, due = self._sight.read(time.monotonic()), self._heartbeats.next_at
+        latest = now + _ORPHAN_SECONDS
+        self._look_at = latest if due is None else min(due, latest)
+        return max(self._look_at - now, _TOGETHER_SECONDS)
+
+    def _stir(self) -> None:
+        """Wake whoever hands on, if there is something to do for it: a heartbeat that goes on is nothing."""
         due = self._heartbeats.next_at
-        left = _ORPHAN_SECONDS if due is None else due - self._sight.read(time.monotonic())
-        return min(max(left, _TOGETHER_SECONDS), _ORPHAN_SECONDS)
+        if self._known.changed or (due is not None and due < self._look_at):
+            self._wake.set()
 
     # ---- heartbeats -------------------------------------------------------------------------------------------------
 
@@ -146,10 +160,13 @@ class LiveTopology:
     # ---- what is told -----------------------------------------------------------------------------------------------
 
     def _tell_orphans(self) -> None:
-        now, orphans = time.monotonic(), self._known.orphans()
+        now = time.monotonic()
+        if now < self._orphans_at + _ORPHAN_SECONDS:
+            return
+        self._orphans_at, orphans = now, self._known.orphans()
         self._orphans = {name: self._orphans.get(name, now) for name in orphans}
         for name, since in self._orphans.items():
-            if since + _ORPHAN_SECONDS < now:
+            if since < now:  # for as long as it takes to look twice
                 problem = f"ConfigMap {name}: topology of a node that is not there"
                 self._log.event("warning", "topology", problem=problem)
                 self._orphans[name] = float("inf")  # said
@@ -177,14 +194,14 @@ class _Documents:
         resource: Resource,
         take: Callable[[str, Document], None],
         drop: Callable[[str], None],
-        wake: asyncio.Event,
+        stir: Callable[[], None],
         log: Log,
     ) -> None:
         self.left_out: set[str] = set()
         self._resource = resource
         self._take = take
         self._drop = drop
-        self._wake = wake
+        self._stir = stir
         self._log = log
 
     def put(self, name: str, document: Document) -> None:
@@ -201,13 +218,13 @@ class _Documents:
                 self._log.fault(f"{self._resource.name} {name}: a bug in podberth", bug)
         else:
             self.left_out.discard(name)
-        self._wake.set()
+        self._stir()
 
     def drop(self, name: str) -> None:
         """Hand on that there is none."""
         self.left_out.discard(name)
         self._drop(name)
-        self._wake.set()
+        self._stir()
 
     def lost(self, at: float) -> None:
         """Keep what is known."""
@@ -223,11 +240,11 @@ class _Leases(_Documents):
         self,
         take: Callable[[str, Document], None],
         drop: Callable[[str], None],
-        wake: asyncio.Event,
+        stir: Callable[[], None],
         log: Log,
         sight: Sight,
     ) -> None:
-        super().__init__(HEARTBEATS, take, drop, wake, log)
+        super().__init__(HEARTBEATS, take, drop, stir, log)
         self._sight = sight
 
     def lost(self, at: float) -> None:

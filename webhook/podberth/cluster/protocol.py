@@ -7,6 +7,7 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from sys import intern
 from typing import Any, Final, Literal, TypeAlias
 
 import orjson
@@ -132,7 +133,8 @@ def _identity(thing: Mapping[str, Any], *, bookmark: bool) -> tuple[str, str]:
     name, version = metadata.get("name"), metadata["resourceVersion"]
     if not (isinstance(version, str) and version and (bookmark or (isinstance(name, str) and name))):
         raise ValueError("neither name nor version")
-    return name or "", version
+    # A node's name is a key in a dozen tables.
+    return intern(name or ""), version
 
 
 def _went_back(before: str, version: str) -> bool:

@@ -18,7 +18,7 @@ from ..admission.review import AdmissionRequest, decode_review
 from ..errors import ReviewError
 from ..telemetry.metrics import OTHER_PATH
 from ..telemetry.reviews import ReviewRecorder
-from .arrival import arrived
+from .arrival import arrived, stranger
 from .body import BodyReader
 from .reply import Reply, error_body
 from .state import Deciders, ServingState
@@ -94,11 +94,13 @@ class ReviewHandler:
 
 
 def check_head(request: web.BaseRequest, target: Target) -> None:
-    """Make sure that path, method and media type are those of a review.
+    """Make sure that client, path, method and media type are those of a review.
 
     Raises:
         ReviewError: one is not.
     """
+    if who := stranger(request):
+        raise ReviewError(403, f"client certificate: got one of {who[:80]!r}, want the API server's")
     if target.decider is None:
         raise ReviewError(404, f"path: got {target.path[:80]!r}, want one that reviews are sent to")
     if request.method != hdrs.METH_POST:

@@ -33,8 +33,8 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 class ReviewPort:
     """The TLS port. ``start`` before ``stop``."""
 
-    def __init__(self, handler: Handler, context: ssl.SSLContext) -> None:
-        """Nothing listens yet. Must be made where a loop runs."""
+    def __init__(self, handler: Handler, context: ssl.SSLContext, client_name: str | None = None) -> None:
+        """Nothing listens yet. Must be made where a loop runs. ``client_name``: see ``StampedConnection``."""
         self._context = context
         # web.Server and not web.Application: no routes, middlewares and signals, which are 6 of 67 us a review.
         self._web = web.Server(handler)
@@ -42,10 +42,11 @@ class ReviewPort:
             StampedConnection,
             self._web,
             loop=asyncio.get_running_loop(),
-            access_log=None,  # type: ignore[arg-type] # what turns it off, says web.RequestHandler
+            access_log=None,  # what turns it off, says web.RequestHandler
             keepalive_timeout=KEEPALIVE_SECONDS,
             lingering_time=_LINGER_SECONDS,
             auto_decompress=False,
+            client_name=client_name,
         )
         self._sockets: asyncio.Server | None = None
 

@@ -5,25 +5,24 @@ reviews do not wait for it.
 """
 
 import asyncio
-import ssl
 from collections.abc import Sequence
 from typing import Protocol
 
 from ..cluster.source import Loaded, SnapshotSource
-from ..errors import CertificateError, PodberthError, PolicyError, TopologyError
+from ..errors import PodberthError, PolicyError, TopologyError
 from ..pki.certificate import Leaf
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
 from ..topology.index import TopologyIndex
 from .memory import settle
+from .port_tls import PortTls
 from .state import ServingState
-from .tls import CertificateFiles, load_certificate
+from .tls import CertificateFiles, read_pair
 
 # Whose fault it is says what could not be loaded.
 _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
     (PolicyError, "policies"),
     (TopologyError, "topology"),
-    (CertificateError, "certificate"),
 )
 
 
@@ -108,12 +107,10 @@ class WatchedCertificate:
 
     what = "certificate"
 
-    def __init__(
-        self, files: CertificateFiles, context: ssl.SSLContext, state: ServingState, metrics: Metrics, log: Log
-    ) -> None:
+    def __init__(self, files: CertificateFiles, tls: PortTls, state: ServingState, metrics: Metrics, log: Log) -> None:
         """Nothing is loaded yet."""
         self._files = files
-        self._context = context
+        self._tls = tls
         self._state = state
         self._metrics = metrics
         self._log = log
@@ -125,7 +122,9 @@ class WatchedCertificate:
         if revision != self._seen:
             self._seen = revision
             # Not in a thread: handshakes use the context.
-            self._publish(load_certificate(self._context, self._files))
+            leaf, certificate, key = read_pair(self._files)
+            self._tls.show(certificate, key, str(self._files.certificate))
+            self._publish(leaf)
 
     def _publish(self, leaf: Leaf) -> None:
         self._state.certificate = True

@@ -66,6 +66,7 @@ def error_body(status: int, message: str) -> bytes:
 
 # metav1.StatusReason: apimachinery pkg/apis/meta/v1/types.go
 _REASONS = {
+    403: "Forbidden",
     404: "NotFound",
     405: "MethodNotAllowed",
     408: "Timeout",

@@ -6,7 +6,6 @@ in this process. Whatever the API server does, what is in force stays in force.
 
 import asyncio
 import random
-import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -19,8 +18,8 @@ from ..pki.leaf import SignedLeaf, sign, signing_due
 from ..pki.rotation import Held, Profile, Store, Trust, name, plan, stage
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
+from .port_tls import PortTls
 from .state import ServingState
-from .tls import show_pair
 
 # A rotation takes four writes, and each may be lost to another replica.
 _LOOKS_AT_ONCE = 12
@@ -45,7 +44,7 @@ class SharedCertificate:
         shared: SharedAuthorities,
         names: Sequence[str],
         profile: Profile,
-        context: ssl.SSLContext,
+        tls: PortTls,
         state: ServingState,
         watching: "SharedWatching",
     ) -> None:
@@ -53,7 +52,7 @@ class SharedCertificate:
         self._shared = shared
         self._names = names
         self._profile = profile
-        self._context = context
+        self._tls = tls
         self._state = state
         self._watching = watching
         self._leaf: SignedLeaf | None = None
@@ -133,7 +132,7 @@ class SharedCertificate:
         why = signing_due(self._leaf, authorities, datetime.now(UTC))
         if why and authorities.current:
             leaf = sign(authorities.current, self._names, read_at, random.random())  # noqa: S311 - to spread
-            show_pair(self._context, leaf.issued.certificate, leaf.issued.key, "the certificate that was just signed")
+            self._tls.show(leaf.issued.certificate, leaf.issued.key, "the certificate that was just signed")
             self._leaf = leaf
             self._state.certificate = True
             self._watching.signed(leaf, why)

@@ -41,20 +41,19 @@ def new_context() -> ssl.SSLContext:
     return context
 
 
-def load_certificate(context: ssl.SSLContext, files: CertificateFiles) -> Leaf:
-    """Let new connections of ``context`` use the certificate of ``files``; open ones keep theirs.
+def read_pair(files: CertificateFiles) -> tuple[Leaf, bytes, bytes]:
+    """Return the certificate of ``files``, its chain as PEM, and its key.
 
-    The files are read once and checked before the context is touched: OpenSSL takes a certificate before it finds that
-    the key belongs to another, and every handshake after that would fail.
+    They are read once and checked before OpenSSL sees them: it takes a certificate before it finds that the key belongs
+    to another, and every handshake after that would fail.
 
     Raises:
-        CertificateError: they cannot be read or do not fit; the context is as it was.
+        CertificateError: they cannot be read or do not fit.
     """
     certificate, key = _read(files.certificate), _read(files.key)
     leaf = read_leaf(certificate, str(files.certificate))
     check_pair(leaf, key, str(files.key))
-    show_pair(context, certificate, key, str(files.certificate))
-    return leaf
+    return leaf, certificate, key
 
 
 def show_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, where: str) -> None:

@@ -31,7 +31,7 @@ VERDICTS = ("allowed", "mutated", "denied", "error")
 OTHER_PATH = "other"
 """The ``path`` of every request to a path that is not served."""
 ROTATION_STAGES = ("none", "spreading", "draining")
-WATCHED = ("policies", "topology", "certificate")
+WATCHED = ("policies", "topology", "certificate", "client CA")
 
 WATCH_REASONS = ("ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug")
 LIST_REASONS = ("start", "expired", "resync")

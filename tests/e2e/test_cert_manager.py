@@ -1,0 +1,149 @@
+"""cert-manager in the place of our own authority: its CRDs take our manifests, and a mounted Secret may rotate."""
+
+import base64
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controlplane.build import assets
+from controlplane.cluster import ControlPlane
+from controlplane.wait import wait_for
+from podberth.cluster.shared_ca import KINDS
+from podberth.kube.documents import load_documents
+from podberth.pki.issue import issue_leaf, living, new_authority
+from podberth.wellknown import NAMESPACE
+
+from .following import grant
+from .mounted_secret import MountedSecret
+from .podberth_process import ROOT, Endpoint
+from .registration import pointed, shipped
+from .replicas import SECONDS, SECRET_PATH, Replica, Replicas, load, marked, unregister
+
+Document = dict[str, Any]
+SHARED = Path(__file__).parents[3] / "shared"
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    with ControlPlane.start(tmp_path_factory.mktemp("control-plane")) as started:
+        grant(started)
+        text = (ROOT / "manifests" / "components" / "shared-ca" / "rbac.yaml").read_text()
+        started.apply(*(one.document for one in load_documents(text, "rbac.yaml")[0]))
+        yield started
+        started.check()
+
+
+@pytest.mark.shared("crds/cert-manager")
+def test_its_own_crds_take_our_issuers_and_certificates(plane: ControlPlane, tmp_path: Path) -> None:
+    for file in sorted((SHARED / "crds" / "cert-manager").glob("*.yaml")):
+        plane.kubectl("create", "-f", str(file))
+    prefix = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}"
+    for plural in ("issuers", "certificates"):
+        wait_for(
+            lambda plural=plural: plane.raw("GET", f"{prefix}/{plural}")[0] == 200,  # type: ignore[misc]
+            timeout_seconds=SECONDS,
+            what=f"{plural} to be served",
+        )
+    rendered = _rendered(tmp_path)
+    plane.kubectl("apply", "--server-side", "--validate=strict", "-f", "-", input=json.dumps(_list(rendered)))
+    certificates = {
+        each["metadata"]["name"]: each["spec"] for each in plane.api.read(f"{prefix}/certificates")["items"]
+    }
+    issuers = {each["metadata"]["name"]: each["spec"] for each in plane.api.read(f"{prefix}/issuers")["items"]}
+    assert {spec["issuerRef"]["name"] for spec in certificates.values()} == set(issuers)
+    # Each issuer's CA is a certificate's Secret, and the injector's certificate is the one that is served.
+    assert issuers["podberth-ca"]["ca"]["secretName"] == certificates["podberth-ca"]["secretName"]
+    served = certificates["podberth-serving"]
+    for path in KINDS.values():
+        configuration = plane.api.read(f"{path}/podberth")
+        annotation = configuration["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
+        assert annotation == f"{NAMESPACE}/podberth-serving"
+        for webhook in configuration["webhooks"]:
+            service = webhook["clientConfig"]["service"]
+            assert served["dnsNames"] == [f"{service['name']}.{service['namespace']}.svc"]
+    # A new key of the CA's would not fit caBundle for as long as the kubelet takes to bring what it has signed.
+    assert certificates["podberth-ca"]["privateKey"]["rotationPolicy"] == "Never"
+    unregister(plane)
+
+
+@pytest.mark.shared("crds/cert-manager")
+def test_where_its_injector_writes_cabundle_podberth_does_not(plane: ControlPlane, tmp_path: Path) -> None:
+    replicas = Replicas(plane, tmp_path / "replicas", ())
+    try:
+        for each in _rendered(tmp_path):
+            if each["kind"] in KINDS:
+                [(key, value)] = each["metadata"]["annotations"].items()
+                plane.kubectl("annotate", each["kind"], "podberth", f"{key}={value}")
+        replicas.each[0].begin()
+        message = "certificate authorities: cannot be looked after"
+        lines = wait_for(lambda: replicas.each[0].lines(message), timeout_seconds=SECONDS, what="an error in the log")
+        assert "which cert-manager writes caBundle too, want one writer" in lines[0]["problems"][0]
+        assert plane.raw("GET", SECRET_PATH)[0] == 404
+    finally:
+        replicas.close()
+
+
+def _rendered(tmp_path: Path) -> list[Document]:
+    """Return the shipped configurations with the component, as kustomize makes them."""
+    folder = tmp_path / "overlay"
+    folder.mkdir(exist_ok=True)
+    (folder / "configurations.yaml").write_text("---\n".join(json.dumps(each) + "\n" for each in shipped()))
+    component = os.path.relpath(ROOT / "certs" / "cert-manager", folder.resolve())
+    overlay = {"resources": ["configurations.yaml"], "components": [component]}
+    (folder / "kustomization.yaml").write_text(json.dumps(overlay))
+    done = subprocess.run(
+        [str(assets() / "kubectl"), "kustomize", str(folder)], check=True, capture_output=True, text=True
+    )
+    return [each.document for each in load_documents(done.stdout, "rendered")[0]]
+
+
+def _list(documents: list[Document]) -> Document:
+    return {"apiVersion": "v1", "kind": "List", "items": documents}
+
+
+def _pairs(count: int) -> tuple[bytes, Iterator[dict[str, bytes]]]:
+    """Return a CA, and the Secrets that cert-manager would make one after the other of one Certificate."""
+    now = datetime.now(UTC)
+    lives = living(timedelta(days=7), now)
+    authority = new_authority("podberth CA", lives)
+
+    def made() -> Iterator[dict[str, bytes]]:
+        for _ in range(count):
+            issued = issue_leaf(authority, ("127.0.0.1",), lives)
+            yield {"tls.crt": issued.certificate, "tls.key": issued.key, "ca.crt": authority.pem}
+
+    return authority.pem, made()
+
+
+def test_its_secret_may_rotate_under_load(plane: ControlPlane, tmp_path: Path) -> None:
+    count = 8
+    authority, secrets = _pairs(count)
+    mounted = MountedSecret(tmp_path / "tls")
+    mounted.write(next(secrets))
+    files = ("--tls-cert", str(mounted.folder / "tls.crt"), "--tls-key", str(mounted.folder / "tls.key"))
+    replica = Replica(tmp_path / "replica", (*files, "--reload-seconds", "0.1"))
+    try:
+        replica.start()
+        endpoint = Endpoint(f"https://127.0.0.1:{replica.port}", base64.b64encode(authority).decode())
+        plane.apply(*(pointed(configuration, endpoint) for configuration in shipped()))
+        wait_for(lambda: marked(plane), timeout_seconds=SECONDS, what="podberth to be called")
+        loaded = 'reload_total{result="ok",what="certificate"}'
+        with load(plane, "mounted") as creating:
+            for number, secret in enumerate(secrets, start=2):
+                mounted.write(secret)
+                wait_for(
+                    lambda number=number: replica.metric(loaded) == number,  # type: ignore[misc]
+                    timeout_seconds=SECONDS,
+                    what=f"certificate {number}",
+                )
+        assert replica.metric(loaded) == count
+        assert set(creating.counts) == {"mutated"}, creating.refusals[:3]
+    finally:
+        replica.close()
+        unregister(plane)

@@ -1,0 +1,145 @@
+"""An API server that says what a test tells it to, request by request, over real HTTP on loopback."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from aiohttp import web
+
+Step: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def thing(name: str, version: int = 1) -> dict[str, Any]:
+    """Return an object."""
+    return {"metadata": {"name": name, "resourceVersion": str(version)}}
+
+
+def event(verb: str, name: str, version: int) -> bytes:
+    """Return a line of a watch."""
+    return json.dumps({"type": verb, "object": thing(name, version)}).encode() + b"\n"
+
+
+def page(names: Sequence[str], version: int, token: str = "") -> Step:
+    """Answer with a part of a list."""
+    body = {"metadata": {"resourceVersion": str(version), "continue": token}, "items": [thing(n) for n in names]}
+
+    async def step(_: web.Request) -> web.StreamResponse:
+        return web.json_response(body)
+
+    return step
+
+
+def status(code: int, headers: Mapping[str, str] | None = None, **fields: Any) -> Step:
+    """Answer with a Status."""
+
+    async def step(_: web.Request) -> web.StreamResponse:
+        return web.json_response({"kind": "Status", "code": code, **fields}, status=code, headers=headers)
+
+    return step
+
+
+def stream(*lines: bytes, then: str = "hang") -> Step:
+    """Answer with lines; then `end` politely, `cut` the connection, or `hang`."""
+
+    async def step(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        for line in lines:
+            await response.write(line)
+        if then == "cut":
+            assert request.transport is not None
+            request.transport.abort()
+        elif then == "hang":
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        return response
+
+    return step
+
+
+@dataclass(slots=True)
+class Scripted:
+    """What it was asked, and what it says next; the last step is said again and again."""
+
+    steps: list[Step]
+    directory: Path
+    asked: list[tuple[float, Mapping[str, str], str]] = field(default_factory=list)
+    """When, query, and who asked."""
+    url: str = ""
+
+    @property
+    def queries(self) -> list[dict[str, str]]:
+        """The queries, without what differs from run to run."""
+        dull = {"timeoutSeconds", "allowWatchBookmarks", "limit"}
+        return [{key: value for key, value in query.items() if key not in dull} for _, query, _ in self.asked]
+
+    @property
+    def token_file(self) -> Path:
+        """Where the kubeconfig says that the token is."""
+        return self.directory / "token"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """A kubeconfig that leads here."""
+        document = {
+            "clusters": [{"name": "c", "cluster": {"server": self.url}}],
+            "users": [{"name": "u", "user": {"tokenFile": "token"}}],
+            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+            "current-context": "x",
+        }
+        path = self.directory / "kubeconfig"
+        path.write_text(json.dumps(document))
+        return path
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Say what comes next."""
+        self.asked.append((time.monotonic(), dict(request.query), request.headers.get("Authorization", "")))
+        step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
+        return await step(request)
+
+
+@asynccontextmanager
+async def scripted(directory: Path, *steps: Step) -> AsyncIterator[Scripted]:
+    """Serve on 127.0.0.1."""
+    server = Scripted(list(steps), directory)
+    server.token_file.write_text("first\n")
+    application = web.Application()
+    application.router.add_get("/{path:.*}", server.answer)
+    runner = web.AppRunner(application, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    server.url = "http://{}:{}".format(*runner.addresses[0])
+    try:
+        yield server
+    finally:
+        await runner.cleanup()
+
+
+@dataclass(slots=True)
+class Recorder:
+    """A sink that remembers."""
+
+    objects: dict[str, str] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
+    sight: list[str] = field(default_factory=list)
+
+    def put(self, name: str, document: dict[str, Any]) -> None:
+        self.objects[name] = document["metadata"]["resourceVersion"]
+        self.told.append(f"put {name}")
+
+    def drop(self, name: str) -> None:
+        del self.objects[name]
+        self.told.append(f"drop {name}")
+
+    def lost(self, at: float) -> None:
+        self.sight.append("lost")
+        assert at > 0
+
+    def regained(self, at: float) -> None:
+        self.sight.append("regained")
+        assert at > 0

@@ -1,0 +1,115 @@
+"""The review port's TLS: the certificate it shows, and of whom it wants one. Both are exchanged at run time.
+
+An ``ssl.SSLContext`` can take no authority back, so where clients are asked each set of authorities has a context of
+its own, to which a handshake changes once the client has said hello. Whoever is connected stays connected.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import CertificateError
+from ..pki.authorities import certificates_in, pem
+from ..telemetry.log import Log
+from ..telemetry.metrics import Metrics
+from .tls import new_context, show_pair
+
+
+class PortTls:
+    """What a listener needs is ``context``; the rest changes what new connections meet."""
+
+    def __init__(self, *, ask_clients: bool = False) -> None:
+        """Show nothing yet. Where clients are asked, nobody gets in before ``trust``."""
+        self.context = new_context()
+        self._pair: tuple[bytes, bytes, str] | None = None
+        self._authorities = ""
+        self._current: ssl.SSLContext | None = None
+        if ask_clients:
+            _ask(self.context)
+            self.context.sni_callback = self._choose
+
+    def show(self, certificate: bytes, key: bytes, where: str) -> None:
+        """Let new connections see a certificate, PEM.
+
+        Raises:
+            CertificateError: OpenSSL refuses it; what was shown still is.
+        """
+        show_pair(self.context, certificate, key, where)
+        self._pair = (certificate, key, where)
+        if self._authorities:
+            self._current = self._built(self._authorities)
+
+    def trust(self, authorities: bytes, where: str) -> int:
+        """Let in clients with certificates of these authorities, PEM, and no others; return how many they are.
+
+        Raises:
+            CertificateError: there is none; who was let in still is.
+        """
+        found = certificates_in(authorities)
+        if not found:
+            raise CertificateError(f"{where}: got no certificate that can be read, want the CA of clients, PEM")
+        text = pem(found).decode()
+        self._current = self._built(text)
+        self._authorities = text
+        return len(found)
+
+    def _built(self, authorities: str) -> ssl.SSLContext:
+        context = new_context()
+        _ask(context)
+        context.load_verify_locations(cadata=authorities)
+        if self._pair:
+            show_pair(context, *self._pair)
+        return context
+
+    def _choose(self, connection: ssl.SSLObject, _name: str | None, _: ssl.SSLContext) -> None:
+        if self._current is not None:
+            connection.context = self._current
+
+
+def _ask(context: ssl.SSLContext) -> None:
+    context.verify_mode = ssl.CERT_REQUIRED
+    # A resumed session is not asked again: it would outlive an authority that was taken away.
+    context.options |= ssl.OP_NO_TICKET
+    context.num_tickets = 0
+
+
+class WatchedClientAuthority:
+    """The file of the authorities of clients."""
+
+    what = "client CA"
+
+    def __init__(self, path: Path, tls: PortTls, metrics: Metrics, log: Log) -> None:
+        """Nothing is loaded yet."""
+        self._path = path
+        self._tls = tls
+        self._metrics = metrics
+        self._log = log
+        self._seen: tuple[bytes, str] | None = None
+
+    async def refresh(self) -> None:
+        """Load the file if it has changed.
+
+        Raises:
+            CertificateError: it cannot be used; who was let in still is.
+        """
+        try:
+            text = await asyncio.to_thread(self._path.read_bytes)
+            failure = ""
+        except OSError as error:
+            text, failure = b"", f"--client-ca: {self._path}: cannot be read: {error.strerror}"
+        if (text, failure) == self._seen:
+            return
+        self._seen = (text, failure)
+        if failure:
+            raise CertificateError(failure)
+        count = self._tls.trust(text, f"--client-ca: {self._path}")
+        self._metrics.reloaded(self.what, ok=True)
+        self._log.event("info", "loaded", what=[self.what], authorities=count)
+
+
+def names_of(certificate: Mapping[str, Any]) -> set[str]:
+    """Return the names of a client's certificate, as ``ssl`` decodes one: its common name and alternative names."""
+    subject = {value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"}
+    return subject | {value for _, value in certificate.get("subjectAltName", ())}
