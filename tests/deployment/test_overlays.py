@@ -21,7 +21,7 @@ from podberth.wellknown import NAMESPACE
 from .rendering import COMPONENTS, MANIFESTS, OVERLAYS, Document, composed, documents, only, overlay, unfolded
 
 AGENTS = "podberth-agent"
-WITHOUT_OTHERS = tuple(each for each in COMPONENTS if each not in ("cert-manager", "monitoring"))
+WITHOUT_OTHERS = tuple(each for each in COMPONENTS if each != "monitoring")
 STRICT = ("--server-side", "--force-conflicts", "--validate=strict", "--dry-run=server")
 SECONDS = 30.0
 
