@@ -128,6 +128,13 @@ def test_a_value_that_there_is_not_is_refused(chart: Helm, value: str) -> None:
         chart.render(value)
 
 
+def test_a_packaged_chart_renders_the_same(chart: Helm, tmp_path: Path) -> None:
+    chart("lint", "--strict", str(CHART))
+    chart("package", str(CHART), "--destination", str(tmp_path))
+    [package] = tmp_path.iterdir()
+    assert chart("template", "podberth", str(package)) == chart("template", "podberth", str(CHART))
+
+
 # ---- on a cluster of its own ----------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from controlplane.kubelet import gpu_node
 from pages import ROOT, page, rows, spans
 from podberth.kube.documents import load_documents
 
-from .rendering import COMPONENTS, MANIFESTS, OVERLAYS
+from .rendering import COMPONENTS, MANIFESTS, OVERLAYS, documents, only
 
 INSTALL = page("docs/install.md")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", INSTALL, re.MULTILINE | re.DOTALL)
@@ -46,6 +47,17 @@ def test_the_commands_work_in_their_order(fresh: ControlPlane, helm: Path) -> No
         assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
     left = fresh.kubectl("get", "mutatingwebhookconfiguration,validatingwebhookconfiguration,deployment", "-A").stdout
     assert "podberth" not in left
+
+
+def test_the_kustomization_of_ones_own_builds(control_plane: ControlPlane, tmp_path: Path) -> None:
+    [block] = re.findall(r"^```yaml\n(.*?)^```$", INSTALL, re.MULTILINE | re.DOTALL)
+    (tmp_path / "kustomization.yaml").write_text(block)
+    for name in ("manifests", "certs"):
+        shutil.copytree(ROOT / name, tmp_path / name, symlinks=True)
+    built = documents(control_plane.kubectl("kustomize", str(tmp_path)).stdout)
+    [container] = only(built, "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "example.com/podberth:0.1.0"
+    assert {"Certificate", "ServiceMonitor"} <= {each["kind"] for each in built}
 
 
 def test_every_overlay_and_component_has_a_row() -> None:
