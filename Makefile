@@ -26,7 +26,7 @@ check: $(VENV)/.installed  ## lint, format, types, architecture
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/mypy tests/unit tests/property tests/integration tests/conformance tests/e2e tests/controlplane tests/nvml tests/gotools tests/monitoring tests/*.py demo bench tools
+	@$(BIN)/mypy tests/unit tests/property tests/integration tests/conformance tests/e2e tests/deployment tests/controlplane tests/nvml tests/gotools tests/monitoring tests/*.py demo bench tools
 	@$(BIN)/lint-imports --no-cache
 
 test: $(VENV)/.installed  ## every test that this machine can run
@@ -34,10 +34,20 @@ test: $(VENV)/.installed  ## every test that this machine can run
 
 lock: $(VENV)/.installed  ## resolve pyproject.toml again into requirements/*.lock
 	@$(BIN)/python -m pip install --quiet uv
-	@for group in runtime dev; do \
-	  $(BIN)/uv pip compile pyproject.toml $$([ $$group = dev ] && echo --group dev) --universal --generate-hashes \
-	    --python-version 3.11 --quiet --no-annotate --custom-compile-command "make lock" --output-file requirements/$$group.lock; \
+	@printf '%s\n' "$$LOCKS" | while read -r name flags; do \
+	  $(BIN)/uv pip compile $$flags --universal --generate-hashes --python-version 3.11 --quiet --no-annotate \
+	    --custom-compile-command "make lock" --output-file requirements/$$name.lock || exit 1; \
 	done
+
+# Each lock, and what of pyproject.toml it is of: runtime is the package alone; cluster and agent are the images'.
+define LOCKS
+runtime pyproject.toml
+cluster pyproject.toml --extra cluster
+agent pyproject.toml --extra agent
+build --group build
+dev pyproject.toml --group dev
+endef
+export LOCKS
 
 clean:  ## remove what make made here; the control plane's binary is cached elsewhere and stays
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

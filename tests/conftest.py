@@ -24,7 +24,7 @@ __all__ = ["chromium", "cluster", "control_plane"]
 SHARED = Path(__file__).parents[2] / "shared"
 
 _CONTROL_PLANE = "Go 1.26+ (https://go.dev/dl/), or KUBEBUILDER_ASSETS"
-_GO_PROGRAMS = {"kubelet_program": "kubelet", "promtool": "promtool"}
+_GO_PROGRAMS = {"helm": "helm", "kubelet_program": "kubelet", "promtool": "promtool"}
 """By the fixture, the program of tests/gotools."""
 _GO = "Go 1.26+ (https://go.dev/dl/)"
 _SHARED_DATA = "data in ../shared"
@@ -50,6 +50,12 @@ def chromium() -> Path:
     found = find_browser()
     assert found is not None
     return found
+
+
+@pytest.fixture(scope="session")
+def helm() -> Path:
+    """Return Helm's helm."""
+    return program("helm")
 
 
 @pytest.fixture(scope="session")

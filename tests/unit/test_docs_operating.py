@@ -150,8 +150,9 @@ def test_conditions_and_excluded_namespaces_are_those_of_the_manifests() -> None
     }
     left_out = section.partition("\nNamespaces that are left out: ")[2].partition(". ")[0]
     for webhook in webhooks():
-        [excluded] = webhook["namespaceSelector"]["matchExpressions"]
+        excluded, exempt = webhook["namespaceSelector"]["matchExpressions"]
         assert spans(left_out) == set(excluded["values"])
+        assert f"`{exempt['key']}`" in section
 
 
 # ---- links ----------------------------------------------------------------------------------------------------------
@@ -172,6 +173,7 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
 
 
 PAGES = (
+    "docs/install.md",
     "README.md",
     "certs/README.md",
     "docs/policy.md",

@@ -37,6 +37,9 @@ GANG_LABEL = "podberth.io/gang"
 GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
 """How many pods the gang has, where nothing on the pod says so."""
 
+EXEMPT_LABEL = "podberth.io/exempt"
+"""On a namespace, whatever its value: no review of what is in it reaches podberth."""
+
 # ---- written by podberth --------------------------------------------------------------------------------------------
 COLOCATED_LABEL = "podberth.io/colocated"
 """Marks the members of a gang that are drawn to one domain; the value is the gang's name."""

@@ -34,7 +34,7 @@ LABELS = {LINK_SHAPE_LABEL: "full-mesh", LINK_DOMAIN_LABEL: "8"}
 @pytest.fixture(scope="module", autouse=True)
 def nodes(stage: Stage) -> Iterator[None]:
     """Add two nodes, and the rights of both ways to set labels through the API."""
-    install(stage.control_plane, "overlays/agent-labels/own.yaml", "overlays/agent-labels/nfd-object.yaml")
+    install(stage.control_plane, "components/agent-labels/own.yaml", "components/agent-nfd-labels/nfd-object.yaml")
     for name in (OWN, OTHER):
         stage.add_node(name)
     yield

@@ -1,11 +1,13 @@
 """From documents to results: what is judged, what is skipped, what is wrong, and where each finding stands."""
 
+from textwrap import dedent
+
 import pytest
 
 from checking import ROOT, checked, one, patched, shipped
 from podberth.check.run import Settings
 from podberth.kube.documents import load_documents
-from podberth.wellknown import EXEMPT_NAMESPACES
+from podberth.wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from snapshots import policy, snapshot
 
 GPU_POD = """
@@ -238,13 +240,24 @@ def test_pods_whose_reviews_never_come_are_skipped_with_the_reason(namespace: st
     assert f"{namespace} never reaches podberth" in note.message
 
 
+def test_pods_of_a_namespace_with_the_label_of_exemption_are_skipped_too() -> None:
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: infra, labels: {podberth.io/exempt: ''}}\n---\n"
+    pod = GPU_POD.replace("{name: a}", "{name: a, namespace: infra}")
+    [*_, result] = checked(namespace + dedent(pod), by=snapshot(DENY)).results
+    assert result.verdict == "skipped"
+    assert "infra never reaches podberth" in result.notes[0].message
+
+
 def test_the_namespaces_left_out_are_those_of_the_webhooks() -> None:
     texts = [
         (ROOT / "manifests" / "base" / f"{phase}-webhook.yaml").read_text() for phase in ("mutating", "validating")
     ]
     documents = [each.document for text in texts for each in load_documents(text, "webhook.yaml")[0]]
     selectors = [hook["namespaceSelector"] for each in documents for hook in each["webhooks"]]
-    want = [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(EXEMPT_NAMESPACES)}]
+    want = [
+        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(EXEMPT_NAMESPACES)},
+        {"key": EXEMPT_LABEL, "operator": "DoesNotExist"},
+    ]
     assert selectors
     assert all(each == {"matchExpressions": want} for each in selectors)
 

@@ -17,7 +17,7 @@ from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_template
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
-from ..wellknown import EXEMPT_NAMESPACES
+from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.kinds import is_known
 from ..workload.places import Template
@@ -159,6 +159,11 @@ class _Object:
                 self.changes += result.changes
                 found = self._templates()
 
+    def _exempt(self) -> bool:
+        """Tell whether the API server keeps what is in the namespace from podberth (manifests/base)."""
+        labels = self.snapshot.namespaces.get(self.namespace, {}).get("metadata", {}).get("labels") or {}
+        return self.namespace in EXEMPT_NAMESPACES or EXEMPT_LABEL in labels
+
     def _templates(self) -> list[Template]:
         """Return the templates as they follow one another in the file, and so in the report."""
         paths = self.settings.template_paths
@@ -185,7 +190,7 @@ class _Object:
     # ---- one template ------------------------------------------------------------------------------------------------
 
     def _template(self, template: Template, unfilled: Sequence[Finding]) -> tuple[Result, Patch]:
-        if self.namespace in EXEMPT_NAMESPACES:
+        if self._exempt():
             note = f"what is in {self.namespace} never reaches podberth, so nothing of it is checked"
             return self._result(template.path, "skipped", notes=(self._finding(note, template.path),)), []
         errors = unfilled or self._misshapen(template)

@@ -26,7 +26,6 @@ _GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
 _GKE_SHARING = "cloud.google.com/gke-gpu-sharing-strategy"
 _GKE_ACCELERATOR = "cloud.google.com/gke-accelerator"
 
-
 _NVIDIA_GPU = "nvidia.com/gpu"
 # What each vendor's device plugin calls a whole GPU.
 _WHOLE: Mapping[Vendor, str] = {"nvidia": _NVIDIA_GPU, "amd": "amd.com/gpu"}

@@ -1,0 +1,33 @@
+"""A control plane of these tests' own: what is installed here stands in the way of every other test's pods."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from controlplane.cluster import ControlPlane
+from pages import ROOT
+
+BASE = ROOT / "manifests" / "base"
+
+
+@pytest.fixture(scope="package")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Yield a control plane without nodes, for what `manifests` installs."""
+    with ControlPlane.start(tmp_path_factory.mktemp("deployment")) as started:
+        yield started
+        started.check()
+
+
+@pytest.fixture(scope="package")
+def gpupolicies(control_plane: ControlPlane) -> ControlPlane:
+    """Return the control plane once it serves GPUPolicies."""
+    control_plane.kubectl("apply", "-f", str(BASE / "gpupolicy-crd.yaml"))
+    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/gpupolicies.podberth.io")
+    return control_plane
+
+
+@pytest.fixture(scope="package")
+def installed(gpupolicies: ControlPlane) -> ControlPlane:
+    """Return the control plane with podberth installed as docs/install.md says; nothing runs its containers."""
+    gpupolicies.kubectl("apply", "--validate=strict", "-k", str(BASE.parent / "overlays" / "self-signed"))
+    return gpupolicies

@@ -1,0 +1,58 @@
+"""What kustomize makes of manifests/: an overlay as it ships, or the base with components of one's own choice."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from controlplane.cluster import ControlPlane
+from pages import ROOT
+from podberth.kube.documents import load_documents
+
+Document = dict[str, Any]
+MANIFESTS = ROOT / "manifests"
+OVERLAYS = tuple(sorted(each.name for each in (MANIFESTS / "overlays").iterdir()))
+COMPONENTS = tuple(sorted(each.name for each in (MANIFESTS / "components").iterdir()))
+
+
+def overlay(control_plane: ControlPlane, name: str) -> list[Document]:
+    """Return the objects of an overlay."""
+    return documents(control_plane.kubectl("kustomize", str(MANIFESTS / "overlays" / name)).stdout)
+
+
+def composed(directory: Path, components: Iterable[str]) -> Path:
+    """Write a kustomization of the base and components, as docs/install.md tells to."""
+    # kustomize takes relative paths only.
+    places = {each: os.path.relpath(MANIFESTS / each, directory) for each in ("base", "components")}
+    lines = [
+        f"resources: [{places['base']}]",
+        "components:",
+        *(f"- {places['components']}/{each}" for each in components),
+    ]
+    (directory / "kustomization.yaml").write_text("\n".join(lines) + "\n")
+    return directory
+
+
+def documents(text: str) -> list[Document]:
+    """Return the objects of a rendered text."""
+    found, problems = load_documents(text, "rendered.yaml")
+    assert problems == []
+    return [each.document for each in found]
+
+
+def only(objects: Iterable[Document], kind: str, name: str = "podberth") -> Document:
+    """Return the one object of a kind and name."""
+    [found] = [each for each in objects if each["kind"] == kind and each["metadata"]["name"] == name]
+    return found
+
+
+def unfolded(document: Any) -> Any:
+    """Return the document with each run of blanks in a text as one.
+
+    kustomize writes a folded text (`>-`) with more line breaks than it has read; CEL takes all blanks for one.
+    """
+    if isinstance(document, dict):
+        return {key: unfolded(each) for key, each in document.items()}
+    if isinstance(document, list):
+        return [unfolded(each) for each in document]
+    return " ".join(document.split()) if isinstance(document, str) else document

@@ -1,0 +1,173 @@
+"""The chart renders what kustomize does for the same choices; Helm installs it, upgrades it and takes it away."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from controlplane.cluster import ControlPlane
+from controlplane.wait import wait_for
+
+from .rendering import MANIFESTS, Document, composed, documents, only, overlay, unfolded
+
+CHART = MANIFESTS / "chart"
+SECONDS = 60.0
+
+
+class Helm:
+    """The chart, rendered or installed by Helm in one cluster."""
+
+    def __init__(self, program: Path, control_plane: ControlPlane, home: Path) -> None:
+        self.control_plane = control_plane
+        self._program = program
+        places = {f"HELM_{each}_HOME": str(home / each) for each in ("CACHE", "CONFIG", "DATA")}
+        self._environ = {**os.environ, **control_plane.environ(), **places}
+
+    def __call__(self, *arguments: str) -> str:
+        """Run Helm; return what it says."""
+        command = [str(self._program), *arguments]
+        done = subprocess.run(command, env=self._environ, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(arguments)}: {done.stderr}")
+        return done.stdout
+
+    def render(self, *values: str) -> list[Document]:
+        """Return the objects of the chart with values, each as in `--set`."""
+        return documents(
+            self("template", "podberth", str(CHART), *[part for each in values for part in ("--set", each)])
+        )
+
+
+@pytest.fixture(scope="module")
+def chart(control_plane: ControlPlane, helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Helm:
+    """Return the chart beside the cluster that has an installation by kustomize."""
+    return Helm(helm, control_plane, tmp_path_factory.mktemp("helm"))
+
+
+def by_name(objects: list[Document]) -> dict[tuple[str, str, str], Document]:
+    named = {(each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]): each for each in objects}
+    assert len(named) == len(objects)
+    return named
+
+
+def assert_equal(rendered: list[Document], built: list[Document]) -> None:
+    one, other = by_name(rendered), by_name(built)
+    assert one.keys() == other.keys()
+    for key, document in one.items():
+        assert unfolded(document) == unfolded(other[key]), key
+
+
+DEV = ("replicas.min=1", "replicas.max=1", "failurePolicy.creations=Ignore", "agent.simulate=hgx-h100-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("self-signed", ()),
+        ("cert-manager", ("certificates=cert-manager",)),
+        ("fail-closed", ("failurePolicy.updates=Fail",)),
+        ("dev", DEV),
+    ],
+)
+def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tuple[str, ...]) -> None:
+    assert_equal(chart.render(*values), overlay(chart.control_plane, name))
+
+
+@pytest.mark.parametrize(
+    ("component", "value"),
+    [
+        ("all-pods", "allPods=true"),
+        ("monitoring", "monitoring.enabled=true"),
+        ("agent-labels", "agent.labels=own"),
+        ("agent-nfd-labels", "agent.labels=nfd-object"),
+    ],
+)
+def test_each_component_is_a_value(chart: Helm, tmp_path: Path, component: str, value: str) -> None:
+    built = chart.control_plane.kubectl("kustomize", str(composed(tmp_path, [component]))).stdout
+    assert_equal(chart.render("certificates=files", value), documents(built))
+
+
+def test_without_agents_nothing_of_theirs_is_left(chart: Helm) -> None:
+    rendered = chart.render("agent.enabled=false")
+    assert "podberth-agent" not in {each["metadata"].get("namespace") for each in rendered}
+    assert [
+        each["metadata"]["name"] for each in rendered if each["metadata"]["name"].startswith("podberth-agent")
+    ] == []
+
+
+def test_policies_of_ones_own_lie_beside_the_shipped_ones_or_alone(chart: Helm) -> None:
+    rendered = chart.render("policies.own.a\\.yaml=text", "policies.shipped=false")
+    assert only(rendered, "ConfigMap", "podberth-policies")["data"] == {"a.yaml": "text"}
+    [container] = only(rendered, "Deployment")["spec"]["template"]["spec"]["containers"]
+    directory = {each["name"]: each.get("value") for each in container["env"]}["PODBERTH_POLICIES"]
+    assert [each["mountPath"] for each in container["volumeMounts"] if each["name"] == "policies"] == [directory]
+
+
+def test_an_image_is_named_by_tag_or_digest_and_scraped_from_where_one_says(chart: Helm) -> None:
+    digest = f"sha256:{'0' * 64}"
+    rendered = chart.render(
+        "image.repository=example.com/podberth",
+        f"image.digest={digest}",
+        "agent.image.tag=v2",
+        "monitoring.namespace=m",
+    )
+    [webhook] = only(rendered, "Deployment")["spec"]["template"]["spec"]["containers"]
+    [agent] = only(rendered, "DaemonSet", "podberth-agent")["spec"]["template"]["spec"]["containers"]
+    assert (webhook["image"], agent["image"]) == (f"example.com/podberth@{digest}", "podberth-agent:v2")
+    [_, scraped] = only(rendered, "NetworkPolicy")["spec"]["ingress"]
+    assert scraped["from"] == [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "m"}}}]
+
+
+@pytest.mark.parametrize(
+    "value", ["certificate=files", "failurePolicy.creations=Retry", "agent.labels=nfd", "image.digest=1"]
+)
+def test_a_value_that_there_is_not_is_refused(chart: Helm, value: str) -> None:
+    with pytest.raises(RuntimeError, match=value.partition("=")[0].replace(".", "[./]")):
+        chart.render(value)
+
+
+def test_a_packaged_chart_renders_the_same(chart: Helm, tmp_path: Path) -> None:
+    chart("lint", "--strict", str(CHART))
+    chart("package", str(CHART), "--destination", str(tmp_path))
+    [package] = tmp_path.iterdir()
+    assert chart("template", "podberth", str(package)) == chart("template", "podberth", str(CHART))
+
+
+# ---- on a cluster of its own ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def elsewhere(helm: Path, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Helm]:
+    """Yield Helm and a cluster that has nothing of podberth's."""
+    del control_plane  # marks the test as one that needs one
+    directory = tmp_path_factory.mktemp("elsewhere")
+    with ControlPlane.start(directory / "cluster") as started:
+        yield Helm(helm, started, directory)
+
+
+def test_helm_installs_it_upgrades_it_and_takes_it_away(elsewhere: Helm) -> None:
+    kubectl, release = elsewhere.control_plane.kubectl, ("podberth", str(CHART), "--namespace", "default")
+    elsewhere("install", *release)
+    assert kubectl("get", "deployment", "-n", "podberth-system", "podberth", "-o", "name").stdout
+    elsewhere("upgrade", *release, "--set", "failurePolicy.updates=Fail")
+    webhooks = elsewhere.control_plane.get("validatingwebhookconfiguration", "podberth")["webhooks"]
+    assert {each["name"]: each["failurePolicy"] for each in webhooks}["pods-update.validate.podberth.io"] == "Fail"
+    kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/gpupolicies.podberth.io")
+
+    elsewhere("uninstall", "podberth", "--namespace", "default")
+    wait_for(lambda: _left(elsewhere.control_plane) == [], timeout_seconds=SECONDS, what="all but the CRD to be gone")
+    assert kubectl("get", "crd", "gpupolicies.podberth.io", "-o", "name").stdout
+
+
+def _left(control_plane: ControlPlane) -> list[str]:
+    kinds = "ns,mutatingwebhookconfiguration,validatingwebhookconfiguration,validatingadmissionpolicy,clusterrole"
+    names = control_plane.kubectl("get", kinds, "-o", "name").stdout.split()
+    return [each for each in names if each.partition("/")[2].startswith("podberth")]
+
+
+def test_what_helm_renders_kubectl_applies(elsewhere: Helm) -> None:
+    rendered = elsewhere("template", "podberth", str(CHART))
+    said = elsewhere.control_plane.kubectl("apply", "--validate=strict", "-f", "-", input=rendered).stdout
+    assert len(said.splitlines()) == len(documents(rendered))

@@ -1,0 +1,88 @@
+"""docs/install.md: its commands work, in the order that they stand in, and its tables are the files."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controlplane.cluster import ControlPlane
+from controlplane.kubelet import gpu_node
+from pages import ROOT, page, rows, spans
+from podberth.kube.documents import load_documents
+
+from .rendering import COMPONENTS, MANIFESTS, OVERLAYS, documents, only
+
+INSTALL = page("docs/install.md")
+BLOCKS = re.findall(r"^```sh\n(.*?)^```$", INSTALL, re.MULTILINE | re.DOTALL)
+
+
+def table(first: str) -> dict[str, list[str]]:
+    """Return the rows of the table whose first column is so named."""
+    _, _, rest = INSTALL.partition(f"\n| {first} |")
+    found = rows(rest.partition("\n\n")[0])
+    return {key: cells for key, cells in found.items() if not key.startswith("---")}
+
+
+@pytest.fixture(scope="module")
+def fresh(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Yield a cluster with a machine, and nothing of podberth's."""
+    del control_plane  # marks the test as one that needs one
+    with ControlPlane.start(tmp_path_factory.mktemp("docs")) as started:
+        started.add_nodes([gpu_node("docs", labels={})])
+        yield started
+
+
+def test_the_commands_work_in_their_order(fresh: ControlPlane, helm: Path) -> None:
+    assert len(BLOCKS) == 7
+    path = f"{helm.parent}:{fresh.kubectl_path.parent}:{os.environ['PATH']}"
+    environ = {**fresh.environ(), "PATH": path}
+    for block in BLOCKS:
+        command = ["bash", "-euo", "pipefail", "-c", block]
+        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=180)
+        assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
+    left = fresh.kubectl("get", "mutatingwebhookconfiguration,validatingwebhookconfiguration,deployment", "-A").stdout
+    assert "podberth" not in left
+
+
+def test_the_kustomization_of_ones_own_builds(control_plane: ControlPlane, tmp_path: Path) -> None:
+    [block] = re.findall(r"^```yaml\n(.*?)^```$", INSTALL, re.MULTILINE | re.DOTALL)
+    (tmp_path / "kustomization.yaml").write_text(block)
+    for name in ("manifests", "certs"):
+        shutil.copytree(ROOT / name, tmp_path / name, symlinks=True)
+    built = documents(control_plane.kubectl("kustomize", str(tmp_path)).stdout)
+    [container] = only(built, "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "example.com/podberth:0.1.0"
+    assert {"Certificate", "ServiceMonitor"} <= {each["kind"] for each in built}
+
+
+def test_every_overlay_and_component_has_a_row() -> None:
+    assert tuple(sorted(table("overlay"))) == OVERLAYS
+    assert tuple(sorted(table("component"))) == COMPONENTS
+
+
+def test_every_file_of_the_base_has_a_row() -> None:
+    told = {name for cells in table("file of `manifests/base`").values() for name in spans(cells[0])}
+    assert told == {each.name for each in (MANIFESTS / "base").glob("*.yaml")} - {"kustomization.yaml"}
+
+
+def test_every_value_has_a_row_with_its_default() -> None:
+    [values] = load_documents((MANIFESTS / "chart" / "values.yaml").read_text(), "values.yaml")[0]
+    told = table("value")
+    wanted = dict(_leaves(values.document))
+    assert told.keys() == wanted.keys()
+    for name, value in wanted.items():
+        shown = {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+        assert told[name][1] in ({"none", "the chart's `appVersion`"} if value == "" else {f"`{shown}`"}), name
+
+
+def _leaves(values: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value

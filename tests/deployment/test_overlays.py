@@ -1,0 +1,191 @@
+"""Every overlay and component on a real API server, strictly validated; and the pods that come of them."""
+
+import argparse
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import gpu_pod
+from controlplane.cluster import ControlPlane
+from controlplane.kubelet import gpu_node
+from controlplane.wait import wait_for
+from crds import FOLDER
+from e2e.registration import for_every_pod
+from podberth.cli.agent import configure
+from podberth.settings import read_settings
+from podberth.wellknown import NAMESPACE
+
+from .rendering import COMPONENTS, MANIFESTS, OVERLAYS, Document, composed, documents, only, overlay, unfolded
+
+AGENTS = "podberth-agent"
+WITHOUT_OTHERS = tuple(each for each in COMPONENTS if each != "monitoring")
+STRICT = ("--server-side", "--force-conflicts", "--validate=strict", "--dry-run=server")
+SECONDS = 30.0
+
+
+@pytest.fixture(scope="module")
+def others(control_plane: ControlPlane) -> None:
+    """Install cert-manager's and the Prometheus operator's definitions, which are in ../shared."""
+    files = [*FOLDER.glob("cert-manager/*.yaml"), *FOLDER.glob("prometheus-operator/*.yaml")]
+    for file in files:
+        control_plane.kubectl("create", "-f", str(file))
+    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+
+
+@pytest.mark.parametrize("name", [each for each in OVERLAYS if each != "cert-manager"])
+def test_an_overlay_is_taken(installed: ControlPlane, name: str) -> None:
+    installed.kubectl("apply", *STRICT, "-k", f"{MANIFESTS}/overlays/{name}")
+
+
+@pytest.mark.shared("crds/cert-manager", "crds/prometheus-operator")
+@pytest.mark.usefixtures("others")
+def test_certificates_and_monitors_are_taken_by_their_operators_definitions(
+    installed: ControlPlane, tmp_path: Path
+) -> None:
+    installed.kubectl("apply", *STRICT, "-k", f"{MANIFESTS}/overlays/cert-manager")
+    installed.kubectl("apply", *STRICT, "-k", str(composed(tmp_path, ["monitoring"])))
+
+
+@pytest.mark.parametrize("name", WITHOUT_OTHERS)
+def test_a_component_is_taken(installed: ControlPlane, tmp_path: Path, name: str) -> None:
+    installed.kubectl("apply", *STRICT, "-k", str(composed(tmp_path, [name])))
+
+
+def test_applying_it_again_takes_no_replica_away(installed: ControlPlane) -> None:
+    installed.kubectl("scale", "--replicas=4", "-n", NAMESPACE, "deployment/podberth")
+    before = _deployment(installed)
+    installed.kubectl("apply", "-k", f"{MANIFESTS}/overlays/self-signed")
+    assert _deployment(installed) == before
+    assert before["replicas"] == 4
+
+
+def _deployment(control_plane: ControlPlane) -> Any:
+    return control_plane.get("deployment", "podberth", "-n", NAMESPACE)["spec"]
+
+
+# ---- the pods -------------------------------------------------------------------------------------------------------
+
+
+def test_the_webhooks_pods_are_admitted_and_there_are_two(installed: ControlPlane) -> None:
+    wait_for(lambda: len(_pods(installed, NAMESPACE)) >= 2, timeout_seconds=SECONDS, what="two replicas")
+    [replicas] = installed.get("replicasets", "-n", NAMESPACE)["items"]
+    assert "conditions" not in replicas["status"]  # ReplicaFailure: a pod was refused
+
+
+def test_what_restricted_forbids_is_refused_beside_the_webhook(installed: ControlPlane) -> None:
+    pod = {**gpu_pod(), "metadata": {"name": "root"}}
+    answer = installed.api.ask("POST", f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All", pod)
+    assert answer.status == HTTPStatus.FORBIDDEN
+    assert 'violates PodSecurity "restricted:latest"' in answer.document["message"]
+
+
+@pytest.fixture
+def gpu_nodes(installed: ControlPlane) -> Iterator[None]:
+    """Add a machine with GPUs and a taint of somebody's, one without, and the operator's RuntimeClass."""
+    runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}}
+    installed.apply({**runtime, "handler": "nvidia"})
+    labels = {"nvidia.com/gpu.present": "true"}
+    tainted = gpu_node("deployment-gpu", labels=labels)
+    tainted["spec"] = {"taints": [{"key": "example.com/team", "value": "a", "effect": "NoSchedule"}]}
+    plain = gpu_node("deployment-cpu", labels={})
+    installed.add_nodes([tainted, plain])
+    yield
+    installed.kubectl("delete", "node", "deployment-gpu", "deployment-cpu")
+
+
+@pytest.mark.usefixtures("gpu_nodes")
+def test_an_agent_runs_on_each_node_with_gpus_whatever_its_taints(installed: ControlPlane) -> None:
+    wait_for(
+        lambda: [each["spec"].get("nodeName") for each in _pods(installed, AGENTS)] == ["deployment-gpu"],
+        timeout_seconds=SECONDS,
+        what="the agent's pod",
+    )
+
+
+def test_the_agent_needs_nothing_that_restricted_forbids(installed: ControlPlane) -> None:
+    template = only(overlay(installed, "self-signed"), "DaemonSet", AGENTS)["spec"]["template"]
+    spec = {
+        key: each for key, each in template["spec"].items() if key not in ("serviceAccountName", "runtimeClassName")
+    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "agent"}, "spec": spec}
+    answer = installed.api.ask("POST", f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All", pod)
+    assert answer.status == HTTPStatus.CREATED, answer.document
+
+
+def _pods(control_plane: ControlPlane, namespace: str) -> list[Any]:
+    return list(control_plane.api.read(f"/api/v1/namespaces/{namespace}/pods")["items"])
+
+
+# ---- what the programs make of it -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_serve_understands_its_variables(control_plane: ControlPlane, name: str) -> None:
+    [container] = only(overlay(control_plane, name), "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert container["args"] == ["serve"]
+    settings = read_settings({}, {each["name"]: each["value"] for each in container["env"]})
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    assert ports == {"webhook": settings.listen.port, "metrics": settings.metrics_listen.port}
+    mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+    assert str(settings.policies) == mounts["policies"].rpartition("/")[0]
+    assert str(settings.tls_cert) == f"{mounts['tls']}/tls.crt" if "tls" in mounts else settings.tls_cert is None
+
+
+def test_the_grace_of_a_pod_is_what_draining_takes(control_plane: ControlPlane) -> None:
+    pod = only(overlay(control_plane, "self-signed"), "Deployment")["spec"]["template"]["spec"]
+    env = {each["name"]: each["value"] for each in pod["containers"][0]["env"]}
+    assert pod["terminationGracePeriodSeconds"] == read_settings({}, env).drain_seconds + 35
+
+
+@pytest.mark.parametrize("name", [None, "agent-labels", "agent-nfd-labels", "dev"])
+def test_the_agent_understands_its_arguments(control_plane: ControlPlane, tmp_path: Path, name: str | None) -> None:
+    rendered = control_plane.kubectl("kustomize", str(composed(tmp_path, [name] if name else []))).stdout
+    template = only(documents(rendered), "DaemonSet", AGENTS)["spec"]["template"]
+    command, *arguments = template["spec"]["containers"][0]["args"]
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    parser.parse_args(arguments)
+    assert command == "agent"
+
+
+# ---- what an overlay changes ----------------------------------------------------------------------------------------
+
+
+def test_fail_closed_changes_one_failure_policy(control_plane: ControlPlane) -> None:
+    before, after = (overlay(control_plane, name) for name in ("self-signed", "fail-closed"))
+    [(old, new)] = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
+    changed = [pair for pair in zip(old["webhooks"], new["webhooks"], strict=True) if pair[0] != pair[1]]
+    [(was, now)] = changed
+    assert was["name"] == "pods-update.validate.podberth.io"
+    assert now == {**was, "failurePolicy": "Fail"}
+
+
+def test_dev_refuses_nothing_while_podberth_is_away(control_plane: ControlPlane) -> None:
+    objects = overlay(control_plane, "dev")
+    assert {each["failurePolicy"] for each in _webhooks(objects)} == {"Ignore"}
+    assert only(objects, "Deployment")["spec"]["replicas"] == 1
+    assert not {"PodDisruptionBudget", "HorizontalPodAutoscaler"} & {each["kind"] for each in objects}
+
+
+def test_the_entries_for_every_pod_are_those_that_the_tests_of_scope_all_use(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    objects = documents(control_plane.kubectl("kustomize", str(composed(tmp_path, ["all-pods"]))).stdout)
+    wanted = {each["name"]: each for configuration in for_every_pod() for each in configuration["webhooks"]}
+    assert unfolded({each["name"]: each for each in _webhooks(objects)}) == unfolded(wanted)
+
+
+def test_only_creations_fail_closed_by_default(control_plane: ControlPlane) -> None:
+    closed = {
+        each["name"] for each in _webhooks(overlay(control_plane, "self-signed")) if each["failurePolicy"] == "Fail"
+    }
+    assert closed == {"pods.mutate.podberth.io", "pods.validate.podberth.io"}
+
+
+def _webhooks(objects: list[Document]) -> list[Document]:
+    return [
+        webhook for each in objects if each["kind"].endswith("WebhookConfiguration") for webhook in each["webhooks"]
+    ]
