@@ -79,6 +79,7 @@ def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tupl
     ("component", "value"),
     [
         ("all-pods", "allPods=true"),
+        ("gpu-metrics", "agent.metrics=true"),
         ("monitoring", "monitoring.enabled=true"),
         ("agent-labels", "agent.labels=own"),
         ("agent-nfd-labels", "agent.labels=nfd-object"),

@@ -21,7 +21,7 @@ from podberth.wellknown import NAMESPACE
 from .rendering import COMPONENTS, MANIFESTS, OVERLAYS, Document, composed, documents, only, overlay, unfolded
 
 AGENTS = "podberth-agent"
-WITHOUT_OTHERS = tuple(each for each in COMPONENTS if each != "monitoring")
+WITHOUT_OTHERS = tuple(each for each in COMPONENTS if each not in ("gpu-metrics", "monitoring"))
 STRICT = ("--server-side", "--force-conflicts", "--validate=strict", "--dry-run=server")
 SECONDS = 30.0
 
@@ -46,7 +46,7 @@ def test_certificates_and_monitors_are_taken_by_their_operators_definitions(
     installed: ControlPlane, tmp_path: Path
 ) -> None:
     installed.kubectl("apply", *STRICT, "-k", f"{MANIFESTS}/overlays/cert-manager")
-    installed.kubectl("apply", *STRICT, "-k", str(composed(tmp_path, ["monitoring"])))
+    installed.kubectl("apply", *STRICT, "-k", str(composed(tmp_path, ["gpu-metrics", "monitoring"])))
 
 
 @pytest.mark.parametrize("name", WITHOUT_OTHERS)
@@ -140,7 +140,7 @@ def test_the_grace_of_a_pod_is_what_draining_takes(control_plane: ControlPlane) 
     assert pod["terminationGracePeriodSeconds"] == read_settings({}, env).drain_seconds + 35
 
 
-@pytest.mark.parametrize("name", [None, "agent-labels", "agent-nfd-labels", "dev"])
+@pytest.mark.parametrize("name", [None, "agent-labels", "agent-nfd-labels", "dev", "gpu-metrics"])
 def test_the_agent_understands_its_arguments(control_plane: ControlPlane, tmp_path: Path, name: str | None) -> None:
     rendered = control_plane.kubectl("kustomize", str(composed(tmp_path, [name] if name else []))).stdout
     template = only(documents(rendered), "DaemonSet", AGENTS)["spec"]["template"]
