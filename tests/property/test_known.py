@@ -149,6 +149,16 @@ def test_after_any_events_the_index_is_the_one_that_would_be_built(data: st.Data
     assert not world.known._machines._held
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_machine_of_each_shape_is_what_it_would_be_built_as(shape: str) -> None:
+    world = World()
+    node, config_map = simulate(shape, "a")
+    world.put("node", "a", node)
+    world.put("topology", "a", config_map)
+    world.update(5)
+    assert tables(world.index) == tables(world.built())
+
+
 def test_what_the_index_does_not_read_is_no_change() -> None:
     world = World()
     node, config_map = simulate("hgx-h100-8", "a")

@@ -194,6 +194,7 @@ def _read_by_index(topology: NodeTopology) -> NodeTopology:
     gpus = tuple(
         Gpu(
             index=gpu.index,
+            vendor=gpu.vendor,
             product=gpu.product,
             pci_id=gpu.pci_id,
             memory_mib=gpu.memory_mib,
