@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 # Events that come together make one snapshot, for every new one begins without remembered answers. A tenth of the
 # second in which an answer has to follow an event.
 _TOGETHER_SECONDS = 0.1
-# Nodes filed at once: some 30 us each, and the index's tables are copied once for them.
-_STEP = 50
+# Nodes filed at once: some 30 us each, and the index's tables are copied once for them. At first no review waits, only
+# probes do.
+_STEP, _FIRST_STEP = 50, 2000
 # How long a document may be there without its Node until it is told of: garbage collection of what a deleted Node owned
 # takes seconds.
 _ORPHAN_SECONDS = 30.0
@@ -98,7 +99,7 @@ class LiveTopology:
         """Bring the index up to date and hand it on, whenever something has changed or runs out."""
         for each in self._reflectors:
             await each.listed.wait()
-        await self._update()
+        await self._update(_FIRST_STEP)
         self._on_change(self._index)
         while True:
             with suppress(TimeoutError):
@@ -109,16 +110,16 @@ class LiveTopology:
             if self._known.changed:
                 await asyncio.sleep(_TOGETHER_SECONDS)
                 before = self._index
-                await self._update()
+                await self._update(_STEP)
                 if self._index is not before:
                     self._on_change(self._index)
 
-    async def _update(self) -> None:
+    async def _update(self, step: int) -> None:
         """File what has changed by now, in steps; what changes meanwhile comes next."""
         self._run_out()
-        for _ in range(0, self._known.changed, _STEP):
+        for _ in range(0, self._known.changed, step):
             try:
-                self._index = self._index.update(*self._known.take_changes(_STEP))
+                self._index = self._index.update(*self._known.take_changes(step))
             except Exception as bug:  # noqa: BLE001 - it must not end the watch
                 self._log.fault("topology: a bug in podberth; some nodes stay as they were known", bug)
             await asyncio.sleep(0)

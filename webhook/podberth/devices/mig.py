@@ -71,6 +71,7 @@ class Profile:
         return RESOURCE_PREFIX + self.name.replace("+", ".")
 
 
+@lru_cache(maxsize=1024)  # the documents of a large cluster repeat a few dozen
 def parse(name: str) -> Profile:
     """Read a profile or resource name in any spelling: with or without prefix, ``+me`` or ``.me``, shared or not.
 
