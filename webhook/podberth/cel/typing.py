@@ -73,6 +73,8 @@ DECLARED: Mapping[str, Fields] = MappingProxyType(
         "podberth.Nodes": {
             "exist": "bool",
             "count": "int",
+            "transientCount": "int",
+            "unwell": "string",
             "terms": "list(map(string, dyn))",
             "preferredTerms": "list(map(string, dyn))",
             "requiredTerms": "list(map(string, dyn))",

@@ -36,6 +36,7 @@ OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
 
 # Link domains are asked for up to the number of GPUs that a container wants, profiles are a dozen; more is play.
 _REMEMBERED = 64
+_MOST_NAMED = 2  # of the nodes that are out for one reason: a line for people has room for no more
 
 # What would tell wanted nodes from others, if nodes had it: GFD's; of links the node agent's own label.
 _TELLS_MEMORY = "nvidia.com/gpu.memory"
@@ -107,6 +108,16 @@ class NodeSet:
     def exist(self) -> bool:
         """Whether any node fits, transient ones included: stale data must never look like "no such node"."""
         return self.count + self.transient_count > 0
+
+    @cached_property
+    def unwell(self) -> str:
+        """Why the transient ones do not count: ``unhealthy GPU (gpu-7), stale (12 nodes)``, most first; '' for none."""
+        found: dict[str, list[str]] = {}
+        for part in self._parts:
+            if reason := part.node_class.transient:
+                found.setdefault(reason, []).extend(name for name, _ in part.nodes())
+        by_number = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+        return ", ".join(f"{reason} ({_listed(names)})" for reason, names in by_number)
 
     def with_link_domain(self, size: int) -> "NodeSet":
         """Keep the nodes with ``size`` of the requested GPUs in one NVLink domain; up to 1 that is all. Remembered."""
@@ -317,6 +328,10 @@ def _domains(part: Part, level: str, conventions: Conventions) -> Iterator[tuple
         yield from ((value, 1) for value in values if value)
     elif value := part.node_class.labels.get(level):
         yield value, part.count
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(sorted(names)) if len(names) <= _MOST_NAMED else f"{len(names)} nodes"
 
 
 def _durable(parts: Sequence[Part]) -> list[Part]:
