@@ -94,7 +94,7 @@ class Agents:
         return _Agent(machine, Publisher(machine.name, draw=random.random), api)
 
     def _wait_for_rights(self, name: str) -> None:
-        """Wait until the API server's authorizer knows of them: refused, an agent would wait long before it asks again."""
+        """Wait until the API server's authorizer knows of them: an agent that is refused waits long."""
         send = self._agents[name].api.send
         known = {HTTPStatus.OK, HTTPStatus.NOT_FOUND}
         wait_for(

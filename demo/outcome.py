@@ -55,7 +55,7 @@ def show_end(terminal: Terminal, without: Placements, with_podberth: Placements,
     terminal.paragraph(
         f"{len(before)} pods ask for GPUs. Without podberth {_running(before)} of them run and"
         f" {len(before) - _running(before)} wait for ever; with podberth {_running(now)} run, and"
-        f" {len(before) - len(now)} is denied at once with the reason. It followed a new MIG layout within"
+        f" {len(before) - len(now)} is denied at once with the reason. podberth followed a new MIG layout within"
         f" {lag.layout_seconds:.2f} s and a lost GPU within {lag.loss_seconds:.2f} s. {seconds:.1f} s in all."
     )
 
