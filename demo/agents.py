@@ -90,7 +90,6 @@ class Agents:
         token_file = self._directory / machine.name
         token_file.write_text(self._control_plane.api.request("POST", path, request)["status"]["token"])
         api = Api(Access(self._control_plane.url, token_file, self._control_plane.ca_file))
-        # Jitter for a fleet of thousands: nobody has to guess it.
         return _Agent(machine, Publisher(machine.name, draw=random.random), api)
 
     def _wait_for_rights(self, name: str) -> None:

@@ -1,8 +1,7 @@
 """`make demo-cluster`: kubectl apply of every example on a real control plane, without podberth and with it.
 
-In the last act the cluster changes, and podberth follows.
-The API server, the controllers and the scheduler are Kubernetes' own; only the nodes are simulated. No root, no
-containers, no GPU. The first run builds the control plane.
+In the last act the cluster changes, and podberth follows. The API server, the controllers and the scheduler are
+Kubernetes' own; only the nodes are simulated. No root, no containers, no GPU. The first run builds the control plane.
 """
 
 import sys
