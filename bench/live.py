@@ -23,7 +23,8 @@ from typing import Any
 from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from e2e.following import Following, cpu_seconds, grant
+from e2e.access import grant
+from e2e.following import Following, cpu_seconds
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 

@@ -1,7 +1,7 @@
 """`make demo-cluster`: kubectl apply of every example on a real control plane, without podberth and with it.
 
-The API server, the controllers and the scheduler are Kubernetes' own; only the nodes are simulated. No root, no
-containers, no GPU. The first run builds the control plane.
+In the last act the cluster changes, and podberth follows. The API server, the controllers and the scheduler are
+Kubernetes' own; only the nodes are simulated. No root, no containers, no GPU. The first run builds the control plane.
 """
 
 import sys
@@ -18,18 +18,22 @@ from controlplane.build import assets  # noqa: E402
 from controlplane.cluster import ControlPlane  # noqa: E402
 from demo import cluster_of_shapes as simulated  # noqa: E402
 from demo import examples, outcome, walk  # noqa: E402
+from demo.agents import Agents  # noqa: E402
+from demo.changes import Act, Lag  # noqa: E402
 from demo.examples import Example, tolerating  # noqa: E402
 from demo.outcome import Placements  # noqa: E402
 from demo.progress import Progress  # noqa: E402
 from demo.run import run  # noqa: E402
 from demo.trial import Trial  # noqa: E402
+from e2e.access import grant, write_kubeconfig, write_token  # noqa: E402
 from e2e.podberth_process import Podberth  # noqa: E402
 from e2e.registration import Registration  # noqa: E402
+from podberth.agent.churn import Machine  # noqa: E402
 from podberth.cli.terminal import Terminal  # noqa: E402
 from podberth.kube.yaml_text import as_yaml  # noqa: E402
-from podberth.wellknown import NAMESPACE  # noqa: E402
 
 _WITHOUT, _BY_HAND, _WITH = "without-podberth", "toleration-by-hand", "with-podberth"
+_CHANGING = "changes"
 # As many as the control plane's own messages show (controlplane.process).
 _TAIL_LINES = 25
 _GANG_EXAMPLE = "training-indexed-job.yaml"
@@ -68,16 +72,33 @@ class Stage:
         self.terminal.heading("with podberth")
         for example in wanted:
             trial.apply(self.terminal, example.shown_path, example.documents, example.what)
-        return trial.placements()
+        found = trial.placements()
+        self.progress.say("deleting what was made")
+        trial.remove()
+        return found
+
+    def changes(self, agents: Agents) -> Lag:
+        """Let the cluster change under podberth."""
+        return Act(self._trial(_CHANGING, self.directory), agents, self.progress, self.terminal).show()
+
+    @contextmanager
+    def agents(self) -> Iterator[Agents]:
+        """Have an agent for every node with GPUs."""
+        with closing(Agents(self.control_plane, self.directory / "agents")) as agents:
+            machines = [Machine(name, pool.shape) for pool in simulated.POOLS for name, _ in pool.node_names()]
+            agents.start([machine for machine in machines if machine.shape])
+            yield agents
 
     @contextmanager
     def podberth(self) -> Iterator[None]:
-        """Have podberth run, on a snapshot of the cluster, and registered."""
-        self.progress.say("kubectl get nodes,configmaps -A -o yaml > cluster.yaml; starting podberth on it")
-        snapshot = self.directory / "cluster.yaml"
-        printed = self.control_plane.kubectl("get", "nodes,configmaps", "-A", "-o", "yaml").stdout
-        snapshot.write_text(printed, encoding="utf-8")
-        with closing(Podberth(self.directory / "podberth", snapshot)) as podberth:
+        """Have podberth run, following the cluster with the rights of manifests/base, and registered."""
+        self.progress.say("starting podberth serve --topology cluster, with the token of its own ServiceAccount")
+        served = self.directory / "podberth"
+        served.mkdir()
+        token_file = served / "token"
+        write_token(self.control_plane, token_file)
+        kubeconfig = write_kubeconfig(self.control_plane, token_file)
+        with closing(Podberth(served, None, kubeconfig=kubeconfig)) as podberth:
             podberth.start()
             self.progress.say(f"podberth answers at {podberth.endpoint.url}; applying its webhook configurations")
             try:
@@ -102,18 +123,20 @@ def show(directory: Path, progress: Progress, terminal: Terminal) -> None:
         version = control_plane.api.read("/version")["gitVersion"]
         progress.say(f"Kubernetes {version} is ready; adding {simulated.node_count()} simulated nodes")
         control_plane.add_nodes(simulated.nodes())
-        control_plane.add_namespace(NAMESPACE)
-        control_plane.apply(*simulated.topology())
+        grant(control_plane)
         walk.show_cluster(terminal)
         # Gangs first, while the racks are empty: what comes later finds room anywhere.
         wanted = sorted(examples.load(), key=lambda example: -example.replicas)
         stage = Stage(control_plane, directory, progress, terminal)
-        without, by_hand = stage.without_podberth(wanted)
-        with stage.podberth():
-            with_podberth = stage.with_podberth(wanted)
-            outcome.show(terminal, without, with_podberth)
-            outcome.show_gangs(terminal, {_WITHOUT: without, _BY_HAND: by_hand, _WITH: with_podberth})
-            outcome.show_end(terminal, without, with_podberth, progress.seconds)
+        with stage.agents() as agents:
+            progress.say("the agents of all nodes with GPUs have published")
+            without, by_hand = stage.without_podberth(wanted)
+            with stage.podberth():
+                with_podberth = stage.with_podberth(wanted)
+                outcome.show(terminal, without, with_podberth)
+                outcome.show_gangs(terminal, {_WITHOUT: without, _BY_HAND: by_hand, _WITH: with_podberth})
+                lag = stage.changes(agents)
+                outcome.show_end(terminal, without, with_podberth, lag, progress.seconds)
         progress.say("stopping the control plane")
 
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from podberth.cli.terminal import Terminal
 
 from . import cluster_of_shapes as simulated
+from .changes import Lag
 from .trial import Placement
 
 Placements: TypeAlias = Mapping[str, Sequence[Placement]]
@@ -44,8 +45,8 @@ def show_gangs(terminal: Terminal, trials: Mapping[str, Placements]) -> None:
     terminal.table(rows, indent="  ")
 
 
-def show_end(terminal: Terminal, without: Placements, with_podberth: Placements, seconds: float) -> None:
-    """Sum up the pods that ask for GPUs."""
+def show_end(terminal: Terminal, without: Placements, with_podberth: Placements, lag: Lag, seconds: float) -> None:
+    """Sum up the pods that ask for GPUs, and how podberth followed."""
     before, now = (
         [placement for each in placements.values() for placement in each if placement.wants_gpus]
         for placements in (without, with_podberth)
@@ -54,7 +55,8 @@ def show_end(terminal: Terminal, without: Placements, with_podberth: Placements,
     terminal.paragraph(
         f"{len(before)} pods ask for GPUs. Without podberth {_running(before)} of them run and"
         f" {len(before) - _running(before)} wait for ever; with podberth {_running(now)} run, and"
-        f" {len(before) - len(now)} is denied at once with the reason. {seconds:.1f} s in all."
+        f" {len(before) - len(now)} is denied at once with the reason. podberth followed a new MIG layout within"
+        f" {lag.layout_seconds:.2f} s and a lost GPU within {lag.loss_seconds:.2f} s. {seconds:.1f} s in all."
     )
 
 

@@ -47,24 +47,14 @@ class Trial:
 
     def apply(self, terminal: Terminal, file: Path, documents: Sequence[Document], comment: str) -> None:
         """Apply a file as a person does, show what kubectl prints, and wait for its pods to settle."""
-        terminal.line()
-        terminal.line(f"# {comment}", "dim")
-        terminal.line(f"$ kubectl apply -n {self.namespace} -f {file}", "bold")
-        completed = subprocess.run(
-            [self.control_plane.kubectl_path, "apply", "-n", self.namespace, "-f", file],
-            env=self.control_plane.environ(),
-            cwd=self.directory,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        for line in completed.stdout.splitlines():
-            style = next((style for word, style in _STYLES.items() if line.startswith(word)), "")
-            terminal.paragraph(line, style, hanging=2)
-        if completed.returncode == 0:
+        if self._shown(terminal, comment, "apply", "-n", self.namespace, "-f", str(file)):
             self.applied += documents
             wait_for(self._settled, timeout_seconds=_SETTLE_SECONDS, what=f"the pods of {file} to settle")
+
+    def delete(self, terminal: Terminal, names: Sequence[str], comment: str) -> None:
+        """Delete pods as a person does; they are gone when this returns."""
+        if self._shown(terminal, comment, "delete", "pod", "-n", self.namespace, *names):
+            self.applied = [document for document in self.applied if document["metadata"]["name"] not in names]
 
     def placements(self) -> dict[str, list[Placement]]:
         """Return what became of the pods, by name; pods that differ only by what is random in their names share one."""
@@ -79,6 +69,25 @@ class Trial:
         kinds = "deployments,daemonsets,jobs,services,pods"
         self.control_plane.kubectl("delete", kinds, "--all", "-n", self.namespace, "--wait=false")
         wait_for(lambda: not self._pods(), timeout_seconds=_SETTLE_SECONDS, what=f"the pods of {self.namespace} to go")
+
+    def _shown(self, terminal: Terminal, comment: str, *args: str) -> bool:
+        """Run kubectl and show what it prints; tell whether it did what it was told."""
+        terminal.line()
+        terminal.line(f"# {comment}", "dim")
+        terminal.line(f"$ kubectl {' '.join(args)}", "bold")
+        completed = subprocess.run(
+            [self.control_plane.kubectl_path, *args],
+            env=self.control_plane.environ(),
+            cwd=self.directory,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        for line in completed.stdout.splitlines():
+            style = next((style for word, style in _STYLES.items() if line.startswith(word)), "")
+            terminal.paragraph(line, style, hanging=2)
+        return completed.returncode == 0
 
     def _order(self, pod: Document) -> tuple[int, str]:
         """Sort pods by when their object was applied, then by name."""

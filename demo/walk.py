@@ -104,14 +104,15 @@ def _show_pod(terminal: Terminal, template: PodTemplate, webhook: Webhook, clust
     verdict = "denied" if denial else "changed" if mutated.patch else "left as it is"
     terminal.line(f"{template.title}: {verdict}", "bold")
     if not denial:
-        _show_diff(terminal, difference(template.pod, final))
+        show_diff(terminal, difference(template.pod, final))
     _show_reasons(terminal, "why", mutated.warnings)
     _show_reasons(terminal, "warns", judged.warnings if judged is not mutated else ())
     _show_reasons(terminal, "denied", tuple(denial.splitlines()))
     _show_reach(terminal, cluster.reach(template.pod), None if denial else cluster.reach(final))
 
 
-def _show_diff(terminal: Terminal, lines: Sequence[str]) -> None:
+def show_diff(terminal: Terminal, lines: Sequence[str]) -> None:
+    """Write the lines of a difference."""
     for line in lines:
         depth = len(line) - len(line[1:].lstrip())
         terminal.put([Line((Span(f"{_INDENT}{line}", _STYLES.get(line[0], "dim")),), len(_INDENT) + depth + 4)])

@@ -36,6 +36,7 @@ _STARTERS = (
     "e2e/test_cert_manager.py",
     "e2e/test_client_authentication.py",
     "e2e/test_cluster_topology.py",
+    "e2e/test_demo_cluster.py",
     "e2e/test_reflector.py",
     "e2e/test_shared_ca.py",
 )

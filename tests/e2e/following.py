@@ -20,7 +20,6 @@ from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.cluster.files import read_policy_texts
 from podberth.cluster.protocol import RESOURCES
 from podberth.conventions import Conventions
-from podberth.kube.documents import load_documents
 from podberth.policy.parse import parse_policies
 from podberth.topology.index import TopologyIndex
 from podberth.topology.objects import ClusterObjects, collect
@@ -28,7 +27,8 @@ from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 from snapshots import environment, policy
 
-from .podberth_process import POLICIES, ROOT, Podberth
+from .access import write_kubeconfig, write_token
+from .podberth_process import POLICIES, Podberth
 
 Document = dict[str, Any]
 
@@ -81,22 +81,11 @@ class Following:
 
     def kubeconfig(self, server: str = "") -> Path:
         """Write a kubeconfig that names the file of the token."""
-        authority = base64.b64encode(self.control_plane.ca_file.read_bytes()).decode()
-        cluster = {"server": server or self.control_plane.url, "certificate-authority-data": authority}
-        document = {
-            "clusters": [{"name": "test", "cluster": cluster}],
-            "users": [{"name": "podberth", "user": {"tokenFile": self.token_file.name}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "podberth"}}],
-            "current-context": "test",
-        }
-        path = self.directory / "kubeconfig"
-        path.write_text(json.dumps(document))
-        return path
+        return write_kubeconfig(self.control_plane, self.token_file, server)
 
     def renew_token(self, duration: str = "1h") -> None:
         """Put a new token of podberth's own ServiceAccount into its file."""
-        made = self.control_plane.kubectl("create", "token", "podberth", "-n", NAMESPACE, "--duration", duration)
-        self.token_file.write_text(made.stdout)
+        write_token(self.control_plane, self.token_file, duration)
 
     # ---- the cluster ------------------------------------------------------------------------------------------------
 
@@ -243,13 +232,6 @@ class Following:
             tls = ssl.create_default_context(cafile=str(self.directory / "serve" / "ca.crt"))
             self._connection = http.client.HTTPSConnection(host, context=tls, timeout=10)
         return self._connection
-
-
-def grant(control_plane: ControlPlane) -> None:
-    """Make podberth's namespace and give it what manifests/base grants."""
-    control_plane.add_namespace(NAMESPACE)
-    text = (ROOT / "manifests" / "base" / "rbac.yaml").read_text()
-    control_plane.apply(*(one.document for one in load_documents(text, "rbac.yaml")[0]))
 
 
 def cpu_seconds(pid: int) -> float:

@@ -24,7 +24,8 @@ from podberth.server.self_signed import ensure
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE
 
-from .following import FOLLOWS_SECONDS, RECOVERS_SECONDS, Following, cpu_seconds, grant
+from .access import grant
+from .following import FOLLOWS_SECONDS, RECOVERS_SECONDS, Following, cpu_seconds
 from .podberth_process import POLICIES, ROOT, Podberth
 
 

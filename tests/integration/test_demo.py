@@ -1,6 +1,5 @@
 """`make demo` as its first user meets it: what it shows, and that it leaves nothing behind."""
 
-import os
 import re
 import signal
 import socket
@@ -12,30 +11,12 @@ from pathlib import Path
 import pytest
 
 from controlplane.wait import wait_for
+from demonstrations import ROOT, WIDTH, environ, leftovers
 
-ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "demo" / "offline.py"
 
 # Seconds here; the bound is for a CI machine under load.
 SECONDS = 60.0
-WIDTH = 100
-
-
-def environ(directory: Path) -> Mapping[str, str]:
-    """Return an environment in which all temporary files are below `directory`."""
-    return {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook"), "TMPDIR": str(directory)}
-
-
-def leftovers(directory: Path) -> list[str]:
-    """Return the demonstration's files below `directory`, and the processes that were told of them."""
-    processes = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            command = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        processes += [command] if str(directory) in command else []
-    return [*map(str, directory.glob("podberth-demo-*")), *processes]
 
 
 @pytest.fixture(scope="module")

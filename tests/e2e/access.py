@@ -1,0 +1,39 @@
+"""podberth's way into a cluster of the tests' own: the rights of manifests/base, a token, and a kubeconfig with it."""
+
+import base64
+import json
+from pathlib import Path
+
+from controlplane.cluster import ControlPlane
+from podberth.kube.documents import load_documents
+from podberth.wellknown import NAMESPACE
+
+from .podberth_process import ROOT
+
+
+def grant(control_plane: ControlPlane) -> None:
+    """Make podberth's namespace and give it what manifests/base grants."""
+    control_plane.add_namespace(NAMESPACE)
+    text = (ROOT / "manifests" / "base" / "rbac.yaml").read_text()
+    control_plane.apply(*(one.document for one in load_documents(text, "rbac.yaml")[0]))
+
+
+def write_token(control_plane: ControlPlane, token_file: Path, duration: str = "1h") -> None:
+    """Put a new token of podberth's own ServiceAccount into a file."""
+    made = control_plane.kubectl("create", "token", "podberth", "-n", NAMESPACE, "--duration", duration)
+    token_file.write_text(made.stdout)
+
+
+def write_kubeconfig(control_plane: ControlPlane, token_file: Path, server: str = "") -> Path:
+    """Write a kubeconfig beside the file of the token, which it names; return where."""
+    authority = base64.b64encode(control_plane.ca_file.read_bytes()).decode()
+    cluster = {"server": server or control_plane.url, "certificate-authority-data": authority}
+    document = {
+        "clusters": [{"name": "test", "cluster": cluster}],
+        "users": [{"name": "podberth", "user": {"tokenFile": token_file.name}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "podberth"}}],
+        "current-context": "test",
+    }
+    path = token_file.parent / "kubeconfig"
+    path.write_text(json.dumps(document))
+    return path

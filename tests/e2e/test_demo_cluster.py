@@ -1,0 +1,134 @@
+"""`make demo-cluster` as its first user meets it: on a control plane of its own, to the last act.
+
+The seconds that it prints are measured, and bounded, by the demonstration itself: one that takes too long fails.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from demonstrations import ROOT, WIDTH, environ, leftovers
+
+SCRIPT = ROOT / "demo" / "cluster.py"
+
+# A quarter of a minute here; the bound is for a CI machine under load.
+SECONDS = 300.0
+NODE = "gpu-a100-mig-1"
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def finished(directory: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(SCRIPT)],
+        # Not the repository: it must run from anywhere.
+        cwd=directory,
+        # It looks for the control plane, or builds it, as the tests do.
+        env={**os.environ, **environ(directory)},
+        encoding="utf-8",
+        capture_output=True,
+        check=False,
+        timeout=SECONDS,
+    )
+
+
+@pytest.fixture(scope="module")
+def act(finished: subprocess.CompletedProcess[str]) -> str:
+    """Return the last act."""
+    assert finished.returncode == 0, finished.stderr
+    [_, act] = re.split(r"^── the cluster changes, and podberth follows ─+$", finished.stdout, flags=re.MULTILINE)
+    return act.partition("── in all ─")[0]
+
+
+@pytest.fixture(scope="module")
+def said(act: str) -> dict[str, str]:
+    """Return what is shown from each apply of the act to the next command, by the pod, unwrapped."""
+    commands = re.split(r"^\$ kubectl (.+)$", act, flags=re.MULTILINE)
+    applies = re.compile(r"apply -n changes -f (\S+)\.yaml")
+    parts = zip(commands[1::2], commands[2::2], strict=True)
+    return {found[1]: " ".join(text.split()) for command, text in parts if (found := applies.fullmatch(command))}
+
+
+def test_it_succeeds_and_leaves_nothing(finished: subprocess.CompletedProcess[str], directory: Path) -> None:
+    assert finished.returncode == 0, finished.stderr
+    assert leftovers(directory) == []
+
+
+def test_piped_output_is_plain_and_fits_a_hundred_columns(finished: subprocess.CompletedProcess[str]) -> None:
+    assert "\x1b" not in finished.stdout + finished.stderr
+    assert [line for line in finished.stdout.splitlines() if len(line) > WIDTH] == []
+    assert str(ROOT) not in finished.stdout
+
+
+def test_the_examples_wait_without_podberth_and_run_with_it(finished: subprocess.CompletedProcess[str]) -> None:
+    end = " ".join(finished.stdout.partition("── in all ─")[2].split())
+    assert "Without podberth 0 of them run and 18 wait for ever; with podberth 17 run, and 1 is denied" in end
+    assert re.search(r"followed a new MIG layout within \d+\.\d\d s and a lost GPU within \d+\.\d\d s\.", end)
+
+
+def test_before_the_change_four_gpus_are_warned_of_pcie_and_come_to_a_pcie_machine(said: dict[str, str]) -> None:
+    assert "no known node that this pod can run on has 4 GPUs in one NVLink domain" in said["finetune-1"]
+    assert re.search(r"=> finetune-1 runs on gpu-a100-pcie-\d: 4 whole GPUs", said["finetune-1"])
+
+
+def test_while_the_layout_is_set_the_next_pod_is_warned_and_goes_elsewhere(said: dict[str, str]) -> None:
+    assert f"nodes that this pod can run on is out for now: MIG reconfiguring ({NODE})" in said["notebook"]
+    place = re.search(r"=> notebook runs on (\S+):", said["notebook"])
+    assert place is not None
+    assert place[1] != NODE
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        r"label +nvidia\.com/mig\.config\.state +success +pending +-",
+        r"allocatable +nvidia\.com/gpu +2 +0 +8",
+        r"allocatable +nvidia\.com/mig-3g\.20gb +6 +0 +-",
+        r"ConfigMap +MIG instances +24 +24 +0",
+        r"ConfigMap +GPUs that wait for a reset +0 +6 +0",
+        r"allocatable +nvidia\.com/gpu +8 +7",
+        r"ConfigMap +GPU 5 +healthy +GPU is lost",
+    ],
+)
+def test_labels_allocatable_and_config_map_change_together(act: str, row: str) -> None:
+    assert re.search(rf"^  {row}$", act, flags=re.MULTILINE)
+
+
+def test_after_the_change_the_same_pod_has_other_terms_and_another_place(act: str, said: dict[str, str]) -> None:
+    assert "multi-gpu-nvlink: 4 GPUs in one NVLink domain: prefers 1 of 5 nodes" in said["finetune-2"]
+    assert f"=> finetune-2 runs on {NODE}: 8 whole GPUs, NVLink full-mesh of 8" in said["finetune-2"]
+    difference = act.partition("What podberth wrote into finetune-2, and not into finetune-1:\n")[2]
+    assert difference.startswith("    spec:\n  +   affinity:\n  +     nodeAffinity:\n")
+    assert "  +           - key: nvidia.com/mig.strategy\n  +             operator: DoesNotExist\n" in difference
+
+
+def test_a_lost_gpu_is_warned_of_and_the_place_follows_what_is_allocatable(said: dict[str, str]) -> None:
+    assert "node-health" not in said["train-1"]
+    assert f"=> train-1 runs on {NODE}: 8 whole GPUs" in said["train-1"]
+    for pod in ("train-2", "train-3"):
+        assert f"nodes that this pod can run on is out for now: unhealthy GPU ({NODE})" in said[pod]
+    assert re.search(r"=> train-2 waits: 0/38 nodes are available: .*Insufficient nvidia\.com/gpu", said["train-2"])
+    assert f"=> train-3 runs on {NODE}: 7 whole GPUs" in said["train-3"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{NODE}: unhealthy GPU",
+        "health:   GPU 5: GPU is lost",
+        "  nvidia.com/gpu  7            8",
+        "38 nodes, 35 with a topology document; 1 is not well",
+        f"  {NODE}  unhealthy GPU",
+        f"  {NODE}  5    GPU is lost",
+    ],
+)
+def test_topology_show_marks_the_lost_gpu(act: str, line: str) -> None:
+    assert line in act.splitlines()
