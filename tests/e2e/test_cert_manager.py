@@ -19,7 +19,7 @@ from podberth.kube.documents import load_documents
 from podberth.pki.issue import issue_leaf, living, new_authority
 from podberth.wellknown import NAMESPACE
 
-from .following import grant
+from .access import grant
 from .mounted_secret import MountedSecret
 from .podberth_process import ROOT, Endpoint
 from .registration import pointed, shipped

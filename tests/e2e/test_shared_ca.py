@@ -14,7 +14,7 @@ from controlplane.wait import wait_for
 from podberth.cluster.shared_ca import KINDS
 from podberth.kube.documents import load_documents
 
-from .following import grant
+from .access import grant
 from .podberth_process import ROOT
 from .replicas import SECONDS, SECRET_PATH, Replica, Replicas, load
 
