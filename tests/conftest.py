@@ -31,7 +31,12 @@ _SHARED_DATA = "data in ../shared"
 _BROWSER = "a Chromium (Debian: apt-get install chromium), or CHROMIUM=/path/to/it"
 _PERMITTED = (_SHARED_DATA, _BROWSER)
 # These start control planes of their own, beside the fixture; and so does the fixture of the agents.
-_STARTERS = ("controlplane/test_controlplane.py", "e2e/test_cluster_topology.py", "e2e/test_reflector.py")
+_STARTERS = (
+    "controlplane/test_controlplane.py",
+    "e2e/test_cluster_topology.py",
+    "e2e/test_fleet_and_webhook.py",
+    "e2e/test_reflector.py",
+)
 _FIXTURES = frozenset({"control_plane", "stage"})
 
 _LEFT_OUT = pytest.StashKey[Counter[str]]()
