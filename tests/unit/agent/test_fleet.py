@@ -115,6 +115,19 @@ def test_a_patch_whose_answer_was_lost_and_what_came_back_since_are_both_brought
     assert last["status"]["allocatable"]["nvidia.com/gpu"] == "8"
 
 
+def test_a_machine_to_which_things_keep_happening_does_not_hold_up_the_others() -> None:
+    cluster = Cluster()
+    fleet = Fleet(Plan(machines=MACHINES[:2], heartbeat_seconds=120.0), cluster.send, workers=1)
+
+    def again(machine: Machine) -> Machine:
+        fleet.let("n0", again)
+        return machine
+
+    fleet.let("n0", again)
+    fleet.run(lambda: "n1" not in fleet.behind or fleet.tally.changes > 100)
+    assert "n1" not in fleet.behind
+
+
 def test_all_come_up_within_the_ramp_and_are_told_of_once_they_are_there() -> None:
     cluster = Cluster()
     plan = Plan(machines=MACHINES, heartbeat_seconds=120.0, ramp_seconds=0.2)

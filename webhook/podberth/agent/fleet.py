@@ -235,7 +235,8 @@ class Fleet:
                 job.result()  # a bug ends the fleet
                 member = self._members[number]
                 member.busy = False
-                self._schedule(number, member.next_at())
+                # What is overdue goes to the end of the queue, or one that is always overdue would hold up the others.
+                self._schedule(number, max(time.monotonic(), member.next_at()))
                 count += 1
         except Empty:
             return count
