@@ -37,6 +37,7 @@ _STARTERS = (
     "e2e/test_client_authentication.py",
     "e2e/test_cluster_topology.py",
     "e2e/test_demo_cluster.py",
+    "e2e/test_fleet_and_webhook.py",
     "e2e/test_reflector.py",
     "e2e/test_shared_ca.py",
 )

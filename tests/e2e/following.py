@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
@@ -17,7 +17,7 @@ from controlplane.wait import wait_for
 from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
-from podberth.cluster.files import read_policy_texts
+from podberth.cluster.files import read_objects, read_policy_texts
 from podberth.cluster.protocol import RESOURCES
 from podberth.conventions import Conventions
 from podberth.policy.parse import parse_policies
@@ -64,8 +64,12 @@ _PODS = (
 class Following:
     """A `podberth serve --topology cluster` and the control plane that it follows."""
 
-    def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
-        """Prepare; nothing runs yet but the control plane, in which podberth has its namespace and its rights."""
+    def __init__(self, control_plane: ControlPlane, directory: Path, pods: Sequence[Document] = _PODS) -> None:
+        """Prepare; nothing runs yet but the control plane, in which podberth has its namespace and its rights.
+
+        `pods` are what it is asked about.
+        """
+        self.pods = pods
         self.control_plane = control_plane
         self.directory = directory
         self.token_file = directory / "token"
@@ -131,13 +135,13 @@ class Following:
 
     # ---- the answers ------------------------------------------------------------------------------------------------
 
-    def ask(self, pod: Document) -> Document:
+    def ask(self, pod: Document, path: str = "/mutate") -> Document:
         """Have podberth decide on a pod; return the response without its uid."""
         body = json.dumps(review(pod)).encode()
         for fresh in (False, True):
             connection = self._connect(fresh=fresh)
             try:
-                connection.request("POST", "/mutate", body, {"Content-Type": "application/json"})
+                connection.request("POST", path, body, {"Content-Type": "application/json"})
                 answer = connection.getresponse()
                 document = json.loads(answer.read())
             except (OSError, http.client.HTTPException):
@@ -150,12 +154,27 @@ class Following:
 
     def answers(self) -> list[Document]:
         """Return what podberth says of every kind of pod."""
-        return [self.ask(pod) for pod in _PODS]
+        return [{**self.ask(pod), "validation": self.ask(pod, "/validate")} for pod in self.pods]
 
     def built(self) -> list[Document]:
         """Return what it would say by a snapshot made of all objects as they are now."""
-        snapshot = self.snapshot()
-        return [_readable(decide.mutate(decode_review(review(pod)), snapshot).response["response"]) for pod in _PODS]
+        return self._decided(self.snapshot())
+
+    def by_kubectl(self) -> list[Document]:
+        """Return what it would say by the file that a user makes of the cluster with kubectl."""
+        file = self.directory / "snapshot.json"
+        file.write_text(self.control_plane.kubectl("get", "nodes,configmaps", "-A", "-o", "json").stdout)
+        objects = read_objects(file)
+        assert objects.problems == ()
+        return self._decided(self._compiled().with_topology(TopologyIndex.build(objects.nodes)))
+
+    def _decided(self, snapshot: Snapshot) -> list[Document]:
+        decided = []
+        for request in (decode_review(review(pod)) for pod in self.pods):
+            one, other = (decide_on(request, snapshot) for decide_on in (decide.mutate, decide.validate))
+            validation = _readable(other.response["response"])
+            decided.append({**_readable(one.response["response"]), "validation": validation})
+        return decided
 
     def snapshot(self) -> Snapshot:
         """Return a snapshot of all objects as they are now."""

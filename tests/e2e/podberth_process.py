@@ -80,10 +80,12 @@ class Podberth:
         assert self._running is not None
         return self._running.pid
 
-    def probe(self) -> tuple[int, str]:
+    def probe(self, timeout_seconds: float = 2.0) -> tuple[int, str]:
         """Return status and text of its readiness; 0 where nobody answers."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics_port}/readyz", timeout=2) as answer:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{self._metrics_port}/readyz", timeout=timeout_seconds
+            ) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:

@@ -3,32 +3,26 @@
 import json
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
 from controlplane.wait import wait_for
 from podberth.agent.api import Api, find_access
-from podberth.agent.churn import MIG_STATE, Machine, show
-from podberth.agent.fleet import Fleet, Plan
-from podberth.topology.codec import DATA_KEY, encode_topology, is_same_but_for_time
+from podberth.agent.churn import MIG_STATE, Machine
+from podberth.agent.fleet import Fleet
 from podberth.topology.objects import is_stale
 from podberth.topology.shapes import simulate
-from podberth.wellknown import LINK_SHAPE_LABEL, NAMESPACE
+from podberth.wellknown import LINK_SHAPE_LABEL
 
 from ..podberth_process import ROOT, parse_metrics
-from .stage import PATIENCE_SECONDS, Stage
+from .running_fleet import CONFIG_MAPS, HEARTBEAT_SECONDS, LEASES, agrees, by_name, running
+from .stage import Stage
 
 COUNTS = {"hgx-h100-8": 60, "dgx-a100-8": 60, "dgx-a100-8-mig-mixed": 30, "l4-4": 30, "gb200-tray": 20}
 MACHINES = [Machine(f"{shape}-{number}", shape) for shape, count in COUNTS.items() for number in range(count)]
-HEARTBEAT_SECONDS = 3.0
-CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps?labelSelector=podberth.io/topology%3Dv1"
-LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases?labelSelector=podberth.io/topology%3Dv1"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,39 +46,11 @@ def api(stage: Stage) -> Iterator[Api]:
     made.close()
 
 
-@contextmanager
-def running(api: Api, **options: Any) -> Iterator[Fleet]:
-    """Run a fleet in a thread until the block ends."""
-    plan = Plan(**{"machines": MACHINES, "heartbeat_seconds": HEARTBEAT_SECONDS, **options})
-    fleet = Fleet(plan, api.send, workers=8)
-    stop = threading.Event()
-    faults: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            fleet.run(stop.is_set)
-        except BaseException as error:  # noqa: BLE001 - raised below, in the test's own thread
-            faults.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield fleet
-    finally:
-        stop.set()
-        thread.join(PATIENCE_SECONDS)
-    assert faults == []
-
-
-def by_name(stage: Stage, path: str) -> dict[str, dict[str, Any]]:
-    return {each["metadata"]["name"]: each for each in stage.api.read(path)["items"]}
-
-
 def wait_until_current(stage: Stage, fleet: Fleet) -> None:
     """Wait until every ConfigMap says what its machine is, and every Node shows the same."""
 
     def behind() -> list[str]:
-        config_maps, shown = by_name(stage, CONFIG_MAPS), by_name(stage, "/api/v1/nodes")
+        config_maps, shown = by_name(stage.control_plane, CONFIG_MAPS), by_name(stage.control_plane, "/api/v1/nodes")
         return [
             machine.name
             for machine in fleet.machines
@@ -94,26 +60,11 @@ def wait_until_current(stage: Stage, fleet: Fleet) -> None:
     wait_for(lambda: not behind(), timeout_seconds=60, what=lambda: f"these to be current: {behind()[:5]}")
 
 
-def agrees(machine: Machine, config_map: dict[str, Any], node: dict[str, Any]) -> bool:
-    sight = show(machine)
-    text = encode_topology(machine.name, sight.topology)["data"][DATA_KEY]
-    return (
-        is_same_but_for_time(config_map["data"][DATA_KEY], text)
-        and sight.labels.items() <= node["metadata"]["labels"].items()
-        and all(node["status"]["allocatable"].get(name) == amount for name, amount in gpus(sight.allocatable).items())
-        and config_map["metadata"]["ownerReferences"][0]["uid"] == node["metadata"]["uid"]
-    )
-
-
-def gpus(amounts: dict[str, str]) -> dict[str, str]:
-    return {name: amount for name, amount in amounts.items() if name.startswith("nvidia.com/")}
-
-
 def wait_until_live(stage: Stage) -> None:
     """Wait until every Lease is one of now."""
 
     def live() -> bool:
-        leases = by_name(stage, LEASES)
+        leases = by_name(stage.control_plane, LEASES)
         now = datetime.now(UTC) + timedelta(seconds=HEARTBEAT_SECONDS)
         return all(machine.name in leases and not is_stale(leases[machine.name], now) for machine in MACHINES)
 
@@ -131,10 +82,10 @@ def writes(stage: Stage) -> Counter[str]:
 
 
 def test_all_are_published_and_at_rest_only_heartbeats_are_written(stage: Stage, api: Api) -> None:
-    with running(api) as fleet:
+    with running(api, MACHINES) as fleet:
         wait_until_current(stage, fleet)
         wait_until_live(stage)
-        before = by_name(stage, CONFIG_MAPS)
+        before = by_name(stage.control_plane, CONFIG_MAPS)
         counted, sent = writes(stage), fleet.tally.requests.copy()
         renewals = sent["heartbeat"]
         wait_for(
@@ -143,7 +94,7 @@ def test_all_are_published_and_at_rest_only_heartbeats_are_written(stage: Stage,
             what="three heartbeats of each",
         )
         written = writes(stage) - counted
-        assert by_name(stage, CONFIG_MAPS) == before
+        assert by_name(stage.control_plane, CONFIG_MAPS) == before
         since = fleet.tally.requests - sent
     assert set(written) == {"leases"}
     assert set(since) == {"check", "heartbeat"}
@@ -151,33 +102,35 @@ def test_all_are_published_and_at_rest_only_heartbeats_are_written(stage: Stage,
 
 
 def test_what_happens_to_the_machines_is_in_the_cluster(stage: Stage, api: Api) -> None:
-    with running(api, changes_a_second=40.0, seed=7) as fleet:
+    with running(api, MACHINES, changes_a_second=40.0, seed=7) as fleet:
         wait_for(lambda: fleet.tally.changes > 200, timeout_seconds=60, what="two hundred changes")
-        shown = by_name(stage, "/api/v1/nodes")
+        shown = by_name(stage.control_plane, "/api/v1/nodes")
         assert any(node["metadata"]["labels"].get(MIG_STATE) == "pending" for node in shown.values())
     history = fleet.machines
     assert any(machine.lost for machine in history)
     # What was not written yet, because it came too often, is written by whoever goes on from there.
-    with running(api, machines=history) as fleet:
+    with running(api, history) as fleet:
         wait_until_current(stage, fleet)
 
 
 def test_nodes_that_are_deleted_and_made_again_are_published_again(stage: Stage, api: Api) -> None:
     again = MACHINES[:10]
-    with running(api):
+    with running(api, MACHINES):
         wait_until_live(stage)
         for machine in again:
             stage.api.request("DELETE", f"/api/v1/nodes/{machine.name}")
         gone = {machine.name for machine in again}
         wait_for(
-            lambda: not gone & by_name(stage, CONFIG_MAPS).keys(), timeout_seconds=60, what="the garbage collector"
+            lambda: not gone & by_name(stage.control_plane, CONFIG_MAPS).keys(),
+            timeout_seconds=60,
+            what="the garbage collector",
         )
         for machine in again:
             stage.add_node(machine.name, machine.shape)
-        uids = {name: node["metadata"]["uid"] for name, node in by_name(stage, "/api/v1/nodes").items()}
+        uids = {name: node["metadata"]["uid"] for name, node in by_name(stage.control_plane, "/api/v1/nodes").items()}
 
         def owners() -> dict[str, str]:
-            found = by_name(stage, CONFIG_MAPS)
+            found = by_name(stage.control_plane, CONFIG_MAPS)
             return {name: each["metadata"]["ownerReferences"][0]["uid"] for name, each in found.items()}
 
         wait_for(
@@ -186,7 +139,7 @@ def test_nodes_that_are_deleted_and_made_again_are_published_again(stage: Stage,
 
 
 def test_an_api_server_that_restarts_is_found_again(stage: Stage, api: Api) -> None:
-    with running(api, changes_a_second=5.0, seed=3) as fleet:
+    with running(api, MACHINES, changes_a_second=5.0, seed=3) as fleet:
         wait_until_live(stage)
         stage.control_plane.stop_component("kube-apiserver")
         wait_for(lambda: fleet.tally.failures.total() > 20, timeout_seconds=60, what="the agents to notice")

@@ -2,7 +2,9 @@
 
 import threading
 from collections import defaultdict
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import orjson
 import pytest
@@ -20,7 +22,7 @@ class Cluster:
 
     def __init__(self) -> None:
         self.servers: dict[str, Server] = defaultdict(Server)
-        self.patches: dict[str, list[object]] = defaultdict(list)
+        self.patches: dict[str, list[Any]] = defaultdict(list)
         self.busiest = 0
         self._on_the_way: list[str] = []
         self._lock = threading.Lock()
@@ -58,6 +60,72 @@ def test_the_same_seed_is_the_same_history_of_each_machine_however_its_threads_t
         same = other.patches[node]
         assert patches[: len(same)] == same[: len(patches)]
     assert any(another.patches[node][:3] != patches[:3] for node, patches in one.patches.items())
+
+
+def test_what_happens_to_one_machine_is_on_its_node_and_published_at_once() -> None:
+    cluster = Cluster()
+    fleet = Fleet(Plan(machines=MACHINES, heartbeat_seconds=120.0), cluster.send, workers=2)
+    thread = threading.Thread(target=fleet.run, args=(lambda: fleet.tally.changes == 1,))
+    thread.start()
+    fleet.let("n4", lambda machine: replace(machine, lost=frozenset({2})))
+    thread.join(10)
+    assert not thread.is_alive()
+    assert [machine.name for machine in fleet.machines if machine.lost] == ["n4"]
+    assert cluster.patches == {"n4": [{"status": {"allocatable": {"nvidia.com/gpu": "7"}}}]}
+
+
+def test_what_a_node_does_not_take_is_brought_again_until_it_does() -> None:
+    cluster, refused = Cluster(), 0
+
+    def send(request: Request) -> Answer:
+        nonlocal refused
+        if request.purpose == "machine" and refused < 3:
+            refused += 1
+            return Answer(503, said="away")
+        return cluster.send(request)
+
+    fleet = Fleet(Plan(machines=MACHINES[:1], heartbeat_seconds=120.0), send, workers=1)
+    fleet.let("n0", lambda machine: replace(machine, shape="dgx-a100-8-mig-single"))
+    fleet.let("n0", lambda machine: replace(machine, lost=frozenset({2})))
+    fleet.run(lambda: fleet.settled == 1)
+    # Both parts, of both changes: 56 instances but those of the GPU that was lost.
+    labels, status = cluster.patches["n0"][-2:]
+    assert labels["metadata"]["labels"]["nvidia.com/mig.strategy"] == "single"
+    assert status["status"]["allocatable"]["nvidia.com/gpu"] == "49"
+    assert fleet.tally.failures == {"machine 503": 3}
+
+
+def test_a_patch_whose_answer_was_lost_and_what_came_back_since_are_both_brought() -> None:
+    cluster, lost = Cluster(), False
+
+    def send(request: Request) -> Answer:
+        nonlocal lost
+        answer = cluster.send(request)
+        if request.purpose == "machine" and not lost:
+            lost = True
+            return Answer(0, said="no answer")
+        return answer
+
+    fleet = Fleet(Plan(machines=MACHINES[:1], heartbeat_seconds=120.0), send, workers=1)
+    fleet.let("n0", lambda machine: replace(machine, lost=frozenset({2})))
+    fleet.let("n0", lambda machine: replace(machine, lost=frozenset()))
+    fleet.run(lambda: fleet.settled == 1)
+    first, *_, last = cluster.patches["n0"]
+    assert first == {"status": {"allocatable": {"nvidia.com/gpu": "7"}}}
+    assert last["status"]["allocatable"]["nvidia.com/gpu"] == "8"
+
+
+def test_a_machine_to_which_things_keep_happening_does_not_hold_up_the_others() -> None:
+    cluster = Cluster()
+    fleet = Fleet(Plan(machines=MACHINES[:2], heartbeat_seconds=120.0), cluster.send, workers=1)
+
+    def again(machine: Machine) -> Machine:
+        fleet.let("n0", again)
+        return machine
+
+    fleet.let("n0", again)
+    fleet.run(lambda: "n1" not in fleet.behind or fleet.tally.changes > 100)
+    assert "n1" not in fleet.behind
 
 
 def test_all_come_up_within_the_ramp_and_are_told_of_once_they_are_there() -> None:

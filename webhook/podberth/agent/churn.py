@@ -92,6 +92,20 @@ def node_patch(before: Sight, after: Sight) -> tuple[dict[str, Any], dict[str, A
     return ({"metadata": {"labels": labels}} if labels else {}), ({"status": status} if status else {})
 
 
+def doubt(before: Sight, after: Sight) -> Sight:
+    """Return what a Node shows that may be anything of or between the two: which names there may be, and no values."""
+
+    def names(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
+        return dict.fromkeys(one.keys() | other.keys(), "")
+
+    return replace(
+        after,
+        labels=names(before.labels, after.labels),
+        allocatable=names(before.allocatable, after.allocatable),
+        capacity=names(before.capacity, after.capacity),
+    )
+
+
 def _units(shape: str, index: int) -> dict[str, int]:
     """Count what one GPU of a shape contributes to the node's resources."""
     row = SHAPES[shape]

@@ -6,7 +6,7 @@ two hands. What happens to the machines comes from a seed: the same seed is the 
 
 import heapq
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -22,11 +22,15 @@ import orjson
 
 from ..topology.codec import encode_topology
 from ..topology.shapes import simulate
-from .churn import Machine, change, node_patch, show
+from .churn import Machine, Sight, change, doubt, node_patch, show
 from .labels import link_labels
 from .objects import Answer, LabelTarget, Request
+from .pace import Backoff
 from .publish import Send, pump
 from .publisher import Publisher
+
+Change = Callable[[Machine], Machine]
+"""What happens to a machine."""
 
 # No ConfigMap yet; a Node that is there already.
 _EXPECTED = {("read", 404), ("check", 404), ("machine", 409)}
@@ -84,18 +88,24 @@ class _Member:
     draw: Random
     """Of its own: threads take turns in no order that could be repeated."""
     exists: bool
+    showing: Backoff
+    """Of what others do to its Node: a device plugin too tries again what was refused."""
+    shown: Sight | None = None
+    """What its Node may show, where that may be another thing than the machine is."""
     offered: bool = False
     due: float = inf
     busy: bool = False
-    changes: int = 0
-    """Asked for and not made yet."""
+    changes: deque[Change] = field(default_factory=deque)
+    """Asked for, by any thread, and not made yet."""
     changed_at: float | None = None
     ends_at: float = inf
     """When what is under way is done."""
 
     def next_at(self) -> float:
         """Return when it has something to do."""
-        return -inf if self.changes else min(self.ends_at, self.publisher.next_at())
+        if self.changes:
+            return -inf
+        return min(self.ends_at, self.publisher.next_at(), inf if self.shown is None else self.showing.at)
 
 
 class Fleet:
@@ -110,7 +120,9 @@ class Fleet:
         self._members = [self._member(machine) for machine in plan.machines]
         self._heap: list[tuple[float, int]] = []
         self._lock = Lock()
-        self._done: SimpleQueue[tuple[int, Future[None]]] = SimpleQueue()
+        # Of turns that have ended; without a job, of what ``let`` asked for.
+        self._done: SimpleQueue[tuple[int, Future[None] | None]] = SimpleQueue()
+        self._numbers = {machine.name: number for number, machine in enumerate(plan.machines)}
 
     @property
     def machines(self) -> list[Machine]:
@@ -119,13 +131,28 @@ class Fleet:
 
     @property
     def settled(self) -> int:
-        """Count the machines whose ConfigMap says what they are."""
-        return sum(1 for member in self._members if member.publisher.settled and not member.changes)
+        """Count the machines whose ConfigMap says what they are, and whose Node shows it."""
+        return len(self._members) - len(self.behind)
+
+    @property
+    def behind(self) -> list[str]:
+        """Name the others."""
+        return [
+            each.machine.name
+            for each in self._members
+            if each.changes or each.shown is not None or not each.publisher.settled
+        ]
 
     @property
     def troubles(self) -> dict[str, str]:
         """What does not work, by what it is about."""
         return {about: text for member in self._members for about, text in list(member.publisher.troubles.items())}
+
+    def let(self, name: str, happen: Change) -> None:
+        """Have this happen to a machine at its next turn, which is now; from any thread."""
+        number = self._numbers[name]
+        self._members[number].changes.append(happen)
+        self._done.put((number, None))
 
     def run(self, until: Callable[[], bool]) -> None:
         """Publish and let things happen until ``until`` says True, which is asked once a second and after each turn."""
@@ -158,7 +185,8 @@ class Fleet:
         publisher = Publisher(
             machine.name, draw=draw.random, heartbeat_seconds=plan.heartbeat_seconds, labels=plan.labels
         )
-        return _Member(machine, publisher, Random(draw.random()), exists=not plan.create_nodes)  # noqa: S311 - as above
+        own = Random(draw.random())  # noqa: S311 - as above
+        return _Member(machine, publisher, own, exists=not plan.create_nodes, showing=Backoff(draw.random))
 
     def _happenings(self, began: float) -> Iterator[float]:
         """Yield when something happens: a Poisson process."""
@@ -169,9 +197,12 @@ class Fleet:
 
     def _happen(self, now: float) -> None:
         number = self._draw.randrange(len(self._members))
-        with self._lock:
-            self._members[number].changes += 1
-        # One whose turn has come keeps its place: to put it off for each new thing would be to put it off for ever.
+        member = self._members[number]
+        member.changes.append(lambda machine: change(machine, member.draw))
+        self._hasten(number, now)
+
+    def _hasten(self, number: int, now: float) -> None:
+        """Let its turn be now. One whose turn has come keeps its place, or each new thing would put it off."""
         if not self._members[number].busy and self._members[number].due > now:
             self._schedule(number, now)
 
@@ -197,11 +228,16 @@ class Fleet:
         try:
             while True:
                 number, job = self._done.get(timeout=wait) if wait else self._done.get_nowait()
+                wait = 0.0
+                if job is None:
+                    self._hasten(number, time.monotonic())
+                    continue
                 job.result()  # a bug ends the fleet
                 member = self._members[number]
                 member.busy = False
-                self._schedule(number, member.next_at())
-                count, wait = count + 1, 0.0
+                # What is overdue goes to the end of the queue, or one that is always overdue would hold up the others.
+                self._schedule(number, max(time.monotonic(), member.next_at()))
+                count += 1
         except Empty:
             return count
 
@@ -214,31 +250,42 @@ class Fleet:
             member.publisher.offer(encode_topology(member.machine.name, topology), link_labels(topology.links))
             member.offered = True
         if member.ends_at <= time.monotonic():
-            self._change(member)
-        with self._lock:
-            changes, member.changes = member.changes, 0
-        for _ in range(changes):
-            self._change(member)
+            self._change(member, lambda machine: change(machine, member.draw))
+        for _ in range(len(member.changes)):
+            self._change(member, member.changes[0])
+            member.changes.popleft()  # only now: until then the machine is behind
+        if member.shown is not None and member.showing.at <= time.monotonic():
+            self._bring(member, member.shown)
         pump(member.publisher, self._send)
         if member.changed_at is not None and member.publisher.settled:
             with self._lock:
                 self.tally.latencies.append(time.monotonic() - member.changed_at)
             member.changed_at = None
 
-    def _change(self, member: _Member) -> None:
+    def _change(self, member: _Member, happen: Change) -> None:
         """Let something happen to a machine: to its Node and to its document."""
-        before, member.machine = show(member.machine), change(member.machine, member.draw)
+        before, member.machine = member.shown or show(member.machine), happen(member.machine)
         after = show(member.machine)
         member.ends_at = time.monotonic() + member.draw.uniform(*_LAYOUT_SECONDS) if member.machine.target else inf
         if member.changed_at is None:
             member.changed_at = time.monotonic()
-        for path, patch in zip(("", "/status"), node_patch(before, after), strict=True):
-            if patch:
-                self._send(_merge(f"/api/v1/nodes/{member.machine.name}{path}", patch))
+        self._bring(member, before)
         topology = replace(after.topology, observed=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
         member.publisher.offer(encode_topology(member.machine.name, topology), link_labels(topology.links))
         with self._lock:
             self.tally.changes += 1
+
+    def _bring(self, member: _Member, before: Sight) -> None:
+        """Make the Node show what the machine is; what the API server does not take is for a later turn."""
+        after = show(member.machine)
+        patches = zip(("", "/status"), node_patch(before, after), strict=True)
+        requests = [_merge(f"/api/v1/nodes/{member.machine.name}{path}", patch) for path, patch in patches if patch]
+        if all(_good(self._send(request)) for request in requests):
+            member.shown = None
+            member.showing.succeed()
+        else:
+            member.shown = doubt(before, after)
+            member.showing.fail(time.monotonic())
 
     def _create(self, member: _Member) -> bool:
         """Create the Node, if there is none; tell whether there is one now."""
@@ -255,10 +302,13 @@ class Fleet:
         with self._lock:
             self.tally.seconds += time.monotonic() - began
             self.tally.requests[request.purpose] += 1
-            good = HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
-            if not good and (request.purpose, answer.status) not in _EXPECTED:
+            if not _good(answer) and (request.purpose, answer.status) not in _EXPECTED:
                 self.tally.failures[f"{request.purpose} {answer.status}"] += 1
         return answer
+
+
+def _good(answer: Answer) -> bool:
+    return HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
 
 
 def _merge(path: str, patch: dict[str, Any]) -> Request:
