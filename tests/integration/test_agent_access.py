@@ -209,19 +209,19 @@ def flags(**changes: Any) -> list[str]:
     ],
     ids=str,
 )
-def test_what_never_can_work_ends_with_3(
+def test_what_never_can_work_ends_with_2(
     access: Access, capsys: pytest.CaptureFixture[str], change: dict[str, str], said: str
 ) -> None:
     given = {"api_server": access.url, "token_file": access.token_file, "ca_file": access.ca_file}
-    assert main(["agent", "--simulate", "l4-1", "--node", "n", *flags(**{**given, **change})]) == 3
+    assert main(["agent", "--simulate", "l4-1", "--node", "n", *flags(**{**given, **change})]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_without_any_configuration_it_ends_with_3_and_says_what_is_missing(
+def test_without_any_configuration_it_ends_with_2_and_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    assert main(["agent", "--simulate", "l4-1", "--node", "n"]) == 3
+    assert main(["agent", "--simulate", "l4-1", "--node", "n"]) == 2
     assert "no KUBERNETES_SERVICE_HOST, as in a pod, and no --api-server" in capsys.readouterr().err
 
 
