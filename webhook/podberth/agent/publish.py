@@ -74,9 +74,12 @@ def draw() -> float:
 
 
 def pump(publisher: Publisher, send: Send, now: Callable[[], Instant] = instant) -> int:
-    """Send all that is due and return how many requests that were."""
-    count = 0
-    while (request := publisher.next_request(now())) is not None:
+    """Send all that is due and return how many requests that were.
+
+    What becomes due meanwhile waits for the next call: two things that fail slowly would be tried in turn without end.
+    """
+    began, count = now().seconds, 0
+    while (request := publisher.next_request(Instant(began, now().wall))) is not None:
         publisher.receive(request, send(request), now())
         count += 1
     return count
