@@ -195,6 +195,16 @@ def test_a_flag_counts_before_the_environment(access: Access) -> None:
     assert find_access(access.url, access.token_file, access.ca_file, environ) == access
 
 
+@pytest.mark.parametrize("text", ["zwölf", "secret\nof two lines", "secret\rof two lines"])
+def test_a_token_file_that_holds_something_else_is_no_answer_and_is_not_shown(access: Access, text: str) -> None:
+    with closing(Api(access)) as api:
+        access.token_file.write_bytes(text.encode())
+        answer = api.send(ask_node("n"))
+        assert (answer.status, answer.said) == (0, f"{access.token_file}: got no token, want one line of ASCII")
+        access.token_file.write_text("first\n")
+        assert api.send(ask_node("n")).status == 200
+
+
 def flags(**changes: Any) -> list[str]:
     return [part for key, value in changes.items() for part in (f"--{key.replace('_', '-')}", str(value))]
 
