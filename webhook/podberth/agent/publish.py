@@ -86,9 +86,15 @@ def pump(publisher: Publisher, send: Send, now: Callable[[], Instant] = instant)
 
 
 def publish(
-    sight: Sight, publisher: Publisher, send: Send, *, node: str, say: Say, features: FeatureFile | None
+    sight: Sight,
+    publisher: Publisher,
+    send: Send,
+    *,
+    say: Say,
+    features: FeatureFile | None,
+    now: Callable[[], Instant] = instant,
 ) -> None:
-    """Keep the cluster's knowledge of this node true, without end.
+    """Keep the cluster's knowledge of the publisher's node true, without end.
 
     Raises:
         DeviceError: nothing can be read at the start, or never again by this process.
@@ -98,8 +104,8 @@ def publish(
         changed = sight.look()
         publisher.silent = not sight.answers
         if changed and sight.topology is not None:
-            publisher.offer(encode_topology(node, sight.topology), link_labels(sight.topology.links))
-        pump(publisher, send)
+            publisher.offer(encode_topology(publisher.node, sight.topology), link_labels(sight.topology.links))
+        pump(publisher, send, now)
         troubles = dict(publisher.troubles)
         if features is not None and sight.topology is not None:
             if (labels := link_labels(sight.topology.links)) is not None:
@@ -108,12 +114,13 @@ def publish(
                 troubles["features"] = features.trouble
         _tell(told, troubles, say)
         told = troubles
-        sight.wait(max(0.0, publisher.next_at() - time.monotonic()))
+        sight.wait(max(0.0, publisher.next_at() - now().seconds))
 
 
 def _tell(before: dict[str, str], after: dict[str, str], say: Say) -> None:
-    """Tell of troubles that are new or that ended; what goes on is not repeated."""
-    for about in sorted(after.keys() - before.keys()):
-        say("warning", after[about])
+    """Tell of troubles that are new or other ones, or that ended; what goes on is not repeated."""
+    for about, text in sorted(after.items()):
+        if before.get(about) != text:
+            say("warning", text)
     for about in sorted(before.keys() - after.keys()):
         say("info", f"{about}: works again")
