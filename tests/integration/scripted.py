@@ -109,7 +109,7 @@ async def scripted(directory: Path, *steps: Step) -> AsyncIterator[Scripted]:
     server = Scripted(list(steps), directory)
     server.token_file.write_text("first\n")
     application = web.Application()
-    application.router.add_get("/{path:.*}", server.answer)
+    application.router.add_route("*", "/{path:.*}", server.answer)
     runner = web.AppRunner(application, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

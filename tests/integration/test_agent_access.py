@@ -195,6 +195,16 @@ def test_a_flag_counts_before_the_environment(access: Access) -> None:
     assert find_access(access.url, access.token_file, access.ca_file, environ) == access
 
 
+@pytest.mark.parametrize("text", ["zwölf", "secret\nof two lines", "secret\rof two lines"])
+def test_a_token_file_that_holds_something_else_is_no_answer_and_is_not_shown(access: Access, text: str) -> None:
+    with closing(Api(access)) as api:
+        access.token_file.write_bytes(text.encode())
+        answer = api.send(ask_node("n"))
+        assert (answer.status, answer.said) == (0, f"{access.token_file}: got no token, want one line of ASCII")
+        access.token_file.write_text("first\n")
+        assert api.send(ask_node("n")).status == 200
+
+
 def flags(**changes: Any) -> list[str]:
     return [part for key, value in changes.items() for part in (f"--{key.replace('_', '-')}", str(value))]
 
@@ -209,19 +219,19 @@ def flags(**changes: Any) -> list[str]:
     ],
     ids=str,
 )
-def test_what_never_can_work_ends_with_3(
+def test_what_never_can_work_ends_with_2(
     access: Access, capsys: pytest.CaptureFixture[str], change: dict[str, str], said: str
 ) -> None:
     given = {"api_server": access.url, "token_file": access.token_file, "ca_file": access.ca_file}
-    assert main(["agent", "--simulate", "l4-1", "--node", "n", *flags(**{**given, **change})]) == 3
+    assert main(["agent", "--simulate", "l4-1", "--node", "n", *flags(**{**given, **change})]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_without_any_configuration_it_ends_with_3_and_says_what_is_missing(
+def test_without_any_configuration_it_ends_with_2_and_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    assert main(["agent", "--simulate", "l4-1", "--node", "n"]) == 3
+    assert main(["agent", "--simulate", "l4-1", "--node", "n"]) == 2
     assert "no KUBERNETES_SERVICE_HOST, as in a pod, and no --api-server" in capsys.readouterr().err
 
 

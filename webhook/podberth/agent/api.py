@@ -82,7 +82,10 @@ class Api:
     def send(self, request: Request) -> Answer:
         """Send one request; no answer, and one that nobody can read, are answers too."""
         try:
-            headers = {**request.headers, **_AGENT, "Authorization": f"Bearer {self._token()}"}
+            token = self._token()
+            if token is None:
+                return Answer(0, said=f"{self._access.token_file}: got no token, want one line of ASCII")
+            headers = {**request.headers, **_AGENT, "Authorization": f"Bearer {token}"}
             response = self._pool.request(request.method, self._prefix + request.path, request.body, headers=headers)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             if isinstance(error, urllib3.exceptions.SSLError):
@@ -121,8 +124,10 @@ class Api:
         with suppress(UsageError):
             self._pool = self._open()
 
-    def _token(self) -> str:
-        return self._access.token_file.read_text(encoding="ascii").strip()
+    def _token(self) -> str | None:
+        """Read the token; None where the file holds what no header can, which ``http.client`` would show in full."""
+        token = self._access.token_file.read_bytes().strip()
+        return token.decode("ascii") if token.isascii() and token.decode("ascii").isprintable() else None
 
 
 def _seconds(text: str | None) -> float | None:

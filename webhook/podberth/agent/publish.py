@@ -74,18 +74,27 @@ def draw() -> float:
 
 
 def pump(publisher: Publisher, send: Send, now: Callable[[], Instant] = instant) -> int:
-    """Send all that is due and return how many requests that were."""
-    count = 0
-    while (request := publisher.next_request(now())) is not None:
+    """Send all that is due and return how many requests that were.
+
+    What becomes due meanwhile waits for the next call: two things that fail slowly would be tried in turn without end.
+    """
+    began, count = now().seconds, 0
+    while (request := publisher.next_request(Instant(began, now().wall))) is not None:
         publisher.receive(request, send(request), now())
         count += 1
     return count
 
 
 def publish(
-    sight: Sight, publisher: Publisher, send: Send, *, node: str, say: Say, features: FeatureFile | None
+    sight: Sight,
+    publisher: Publisher,
+    send: Send,
+    *,
+    say: Say,
+    features: FeatureFile | None,
+    now: Callable[[], Instant] = instant,
 ) -> None:
-    """Keep the cluster's knowledge of this node true, without end.
+    """Keep the cluster's knowledge of the publisher's node true, without end.
 
     Raises:
         DeviceError: nothing can be read at the start, or never again by this process.
@@ -95,8 +104,8 @@ def publish(
         changed = sight.look()
         publisher.silent = not sight.answers
         if changed and sight.topology is not None:
-            publisher.offer(encode_topology(node, sight.topology), link_labels(sight.topology.links))
-        pump(publisher, send)
+            publisher.offer(encode_topology(publisher.node, sight.topology), link_labels(sight.topology.links))
+        pump(publisher, send, now)
         troubles = dict(publisher.troubles)
         if features is not None and sight.topology is not None:
             if (labels := link_labels(sight.topology.links)) is not None:
@@ -105,12 +114,13 @@ def publish(
                 troubles["features"] = features.trouble
         _tell(told, troubles, say)
         told = troubles
-        sight.wait(max(0.0, publisher.next_at() - time.monotonic()))
+        sight.wait(max(0.0, publisher.next_at() - now().seconds))
 
 
 def _tell(before: dict[str, str], after: dict[str, str], say: Say) -> None:
-    """Tell of troubles that are new or that ended; what goes on is not repeated."""
-    for about in sorted(after.keys() - before.keys()):
-        say("warning", after[about])
+    """Tell of troubles that are new or other ones, or that ended; what goes on is not repeated."""
+    for about, text in sorted(after.items()):
+        if before.get(about) != text:
+            say("warning", text)
     for about in sorted(before.keys() - after.keys()):
         say("info", f"{about}: works again")

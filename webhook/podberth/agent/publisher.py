@@ -81,8 +81,10 @@ class Publisher:
     ) -> None:
         """Begin with nothing to publish. ``draw`` gives the jitter."""
         self.troubles: dict[str, str] = {}
-        """What does not work, in words, by what it is about; empty while all is well."""
-        self._node, self._draw, self._heartbeat_seconds = node, draw, heartbeat_seconds
+        """What does not work, in words, by what it is about; empty while all is well. The words stay while the status
+        does: a library words the same failure anew each time."""
+        self._statuses: dict[str, int] = {}
+        self.node, self._draw, self._heartbeat_seconds = node, draw, heartbeat_seconds
         self.silent = False
         """Whether the heartbeat rests, because the driver does not answer; what was published stays."""
         self._wanted: str | None = None
@@ -123,10 +125,10 @@ class Publisher:
             return self._document_request(self._wanted)
         if self._heartbeat_at() <= now.seconds:
             if self._seen_at < self._beat_at:
-                return check_config_map(self._node)
-            return renew_lease(self._node, self._uid, now.wall, ceil(_MISSED * self._heartbeat_seconds))
+                return check_config_map(self.node)
+            return renew_lease(self.node, self._uid, now.wall, ceil(_MISSED * self._heartbeat_seconds))
         if self._target and self._labels_at() <= now.seconds:
-            return write_labels(self._target, self._node, self._uid, self._labels or {})
+            return write_labels(self._target, self.node, self._uid, self._labels or {})
         return None
 
     def receive(self, request: Request, answer: Answer, now: Instant) -> None:
@@ -139,7 +141,9 @@ class Publisher:
             self._fail(backoff, request, answer, now.seconds)
             return
         backoff.succeed()
-        self.troubles.pop(_about(request.purpose, self._node), None)
+        about = _about(request.purpose, self.node)
+        self.troubles.pop(about, None)
+        self._statuses.pop(about, None)
         match request.purpose:
             case "node":
                 self._uid = str(answer.metadata.get("uid", ""))
@@ -165,10 +169,10 @@ class Publisher:
 
     def _document_request(self, wanted: str) -> Request:
         if not self._uid:
-            return ask_node(self._node)
+            return ask_node(self.node)
         if self._there is None:
-            return read_config_map(self._node)
-        return write_config_map(self._node, self._uid, wanted)
+            return read_config_map(self.node)
+        return write_config_map(self.node, self._uid, wanted)
 
     def _document_at(self) -> float:
         if self._uid and self._there is not None:
@@ -196,7 +200,7 @@ class Publisher:
         )
 
     def _fail(self, backoff: Backoff, request: Request, answer: Answer, now: float) -> None:
-        about = _about(request.purpose, self._node)
+        about = _about(request.purpose, self.node)
         refused = HTTPStatus.BAD_REQUEST <= answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
         if answer.status in _PASSING or not refused:
             backoff.fail(now, asked_seconds=answer.retry_after_seconds)
@@ -204,6 +208,9 @@ class Publisher:
             backoff.postpone(now, self._interval())
         if request.purpose == "label" and answer.status == HTTPStatus.CONFLICT:
             self._uid, self._there = "", None  # it is another Node than it was
+        if self._statuses.get(about) == answer.status:
+            return
+        self._statuses[about] = answer.status
         said = answer.said if answer.status >= HTTPStatus.BAD_REQUEST else "no object of Kubernetes"
         got = f"status {answer.status}: {said}" if answer.status else answer.said
         self.troubles[about] = f"{about}: got {got}; {_remedy(request.purpose, answer.status)}"

@@ -94,7 +94,7 @@ def _publish(arguments: argparse.Namespace) -> int:
         publisher = Publisher(arguments.node, draw=draw, heartbeat_seconds=arguments.heartbeat, labels=target)
         with suppress(KeyboardInterrupt), _sight(arguments, say) as sight:
             say("info", "publishing")
-            publish(sight, publisher, api.send, node=arguments.node, say=say, features=features)
+            publish(sight, publisher, api.send, say=say, features=features)
     return ExitCode.OK
 
 

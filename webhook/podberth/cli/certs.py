@@ -123,27 +123,22 @@ def _handshake(host: str, port: int, server_name: str, context: ssl.SSLContext) 
 
 
 async def _rotate(shared: SharedAuthorities, *, force: bool, wait_seconds: float | None) -> int:
-    secret = await _begin(shared, force=force)
+    await _begin(shared, force=force)
     sys.stderr.write(f"podberth: {shared.where}: a new authority was made; the replicas carry the rotation out\n")
     if wait_seconds is None:
         return ExitCode.OK
     deadline = asyncio.get_running_loop().time() + wait_seconds
-    begun = secret
-    while begun is None or stage(begun.authorities) != "none" or not await _trusted(shared, begun):
+    while left := await _left(shared):
         if asyncio.get_running_loop().time() >= deadline:
-            at = stage(begun.authorities) if begun else "deleted"
-            sys.stderr.write(
-                f"podberth: {shared.where}: stage {at}: not done in time; podberth certs status says more\n"
-            )
+            sys.stderr.write(f"podberth: {shared.where}: {left}: not done in time; podberth certs status says more\n")
             return ExitCode.FINDINGS
         await asyncio.sleep(_LOOK_SECONDS)
-        begun = await shared.secret()
     sys.stderr.write(f"podberth: {shared.where}: rotated\n")
     return ExitCode.OK
 
 
-async def _begin(shared: SharedAuthorities, *, force: bool) -> ReadSecret | None:
-    """Put a new next authority into the Secret; return what it then holds."""
+async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
+    """Put a new next authority into the Secret."""
     while True:
         secret = await shared.secret()
         if secret is None:
@@ -158,8 +153,27 @@ async def _begin(shared: SharedAuthorities, *, force: bool) -> ReadSecret | None
         except ClusterError as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise
-            continue
-        return await shared.secret()
+        else:
+            return
+
+
+async def _left(shared: SharedAuthorities) -> str:
+    """Say what a rotation waits for; "" once it is done. A day is long: an API server that is away comes back.
+
+    Raises:
+        ClusterError: the API server refuses.
+    """
+    try:
+        secret = await shared.secret()
+        if secret is None:
+            return "stage deleted"
+        at = stage(secret.authorities)
+        return "" if at == "none" and await _trusted(shared, secret) else f"stage {at}"
+    except ClusterError as error:
+        if error.reason == "refused":
+            raise
+        await shared.reset()
+        return str(error)
 
 
 def _like(model: Signer) -> Signer:

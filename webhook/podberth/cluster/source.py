@@ -1,6 +1,6 @@
 """The seam between whoever knows policies and cluster, and the server that decides by them.
 
-A source that watches the API server implements the same two calls: its revision counts the events it has taken in.
+A topology that is followed through the API server does not come this way: ``live`` hands on an index at each change.
 """
 
 from collections.abc import Mapping

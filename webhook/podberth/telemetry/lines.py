@@ -18,7 +18,11 @@ _WRITE_BYTES = 32_768
 
 
 class LineWriter:
-    """A bounded queue of lines in front of a file descriptor. ``write`` is for one thread; it never blocks."""
+    """A bounded queue of lines in front of a file descriptor. ``write`` never blocks.
+
+    Threads may write side by side, as the agent's own and those of its metrics do: a deque's append is atomic, and the
+    bound is then missed by a line for each of them.
+    """
 
     def __init__(self, descriptor: int, *, max_lines: int = MAX_LINES) -> None:
         """Start the thread. ``descriptor`` stays the caller's, who keeps it open until ``close`` has returned."""

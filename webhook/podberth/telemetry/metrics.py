@@ -1,7 +1,8 @@
-"""Every metric of podberth, declared in one place. The only importer of ``prometheus_client``.
+"""Every metric of the webhook, declared in one place.
 
-Each ``Metrics`` has a registry of its own: importing this module declares nothing. Label values that are known
-beforehand exist from the start, so that a rate has a zero to rise from.
+With ``gpu_metrics`` the only importer of ``prometheus_client``. Each ``Metrics`` has a registry of its own: importing
+this module declares nothing. Label values that are known beforehand exist from the start, so that a rate has a zero to
+rise from.
 
 What every review counts is kept in plain numbers and handed to the library when somebody scrapes: its counters take a
 lock each, 5 us a review in all, where these take one (measured under load; a review without its decision costs 70).
@@ -18,6 +19,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.registry import Collector
 
 from .. import __version__
+from ..pki.rotation import STAGES, Stage
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -30,7 +32,6 @@ OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "")
 VERDICTS = ("allowed", "mutated", "denied", "error")
 OTHER_PATH = "other"
 """The ``path`` of every request to a path that is not served."""
-ROTATION_STAGES = ("none", "spreading", "draining")
 WATCHED = ("policies", "topology", "certificate", "client CA")
 
 WATCH_REASONS = ("ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug")
@@ -83,7 +84,7 @@ class Metrics:
             ["stage"],
             registry=registry,
         )
-        for each in ROTATION_STAGES:
+        for each in STAGES:
             self._rotation.labels(each)
         build = Gauge("podberth_build_info", "Always 1; the labels tell.", ["version"], registry=registry)
         build.labels(__version__).set(1)
@@ -106,9 +107,9 @@ class Metrics:
         """Count one load."""
         self._reloads.labels(what, "ok" if ok else "error").inc()
 
-    def rotation(self, stage: str) -> None:
+    def rotation(self, stage: Stage) -> None:
         """Say which stage the rotation of the authorities is in."""
-        for each in ROTATION_STAGES:
+        for each in STAGES:
             self._rotation.labels(each).set(each == stage)
 
     def exposition(self) -> bytes:

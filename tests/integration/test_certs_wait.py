@@ -1,0 +1,66 @@
+"""``podberth certs rotate --wait``, for as long as a rotation takes: an API server is away now and then in a day."""
+
+import asyncio
+import base64
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from integration.scripted import Step, scripted, status
+from integration.serving import run
+from podberth.cli.main import main
+from podberth.pki.authorities import SECRET_KEY, Authorities, encode
+from podberth.pki.rotation import new_signer, rotated
+
+LIFE, LEAF_LIFE = timedelta(days=365), timedelta(days=1)
+
+
+def secret(authorities: Authorities) -> Step:
+    """Answer with the Secret."""
+
+    async def step(_: web.Request) -> web.StreamResponse:
+        data = {SECRET_KEY: base64.b64encode(encode(authorities)).decode()}
+        return web.json_response({"kind": "Secret", "metadata": {"resourceVersion": "1"}, "data": data})
+
+    return step
+
+
+def waited(directory: Path, *then: Step, wait: str = "20s") -> int:
+    """Rotate with a wait; ``then`` are the answers after the beginning. Return the exit code."""
+    now = datetime.now(UTC)
+    before = Authorities(new_signer(LIFE, LEAF_LIFE, now), None)
+    under_way = rotated(before, new_signer(LIFE, LEAF_LIFE, now))
+
+    codes: list[int] = []
+
+    async def test() -> None:
+        async with scripted(directory, secret(before), secret(under_way), secret(under_way), *then) as server:
+            flags = ["--wait", wait, "--kubeconfig", str(server.kubeconfig)]
+            codes.append(await asyncio.to_thread(main, ["certs", "rotate", *flags]))
+
+    run(test)
+    return codes[0]
+
+
+def done() -> Step:
+    return secret(Authorities(new_signer(LIFE, LEAF_LIFE, datetime.now(UTC)), None))
+
+
+def test_an_api_server_that_is_away_for_a_while_is_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    none = status(404, message="no configuration")
+    assert waited(tmp_path, status(503, message="restarting"), done(), none) == 0
+    assert capsys.readouterr().err.splitlines()[-1].endswith(": rotated")
+
+
+def test_what_it_waits_for_is_said_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert waited(tmp_path, status(503, message="restarting"), wait="1s") == 1
+    assert "got 503 restarting; try again: not done in time" in capsys.readouterr().err
+
+
+def test_one_that_refuses_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert waited(tmp_path, status(403, message="no rights")) == 3
+    assert "got 403 no rights" in capsys.readouterr().err

@@ -1,0 +1,92 @@
+"""The agent's loop between two looks: what is sent in one go, with a clock and a server that do as they are told."""
+
+from datetime import timedelta
+from itertools import islice
+from math import inf
+from typing import Any
+
+import pytest
+
+from api_server import BEGAN, Clock, Server, drive
+from podberth.agent.objects import Answer, Request
+from podberth.agent.publish import Played, publish, pump
+from podberth.agent.publisher import Instant, Publisher
+from podberth.errors import DeviceError
+from podberth.telemetry.log import Level
+from podberth.topology.codec import DATA_KEY
+from podberth.topology.model import NodeTopology
+
+LABELS = {"podberth.io/link-shape": "none"}
+# What ``agent.api`` waits for a connection and an answer, both together.
+SLOWEST_ANSWER_SECONDS = 25.0
+
+
+def document(text: str) -> dict[str, Any]:
+    return {"data": {DATA_KEY: text}}
+
+
+def test_an_api_server_that_hangs_is_asked_once_for_each_thing_before_the_devices_are_looked_at_again() -> None:
+    """Each try is over later than the wait before the next one of the other: without a bound this never ends."""
+    made, server, clock = Publisher("n", draw=lambda: 0.5, labels="own"), Server(), Clock()
+    made.offer(document("{}"), LABELS)
+    drive(made, server, clock, 1.0)
+    asked: list[str] = []
+
+    def hang(request: Request) -> Answer:
+        asked.append(request.purpose)
+        assert len(asked) < 20, asked
+        clock.seconds += SLOWEST_ANSWER_SECONDS
+        return Answer(0, said="no answer")
+
+    made.offer(document('{"a": 1}'), {**LABELS, "podberth.io/link-domain-size": "1"})
+    assert pump(made, hang, lambda: clock.now) == 2
+    assert asked == ["write", "label"]
+
+
+def test_a_renewal_names_the_time_at_which_it_is_sent() -> None:
+    made, server = Publisher("n", draw=lambda: 0.5), Server()
+    moments = (Instant(float(second), BEGAN + timedelta(seconds=second)) for second in range(100))
+    made.offer(document("{}"), None)
+    pump(made, lambda request: server.answer(request, 0.0), lambda: next(moments))
+    assert [purpose for _, purpose in server.asked] == ["node", "read", "write", "heartbeat"]
+    [renewed] = server.renewals
+    assert renewed > (BEGAN + timedelta(seconds=4)).strftime("%Y-%m-%dT%H:%M:%S")
+    assert list(islice(moments, 1))
+
+
+class Playing(Played):
+    """A machine whose waiting moves a clock, until its end."""
+
+    def __init__(self, clock: Clock, *, ends_at: float) -> None:
+        super().__init__(NodeTopology())
+        self._clock, self._ends_at = clock, ends_at
+
+    def wait(self, most_seconds: float = inf) -> None:
+        self._clock.seconds += most_seconds
+        if self._clock.seconds > self._ends_at:
+            raise DeviceError("the end")
+
+
+def test_the_log_says_what_is_wrong_now_once_however_often_a_library_words_it_anew() -> None:
+    """No answer, then one that refuses, then all is well: each is told, for each wants something else of a person."""
+    server, clock, said = Server(), Clock(), list[tuple[Level, str]]()
+
+    def send(request: Request) -> Answer:
+        if clock.seconds < 60:
+            return Answer(0, said=f"no answer: <connection object at {clock.seconds:.3f}>")
+        return Answer(403, said="no rights") if clock.seconds < 600 else server.answer(request, clock.seconds)
+
+    with pytest.raises(DeviceError, match="the end"):
+        publish(
+            Playing(clock, ends_at=3600),
+            Publisher("n", draw=lambda: 0.5),
+            send,
+            say=lambda level, line: said.append((level, line)),
+            features=None,
+            now=lambda: clock.now,
+        )
+    assert [(level, line.partition("; ")[0]) for level, line in said] == [
+        ("warning", "Node n: got no answer: <connection object at 0.000>"),
+        ("warning", "Node n: got status 403: no rights"),
+        ("info", "Node n: works again"),
+    ]
