@@ -12,9 +12,10 @@ from controlplane.wait import wait_for
 from podberth.agent.api import Api, find_access
 from podberth.agent.churn import Machine
 
+from .access import grant
 from .agent.running_fleet import running
 from .both_ends import MADE_AGAIN_SECONDS, SETTLES_SECONDS, BothEnds, Document, registered, token_file
-from .following import Following, grant
+from .following import Following
 
 COUNTS = {
     "hgx-h100-8": 50,
