@@ -102,16 +102,20 @@ def _presented(address: str, server_name: str, configurations: tuple[ReadConfigu
     bundles = b"\n".join(bundle for each in configurations for bundle in each.registration.bundles)
     try:
         der = _handshake(host, int(port), server_name, seeing)
+        refusal = _refusal(host, int(port), server_name, bundles.decode("ascii", "replace"))
     except OSError as error:
         raise ClusterError("lost", f"--connect: {address}: cannot be reached: {error}; check the address") from error
-    refusal = ""
+    return read_presented(address, der, refusal)
+
+
+def _refusal(host: str, port: int, server_name: str, authorities: str) -> str:
+    """Shake hands by these authorities, PEM; return why that fails, "" where it does not."""
     try:
         # No certificate at all is an error of ssl's own.
-        trusting = ssl.create_default_context(cadata=bundles.decode("ascii", "replace"))
-        _handshake(host, int(port), server_name, trusting)
+        _handshake(host, port, server_name, ssl.create_default_context(cadata=authorities))
     except (ssl.SSLError, ValueError) as error:
-        refusal = getattr(error, "verify_message", "") or str(error)
-    return read_presented(address, der, refusal)
+        return getattr(error, "verify_message", "") or str(error)
+    return ""
 
 
 def _handshake(host: str, port: int, server_name: str, context: ssl.SSLContext) -> bytes:
