@@ -105,3 +105,14 @@ def test_a_server_that_goes_away_between_two_looks_at_it_is_said_to_be(
 
     run(test)
     assert "cannot be reached: [Errno 111] Connection refused; check the address" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["podberth", ":8443", "podberth:0", "podberth:65536", "::1:x"])
+def test_where_nobody_can_be_is_a_wrong_flag(address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async def test() -> None:
+        async with scripted(tmp_path, status(404, message="none")) as server:
+            flags = ["--kubeconfig", str(server.kubeconfig), "--connect", address]
+            assert await asyncio.to_thread(main, ["certs", "status", *flags]) == 2
+
+    run(test)
+    assert f"--connect: got '{address}', want HOST:PORT" in capsys.readouterr().err
