@@ -129,6 +129,12 @@ def test_a_value_that_there_is_not_is_refused(chart: Helm, value: str) -> None:
         chart.render(value)
 
 
+def test_an_agent_that_plays_a_machine_serves_no_metrics_of_it(chart: Helm) -> None:
+    """The agent ends with 2 on both, on every node: the chart says so before."""
+    with pytest.raises(RuntimeError, match=r"agent[./]simulate"):
+        chart.render("agent.metrics=true", "agent.simulate=hgx-h100-8")
+
+
 def test_a_packaged_chart_renders_the_same(chart: Helm, tmp_path: Path) -> None:
     chart("lint", "--strict", str(CHART))
     chart("package", str(CHART), "--destination", str(tmp_path))

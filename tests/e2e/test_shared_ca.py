@@ -162,9 +162,10 @@ def test_a_secret_that_is_not_podberths_is_left_alone_and_told_of(plane: Control
 
 def test_a_cabundle_that_was_taken_away_comes_back(replicas: Replicas) -> None:
     replicas.start()
-    replicas.register()  # as somebody who replaces the manifests does; without a caBundle nothing is called
+    replicas.register()  # as somebody who replaces the manifests does; a replica may be faster than a look at it
+    wanted = {replicas.authorities()["current"]["certificate"]}
+    wait_for(lambda: set(replicas.bundles()) == wanted, timeout_seconds=SECONDS, what="the caBundles to come back")
     wait_for(replicas.called, timeout_seconds=SECONDS, what="podberth to be trusted again")
-    assert set(replicas.bundles()) == {replicas.authorities()["current"]["certificate"]}
 
 
 def test_the_api_server_may_go_away_and_come_back(plane: ControlPlane, replicas: Replicas) -> None:

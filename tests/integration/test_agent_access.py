@@ -213,6 +213,9 @@ def flags(**changes: Any) -> list[str]:
     ("change", "said"),
     [
         ({"api_server": "http://127.0.0.1:8001"}, "--api-server: got http://127.0.0.1:8001, want https://HOST:PORT"),
+        ({"api_server": "https://a:b"}, "--api-server: got https://a:b, want https://HOST:PORT"),
+        ({"api_server": "https://a:65536"}, "--api-server: got https://a:65536, want https://HOST:PORT"),
+        ({"api_server": "https://[::1"}, "--api-server: got https://[::1, want https://HOST:PORT"),
         ({"token_file": "nowhere"}, "--token-file: nowhere: No such file or directory"),
         ({"ca_file": "nowhere"}, "--ca-file: nowhere: No such file or directory"),
         ({"ca_file": __file__}, "want certificates in PEM"),

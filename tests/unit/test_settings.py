@@ -75,6 +75,7 @@ def test_seconds_that_are_none_are_refused(text: str) -> None:
         ({**_LEAST, "ca_life": "0d"}, "--ca-life: got '0d', want a number and s, m, h or d"),
         ({**_LEAST, "ca_life": "2d"}, "--leaf-life: got more than a quarter of --ca-life"),
         ({**_LEAST, "ca_trust_seconds": "0"}, "--ca-trust-seconds: want at least 1"),
+        ({**_LEAST, "reload_seconds": "0"}, "--reload-seconds: got 0, want at least 0.01"),
         ({**_LEAST, "kubeconfig": "k"}, "--kubeconfig: got it without --topology cluster"),
         ({**_LEAST, "kubeconfig": "k", "topology": "./cluster"}, "--kubeconfig: got it without --topology cluster"),
         ({**_LEAST, "tls_names": " , "}, "--tls-names: got ' , ', want DNS names"),

@@ -21,6 +21,8 @@ _LIFE_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _OBJECT_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
 # An authority is replaced when two thirds of its life are over: the last leaf of it lives in what is left.
 _LIVES_IN_A_CA = 4
+# A look at a few dozen files takes a millisecond or so; with no pause the process would do little else.
+_LEAST_RELOAD_SECONDS = 0.01
 
 Topology: TypeAlias = Path | Literal["cluster"]
 """Files, or the API server of the cluster. Files of that name are ./cluster."""
@@ -278,6 +280,9 @@ def _conflicts(values: Mapping[str, Any]) -> list[str]:
         problems.append("--ca-secret: got it beside --self-signed or --tls-cert, want one or the other")
     if values["client_name"] is not None and values["client_ca"] is None:
         problems.append("--client-name: got it without --client-ca, want both or neither")
+    reload_seconds = values["reload_seconds"]
+    if reload_seconds is not None and reload_seconds < _LEAST_RELOAD_SECONDS:
+        problems.append(f"--reload-seconds: got {reload_seconds:g}, want at least {_LEAST_RELOAD_SECONDS:g}")
     return problems + _impossible_lives(values)
 
 

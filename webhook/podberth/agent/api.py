@@ -52,7 +52,7 @@ def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, 
             "API server: nobody says where it is: no KUBERNETES_SERVICE_HOST, as in a pod, and no --api-server; "
             "do: podberth agent --print to write the document to stdout instead"
         )
-    if urlsplit(url).scheme != "https" or not urlsplit(url).hostname:
+    if not _is_https(url):
         raise UsageError(f"--api-server: got {url}, want https://HOST:PORT")
     access = Access(url, token_file or SERVICE_ACCOUNT / "token", ca_file or SERVICE_ACCOUNT / "ca.crt")
     for flag, file in (("--token-file", access.token_file), ("--ca-file", access.ca_file)):
@@ -64,6 +64,15 @@ def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, 
                 "automountServiceAccountToken in a pod"
             ) from error
     return access
+
+
+def _is_https(url: str) -> bool:
+    """Tell whether a URL is one of HTTPS with a host, and with a port that there can be."""
+    try:
+        where = urlsplit(url)
+        return where.scheme == "https" and bool(where.hostname) and where.port != 0
+    except ValueError:  # a port that is no number, or half an IPv6 address
+        return False
 
 
 class Api:

@@ -17,6 +17,7 @@ from ..errors import CertificateError, ClusterError, UsageError
 from ..pki.authorities import Signer, life_of
 from ..pki.inspection import Presented, inspect, read_presented
 from ..pki.rotation import new_signer, rotated, stage
+from ..settings import Address, parse_address
 from ..wellknown import NAMESPACE
 from .certs_text import as_json, as_text
 from .exitcodes import ExitCode
@@ -93,25 +94,38 @@ async def _status(shared: SharedAuthorities, arguments: argparse.Namespace) -> i
 
 def _presented(address: str, server_name: str, configurations: tuple[ReadConfiguration, ...]) -> Presented:
     """Shake hands twice: once to see what is shown, once as the API server does."""
-    host, _, port = address.rpartition(":")
-    if not (host and port.isdecimal()):
-        raise UsageError(f"--connect: got {address!r}, want HOST:PORT")
+    host, port = _reachable(address)
     seeing = ssl.create_default_context()
     seeing.check_hostname = False
     seeing.verify_mode = ssl.CERT_NONE
     bundles = b"\n".join(bundle for each in configurations for bundle in each.registration.bundles)
     try:
-        der = _handshake(host, int(port), server_name, seeing)
+        der = _handshake(host, port, server_name, seeing)
+        refusal = _refusal(host, port, server_name, bundles.decode("ascii", "replace"))
     except OSError as error:
         raise ClusterError("lost", f"--connect: {address}: cannot be reached: {error}; check the address") from error
-    refusal = ""
+    return read_presented(address, der, refusal)
+
+
+def _reachable(address: str) -> tuple[str, int]:
+    """Read where a client can connect to: ``parse_address`` also takes what only a server can listen at."""
+    try:
+        where = parse_address(address)
+    except ValueError:
+        where = Address("", 0)
+    if not (where.host and where.port):
+        raise UsageError(f"--connect: got {address!r}, want HOST:PORT")
+    return where.host, where.port
+
+
+def _refusal(host: str, port: int, server_name: str, authorities: str) -> str:
+    """Shake hands by these authorities, PEM; return why that fails, "" where it does not."""
     try:
         # No certificate at all is an error of ssl's own.
-        trusting = ssl.create_default_context(cadata=bundles.decode("ascii", "replace"))
-        _handshake(host, int(port), server_name, trusting)
+        _handshake(host, port, server_name, ssl.create_default_context(cadata=authorities))
     except (ssl.SSLError, ValueError) as error:
-        refusal = getattr(error, "verify_message", "") or str(error)
-    return read_presented(address, der, refusal)
+        return getattr(error, "verify_message", "") or str(error)
+    return ""
 
 
 def _handshake(host: str, port: int, server_name: str, context: ssl.SSLContext) -> bytes:

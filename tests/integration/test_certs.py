@@ -1,7 +1,11 @@
-"""``podberth certs rotate --wait``, for as long as a rotation takes: an API server is away now and then in a day."""
+"""``podberth certs`` where the API server, or podberth, is away for a while: now and then in the day of a rotation."""
 
 import asyncio
 import base64
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +16,7 @@ from integration.scripted import Step, scripted, status
 from integration.serving import run
 from podberth.cli.main import main
 from podberth.pki.authorities import SECRET_KEY, Authorities, encode
+from podberth.pki.issue import issue_leaf, living
 from podberth.pki.rotation import new_signer, rotated
 
 LIFE, LEAF_LIFE = timedelta(days=365), timedelta(days=1)
@@ -64,3 +69,50 @@ def test_what_it_waits_for_is_said_at_the_end(tmp_path: Path, capsys: pytest.Cap
 def test_one_that_refuses_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert waited(tmp_path, status(403, message="no rights")) == 3
     assert "got 403 no rights" in capsys.readouterr().err
+
+
+@pytest.fixture
+def listening_once(tmp_path: Path) -> Iterator[int]:
+    """Shake hands with one client, and listen no more."""
+    now = datetime.now(UTC)
+    issued = issue_leaf(new_signer(LIFE, LEAF_LIFE, now).authority, ["localhost"], living(LEAF_LIFE, now))
+    pair = tmp_path / "pair.pem"
+    pair.write_bytes(issued.certificate + issued.key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pair)
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        plain, _ = listener.accept()
+        listener.close()
+        with context.wrap_socket(plain, server_side=True) as secured:
+            secured.recv(1)
+
+    thread = threading.Thread(target=serve)
+    port: int = listener.getsockname()[1]
+    thread.start()
+    yield port
+    thread.join()
+
+
+def test_a_server_that_goes_away_between_two_looks_at_it_is_said_to_be(
+    listening_once: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def test() -> None:
+        async with scripted(tmp_path, status(404, message="none")) as server:
+            flags = ["--kubeconfig", str(server.kubeconfig), "--connect", f"127.0.0.1:{listening_once}"]
+            assert await asyncio.to_thread(main, ["certs", "status", *flags]) == 3
+
+    run(test)
+    assert "cannot be reached: [Errno 111] Connection refused; check the address" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["podberth", ":8443", "podberth:0", "podberth:65536", "::1:x"])
+def test_where_nobody_can_be_is_a_wrong_flag(address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async def test() -> None:
+        async with scripted(tmp_path, status(404, message="none")) as server:
+            flags = ["--kubeconfig", str(server.kubeconfig), "--connect", address]
+            assert await asyncio.to_thread(main, ["certs", "status", *flags]) == 2
+
+    run(test)
+    assert f"--connect: got '{address}', want HOST:PORT" in capsys.readouterr().err
