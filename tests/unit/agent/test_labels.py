@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from podberth.agent.churn import Machine, show
 from podberth.agent.labels import FeatureFile, link_labels
 from podberth.topology.codec import decode_topology
-from podberth.topology.model import Links
+from podberth.topology.model import NodeTopology
 from podberth.topology.shapes import simulate
 from podberth.wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
 
@@ -14,12 +15,17 @@ from podberth.wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
     [("hgx-h100-8", "full-mesh", "8"), ("a100-pcie-4", "islands", "2"), ("l40s-8", "none", "1")],
 )
 def test_the_labels_say_shape_and_widest_domain(shape: str, said: str, size: str) -> None:
-    links = decode_topology(simulate(shape, "n")[1]).links
-    assert link_labels(links) == {LINK_SHAPE_LABEL: said, LINK_DOMAIN_LABEL: size}
+    topology = decode_topology(simulate(shape, "n")[1])
+    assert link_labels(topology) == {LINK_SHAPE_LABEL: said, LINK_DOMAIN_LABEL: size}
 
 
 def test_while_nobody_can_tell_nothing_is_said() -> None:
-    assert link_labels(Links()) is None
+    assert link_labels(NodeTopology()) is None
+
+
+def test_a_gpu_that_is_ill_says_nothing_of_the_links() -> None:
+    lost = show(Machine("n", "hgx-h100-8", lost=frozenset({3})))
+    assert link_labels(lost.topology) is None
 
 
 def test_a_feature_file_is_written_whole_and_only_when_it_says_something_else(tmp_path: Path) -> None:

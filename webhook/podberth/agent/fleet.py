@@ -247,7 +247,7 @@ class Fleet:
             member.exists = self._create(member)
         if not member.offered:
             topology = show(member.machine).topology
-            member.publisher.offer(encode_topology(member.machine.name, topology), link_labels(topology.links))
+            member.publisher.offer(encode_topology(member.machine.name, topology), link_labels(topology))
             member.offered = True
         if member.ends_at <= time.monotonic():
             self._change(member, lambda machine: change(machine, member.draw))
@@ -271,7 +271,7 @@ class Fleet:
             member.changed_at = time.monotonic()
         self._bring(member, before)
         topology = replace(after.topology, observed=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
-        member.publisher.offer(encode_topology(member.machine.name, topology), link_labels(topology.links))
+        member.publisher.offer(encode_topology(member.machine.name, topology), link_labels(topology))
         with self._lock:
             self.tally.changes += 1
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from ..topology.model import Links
+from ..topology.model import NodeTopology
 from ..wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
 
 NFD_FOLDER = Path("/etc/kubernetes/node-feature-discovery/features.d")
@@ -12,9 +12,13 @@ NFD_FOLDER = Path("/etc/kubernetes/node-feature-discovery/features.d")
 FEATURE_FILE = "podberth"
 
 
-def link_labels(links: Links) -> dict[str, str] | None:
-    """Return a node's labels; None while nobody can tell: what was said before stays, for hardware seldom changes."""
-    if links.shape == "unknown":
+def link_labels(topology: NodeTopology) -> dict[str, str] | None:
+    """Return a node's labels; None while nobody can tell: what was said before stays, for hardware seldom changes.
+
+    Nor can a GPU that is ill: one that is lost has no links, and a full mesh of the others would be islands.
+    """
+    links = topology.links
+    if links.shape == "unknown" or any(gpu.problem for gpu in topology.gpus):
         return None
     widest = max(map(len, links.domains), default=1)
     return {LINK_SHAPE_LABEL: links.shape, LINK_DOMAIN_LABEL: str(widest)}

@@ -104,11 +104,11 @@ def publish(
         changed = sight.look()
         publisher.silent = not sight.answers
         if changed and sight.topology is not None:
-            publisher.offer(encode_topology(publisher.node, sight.topology), link_labels(sight.topology.links))
+            publisher.offer(encode_topology(publisher.node, sight.topology), link_labels(sight.topology))
         pump(publisher, send, now)
         troubles = dict(publisher.troubles)
         if features is not None and sight.topology is not None:
-            if (labels := link_labels(sight.topology.links)) is not None:
+            if (labels := link_labels(sight.topology)) is not None:
                 features.write(labels)
             if features.trouble:
                 troubles["features"] = features.trouble
