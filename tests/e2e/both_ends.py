@@ -34,8 +34,9 @@ DOCUMENT_SECONDS = ANSWER_SECONDS = 10.0
 # A Node that is deleted, or made again: its agent hears of it by its next heartbeat, and asks again after another one;
 # the garbage collector takes seconds.
 MADE_AGAIN_SECONDS = 10 * HEARTBEAT_SECONDS
-# Until all of two hundred are current: as above, and an agent's retries after an outage of seconds come ever later.
-SETTLES_SECONDS = 60.0
+# Until all of two hundred are current: as above, and after an outage an agent's next try may be a minute away
+# (agent/pace.py), which takes an outage of half a minute: no free machine's.
+SETTLES_SECONDS = 120.0
 
 # A hundred times as often as a kubelet asks (periodSeconds is 10), and with as much patience as a busy machine needs.
 _PROBE_SECONDS = 0.1
