@@ -18,7 +18,7 @@ from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.cluster.files import read_policy_texts
-from podberth.cluster.protocol import RESOURCES
+from podberth.cluster.protocol import NAMESPACES, RESOURCES
 from podberth.conventions import Conventions
 from podberth.kube.documents import load_documents
 from podberth.policy.parse import parse_policies
@@ -142,9 +142,9 @@ class Following:
 
     # ---- the answers ------------------------------------------------------------------------------------------------
 
-    def ask(self, pod: Document) -> Document:
-        """Have podberth decide on a pod; return the response without its uid."""
-        body = json.dumps(review(pod)).encode()
+    def ask(self, pod: Document, namespace: str = "default") -> Document:
+        """Have podberth decide on a pod of a namespace; return the response without its uid."""
+        body = json.dumps(review(pod, namespace=namespace)).encode()
         for fresh in (False, True):
             connection = self._connect(fresh=fresh)
             try:
@@ -170,13 +170,14 @@ class Following:
 
     def snapshot(self) -> Snapshot:
         """Return a snapshot of all objects as they are now."""
-        kinds = ("Node", "ConfigMap", "Lease")
+        kinds = ("Node", "ConfigMap", "Lease", "Namespace")
         documents = []
-        for resource, kind in zip(RESOURCES, kinds, strict=True):
+        for resource, kind in zip((*RESOURCES, NAMESPACES), kinds, strict=True):
             found = self.control_plane.api.read(resource.path)
             documents += [{"apiVersion": found["apiVersion"], "kind": kind, **item} for item in found["items"]]
         objects = collect(documents, now=datetime.now(UTC))
-        return self._compiled().with_topology(TopologyIndex.build(objects.nodes))
+        compiled = self._compiled().with_topology(TopologyIndex.build(objects.nodes))
+        return compiled.with_objects(objects.namespaces, objects.config_maps)
 
     def settled(self, timeout_seconds: float = FOLLOWS_SECONDS) -> list[Document]:
         """Wait until podberth answers as a snapshot of that moment would; return the answers."""

@@ -89,6 +89,19 @@ class Snapshot:
         object.__setattr__(known, "plans", self.plans)
         return known
 
+    def with_objects(
+        self,
+        namespaces: Mapping[str, Mapping[str, Any]],
+        config_maps: Mapping[tuple[str, str], Mapping[str, Any]],
+    ) -> "Snapshot":
+        """Return the snapshot with the cluster's own objects; plans are shared, answers are not.
+
+        ConfigMaps come on top of those that are known: they win over defaults of the same name.
+        """
+        known = replace(self, namespaces=namespaces, config_maps={**self.config_maps, **config_maps})
+        object.__setattr__(known, "plans", self.plans)
+        return known
+
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
         """Return the plan for a review; made once."""
         route = (request.operation, request.group, request.version, request.resource, request.sub_resource)

@@ -12,9 +12,11 @@ import uvloop
 
 from ..admission import decide
 from ..cluster.files import FileSource, read_pod_schema
-from ..cluster.live import LiveTopology, open_cluster
+from ..cluster.follow import LiveCluster, open_cluster
+from ..cluster.live import LiveTopology
 from ..cluster.naming import read_conventions
-from ..cluster.protocol import Timing
+from ..cluster.objects import LiveObjects
+from ..cluster.protocol import OBJECTS, Timing
 from ..cluster.shared_ca import open_shared
 from ..pki.rotation import Profile
 from ..server.drain import Leaving
@@ -95,7 +97,9 @@ async def _serve(settings: Settings, log: Log) -> None:
         if live:
             timing = Timing()
             connect = open_cluster(settings.kubeconfig, timing)
-            cluster = LiveTopology(connect, conventions, metrics, log, snapshot.adopt, timing)
+            followed = LiveTopology(conventions, log, snapshot.adopt)
+            objects = LiveObjects(OBJECTS, snapshot.adopt_objects)
+            cluster = LiveCluster(connect, followed, [objects], metrics, log, timing)
             state.unlisted = cluster.unlisted
             following = asyncio.create_task(cluster.run())
             leaving.depend_on(following)

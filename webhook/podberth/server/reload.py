@@ -8,12 +8,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
+from ..cluster.objects import Held
+from ..cluster.protocol import NAMESPACES, PARAMS
 from ..cluster.source import Loaded, SnapshotSource
 from ..errors import PodberthError, PolicyError, TopologyError
 from ..pki.certificate import Leaf
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
 from ..topology.index import TopologyIndex
+from ..wellknown import NAMESPACE
 from .memory import settle
 from .port_tls import PortTls
 from .state import ServingState
@@ -51,9 +54,10 @@ class WatchedSnapshot:
     def __init__(
         self, source: SnapshotSource, state: ServingState, metrics: Metrics, log: Log, *, live: bool = False
     ) -> None:
-        """Nothing is loaded yet. ``live``: the topology is not the source's; ``adopt`` is told it, and each change."""
+        """Nothing is loaded yet. ``live``: the cluster is not the source's; it is adopted, and each change of it."""
         self._live = live
         self._topology: TopologyIndex | None = None
+        self._objects: Held | None = None
         self._loaded: Loaded | None = None
         self._source = source
         self._state = state
@@ -74,21 +78,36 @@ class WatchedSnapshot:
         """Decide by this topology from now on; the policies stay as they are compiled."""
         first, self._topology = self._topology is None, topology
         self._metrics.nodes.set(topology.node_count)
-        latest = self._state.snapshot or (self._loaded.snapshot if self._loaded else None)
-        if latest is not None:
-            self._state.snapshot = latest.with_topology(topology)
+        if self._state.snapshot is not None:
+            self._state.snapshot = self._state.snapshot.with_topology(topology)
+        else:
+            self._put_in_force()
         if first:
             self._metrics.reloaded("topology", ok=True)
             self._log.event("info", "loaded", what=["topology"], nodes=topology.node_count)
             settle()
 
-    def _publish(self, loaded: Loaded, changed: Sequence[str]) -> None:
-        snapshot = loaded.snapshot
+    def adopt_objects(self, objects: Held) -> None:
+        """Decide by these Namespaces and params from now on, likewise."""
+        self._objects = objects
+        self._put_in_force()
+
+    def _put_in_force(self) -> None:
+        """Put together what is known, once it is all known. The loaded params stay defaults of the cluster's."""
+        if self._loaded is None or (self._live and None in (self._topology, self._objects)):
+            return
+        snapshot = self._loaded.snapshot
         if self._topology is not None:
             snapshot = snapshot.with_topology(self._topology)
+        if self._objects is not None:
+            params = {(NAMESPACE, name): each for name, each in self._objects[PARAMS].items()}
+            snapshot = snapshot.with_objects(self._objects[NAMESPACES], params)
+        self._state.snapshot = snapshot
+
+    def _publish(self, loaded: Loaded, changed: Sequence[str]) -> None:
         self._loaded = loaded
-        if self._topology is not None or not self._live:
-            self._state.snapshot = snapshot
+        self._put_in_force()
+        snapshot = self._state.snapshot or loaded.snapshot
         policies, nodes = len(snapshot.policies), snapshot.topology.node_count
         self._metrics.policies.set(policies)
         self._metrics.nodes.set(nodes)

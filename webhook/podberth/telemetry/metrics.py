@@ -35,7 +35,13 @@ WATCHED = ("policies", "topology", "certificate", "client CA")
 
 WATCH_REASONS = ("ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug")
 LIST_REASONS = ("start", "expired", "resync")
-LEFT_OUT = {"nodes": ("unreadable",), "configmaps": ("unreadable", "no node"), "leases": ("unreadable",)}
+LEFT_OUT: Mapping[str, tuple[str, ...]] = {
+    "nodes": ("unreadable",),
+    "configmaps": ("unreadable", "no node"),
+    "leases": ("unreadable",),
+    "namespaces": (),
+    "params": (),
+}
 """Why documents of a watched resource are left out."""
 
 Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
