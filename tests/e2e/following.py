@@ -64,8 +64,11 @@ _PODS = (
 class Following:
     """A `podberth serve --topology cluster` and the control plane that it follows."""
 
-    def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
-        """Prepare; nothing runs yet but the control plane, in which podberth has its namespace and its rights."""
+    def __init__(self, control_plane: ControlPlane, directory: Path, *, served: Path | None = None) -> None:
+        """Prepare; nothing runs yet but the control plane, in which podberth has its namespace and its rights.
+
+        It serves ``served`` or, without that, the directory ``policies``.
+        """
         self.control_plane = control_plane
         self.directory = directory
         self.token_file = directory / "token"
@@ -75,7 +78,9 @@ class Following:
         self.policy_file.write_text(_SEEN)
         self.policies = policies
         self.renew_token()
-        self.podberth = Podberth(directory / "serve", None, policies, kubeconfig=self.kubeconfig(), reload_seconds=0.1)
+        self.podberth = Podberth(
+            directory / "serve", None, served or policies, kubeconfig=self.kubeconfig(), reload_seconds=0.1
+        )
         self._connection: http.client.HTTPSConnection | None = None
         self._policies: tuple[list[tuple[str, str]], Snapshot] | None = None
 

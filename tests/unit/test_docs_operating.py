@@ -15,7 +15,7 @@ from podberth.admission.response import CODES
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.cli.exitcodes import ExitCode
 from podberth.cli.serve import DECIDERS
-from podberth.cluster.protocol import OBJECTS, RESOURCES, ListReason, Reason
+from podberth.cluster.protocol import OBJECTS, POLICIES, RESOURCES, ListReason, Reason
 from podberth.kube.documents import load_documents
 from podberth.server.reply import _HEADS
 from podberth.settings import OPTIONS
@@ -71,7 +71,7 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
 def test_every_reason_of_a_watch_is_named_and_is_one_that_is_counted() -> None:
     assert get_args(Reason) == WATCH_REASONS
     assert get_args(ListReason) == LIST_REASONS
-    assert tuple(LEFT_OUT) == tuple(resource.name for resource in (*RESOURCES, *OBJECTS))
+    assert tuple(LEFT_OUT) == tuple(resource.name for resource in (*RESOURCES, *OBJECTS, POLICIES))
     table = OPERATING.partition("\n| reason | what happened |")[2].partition("\n\n")[0]
     assert rows(table).keys() - {"---"} == set(WATCH_REASONS)
     assert set(LIST_REASONS) <= spans(OPERATING_ROWS["podberth_watch_lists_total"][2])
@@ -166,7 +166,7 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
             assert rule["verbs"] == ["list", "watch"]
             granted |= {(name, each.document["kind"], rule["apiGroups"][0]) for name in rule["resources"]}
     expected = set()
-    for resource in (*RESOURCES, *OBJECTS):
+    for resource in (*RESOURCES, *OBJECTS, POLICIES):
         group = resource.path.split("/")[2] if resource.path.startswith("/apis/") else ""
         role = "Role" if "/namespaces/" in resource.path else "ClusterRole"
         expected.add((resource.path.rpartition("/")[2], role, group))

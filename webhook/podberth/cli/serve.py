@@ -16,15 +16,17 @@ from ..cluster.follow import LiveCluster, open_cluster
 from ..cluster.live import LiveTopology
 from ..cluster.naming import read_conventions
 from ..cluster.objects import LiveObjects
-from ..cluster.protocol import OBJECTS, Timing
+from ..cluster.policy_objects import PolicyObjects
+from ..cluster.protocol import OBJECTS, POLICIES, Timing
 from ..cluster.shared_ca import open_shared
+from ..conventions import Conventions
 from ..pki.rotation import Profile
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler
 from ..server.listen import ReviewPort, start_probes
 from ..server.port_tls import PortTls, WatchedClientAuthority
 from ..server.probes import make_probes
-from ..server.reload import Watched, WatchedCertificate, WatchedSnapshot, watch
+from ..server.reload import Watched, WatchedCertificate, WatchedSnapshot, following, watch
 from ..server.self_signed import ensure
 from ..server.shared_certificate import SharedCertificate, SharedWatching
 from ..server.state import Deciders, ServingState
@@ -69,8 +71,7 @@ async def _serve(settings: Settings, log: Log) -> None:
     tls = PortTls(ask_clients=settings.client_ca is not None)
     conventions = read_conventions(settings.conventions)
     live = settings.topology == "cluster"
-    topology = None if settings.topology == "cluster" else settings.topology
-    source = FileSource(settings.policies, topology, conventions, read_pod_schema(settings.pod_schema))
+    source = _source(settings, conventions)
     snapshot = WatchedSnapshot(source, state, metrics, log, live=live)
     shared = _shared_certificate(settings, tls, state, SharedWatching(metrics, log))
     watched: list[Watched] = [snapshot]
@@ -98,12 +99,14 @@ async def _serve(settings: Settings, log: Log) -> None:
             timing = Timing()
             connect = open_cluster(settings.kubeconfig, timing)
             followed = LiveTopology(conventions, log, snapshot.adopt)
-            objects = LiveObjects(OBJECTS, snapshot.adopt_objects)
-            cluster = LiveCluster(connect, followed, [objects], metrics, log, timing)
+            others = [LiveObjects(OBJECTS, snapshot.adopt_objects)]
+            if isinstance(source, PolicyObjects):
+                others.append(LiveObjects([POLICIES], following(source, snapshot, metrics, log)))
+            cluster = LiveCluster(connect, followed, others, metrics, log, timing)
             state.unlisted = cluster.unlisted
-            following = asyncio.create_task(cluster.run())
-            leaving.depend_on(following)
-            stack.callback(following.cancel)
+            watching_cluster = asyncio.create_task(cluster.run())
+            leaving.depend_on(watching_cluster)
+            stack.callback(watching_cluster.cancel)
         port = ReviewPort(
             ReviewHandler(DECIDERS, state, ReviewRecorder(metrics, log)), tls.context, settings.client_name
         )
@@ -113,6 +116,14 @@ async def _serve(settings: Settings, log: Log) -> None:
         watching = asyncio.create_task(watch(watched, settings.reload_seconds, metrics, log))
         stack.callback(watching.cancel)
         await leaving.leave(state, port, log)
+
+
+def _source(settings: Settings, conventions: Conventions) -> FileSource | PolicyObjects:
+    pod_schema = read_pod_schema(settings.pod_schema)
+    if settings.policies == "cluster":
+        return PolicyObjects(conventions, pod_schema)
+    topology = None if settings.topology == "cluster" else settings.topology
+    return FileSource(settings.policies, topology, conventions, pod_schema)
 
 
 def _shared_certificate(

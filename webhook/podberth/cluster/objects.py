@@ -1,7 +1,7 @@
 """Objects that are taken as they are: kept by name, and handed on together whenever one of them changes."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from .protocol import Document, Resource
@@ -10,16 +10,16 @@ from .reflector import Sink
 # Events that come together are handed on together: a tenth of the second in which an answer has to follow an event.
 _TOGETHER_SECONDS = 0.1
 # What the API server changes on every write, whatever was written, and nobody here reads.
-_OF_THE_WRITE = frozenset({"resourceVersion", "managedFields"})
+_OF_THE_WRITE = ("resourceVersion", "managedFields")
 
 Held: TypeAlias = Mapping[Resource, Mapping[str, Document]]
-"""The objects of each resource by name, without what belongs to a write and not to the object."""
+"""The objects of each resource by name, without ``managedFields``."""
 
 
 class LiveObjects:
     """The objects of some resources."""
 
-    def __init__(self, resources: Sequence[Resource], on_change: Callable[[Held], None]) -> None:
+    def __init__(self, resources: Sequence[Resource], on_change: Callable[[Held], Awaitable[None]]) -> None:
         """Know nothing. ``on_change`` is called first when everything was listed."""
         self._on_change = on_change
         self._wake = asyncio.Event()
@@ -39,7 +39,7 @@ class LiveObjects:
         """Hand on what there is, and again whenever it changes."""
         while True:
             self._wake.clear()
-            self._on_change({resource: dict(kept.objects) for resource, kept in self._kept.items()})
+            await self._on_change({resource: dict(kept.objects) for resource, kept in self._kept.items()})
             await self._wake.wait()
             await asyncio.sleep(_TOGETHER_SECONDS)
 
@@ -53,10 +53,9 @@ class _Kept:
 
     def put(self, name: str, document: Document) -> None:
         """Keep an object; one that is as it was changes nothing."""
-        metadata: dict[str, Any] = document["metadata"]
-        kept = {**document, "metadata": {key: metadata[key] for key in metadata if key not in _OF_THE_WRITE}}
-        if kept != self.objects.get(name):
-            self.objects[name] = kept
+        known = self.objects.get(name)
+        self.objects[name] = _without(document, "managedFields")
+        if known is None or _without(known, *_OF_THE_WRITE) != _without(document, *_OF_THE_WRITE):
             self._stir()
 
     def drop(self, name: str) -> None:
@@ -69,3 +68,8 @@ class _Kept:
 
     def regained(self, at: float) -> None:
         """Go on."""
+
+
+def _without(document: Document, *fields: str) -> Document:
+    metadata: dict[str, Any] = document["metadata"]
+    return {**document, "metadata": {key: metadata[key] for key in metadata if key not in fields}}

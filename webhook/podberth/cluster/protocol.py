@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 
 from ..errors import ClusterError
-from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
+from ..wellknown import API_VERSION, NAMESPACE, TOPOLOGY_LABEL
 
 Document: TypeAlias = dict[str, Any]
 
@@ -53,6 +53,7 @@ NAMESPACES = Resource("namespaces", "/api/v1/namespaces")
 PARAMS = Resource("params", TOPOLOGIES.path, f"!{TOPOLOGY_LABEL}")
 OBJECTS: tuple[Resource, ...] = (NAMESPACES, PARAMS)
 """What policies read besides."""
+POLICIES = Resource("gpupolicies", f"/apis/{API_VERSION}/gpupolicies")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,13 @@ reviews do not wait for it.
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeAlias
 
 from ..cluster.objects import Held
+from ..cluster.policy_objects import PolicyObjects
 from ..cluster.protocol import NAMESPACES, PARAMS
-from ..cluster.source import Loaded, SnapshotSource
+from ..cluster.source import Loaded, SnapshotSource, Verdict
 from ..errors import PodberthError, PolicyError, TopologyError
 from ..pki.certificate import Leaf
 from ..telemetry.log import Log
@@ -21,6 +22,9 @@ from .memory import settle
 from .port_tls import PortTls
 from .state import ServingState
 from .tls import CertificateFiles, read_pair
+
+FollowsObjects: TypeAlias = Callable[[Held], Awaitable[None]]
+"""Takes in the objects of a cluster as they are now."""
 
 # Whose fault it is says what could not be loaded.
 _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
@@ -64,15 +68,18 @@ class WatchedSnapshot:
         self._metrics = metrics
         self._log = log
         self._seen: dict[str, object] = {}
+        self._told: list[Verdict] = []
+        self._loading = asyncio.Lock()
 
     async def refresh(self) -> None:
-        """Load policies and topology if either has changed."""
-        revision = dict(await asyncio.to_thread(self._source.revision))
-        changed = [what for what in revision if revision[what] != self._seen.get(what)]
-        if changed:
-            # Taken before the load: what changes during it is loaded again.
-            self._seen = revision
-            self._publish(await asyncio.to_thread(self._source.load), changed)
+        """Load policies and topology if either has changed; who comes while a load lasts looks after it."""
+        async with self._loading:
+            revision = dict(await asyncio.to_thread(self._source.revision))
+            changed = [what for what in revision if revision[what] != self._seen.get(what)]
+            if changed:
+                # Taken before the load: what changes during it is loaded again.
+                self._seen = revision
+                self._publish(await asyncio.to_thread(self._source.load), changed)
 
     def adopt(self, topology: TopologyIndex) -> None:
         """Decide by this topology from now on; the policies stay as they are compiled."""
@@ -87,7 +94,7 @@ class WatchedSnapshot:
             self._log.event("info", "loaded", what=["topology"], nodes=topology.node_count)
             settle()
 
-    def adopt_objects(self, objects: Held) -> None:
+    async def adopt_objects(self, objects: Held) -> None:
         """Decide by these Namespaces and params from now on, likewise."""
         self._objects = objects
         self._put_in_force()
@@ -111,14 +118,38 @@ class WatchedSnapshot:
         policies, nodes = len(snapshot.policies), snapshot.topology.node_count
         self._metrics.policies.set(policies)
         self._metrics.nodes.set(nodes)
+        self._metrics.policy_objects([each.state for each in loaded.verdicts])
+        usable = all(each.state == "active" for each in loaded.verdicts)
         for what in changed:
-            self._metrics.reloaded(what, ok=True)
+            self._metrics.reloaded(what, ok=usable)
+        self._tell_broken(loaded.verdicts)
         for note in snapshot.notes:
             self._log.event("warning", "policies", problem=str(note))
         for warning in loaded.warnings:
             self._log.event("warning", "topology", problem=warning)
         self._log.event("info", "loaded", what=list(changed), policies=policies, nodes=nodes)
         settle()
+
+    def _tell_broken(self, verdicts: Sequence[Verdict]) -> None:
+        """Tell of every broken policy once, and again when it is another."""
+        broken = [each for each in verdicts if each.state != "active"]
+        for each in broken:
+            if each not in self._told:
+                state = "the last good one stays in force" if each.state == "outdated" else "nothing is in its place"
+                problems = [str(problem) for problem in each.problems]
+                message = f"policies: {each.name} cannot be used; {state}"
+                self._log.event("error", message, generation=each.generation, problems=problems)
+        self._told = broken
+
+
+def following(source: PolicyObjects, snapshot: WatchedSnapshot, metrics: Metrics, log: Log) -> FollowsObjects:
+    """Return what takes in policies of the cluster: they are compiled at once, in a thread."""
+
+    async def take(objects: Held) -> None:
+        source.take(objects)
+        await _refresh(snapshot, metrics, log)
+
+    return take
 
 
 class WatchedCertificate:
@@ -163,13 +194,18 @@ async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Me
     while True:
         await asyncio.sleep(interval_seconds)
         for each in watched:
-            try:
-                await each.refresh()
-            except PodberthError as error:
-                what = next((what for kind, what in _WHAT if isinstance(error, kind)), each.what)
-                metrics.reloaded(what, ok=False)
-                kept = "cannot be used; the last good one stays in force"
-                log.event("error", f"{what}: {kept}", problems=str(error).splitlines())
-            except Exception as error:  # noqa: BLE001 - a bug that a new file meets must not end the watch
-                metrics.reloaded(each.what, ok=False)
-                log.fault(f"{each.what}: a bug in podberth; the last good one stays in force", error)
+            await _refresh(each, metrics, log)
+
+
+async def _refresh(watched: Watched, metrics: Metrics, log: Log) -> None:
+    """Refresh, and tell of what goes wrong."""
+    try:
+        await watched.refresh()
+    except PodberthError as error:
+        what = next((what for kind, what in _WHAT if isinstance(error, kind)), watched.what)
+        metrics.reloaded(what, ok=False)
+        kept = "cannot be used; the last good one stays in force"
+        log.event("error", f"{what}: {kept}", problems=str(error).splitlines())
+    except Exception as error:  # noqa: BLE001 - a bug that something new meets must not end the watch
+        metrics.reloaded(watched.what, ok=False)
+        log.fault(f"{watched.what}: a bug in podberth; the last good one stays in force", error)

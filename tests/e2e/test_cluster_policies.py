@@ -1,0 +1,131 @@
+"""`podberth serve --policies cluster`: GPUPolicies of the API server decide; a broken one replaces no working one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from builders import gpu_pod
+from controlplane.cluster import ControlPlane
+from controlplane.wait import wait_for
+from podberth.cluster.files import find_policies
+from podberth.lint.model import Level
+from podberth.lint.runner import lint
+from snapshots import environment, policy
+
+from .following import Following, grant
+from .podberth_process import POLICIES, ROOT
+
+# Compiling the library takes half a second of a free core; a busy machine has less.
+COMPILES_SECONDS = 10.0
+_BROKEN = """
+  mutations:
+  - annotations:
+      mark.example/value: |
+        gpu.count > 1 ?
+          'many' :
+          gpu.cuont
+"""
+
+
+@pytest.fixture(scope="module")
+def following(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Following]:
+    with ControlPlane.start(tmp_path_factory.mktemp("plane")) as plane:
+        grant(plane)
+        plane.kubectl("apply", "-f", str(ROOT / "manifests" / "base" / "gpupolicy-crd.yaml"))
+        plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/gpupolicies.podberth.io")
+        for file in sorted(POLICIES.glob("*/p*.yaml")):  # policies and their params
+            plane.kubectl("apply", "-f", str(file))
+        following = Following(plane, tmp_path_factory.mktemp("following"), served=Path("cluster"))
+        following.policy_file.unlink()
+        following.add("hgx-h100-8", "hgx-0")
+        with following:
+            yield following
+        plane.check()
+
+
+def put(following: Following, text: str) -> None:
+    following.control_plane.kubectl("apply", "-f", "-", input=text)
+
+
+def mark(following: Following) -> str:
+    """Return what the policy `mark` writes; empty where nothing does."""
+    for each in following.ask(gpu_pod(2))["patch"]:
+        if each["path"] == "/metadata/annotations":
+            return str(each["value"].get("mark.example/value", ""))
+    return ""
+
+
+def until(following: Following, expected: str) -> None:
+    wait_for(lambda: mark(following) == expected, timeout_seconds=COMPILES_SECONDS, what=lambda: mark(following))
+
+
+def states(following: Following) -> dict[str, float]:
+    return {each: following.metric("policy_objects", state=each) for each in ("active", "outdated", "broken")}
+
+
+def marking(value: str) -> str:
+    return policy("mark", f"  mutations:\n  - annotations:\n      mark.example/value: \"'{value}'\"")
+
+
+def linted(following: Following, name: str, directory: Path) -> list[str]:
+    """Return the errors that lint finds in a policy as kubectl prints it, by the name that podberth gives it."""
+    file = directory / "policy.yaml"
+    file.write_text(following.control_plane.kubectl("get", "gpupolicy", name, "-o", "yaml").stdout)
+    report = lint(find_policies([file]).policies, environment())
+    errors = [str(each.problem) for each in report.findings if each.level == Level.ERROR]
+    return [each.replace(str(file), f"gpupolicy/{name}") for each in errors]
+
+
+def test_when_it_is_ready_it_decides_as_by_the_files_that_were_applied(following: Following) -> None:
+    assert following.answers() == following.built()
+    assert following.metric("policies_loaded") >= len(list(POLICIES.glob("*/policy.yaml")))
+    assert states(following)["active"] == following.metric("watch_objects", resource="gpupolicies")
+
+
+def test_a_policy_decides_when_it_is_made_changed_and_deleted(following: Following) -> None:
+    put(following, marking("first"))
+    until(following, "first")
+    put(following, marking("second"))
+    until(following, "second")
+    following.control_plane.kubectl("delete", "gpupolicy", "mark")
+    until(following, "")
+
+
+def test_a_broken_policy_never_replaces_a_working_one_and_costs_no_other(following: Following, tmp_path: Path) -> None:
+    put(following, marking("good"))
+    until(following, "good")
+    put(following, policy("mark", _BROKEN))
+    wait_for(lambda: states(following)["outdated"] == 1, timeout_seconds=COMPILES_SECONDS, what="it to be told")
+    assert mark(following) == "good"
+    put(following, policy("other", "  mutations:\n  - labels: {other.example/value: \"'there'\"}"))
+    wait_for(
+        lambda: "other.example" in str(following.ask(gpu_pod(1))),
+        timeout_seconds=COMPILES_SECONDS,
+        what="the other policy",
+    )
+    assert mark(following) == "good"
+    [line] = following.lines("policies: mark cannot be used; the last good one stays in force")
+    assert line["generation"] == 2
+    assert line["problems"] == linted(following, "mark", tmp_path)
+    assert line["problems"][0].startswith("gpupolicy/mark:")
+    put(following, marking("mended"))
+    until(following, "mended")
+    assert states(following)["outdated"] == 0
+    following.control_plane.kubectl("delete", "gpupolicy", "mark", "other")
+    until(following, "")
+
+
+def test_a_policy_that_was_never_good_has_nothing_in_its_place(following: Following) -> None:
+    before = following.answers()
+    put(following, policy("mark", _BROKEN))
+    wait_for(lambda: states(following)["broken"] == 1, timeout_seconds=COMPILES_SECONDS, what="it to be told")
+    assert following.answers() == before
+    assert following.lines("policies: mark cannot be used; nothing is in its place")
+    # Who has just started knows no last good version either, and serves the others.
+    following.podberth.stop()
+    following.podberth.start()
+    assert following.answers() == before
+    assert states(following)["broken"] == 1
+    following.control_plane.kubectl("delete", "gpupolicy", "mark")
+    wait_for(lambda: states(following)["broken"] == 0, timeout_seconds=COMPILES_SECONDS, what="it to be gone")
