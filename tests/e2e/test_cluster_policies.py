@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders import gpu_pod
+from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.cluster.files import find_policies
@@ -18,6 +20,7 @@ from .podberth_process import POLICIES, ROOT
 
 # Compiling the library takes half a second of a free core; a busy machine has less.
 COMPILES_SECONDS = 10.0
+POLICIES_PATH = "/apis/podberth.io/v1alpha1/gpupolicies"
 _BROKEN = """
   mutations:
   - annotations:
@@ -114,6 +117,70 @@ def test_a_broken_policy_never_replaces_a_working_one_and_costs_no_other(followi
     assert states(following)["outdated"] == 0
     following.control_plane.kubectl("delete", "gpupolicy", "mark", "other")
     until(following, "")
+
+
+def conditions(following: Following, name: str) -> dict[str, Any]:
+    """Return the conditions that speak of a policy as it is now, by type."""
+    document = following.control_plane.api.read(f"{POLICIES_PATH}/{name}")
+    status, generation = document.get("status", {}), document["metadata"]["generation"]
+    found = {each["type"]: each for each in status.get("conditions", ())}
+    current = all(each["observedGeneration"] == generation for each in (status, *found.values())) if status else False
+    return found if current else {}
+
+
+def await_condition(following: Following, name: str, status: str) -> dict[str, Any]:
+    def reached() -> bool:
+        found = conditions(following, name)
+        return "Compiled" in found and bool(found["Compiled"]["status"] == status)
+
+    wait_for(reached, timeout_seconds=COMPILES_SECONDS, what=lambda: str(conditions(following, name)))
+    return conditions(following, name)
+
+
+def test_the_status_says_what_became_of_a_policy(following: Following, tmp_path: Path) -> None:
+    put(following, marking("good"))
+    good = await_condition(following, "mark", "True")
+    assert (good["Active"]["status"], good["Active"]["message"]) == ("True", "")
+    put(following, policy("mark", _BROKEN))
+    broken = await_condition(following, "mark", "False")
+    assert broken["Compiled"]["message"].splitlines() == linted(following, "mark", tmp_path)
+    assert broken["Active"]["status"] == "False"
+    assert following.control_plane.kubectl("get", "gpol", "mark").stdout.split()[-2] == "False"
+    document = following.control_plane.api.read(f"{POLICIES_PATH}/mark")
+    writers = [each["manager"] for each in document["metadata"]["managedFields"] if each.get("subresource") == "status"]
+    assert writers == ["podberth-status"]
+    following.control_plane.kubectl("delete", "gpupolicy", "mark")
+    until(following, "")
+
+
+def test_who_finds_a_status_that_is_right_leaves_it_alone(following: Following) -> None:
+    def versions() -> dict[str, str]:
+        found = following.control_plane.api.read(POLICIES_PATH)["items"]
+        return {each["metadata"]["name"]: each["metadata"]["resourceVersion"] for each in found}
+
+    for name in versions():
+        await_condition(following, name, "True")
+    before = versions()
+    following.podberth.stop()
+    following.podberth.start()
+    # Looked at in order of name: when the last one has its status, the others have been looked at.
+    put(following, marking("last").replace("name: mark", "name: zz-last"))
+    await_condition(following, "zz-last", "True")
+    assert {name: version for name, version in versions().items() if name != "zz-last"} == before
+    following.control_plane.kubectl("delete", "gpupolicy", "zz-last")
+    until(following, "")
+
+
+def test_it_may_write_the_status_and_nothing_else_of_a_policy(following: Following) -> None:
+    token = following.token_file.read_text().strip()
+    api = Api(following.control_plane.url, token, following.control_plane.ca_file)
+    try:
+        name = min(each.parent.name for each in POLICIES.glob("*/policy.yaml"))
+        assert api.raw("PATCH", f"{POLICIES_PATH}/{name}")[0] == 403
+        assert api.raw("DELETE", f"{POLICIES_PATH}/{name}")[0] == 403
+        assert api.raw("POST", POLICIES_PATH)[0] == 403
+    finally:
+        api.close()
 
 
 def test_a_policy_that_was_never_good_has_nothing_in_its_place(following: Following) -> None:

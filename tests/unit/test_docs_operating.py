@@ -163,9 +163,10 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
     granted = set()
     for each in load_documents(text, "rbac.yaml")[0]:
         for rule in each.document.get("rules", ()):
-            assert rule["verbs"] == ["list", "watch"]
+            of_status = rule["resources"] == ["gpupolicies/status"]
+            assert rule["verbs"] == (["patch"] if of_status else ["list", "watch"])
             granted |= {(name, each.document["kind"], rule["apiGroups"][0]) for name in rule["resources"]}
-    expected = set()
+    expected = {("gpupolicies/status", "ClusterRole", "podberth.io")}
     for resource in (*RESOURCES, *OBJECTS, POLICIES):
         group = resource.path.split("/")[2] if resource.path.startswith("/apis/") else ""
         role = "Role" if "/namespaces/" in resource.path else "ClusterRole"

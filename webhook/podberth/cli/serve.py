@@ -17,6 +17,7 @@ from ..cluster.live import LiveTopology
 from ..cluster.naming import read_conventions
 from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
+from ..cluster.policy_status import PolicyStatuses
 from ..cluster.protocol import OBJECTS, POLICIES, Timing
 from ..cluster.shared_ca import open_shared
 from ..conventions import Conventions
@@ -100,13 +101,16 @@ async def _serve(settings: Settings, log: Log) -> None:
             connect = open_cluster(settings.kubeconfig, timing)
             followed = LiveTopology(conventions, log, snapshot.adopt)
             others = [LiveObjects(OBJECTS, snapshot.adopt_objects)]
+            tasks = []
             if isinstance(source, PolicyObjects):
-                others.append(LiveObjects([POLICIES], following(source, snapshot, metrics, log)))
+                statuses = PolicyStatuses(connect, log, timing)
+                others.append(LiveObjects([POLICIES], following(source, snapshot, statuses, metrics, log)))
+                tasks.append(asyncio.create_task(statuses.run()))
             cluster = LiveCluster(connect, followed, others, metrics, log, timing)
             state.unlisted = cluster.unlisted
-            watching_cluster = asyncio.create_task(cluster.run())
-            leaving.depend_on(watching_cluster)
-            stack.callback(watching_cluster.cancel)
+            for task in (*tasks, asyncio.create_task(cluster.run())):
+                leaving.depend_on(task)
+                stack.callback(task.cancel)
         port = ReviewPort(
             ReviewHandler(DECIDERS, state, ReviewRecorder(metrics, log)), tls.context, settings.client_name
         )

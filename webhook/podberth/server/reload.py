@@ -10,7 +10,8 @@ from typing import Protocol, TypeAlias
 
 from ..cluster.objects import Held
 from ..cluster.policy_objects import PolicyObjects
-from ..cluster.protocol import NAMESPACES, PARAMS
+from ..cluster.policy_status import PolicyStatuses
+from ..cluster.protocol import NAMESPACES, PARAMS, POLICIES
 from ..cluster.source import Loaded, SnapshotSource, Verdict
 from ..errors import PodberthError, PolicyError, TopologyError
 from ..pki.certificate import Leaf
@@ -94,6 +95,11 @@ class WatchedSnapshot:
             self._log.event("info", "loaded", what=["topology"], nodes=topology.node_count)
             settle()
 
+    @property
+    def verdicts(self) -> Sequence[Verdict]:
+        """What became of the policies of the cluster at the last load."""
+        return self._loaded.verdicts if self._loaded else ()
+
     async def adopt_objects(self, objects: Held) -> None:
         """Decide by these Namespaces and params from now on, likewise."""
         self._objects = objects
@@ -142,12 +148,15 @@ class WatchedSnapshot:
         self._told = broken
 
 
-def following(source: PolicyObjects, snapshot: WatchedSnapshot, metrics: Metrics, log: Log) -> FollowsObjects:
-    """Return what takes in policies of the cluster: they are compiled at once, in a thread."""
+def following(
+    source: PolicyObjects, snapshot: WatchedSnapshot, statuses: PolicyStatuses, metrics: Metrics, log: Log
+) -> FollowsObjects:
+    """Return what takes in policies of the cluster: they are compiled at once, in a thread, and told what they are."""
 
     async def take(objects: Held) -> None:
         source.take(objects)
         await _refresh(snapshot, metrics, log)
+        statuses.tell(objects[POLICIES], snapshot.verdicts)
 
     return take
 
