@@ -11,12 +11,15 @@ from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.cluster.files import find_policies
+from podberth.kube.documents import load_documents
+from podberth.kube.yaml_text import as_yaml
 from podberth.lint.model import Level
 from podberth.lint.runner import lint
 from snapshots import environment, policy
 
 from .following import Following, grant
 from .podberth_process import POLICIES, ROOT
+from .registration import pointed, shipped
 
 # Compiling the library takes half a second of a free core; a busy machine has less.
 COMPILES_SECONDS = 10.0
@@ -169,6 +172,37 @@ def test_who_finds_a_status_that_is_right_leaves_it_alone(following: Following) 
     assert {name: version for name, version in versions().items() if name != "zz-last"} == before
     following.control_plane.kubectl("delete", "gpupolicy", "zz-last")
     until(following, "")
+
+
+def test_a_broken_policy_is_refused_at_kubectl_apply_in_the_words_of_lint(following: Following, tmp_path: Path) -> None:
+    [entry] = [each for each in shipped()[1]["webhooks"] if each["name"].startswith("policies.")]
+    configuration = pointed({**shipped()[1], "webhooks": [entry]}, following.podberth.endpoint)
+    following.control_plane.apply(configuration)
+    kubectl = following.control_plane.kubectl
+    file = tmp_path / "mark.yaml"
+    file.write_text(as_yaml(load_documents(policy("mark", _BROKEN), "")[0][0].document))
+    report = lint(find_policies([file]).policies, environment())
+    said = [str(each.problem) for each in report.findings if each.level == Level.ERROR]
+    [expected] = [each.replace(str(file), "gpupolicy/mark") for each in said]
+
+    def refusal() -> str:
+        return kubectl("apply", "--dry-run=server", "-f", str(file), check=False).stderr
+
+    wait_for(lambda: expected in refusal(), timeout_seconds=COMPILES_SECONDS, what=lambda: expected + refusal())
+    assert kubectl("apply", "-f", str(file), check=False).returncode
+    assert not kubectl("get", "gpupolicy", "mark", "--ignore-not-found").stdout
+    # A good one is let in, and is not replaced by a broken one.
+    put(following, marking("good"))
+    until(following, "good")
+    assert expected in kubectl("apply", "-f", str(file), check=False).stderr
+    assert states(following)["outdated"] == 0
+    kubectl("delete", "gpupolicy", "mark")
+    # With podberth away it fails open: policies can still be written.
+    following.podberth.stop()
+    put(following, policy("mark", _BROKEN))
+    kubectl("delete", "gpupolicy", "mark")
+    kubectl("delete", configuration["kind"], configuration["metadata"]["name"])
+    following.podberth.start()
 
 
 def test_it_may_write_the_status_and_nothing_else_of_a_policy(following: Following) -> None:

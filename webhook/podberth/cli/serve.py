@@ -42,6 +42,7 @@ DECIDERS: Deciders = {
     "/mutate": decide.mutate,
     "/validate": decide.validate,
     "/validate-workload": decide.validate_workload,
+    "/validate-policy": decide.validate_policy,
 }
 
 
