@@ -35,6 +35,8 @@ _STARTERS = (
     "controlplane/test_controlplane.py",
     "e2e/test_cert_manager.py",
     "e2e/test_client_authentication.py",
+    "e2e/test_cluster_objects.py",
+    "e2e/test_cluster_policies.py",
     "e2e/test_cluster_topology.py",
     "e2e/test_demo_cluster.py",
     "e2e/test_fleet_and_webhook.py",

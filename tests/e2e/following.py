@@ -18,7 +18,7 @@ from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.cluster.files import read_objects, read_policy_texts
-from podberth.cluster.protocol import RESOURCES
+from podberth.cluster.protocol import NAMESPACES, RESOURCES
 from podberth.conventions import Conventions
 from podberth.policy.parse import parse_policies
 from podberth.topology.index import TopologyIndex
@@ -64,10 +64,17 @@ _PODS = (
 class Following:
     """A `podberth serve --topology cluster` and the control plane that it follows."""
 
-    def __init__(self, control_plane: ControlPlane, directory: Path, pods: Sequence[Document] = _PODS) -> None:
+    def __init__(
+        self,
+        control_plane: ControlPlane,
+        directory: Path,
+        pods: Sequence[Document] = _PODS,
+        *,
+        served: Path | None = None,
+    ) -> None:
         """Prepare; nothing runs yet but the control plane, in which podberth has its namespace and its rights.
 
-        `pods` are what it is asked about.
+        `pods` are what it is asked about. It serves `served` or, without that, the directory `policies`.
         """
         self.pods = pods
         self.control_plane = control_plane
@@ -79,7 +86,9 @@ class Following:
         self.policy_file.write_text(_SEEN)
         self.policies = policies
         self.renew_token()
-        self.podberth = Podberth(directory / "serve", None, policies, kubeconfig=self.kubeconfig(), reload_seconds=0.1)
+        self.podberth = Podberth(
+            directory / "serve", None, served or policies, kubeconfig=self.kubeconfig(), reload_seconds=0.1
+        )
         self._connection: http.client.HTTPSConnection | None = None
         self._policies: tuple[list[tuple[str, str]], Snapshot] | None = None
 
@@ -135,9 +144,9 @@ class Following:
 
     # ---- the answers ------------------------------------------------------------------------------------------------
 
-    def ask(self, pod: Document, path: str = "/mutate") -> Document:
-        """Have podberth decide on a pod; return the response without its uid."""
-        body = json.dumps(review(pod)).encode()
+    def ask(self, pod: Document, path: str = "/mutate", *, namespace: str = "default") -> Document:
+        """Have podberth decide on a pod of a namespace; return the response without its uid."""
+        body = json.dumps(review(pod, namespace=namespace)).encode()
         for fresh in (False, True):
             connection = self._connect(fresh=fresh)
             try:
@@ -178,13 +187,14 @@ class Following:
 
     def snapshot(self) -> Snapshot:
         """Return a snapshot of all objects as they are now."""
-        kinds = ("Node", "ConfigMap", "Lease")
+        kinds = ("Node", "ConfigMap", "Lease", "Namespace")
         documents = []
-        for resource, kind in zip(RESOURCES, kinds, strict=True):
+        for resource, kind in zip((*RESOURCES, NAMESPACES), kinds, strict=True):
             found = self.control_plane.api.read(resource.path)
             documents += [{"apiVersion": found["apiVersion"], "kind": kind, **item} for item in found["items"]]
         objects = collect(documents, now=datetime.now(UTC))
-        return self._compiled().with_topology(TopologyIndex.build(objects.nodes))
+        compiled = self._compiled().with_topology(TopologyIndex.build(objects.nodes))
+        return compiled.with_objects(objects.namespaces, objects.config_maps)
 
     def settled(self, timeout_seconds: float = FOLLOWS_SECONDS) -> list[Document]:
         """Wait until podberth answers as a snapshot of that moment would; return the answers."""

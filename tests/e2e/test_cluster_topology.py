@@ -19,7 +19,7 @@ import pytest
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from podberth.cluster.protocol import RESOURCES
+from podberth.cluster.protocol import OBJECTS, RESOURCES
 from podberth.server.self_signed import ensure
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE
@@ -226,7 +226,7 @@ def test_what_it_has_no_business_with_is_refused_to_it(following: Following) -> 
     token = following.token_file.read_text().strip()
     api = Api(following.control_plane.url, token, following.control_plane.ca_file)
     try:
-        for resource in RESOURCES:
+        for resource in (*RESOURCES, *OBJECTS):
             assert api.raw("GET", resource.path)[0] == 200
         system = f"/api/v1/namespaces/{NAMESPACE}"
         refused = [
@@ -304,7 +304,7 @@ def test_it_waits_for_an_apiserver_that_is_not_there_yet_and_is_not_ready(follow
     try:
         with closing(Podberth(tmp_path / "serve", None, kubeconfig=tmp_path / "kubeconfig")) as podberth:
             podberth.begin()
-            reasons = [f"{resource.name} of the cluster are not listed" for resource in RESOURCES]
+            reasons = [f"{resource.name} of the cluster are not listed" for resource in (*RESOURCES, *OBJECTS)]
 
             def waits() -> bool:
                 status, text = podberth.probe()

@@ -15,7 +15,7 @@ from podberth.admission.response import CODES
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.cli.exitcodes import ExitCode
 from podberth.cli.serve import DECIDERS
-from podberth.cluster.protocol import RESOURCES, ListReason, Reason
+from podberth.cluster.protocol import OBJECTS, POLICIES, RESOURCES, ListReason, Reason
 from podberth.kube.documents import load_documents
 from podberth.server.reply import _HEADS
 from podberth.settings import OPTIONS
@@ -71,7 +71,7 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
 def test_every_reason_of_a_watch_is_named_and_is_one_that_is_counted() -> None:
     assert get_args(Reason) == WATCH_REASONS
     assert get_args(ListReason) == LIST_REASONS
-    assert tuple(LEFT_OUT) == tuple(resource.name for resource in RESOURCES)
+    assert tuple(LEFT_OUT) == tuple(resource.name for resource in (*RESOURCES, *OBJECTS, POLICIES))
     table = OPERATING.partition("\n| reason | what happened |")[2].partition("\n\n")[0]
     assert rows(table).keys() - {"---"} == set(WATCH_REASONS)
     assert set(LIST_REASONS) <= spans(OPERATING_ROWS["podberth_watch_lists_total"][2])
@@ -149,7 +149,9 @@ def test_conditions_and_excluded_namespaces_are_those_of_the_manifests() -> None
         each["name"] for webhook in webhooks() for each in webhook["matchConditions"]
     }
     left_out = section.partition("\nNamespaces that are left out: ")[2].partition(". ")[0]
-    for webhook in webhooks():
+    namespaced = [each for each in webhooks() if any(rule["scope"] == "Namespaced" for rule in each["rules"])]
+    assert namespaced
+    for webhook in namespaced:
         excluded, exempt = webhook["namespaceSelector"]["matchExpressions"]
         assert spans(left_out) == set(excluded["values"])
         assert f"`{exempt['key']}`" in section
@@ -160,15 +162,17 @@ def test_conditions_and_excluded_namespaces_are_those_of_the_manifests() -> None
 
 def test_it_may_do_what_it_watches_and_nothing_else() -> None:
     text = (ROOT / "manifests" / "base" / "rbac.yaml").read_text(encoding="utf-8")
-    granted = {}
+    granted = set()
     for each in load_documents(text, "rbac.yaml")[0]:
         for rule in each.document.get("rules", ()):
-            assert rule["verbs"] == ["list", "watch"]
-            granted.update(dict.fromkeys(rule["resources"], (each.document["kind"], rule["apiGroups"][0])))
-    expected = {}
-    for resource in RESOURCES:
+            of_status = rule["resources"] == ["gpupolicies/status"]
+            assert rule["verbs"] == (["patch"] if of_status else ["list", "watch"])
+            granted |= {(name, each.document["kind"], rule["apiGroups"][0]) for name in rule["resources"]}
+    expected = {("gpupolicies/status", "ClusterRole", "podberth.io")}
+    for resource in (*RESOURCES, *OBJECTS, POLICIES):
         group = resource.path.split("/")[2] if resource.path.startswith("/apis/") else ""
-        expected[resource.name] = ("Role" if "/namespaces/" in resource.path else "ClusterRole", group)
+        role = "Role" if "/namespaces/" in resource.path else "ClusterRole"
+        expected.add((resource.path.rpartition("/")[2], role, group))
     assert granted == expected
 
 

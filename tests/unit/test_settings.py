@@ -35,6 +35,14 @@ def test_cluster_is_a_word_and_a_file_of_that_name_has_a_path() -> None:
     assert read_settings({**_LEAST, "topology": "./cluster"}, {}).topology == Path("cluster")
 
 
+def test_policies_are_a_directory_or_the_clusters_which_is_then_followed_as_a_whole() -> None:
+    followed = {**_LEAST, "policies": "cluster"}
+    assert read_settings({**followed, "topology": "cluster"}, {}).policies == "cluster"
+    assert read_settings({**_LEAST, "policies": "./cluster"}, {}).policies == Path("cluster")
+    with pytest.raises(UsageError, match=r"^--policies: got cluster without --topology cluster, want both"):
+        read_settings(followed, {})
+
+
 @pytest.mark.parametrize(
     ("text", "address"),
     [("127.0.0.1:80", ("127.0.0.1", 80)), ("[::1]:0", ("::1", 0)), ("::1:443", ("::1", 443)), (":65535", ("", 65535))],

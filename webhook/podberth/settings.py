@@ -24,6 +24,8 @@ _LIVES_IN_A_CA = 4
 # A look at a few dozen files takes a millisecond or so; with no pause the process would do little else.
 _LEAST_RELOAD_SECONDS = 0.01
 
+Policies: TypeAlias = Path | Literal["cluster"]
+"""Files, or the GPUPolicies of the cluster. A directory of that name is ./cluster."""
 Topology: TypeAlias = Path | Literal["cluster"]
 """Files, or the API server of the cluster. Files of that name are ./cluster."""
 
@@ -65,7 +67,7 @@ class Option:
 class Settings:
     """How ``podberth serve`` runs; the fields are the options."""
 
-    policies: Path
+    policies: Policies
     topology: Topology | None
     kubeconfig: Path | None
     pod_schema: Path | None
@@ -145,7 +147,7 @@ def _path(text: str) -> Path:
     return Path(text)
 
 
-def _topology(text: str) -> Topology:
+def _path_or_cluster(text: str) -> Path | Literal["cluster"]:
     return "cluster" if text == "cluster" else _path(text)
 
 
@@ -157,14 +159,21 @@ def _topology(text: str) -> Topology:
 # is worth, for nothing revokes it, and an API server that is away for eight hours does not matter. Trust: an API server
 # whose watch broke tries again after 30 s at most (client-go, the reflector's backoff); twice that.
 OPTIONS: tuple[Option, ...] = (
-    Option("policies", "DIR", None, "directory of policy files, read recursively; reloaded when they change", _path),
+    Option(
+        "policies",
+        "DIR",
+        None,
+        "directory of policy files, read recursively; reloaded when they change. Or the word cluster: follow its "
+        "GPUPolicies",
+        _path_or_cluster,
+    ),
     Option(
         "topology",
         "SNAPSHOT",
         None,
         "file or directory of what `kubectl get nodes,configmaps,... -o yaml` prints, or the word cluster: watch nodes "
         "and what their agents publish; without it no node is known",
-        _topology,
+        _path_or_cluster,
     ),
     Option(
         "kubeconfig",
@@ -268,6 +277,8 @@ def _conflicts(values: Mapping[str, Any]) -> list[str]:
     problems = []
     if values["policies"] is None:
         problems.append("--policies: got nothing, want the directory of the policies")
+    if values["policies"] == "cluster" and values["topology"] != "cluster":
+        problems.append("--policies: got cluster without --topology cluster, want both; or DIR, or ./cluster")
     own, shared = values["self_signed"], values["ca_secret"]
     if values["kubeconfig"] is not None and values["topology"] != "cluster" and shared is None:
         problems.append("--kubeconfig: got it without --topology cluster or --ca-secret, want one of them or neither")

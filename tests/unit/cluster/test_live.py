@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from integration.serving import CapturedLines
-from podberth.cluster.live import _Documents, open_cluster
+from podberth.cluster.follow import open_cluster
+from podberth.cluster.live import _Documents
 from podberth.cluster.protocol import NODES, Document, Timing
 from podberth.errors import TopologyError, UsageError
 from podberth.telemetry.log import Log

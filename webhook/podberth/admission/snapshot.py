@@ -4,7 +4,7 @@ A snapshot is immutable; whoever learns something new makes another and swaps th
 what follows from the snapshot itself.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
@@ -16,7 +16,7 @@ from ..errors import PolicyError, Problem
 from ..policy.clashes import clashes
 from ..policy.compile import CompiledPolicy, compile_policies
 from ..policy.match import Route, applies_statically
-from ..policy.parse import ParsedPolicies
+from ..policy.parse import ParsedPolicies, ParsedPolicy
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
 from ..topology.objects import ClusterObjects
@@ -86,6 +86,19 @@ class Snapshot:
     def with_topology(self, topology: TopologyIndex) -> "Snapshot":
         """Return the snapshot with another topology; plans, which go by the policies, are shared, answers are not."""
         known = replace(self, topology=topology)
+        object.__setattr__(known, "plans", self.plans)
+        return known
+
+    def with_objects(
+        self,
+        namespaces: Mapping[str, Mapping[str, Any]],
+        config_maps: Mapping[tuple[str, str], Mapping[str, Any]],
+    ) -> "Snapshot":
+        """Return the snapshot with the cluster's own objects; plans are shared, answers are not.
+
+        ConfigMaps come on top of those that are known: they win over defaults of the same name.
+        """
+        known = replace(self, namespaces=namespaces, config_maps={**self.config_maps, **config_maps})
         object.__setattr__(known, "plans", self.plans)
         return known
 
@@ -163,9 +176,14 @@ def load_snapshot(
     snapshot, problems = load_working(parsed, objects, environment, conventions)
     if problems:
         raise PolicyError(problems)
+    return with_notes(snapshot, parsed.policies)
+
+
+def with_notes(snapshot: Snapshot, parsed: Sequence[ParsedPolicy]) -> Snapshot:
+    """Return the snapshot with what is worth saying of its policies."""
     review = ReviewContext(snapshot.topology, Need(), snapshot.class_resources)
-    foreseen = forecasts(parsed.policies, snapshot.policies, environment, review)
-    return replace(snapshot, notes=tuple(sorted([*clashes(parsed.policies), *foreseen])))
+    foreseen = forecasts(parsed, snapshot.policies, snapshot.environment, review)
+    return replace(snapshot, notes=tuple(sorted([*clashes(parsed), *foreseen])))
 
 
 def load_working(

@@ -12,17 +12,22 @@ import uvloop
 
 from ..admission import decide
 from ..cluster.files import FileSource, read_pod_schema
-from ..cluster.live import LiveTopology, open_cluster
+from ..cluster.follow import LiveCluster, open_cluster
+from ..cluster.live import LiveTopology
 from ..cluster.naming import read_conventions
-from ..cluster.protocol import Timing
+from ..cluster.objects import LiveObjects
+from ..cluster.policy_objects import PolicyObjects
+from ..cluster.policy_status import PolicyStatuses
+from ..cluster.protocol import OBJECTS, POLICIES, Timing
 from ..cluster.shared_ca import open_shared
+from ..conventions import Conventions
 from ..pki.rotation import Profile
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler
 from ..server.listen import ReviewPort, start_probes
 from ..server.port_tls import PortTls, WatchedClientAuthority
 from ..server.probes import make_probes
-from ..server.reload import Watched, WatchedCertificate, WatchedSnapshot, watch
+from ..server.reload import Watched, WatchedCertificate, WatchedSnapshot, following, watch
 from ..server.self_signed import ensure
 from ..server.shared_certificate import SharedCertificate, SharedWatching
 from ..server.state import Deciders, ServingState
@@ -37,6 +42,7 @@ DECIDERS: Deciders = {
     "/mutate": decide.mutate,
     "/validate": decide.validate,
     "/validate-workload": decide.validate_workload,
+    "/validate-policy": decide.validate_policy,
 }
 
 
@@ -67,8 +73,7 @@ async def _serve(settings: Settings, log: Log) -> None:
     tls = PortTls(ask_clients=settings.client_ca is not None)
     conventions = read_conventions(settings.conventions)
     live = settings.topology == "cluster"
-    topology = None if settings.topology == "cluster" else settings.topology
-    source = FileSource(settings.policies, topology, conventions, read_pod_schema(settings.pod_schema))
+    source = _source(settings, conventions)
     snapshot = WatchedSnapshot(source, state, metrics, log, live=live)
     shared = _shared_certificate(settings, tls, state, SharedWatching(metrics, log))
     watched: list[Watched] = [snapshot]
@@ -95,11 +100,18 @@ async def _serve(settings: Settings, log: Log) -> None:
         if live:
             timing = Timing()
             connect = open_cluster(settings.kubeconfig, timing)
-            cluster = LiveTopology(connect, conventions, metrics, log, snapshot.adopt, timing)
+            followed = LiveTopology(conventions, log, snapshot.adopt)
+            others = [LiveObjects(OBJECTS, snapshot.adopt_objects)]
+            tasks = []
+            if isinstance(source, PolicyObjects):
+                statuses = PolicyStatuses(connect, log, timing)
+                others.append(LiveObjects([POLICIES], following(source, snapshot, statuses, metrics, log)))
+                tasks.append(asyncio.create_task(statuses.run()))
+            cluster = LiveCluster(connect, followed, others, metrics, log, timing)
             state.unlisted = cluster.unlisted
-            following = asyncio.create_task(cluster.run())
-            leaving.depend_on(following)
-            stack.callback(following.cancel)
+            for task in (*tasks, asyncio.create_task(cluster.run())):
+                leaving.depend_on(task)
+                stack.callback(task.cancel)
         port = ReviewPort(
             ReviewHandler(DECIDERS, state, ReviewRecorder(metrics, log)), tls.context, settings.client_name
         )
@@ -109,6 +121,14 @@ async def _serve(settings: Settings, log: Log) -> None:
         watching = asyncio.create_task(watch(watched, settings.reload_seconds, metrics, log))
         stack.callback(watching.cancel)
         await leaving.leave(state, port, log)
+
+
+def _source(settings: Settings, conventions: Conventions) -> FileSource | PolicyObjects:
+    pod_schema = read_pod_schema(settings.pod_schema)
+    if settings.policies == "cluster":
+        return PolicyObjects(conventions, pod_schema)
+    topology = None if settings.topology == "cluster" else settings.topology
+    return FileSource(settings.policies, topology, conventions, pod_schema)
 
 
 def _shared_certificate(

@@ -9,21 +9,15 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..conventions import Conventions
-from ..errors import TopologyError, UsageError
+from ..errors import TopologyError
 from ..telemetry.log import Log
-from ..telemetry.metrics import Metrics, Watched, WatchMetrics
 from ..topology.heartbeats import Heartbeats, Sight
 from ..topology.index import TopologyIndex
 from ..topology.known import KnownNodes
-from .protocol import HEARTBEATS, NODES, TOPOLOGIES, Document, Resource, Timing
-from .reflector import Reflector
-
-if TYPE_CHECKING:
-    from .client import ClusterClient
+from .protocol import HEARTBEATS, NODES, TOPOLOGIES, Document, Resource
+from .reflector import Sink
 
 # Events that come together make one snapshot, for every new one begins without remembered answers. A tenth of the
 # second in which an answer has to follow an event.
@@ -39,16 +33,8 @@ _ORPHAN_SECONDS = 30.0
 class LiveTopology:
     """Nodes, topology ConfigMaps and heartbeat Leases of one cluster."""
 
-    def __init__(
-        self,
-        connect: Callable[[], "ClusterClient"],
-        conventions: Conventions,
-        metrics: Metrics,
-        log: Log,
-        on_change: Callable[[TopologyIndex], None],
-        timing: Timing,
-    ) -> None:
-        """Know nothing; ``run`` begins. ``on_change`` is called first when everything was listed."""
+    def __init__(self, conventions: Conventions, log: Log, on_change: Callable[[TopologyIndex], None]) -> None:
+        """Know nothing. ``on_change`` is called first when everything was listed."""
         self._log = log
         self._on_change = on_change
         self._known = KnownNodes(conventions)
@@ -65,40 +51,26 @@ class LiveTopology:
             TOPOLOGIES: _Documents(TOPOLOGIES, known.put_topology, known.drop_topology, self._stir, log),
             HEARTBEATS: _Leases(self._renew, self._forget, self._stir, log, self._sight),
         }
-        watching = WatchMetrics(metrics, self._watched, lambda: known.stale_count)
-        self._reflectors = [
-            Reflector(resource, connect(), sink, watching, log, timing) for resource, sink in self._sinks.items()
-        ]
 
-    def unlisted(self) -> list[str]:
-        """Name the resources that have not been listed yet; empty: the topology is whole."""
-        return [each.resource.name for each in self._reflectors if not each.listed.is_set()]
+    @property
+    def sinks(self) -> Mapping[Resource, Sink]:
+        """Where the objects of each resource go."""
+        return self._sinks
 
-    async def run(self) -> None:
-        """Follow the cluster until cancelled.
+    @property
+    def stale_count(self) -> int:
+        """How many nodes are known by a topology whose heartbeat has run out."""
+        return self._known.stale_count
 
-        Raises:
-            ClusterError: the API server refuses, and has never answered.
-        """
-        tasks = [asyncio.create_task(each.run()) for each in self._reflectors]
-        tasks.append(asyncio.create_task(self._hand_on()))
-        try:
-            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in ended:
-                task.result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            for each in self._reflectors:
-                await each.close()
+    def left_out(self, resource: Resource) -> Mapping[str, int]:
+        """Return how many objects of a resource are of no use, by reason."""
+        unreadable = {"unreadable": len(self._sinks[resource].left_out)}
+        return {**unreadable, "no node": len(self._known.orphans())} if resource is TOPOLOGIES else unreadable
 
     # ---- the index --------------------------------------------------------------------------------------------------
 
-    async def _hand_on(self) -> None:
-        """Bring the index up to date and hand it on, whenever something has changed or runs out."""
-        for each in self._reflectors:
-            await each.listed.wait()
+    async def hand_on(self) -> None:
+        """Bring the index up to date and hand it on, whenever something has changed or runs out; once all is listed."""
         await self._update(_FIRST_STEP)
         self._on_change(self._index)
         while True:
@@ -172,20 +144,6 @@ class LiveTopology:
                 self._log.event("warning", "topology", problem=problem)
                 self._orphans[name] = float("inf")  # said
 
-    def _watched(self) -> Mapping[str, Watched]:
-        now, orphans = time.monotonic(), len(self._known.orphans())
-        return {
-            each.resource.name: Watched(
-                objects=each.count,
-                contact_age_seconds=now - each.contact_at,
-                left_out={
-                    "unreadable": len(self._sinks[each.resource].left_out),
-                    **({"no node": orphans} if each.resource is TOPOLOGIES else {}),
-                },
-            )
-            for each in self._reflectors
-        }
-
 
 class _Documents:
     """A sink that hands documents on, and keeps account of those that are of no use."""
@@ -255,17 +213,3 @@ class _Leases(_Documents):
     def regained(self, at: float) -> None:
         """Let it go on."""
         self._sight.regain(at)
-
-
-def open_cluster(kubeconfig: Path | None, timing: Timing) -> Callable[[], "ClusterClient"]:
-    """Return what makes clients of the cluster.
-
-    Raises:
-        UsageError: what asks it is not installed.
-    """
-    try:
-        from .client import ClusterClient  # noqa: PLC0415 - an extra, and 20 MB for those who do without
-    except ImportError as error:
-        wanted = "want the package kubernetes: pip install 'podberth[cluster]'"
-        raise UsageError(f"--topology cluster: got {error}, {wanted}") from error
-    return lambda: ClusterClient(kubeconfig, timing)

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 
 from ..errors import ClusterError
-from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
+from ..wellknown import API_VERSION, NAMESPACE, TOPOLOGY_LABEL
 
 Document: TypeAlias = dict[str, Any]
 
@@ -47,6 +47,13 @@ NODES = Resource("nodes", "/api/v1/nodes")
 TOPOLOGIES = Resource("configmaps", f"/api/v1/namespaces/{NAMESPACE}/configmaps", TOPOLOGY_LABEL)
 HEARTBEATS = Resource("leases", f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases", TOPOLOGY_LABEL)
 RESOURCES: tuple[Resource, ...] = (NODES, TOPOLOGIES, HEARTBEATS)
+"""What the topology is made of."""
+NAMESPACES = Resource("namespaces", "/api/v1/namespaces")
+# Of podberth's own namespace only: who may write ConfigMaps there may say how podberth decides.
+PARAMS = Resource("params", TOPOLOGIES.path, f"!{TOPOLOGY_LABEL}")
+OBJECTS: tuple[Resource, ...] = (NAMESPACES, PARAMS)
+"""What policies read besides."""
+POLICIES = Resource("gpupolicies", f"/apis/{API_VERSION}/gpupolicies")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,24 @@ A topology that is followed through the API server does not come this way: ``liv
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from ..admission.snapshot import Snapshot
+from ..errors import Problem
+
+PolicyState: TypeAlias = Literal["active", "outdated", "broken"]
+"""It decides; it is broken, and the last good version of it decides; it is broken, and nothing is in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one GPUPolicy object."""
+
+    name: str
+    generation: int
+    state: PolicyState
+    problems: tuple[Problem, ...]
+    """Sorted; none of an active one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +31,8 @@ class Loaded:
 
     snapshot: Snapshot
     warnings: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    """Of objects of the cluster only: files are in force together or not at all."""
 
 
 class SnapshotSource(Protocol):

@@ -120,7 +120,7 @@ def flow_key(key: str, style: Flow) -> str:
 
 def _leaf(value: Any) -> list[str]:
     """Return what is no filled collection: one line, or the lines of a literal block."""
-    if not isinstance(value, str) or "\n" not in value.rstrip("\n"):
+    if not isinstance(value, str) or "\n" not in value:
         return [scalar(value)]
     lines = value.removesuffix("\n").split("\n")
     # A first line with blanks would set the indentation, trailing breaks the chomping: quoting says it plainly

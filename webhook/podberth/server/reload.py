@@ -5,19 +5,27 @@ reviews do not wait for it.
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeAlias
 
-from ..cluster.source import Loaded, SnapshotSource
+from ..cluster.objects import Held
+from ..cluster.policy_objects import PolicyObjects
+from ..cluster.policy_status import PolicyStatuses
+from ..cluster.protocol import NAMESPACES, PARAMS, POLICIES
+from ..cluster.source import Loaded, SnapshotSource, Verdict
 from ..errors import PodberthError, PolicyError, TopologyError
 from ..pki.certificate import Leaf
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
 from ..topology.index import TopologyIndex
+from ..wellknown import NAMESPACE
 from .memory import settle
 from .port_tls import PortTls
 from .state import ServingState
 from .tls import CertificateFiles, read_pair
+
+FollowsObjects: TypeAlias = Callable[[Held], Awaitable[None]]
+"""Takes in the objects of a cluster as they are now."""
 
 # Whose fault it is says what could not be loaded.
 _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
@@ -51,55 +59,106 @@ class WatchedSnapshot:
     def __init__(
         self, source: SnapshotSource, state: ServingState, metrics: Metrics, log: Log, *, live: bool = False
     ) -> None:
-        """Nothing is loaded yet. ``live``: the topology is not the source's; ``adopt`` is told it, and each change."""
+        """Nothing is loaded yet. ``live``: the cluster is not the source's; it is adopted, and each change of it."""
         self._live = live
         self._topology: TopologyIndex | None = None
+        self._objects: Held | None = None
         self._loaded: Loaded | None = None
         self._source = source
         self._state = state
         self._metrics = metrics
         self._log = log
         self._seen: dict[str, object] = {}
+        self._told: list[Verdict] = []
+        self._loading = asyncio.Lock()
 
     async def refresh(self) -> None:
-        """Load policies and topology if either has changed."""
-        revision = dict(await asyncio.to_thread(self._source.revision))
-        changed = [what for what in revision if revision[what] != self._seen.get(what)]
-        if changed:
-            # Taken before the load: what changes during it is loaded again.
-            self._seen = revision
-            self._publish(await asyncio.to_thread(self._source.load), changed)
+        """Load policies and topology if either has changed; who comes while a load lasts looks after it."""
+        async with self._loading:
+            revision = dict(await asyncio.to_thread(self._source.revision))
+            changed = [what for what in revision if revision[what] != self._seen.get(what)]
+            if changed:
+                # Taken before the load: what changes during it is loaded again.
+                self._seen = revision
+                self._publish(await asyncio.to_thread(self._source.load), changed)
 
     def adopt(self, topology: TopologyIndex) -> None:
         """Decide by this topology from now on; the policies stay as they are compiled."""
         first, self._topology = self._topology is None, topology
         self._metrics.nodes.set(topology.node_count)
-        latest = self._state.snapshot or (self._loaded.snapshot if self._loaded else None)
-        if latest is not None:
-            self._state.snapshot = latest.with_topology(topology)
+        if self._state.snapshot is not None:
+            self._state.snapshot = self._state.snapshot.with_topology(topology)
+        else:
+            self._put_in_force()
         if first:
             self._metrics.reloaded("topology", ok=True)
             self._log.event("info", "loaded", what=["topology"], nodes=topology.node_count)
             settle()
 
-    def _publish(self, loaded: Loaded, changed: Sequence[str]) -> None:
-        snapshot = loaded.snapshot
+    @property
+    def verdicts(self) -> Sequence[Verdict]:
+        """What became of the policies of the cluster at the last load."""
+        return self._loaded.verdicts if self._loaded else ()
+
+    async def adopt_objects(self, objects: Held) -> None:
+        """Decide by these Namespaces and params from now on, likewise."""
+        self._objects = objects
+        self._put_in_force()
+
+    def _put_in_force(self) -> None:
+        """Put together what is known, once it is all known. The loaded params stay defaults of the cluster's."""
+        if self._loaded is None or (self._live and None in (self._topology, self._objects)):
+            return
+        snapshot = self._loaded.snapshot
         if self._topology is not None:
             snapshot = snapshot.with_topology(self._topology)
+        if self._objects is not None:
+            params = {(NAMESPACE, name): each for name, each in self._objects[PARAMS].items()}
+            snapshot = snapshot.with_objects(self._objects[NAMESPACES], params)
+        self._state.snapshot = snapshot
+
+    def _publish(self, loaded: Loaded, changed: Sequence[str]) -> None:
         self._loaded = loaded
-        if self._topology is not None or not self._live:
-            self._state.snapshot = snapshot
+        self._put_in_force()
+        snapshot = self._state.snapshot or loaded.snapshot
         policies, nodes = len(snapshot.policies), snapshot.topology.node_count
         self._metrics.policies.set(policies)
         self._metrics.nodes.set(nodes)
+        self._metrics.policy_objects([each.state for each in loaded.verdicts])
+        usable = all(each.state == "active" for each in loaded.verdicts)
         for what in changed:
-            self._metrics.reloaded(what, ok=True)
+            self._metrics.reloaded(what, ok=usable)
+        self._tell_broken(loaded.verdicts)
         for note in snapshot.notes:
             self._log.event("warning", "policies", problem=str(note))
         for warning in loaded.warnings:
             self._log.event("warning", "topology", problem=warning)
         self._log.event("info", "loaded", what=list(changed), policies=policies, nodes=nodes)
         settle()
+
+    def _tell_broken(self, verdicts: Sequence[Verdict]) -> None:
+        """Tell of every broken policy once, and again when it is another."""
+        broken = [each for each in verdicts if each.state != "active"]
+        for each in broken:
+            if each not in self._told:
+                state = "the last good one stays in force" if each.state == "outdated" else "nothing is in its place"
+                problems = [str(problem) for problem in each.problems]
+                message = f"policies: {each.name} cannot be used; {state}"
+                self._log.event("error", message, generation=each.generation, problems=problems)
+        self._told = broken
+
+
+def following(
+    source: PolicyObjects, snapshot: WatchedSnapshot, statuses: PolicyStatuses, metrics: Metrics, log: Log
+) -> FollowsObjects:
+    """Return what takes in policies of the cluster: they are compiled at once, in a thread, and told what they are."""
+
+    async def take(objects: Held) -> None:
+        source.take(objects)
+        await _refresh(snapshot, metrics, log)
+        statuses.tell(objects[POLICIES], snapshot.verdicts)
+
+    return take
 
 
 class WatchedCertificate:
@@ -144,13 +203,18 @@ async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Me
     while True:
         await asyncio.sleep(interval_seconds)
         for each in watched:
-            try:
-                await each.refresh()
-            except PodberthError as error:
-                what = next((what for kind, what in _WHAT if isinstance(error, kind)), each.what)
-                metrics.reloaded(what, ok=False)
-                kept = "cannot be used; the last good one stays in force"
-                log.event("error", f"{what}: {kept}", problems=str(error).splitlines())
-            except Exception as error:  # noqa: BLE001 - a bug that a new file meets must not end the watch
-                metrics.reloaded(each.what, ok=False)
-                log.fault(f"{each.what}: a bug in podberth; the last good one stays in force", error)
+            await _refresh(each, metrics, log)
+
+
+async def _refresh(watched: Watched, metrics: Metrics, log: Log) -> None:
+    """Refresh, and tell of what goes wrong."""
+    try:
+        await watched.refresh()
+    except PodberthError as error:
+        what = next((what for kind, what in _WHAT if isinstance(error, kind)), watched.what)
+        metrics.reloaded(what, ok=False)
+        kept = "cannot be used; the last good one stays in force"
+        log.event("error", f"{what}: {kept}", problems=str(error).splitlines())
+    except Exception as error:  # noqa: BLE001 - a bug that something new meets must not end the watch
+        metrics.reloaded(watched.what, ok=False)
+        log.fault(f"{watched.what}: a bug in podberth; the last good one stays in force", error)

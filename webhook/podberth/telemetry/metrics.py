@@ -9,7 +9,7 @@ lock each, 5 us a review in all, where these take one (measured under load; a re
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
 from typing import NamedTuple, TypeAlias
 
@@ -36,8 +36,18 @@ WATCHED = ("policies", "topology", "certificate", "client CA")
 
 WATCH_REASONS = ("ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug")
 LIST_REASONS = ("start", "expired", "resync")
-LEFT_OUT = {"nodes": ("unreadable",), "configmaps": ("unreadable", "no node"), "leases": ("unreadable",)}
+LEFT_OUT: Mapping[str, tuple[str, ...]] = {
+    "nodes": ("unreadable",),
+    "configmaps": ("unreadable", "no node"),
+    "leases": ("unreadable",),
+    "namespaces": (),
+    "params": (),
+    "gpupolicies": (),
+}
 """Why documents of a watched resource are left out."""
+
+POLICY_STATES = ("active", "outdated", "broken")
+"""Of a GPUPolicy object: it decides; it is broken and an older version of it decides; it is broken and none does."""
 
 Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 
@@ -61,6 +71,13 @@ class Metrics:
         )
         self.in_flight.set_function(in_flight)
         self.policies = Gauge("podberth_policies_loaded", "Policies in force.", registry=registry)
+        self._policy_objects = Gauge(
+            "podberth_policy_objects",
+            "GPUPolicies of the cluster by what became of them; all 0 without --policies cluster.",
+            ["state"],
+            registry=registry,
+        )
+        self.policy_objects(())
         self.nodes = Gauge("podberth_topology_nodes", "Nodes in the topology in force.", registry=registry)
         self._reloads = Counter(
             "podberth_reload_total",
@@ -106,6 +123,11 @@ class Metrics:
     def reloaded(self, what: str, *, ok: bool) -> None:
         """Count one load."""
         self._reloads.labels(what, "ok" if ok else "error").inc()
+
+    def policy_objects(self, states: Sequence[str]) -> None:
+        """Say the state of every GPUPolicy of the cluster."""
+        for each in POLICY_STATES:
+            self._policy_objects.labels(each).set(states.count(each))
 
     def rotation(self, stage: Stage) -> None:
         """Say which stage the rotation of the authorities is in."""

@@ -1,0 +1,233 @@
+"""`podberth serve --policies cluster`: GPUPolicies of the API server decide; a broken one replaces no working one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import gpu_pod
+from controlplane.api import Api
+from controlplane.cluster import ControlPlane
+from controlplane.wait import wait_for
+from podberth.cluster.files import find_policies
+from podberth.kube.documents import load_documents
+from podberth.kube.yaml_text import as_yaml
+from podberth.lint.model import Level
+from podberth.lint.runner import lint
+from snapshots import environment, policy
+
+from .access import grant
+from .following import Following
+from .podberth_process import POLICIES, ROOT
+from .registration import pointed, shipped
+
+# Compiling the library takes half a second of a free core; a busy machine has less.
+COMPILES_SECONDS = 10.0
+POLICIES_PATH = "/apis/podberth.io/v1alpha1/gpupolicies"
+_BROKEN = """
+  mutations:
+  - annotations:
+      mark.example/value: |
+        gpu.count > 1 ?
+          'many' :
+          gpu.cuont
+"""
+
+
+@pytest.fixture(scope="module")
+def following(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Following]:
+    with ControlPlane.start(tmp_path_factory.mktemp("plane")) as plane:
+        grant(plane)
+        plane.kubectl("apply", "-f", str(ROOT / "manifests" / "base" / "gpupolicy-crd.yaml"))
+        plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/gpupolicies.podberth.io")
+        for file in sorted(POLICIES.glob("*/p*.yaml")):  # policies and their params
+            plane.kubectl("apply", "-f", str(file))
+        following = Following(plane, tmp_path_factory.mktemp("following"), served=Path("cluster"))
+        following.policy_file.unlink()
+        following.add("hgx-h100-8", "hgx-0")
+        with following:
+            yield following
+        plane.check()
+
+
+def put(following: Following, text: str) -> None:
+    following.control_plane.kubectl("apply", "-f", "-", input=text)
+
+
+def mark(following: Following) -> str:
+    """Return what the policy `mark` writes; empty where nothing does."""
+    for each in following.ask(gpu_pod(2))["patch"]:
+        if each["path"] == "/metadata/annotations":
+            return str(each["value"].get("mark.example/value", ""))
+    return ""
+
+
+def until(following: Following, expected: str) -> None:
+    wait_for(lambda: mark(following) == expected, timeout_seconds=COMPILES_SECONDS, what=lambda: mark(following))
+
+
+def states(following: Following) -> dict[str, float]:
+    return {each: following.metric("policy_objects", state=each) for each in ("active", "outdated", "broken")}
+
+
+def marking(value: str) -> str:
+    return policy("mark", f"  mutations:\n  - annotations:\n      mark.example/value: \"'{value}'\"")
+
+
+def linted(following: Following, name: str, directory: Path) -> list[str]:
+    """Return the errors that lint finds in a policy as kubectl prints it, by the name that podberth gives it."""
+    file = directory / "policy.yaml"
+    file.write_text(following.control_plane.kubectl("get", "gpupolicy", name, "-o", "yaml").stdout)
+    report = lint(find_policies([file]).policies, environment())
+    errors = [str(each.problem) for each in report.findings if each.level == Level.ERROR]
+    return [each.replace(str(file), f"gpupolicy/{name}") for each in errors]
+
+
+def test_when_it_is_ready_it_decides_as_by_the_files_that_were_applied(following: Following) -> None:
+    assert following.answers() == following.built()
+    assert following.metric("policies_loaded") >= len(list(POLICIES.glob("*/policy.yaml")))
+    assert states(following)["active"] == following.metric("watch_objects", resource="gpupolicies")
+
+
+def test_a_policy_decides_when_it_is_made_changed_and_deleted(following: Following) -> None:
+    put(following, marking("first"))
+    until(following, "first")
+    put(following, marking("second"))
+    until(following, "second")
+    following.control_plane.kubectl("delete", "gpupolicy", "mark")
+    until(following, "")
+
+
+def test_a_broken_policy_never_replaces_a_working_one_and_costs_no_other(following: Following, tmp_path: Path) -> None:
+    put(following, marking("good"))
+    until(following, "good")
+    put(following, policy("mark", _BROKEN))
+    wait_for(lambda: states(following)["outdated"] == 1, timeout_seconds=COMPILES_SECONDS, what="it to be told")
+    assert mark(following) == "good"
+    put(following, policy("other", "  mutations:\n  - labels: {other.example/value: \"'there'\"}"))
+    wait_for(
+        lambda: "other.example" in str(following.ask(gpu_pod(1))),
+        timeout_seconds=COMPILES_SECONDS,
+        what="the other policy",
+    )
+    assert mark(following) == "good"
+    [line] = following.lines("policies: mark cannot be used; the last good one stays in force")
+    assert line["generation"] == 2
+    assert line["problems"] == linted(following, "mark", tmp_path)
+    assert line["problems"][0].startswith("gpupolicy/mark:")
+    put(following, marking("mended"))
+    until(following, "mended")
+    assert states(following)["outdated"] == 0
+    following.control_plane.kubectl("delete", "gpupolicy", "mark", "other")
+    until(following, "")
+
+
+def conditions(following: Following, name: str) -> dict[str, Any]:
+    """Return the conditions that speak of a policy as it is now, by type."""
+    document = following.control_plane.api.read(f"{POLICIES_PATH}/{name}")
+    status, generation = document.get("status", {}), document["metadata"]["generation"]
+    found = {each["type"]: each for each in status.get("conditions", ())}
+    current = all(each["observedGeneration"] == generation for each in (status, *found.values())) if status else False
+    return found if current else {}
+
+
+def await_condition(following: Following, name: str, status: str) -> dict[str, Any]:
+    def reached() -> bool:
+        found = conditions(following, name)
+        return "Compiled" in found and bool(found["Compiled"]["status"] == status)
+
+    wait_for(reached, timeout_seconds=COMPILES_SECONDS, what=lambda: str(conditions(following, name)))
+    return conditions(following, name)
+
+
+def test_the_status_says_what_became_of_a_policy(following: Following, tmp_path: Path) -> None:
+    put(following, marking("good"))
+    good = await_condition(following, "mark", "True")
+    assert (good["Active"]["status"], good["Active"]["message"]) == ("True", "")
+    put(following, policy("mark", _BROKEN))
+    broken = await_condition(following, "mark", "False")
+    assert broken["Compiled"]["message"].splitlines() == linted(following, "mark", tmp_path)
+    assert broken["Active"]["status"] == "False"
+    assert following.control_plane.kubectl("get", "gpol", "mark").stdout.split()[-2] == "False"
+    document = following.control_plane.api.read(f"{POLICIES_PATH}/mark")
+    writers = [each["manager"] for each in document["metadata"]["managedFields"] if each.get("subresource") == "status"]
+    assert writers == ["podberth-status"]
+    following.control_plane.kubectl("delete", "gpupolicy", "mark")
+    until(following, "")
+
+
+def test_who_finds_a_status_that_is_right_leaves_it_alone(following: Following) -> None:
+    def versions() -> dict[str, str]:
+        found = following.control_plane.api.read(POLICIES_PATH)["items"]
+        return {each["metadata"]["name"]: each["metadata"]["resourceVersion"] for each in found}
+
+    for name in versions():
+        await_condition(following, name, "True")
+    before = versions()
+    following.podberth.stop()
+    following.podberth.start()
+    # Looked at in order of name: when the last one has its status, the others have been looked at.
+    put(following, marking("last").replace("name: mark", "name: zz-last"))
+    await_condition(following, "zz-last", "True")
+    assert {name: version for name, version in versions().items() if name != "zz-last"} == before
+    following.control_plane.kubectl("delete", "gpupolicy", "zz-last")
+    until(following, "")
+
+
+def test_a_broken_policy_is_refused_at_kubectl_apply_in_the_words_of_lint(following: Following, tmp_path: Path) -> None:
+    [entry] = [each for each in shipped()[1]["webhooks"] if each["name"].startswith("policies.")]
+    configuration = pointed({**shipped()[1], "webhooks": [entry]}, following.podberth.endpoint)
+    following.control_plane.apply(configuration)
+    kubectl = following.control_plane.kubectl
+    file = tmp_path / "mark.yaml"
+    file.write_text(as_yaml(load_documents(policy("mark", _BROKEN), "")[0][0].document))
+    report = lint(find_policies([file]).policies, environment())
+    said = [str(each.problem) for each in report.findings if each.level == Level.ERROR]
+    [expected] = [each.replace(str(file), "gpupolicy/mark") for each in said]
+
+    def refusal() -> str:
+        return kubectl("apply", "--dry-run=server", "-f", str(file), check=False).stderr
+
+    wait_for(lambda: expected in refusal(), timeout_seconds=COMPILES_SECONDS, what=lambda: expected + refusal())
+    assert kubectl("apply", "-f", str(file), check=False).returncode
+    assert not kubectl("get", "gpupolicy", "mark", "--ignore-not-found").stdout
+    # A good one is let in, and is not replaced by a broken one.
+    put(following, marking("good"))
+    until(following, "good")
+    assert expected in kubectl("apply", "-f", str(file), check=False).stderr
+    assert states(following)["outdated"] == 0
+    kubectl("delete", "gpupolicy", "mark")
+    # With podberth away it fails open: policies can still be written.
+    following.podberth.stop()
+    put(following, policy("mark", _BROKEN))
+    kubectl("delete", "gpupolicy", "mark")
+    kubectl("delete", configuration["kind"], configuration["metadata"]["name"])
+    following.podberth.start()
+
+
+def test_it_may_write_the_status_and_nothing_else_of_a_policy(following: Following) -> None:
+    token = following.token_file.read_text().strip()
+    api = Api(following.control_plane.url, token, following.control_plane.ca_file)
+    try:
+        name = min(each.parent.name for each in POLICIES.glob("*/policy.yaml"))
+        assert api.raw("PATCH", f"{POLICIES_PATH}/{name}")[0] == 403
+        assert api.raw("DELETE", f"{POLICIES_PATH}/{name}")[0] == 403
+        assert api.raw("POST", POLICIES_PATH)[0] == 403
+    finally:
+        api.close()
+
+
+def test_a_policy_that_was_never_good_has_nothing_in_its_place(following: Following) -> None:
+    before = following.answers()
+    put(following, policy("mark", _BROKEN))
+    wait_for(lambda: states(following)["broken"] == 1, timeout_seconds=COMPILES_SECONDS, what="it to be told")
+    assert following.answers() == before
+    assert following.lines("policies: mark cannot be used; nothing is in its place")
+    # Who has just started knows no last good version either, and serves the others.
+    following.podberth.stop()
+    following.podberth.start()
+    assert following.answers() == before
+    assert states(following)["broken"] == 1
+    following.control_plane.kubectl("delete", "gpupolicy", "mark")
+    wait_for(lambda: states(following)["broken"] == 0, timeout_seconds=COMPILES_SECONDS, what="it to be gone")

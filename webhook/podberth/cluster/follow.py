@@ -1,0 +1,117 @@
+"""All that is followed of a cluster: a reflector for each resource, and the parts that make something of it.
+
+All of it runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ..errors import UsageError
+from ..telemetry.log import Log
+from ..telemetry.metrics import Metrics, Watched, WatchMetrics
+from .live import LiveTopology
+from .protocol import Resource, Timing
+from .reflector import Reflector, Sink
+
+if TYPE_CHECKING:
+    from .client import ClusterClient
+
+
+class Part(Protocol):
+    """Makes something of the objects of some resources."""
+
+    @property
+    def sinks(self) -> Mapping[Resource, Sink]:
+        """Where the objects of each resource go."""
+        ...
+
+    def left_out(self, resource: Resource) -> Mapping[str, int]:
+        """Return how many objects of a resource are of no use, by reason."""
+        ...
+
+    async def hand_on(self) -> None:
+        """Hand on what there is, and again whenever it changes, until cancelled. Begun when all is listed."""
+        ...
+
+
+class LiveCluster:
+    """One cluster."""
+
+    def __init__(
+        self,
+        connect: Callable[[], "ClusterClient"],
+        topology: LiveTopology,
+        others: Sequence[Part],
+        metrics: Metrics,
+        log: Log,
+        timing: Timing,
+    ) -> None:
+        """Know nothing; ``run`` begins."""
+        watching = WatchMetrics(metrics, self._watched, lambda: topology.stale_count)
+        self._followed: list[tuple[Part, list[Reflector]]] = [
+            (
+                part,
+                [Reflector(resource, connect(), sink, watching, log, timing) for resource, sink in part.sinks.items()],
+            )
+            for part in (topology, *others)
+        ]
+
+    def unlisted(self) -> list[str]:
+        """Name the resources that have not been listed yet; empty: the cluster is known."""
+        return [each.resource.name for _, each in self._reflectors() if not each.listed.is_set()]
+
+    async def run(self) -> None:
+        """Follow the cluster until cancelled.
+
+        Raises:
+            ClusterError: the API server refuses, and has never answered.
+        """
+        tasks = [asyncio.create_task(each.run()) for _, each in self._reflectors()]
+        tasks += [asyncio.create_task(_hand_on(*followed)) for followed in self._followed]
+        try:
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for _, each in self._reflectors():
+                await each.close()
+
+    def _reflectors(self) -> list[tuple[Part, Reflector]]:
+        return [(part, each) for part, reflectors in self._followed for each in reflectors]
+
+    def _watched(self) -> Mapping[str, Watched]:
+        now = time.monotonic()
+        return {
+            each.resource.name: Watched(
+                objects=each.count,
+                contact_age_seconds=now - each.contact_at,
+                left_out=part.left_out(each.resource),
+            )
+            for part, each in self._reflectors()
+        }
+
+
+async def _hand_on(part: Part, reflectors: Sequence[Reflector]) -> None:
+    for each in reflectors:
+        await each.listed.wait()
+    await part.hand_on()
+
+
+def open_cluster(kubeconfig: Path | None, timing: Timing) -> Callable[[], "ClusterClient"]:
+    """Return what makes clients of the cluster.
+
+    Raises:
+        UsageError: what asks it is not installed.
+    """
+    try:
+        from .client import ClusterClient  # noqa: PLC0415 - an extra, and 20 MB for those who do without
+    except ImportError as error:
+        wanted = "want the package kubernetes: pip install 'podberth[cluster]'"
+        raise UsageError(f"--topology cluster: got {error}, {wanted}") from error
+    return lambda: ClusterClient(kubeconfig, timing)

@@ -1,0 +1,75 @@
+"""Objects that are taken as they are: kept by name, and handed on together whenever one of them changes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from .protocol import Document, Resource
+from .reflector import Sink
+
+# Events that come together are handed on together: a tenth of the second in which an answer has to follow an event.
+_TOGETHER_SECONDS = 0.1
+# What the API server changes on every write, whatever was written, and nobody here reads.
+_OF_THE_WRITE = ("resourceVersion", "managedFields")
+
+Held: TypeAlias = Mapping[Resource, Mapping[str, Document]]
+"""The objects of each resource by name, without ``managedFields``."""
+
+
+class LiveObjects:
+    """The objects of some resources."""
+
+    def __init__(self, resources: Sequence[Resource], on_change: Callable[[Held], Awaitable[None]]) -> None:
+        """Know nothing. ``on_change`` is called first when everything was listed."""
+        self._on_change = on_change
+        self._wake = asyncio.Event()
+        self._kept = {resource: _Kept(self._wake.set) for resource in resources}
+
+    @property
+    def sinks(self) -> Mapping[Resource, Sink]:
+        """Where the objects of each resource go."""
+        return self._kept
+
+    def left_out(self, resource: Resource) -> Mapping[str, int]:
+        """Return how many objects are of no use, by reason: there is no reason."""
+        del resource
+        return {}
+
+    async def hand_on(self) -> None:
+        """Hand on what there is, and again whenever it changes."""
+        while True:
+            self._wake.clear()
+            await self._on_change({resource: dict(kept.objects) for resource, kept in self._kept.items()})
+            await self._wake.wait()
+            await asyncio.sleep(_TOGETHER_SECONDS)
+
+
+class _Kept:
+    """The objects of one resource."""
+
+    def __init__(self, stir: Callable[[], None]) -> None:
+        self.objects: dict[str, Document] = {}
+        self._stir = stir
+
+    def put(self, name: str, document: Document) -> None:
+        """Keep an object; one that is as it was changes nothing."""
+        known = self.objects.get(name)
+        self.objects[name] = _without(document, "managedFields")
+        if known is None or _without(known, *_OF_THE_WRITE) != _without(document, *_OF_THE_WRITE):
+            self._stir()
+
+    def drop(self, name: str) -> None:
+        """Keep it no more."""
+        del self.objects[name]
+        self._stir()
+
+    def lost(self, at: float) -> None:
+        """Keep what is known."""
+
+    def regained(self, at: float) -> None:
+        """Go on."""
+
+
+def _without(document: Document, *fields: str) -> Document:
+    metadata: dict[str, Any] = document["metadata"]
+    return {**document, "metadata": {key: metadata[key] for key in metadata if key not in fields}}

@@ -1,0 +1,107 @@
+"""GPUPolicy objects as a source of snapshots. A broken one never replaces a working one, and costs no other.
+
+Where something stands is said of the object as ``kubectl get gpupolicy NAME -o yaml`` prints it: the file that it was
+applied from is nobody's to know.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..admission.snapshot import Snapshot, load_working, with_notes
+from ..cel.engine import Environment
+from ..conventions import Conventions
+from ..errors import Problem
+from ..kube.schema import PodSchema
+from ..kube.yaml_text import as_yaml
+from ..policy.parse import ParsedPolicies, ParsedPolicy, parse_policies
+from ..topology.objects import ClusterObjects
+from .objects import Held
+from .protocol import POLICIES, Document
+from .source import Loaded, PolicyState, Verdict
+
+
+class PolicyObjects:
+    """A ``SnapshotSource`` of the GPUPolicies of a cluster."""
+
+    def __init__(self, conventions: Conventions, pod_schema: PodSchema) -> None:
+        """Know nothing; policies are checked against ``pod_schema``."""
+        self._conventions = conventions
+        self._pod_schema = pod_schema
+        self._documents: Mapping[str, Document] = {}
+        self._revision = 0
+        self._good: dict[str, ParsedPolicy] = {}
+        """Of the last load: what is in force."""
+
+    def take(self, objects: Held) -> None:
+        """Take in the objects as they are now; what leaves the generation as it is, a status say, changes nothing."""
+        documents = objects[POLICIES]
+        if not self._revision or _versions(documents) != _versions(self._documents):
+            # Replaced and not changed, for a load in a thread may be reading it.
+            self._documents = documents
+            self._revision += 1
+
+    def revision(self) -> Mapping[str, object]:
+        """Return how often the policies have changed; nothing while none is known."""
+        return {"policies": self._revision} if self._revision else {}
+
+    def load(self) -> Loaded:
+        """Compile all. Where a policy is broken, the last good version of it, if there was one, is in force."""
+        documents = self._documents
+        environment = Environment(self._pod_schema)
+        # One by one, for of many problems together only the first are told.
+        parsed = [parse_policies([(_file(name), text(document))]) for name, document in documents.items()]
+        found = {each.policy.name: each for one in parsed for each in one.policies}
+        snapshot, problems = self._compile({**self._kept(documents.keys() - found.keys()), **found}, environment)
+        broken = _by_policy(problems)
+        if any(name in found for name in broken):
+            found = {name: each for name, each in found.items() if name not in broken}
+            snapshot, _ = self._compile({**self._kept(documents.keys() - found.keys()), **found}, environment)
+        broken = _by_policy((*(each for one in parsed for each in one.problems), *problems))
+        self._good = {**self._kept(documents.keys() - found.keys()), **found}
+        verdicts = tuple(
+            Verdict(name, _generation(document), self._state(name, found), broken.get(name, ()))
+            for name, document in sorted(documents.items())
+        )
+        return Loaded(with_notes(snapshot, tuple(self._good.values())), verdicts=verdicts)
+
+    def _compile(
+        self, policies: Mapping[str, ParsedPolicy], environment: Environment
+    ) -> tuple[Snapshot, tuple[Problem, ...]]:
+        parsed = ParsedPolicies(tuple(policies.values()))
+        return load_working(parsed, ClusterObjects(), environment, self._conventions)
+
+    def _kept(self, names: Iterable[str]) -> dict[str, ParsedPolicy]:
+        return {name: self._good[name] for name in names if name in self._good}
+
+    def _state(self, name: str, found: Mapping[str, ParsedPolicy]) -> PolicyState:
+        if name in found:
+            return "active"
+        return "outdated" if name in self._good else "broken"
+
+
+def text(document: Mapping[str, Any]) -> str:
+    """Return the text in which places of a policy's problems are given."""
+    return as_yaml({key: value for key, value in document.items() if key != "status"})
+
+
+def _file(name: str) -> str:
+    """Return what stands in the place of a file's name, as kubectl names objects."""
+    return f"gpupolicy/{name}"
+
+
+def _versions(documents: Mapping[str, Document]) -> dict[str, object]:
+    """Say which policies there are: one of the same name that was made anew is another."""
+    return {name: (each["metadata"].get("uid"), _generation(each)) for name, each in documents.items()}
+
+
+def _generation(document: Document) -> int:
+    generation = document["metadata"].get("generation")
+    return generation if isinstance(generation, int) else 0
+
+
+def _by_policy(problems: Iterable[Problem]) -> dict[str, tuple[Problem, ...]]:
+    found: dict[str, tuple[Problem, ...]] = {}
+    for each in problems:
+        name = each.file.rpartition("/")[2]
+        found[name] = (*found.get(name, ()), each)
+    return found

@@ -1,0 +1,135 @@
+"""What podberth says of GPUPolicies in their status: whether they compile, and where they do not.
+
+It follows from the object alone, so all replicas say the same, and whoever is first has said it. Replicas of two
+versions may differ; each then writes once for a generation, and never in answer to the other. Nothing here is done from
+within a review.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from http import HTTPStatus
+from random import random
+from typing import TYPE_CHECKING, Any, Final
+
+from ..errors import ClusterError
+from ..telemetry.log import Log
+from ..wellknown import API_VERSION, POLICY_KIND
+from .protocol import POLICIES, Document, Pace, Timing
+from .source import Verdict
+
+if TYPE_CHECKING:
+    from .client import ClusterClient
+
+_MANAGER: Final = "podberth-status"
+_APPLY: Final = "application/apply-patch+yaml"
+# Of a condition's message (meta/v1 Condition, maxLength).
+_LONGEST_MESSAGE: Final = 32_768
+# Somebody else has written it, or deleted it: that is an event, and what is due then follows from it.
+_CHANGED_SINCE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
+
+
+class PolicyStatuses:
+    """Writes the status of the policies of one cluster."""
+
+    def __init__(self, connect: Callable[[], "ClusterClient"], log: Log, timing: Timing) -> None:
+        """Have nothing to say yet; ``run`` begins."""
+        self._client = connect()
+        self._log = log
+        self._pace = Pace(timing, random)
+        self._due = asyncio.Event()
+        self._documents: Mapping[str, Document] = {}
+        self._verdicts: Sequence[Verdict] = ()
+        self._said: dict[str, object] = {}
+
+    def tell(self, documents: Mapping[str, Document], verdicts: Sequence[Verdict]) -> None:
+        """Take in the policies as they are now, and what became of them."""
+        self._documents, self._verdicts = documents, verdicts
+        self._due.set()
+
+    async def run(self) -> None:
+        """Write what is due, until cancelled."""
+        try:
+            while True:
+                await self._due.wait()
+                self._due.clear()
+                try:
+                    await self._write()
+                except ClusterError as error:
+                    self._log.event("warning", "policies: a status cannot be written; tried again", problem=str(error))
+                    await self._client.reset()
+                    self._due.set()
+                    await asyncio.sleep(self._pace.wait_seconds(0.0, error.retry_after_seconds))
+        finally:
+            await self._client.reset()
+
+    async def _write(self) -> None:
+        for verdict in self._verdicts:
+            document = self._documents.get(verdict.name)
+            if document is None:
+                continue
+            metadata = document["metadata"]
+            version = (metadata["uid"], verdict.generation)
+            status = status_due(document, verdict, datetime.now(UTC), again=self._said.get(verdict.name) != version)
+            if status is None:
+                continue
+            # With its resourceVersion: of two replicas that notice at once, the second is refused.
+            named = {key: metadata[key] for key in ("name", "uid", "resourceVersion")}
+            body = {"apiVersion": API_VERSION, "kind": POLICY_KIND, "metadata": named, "status": status}
+            path = f"{POLICIES.path}/{verdict.name}/status?fieldManager={_MANAGER}&force=true"
+            try:
+                await self._client.send("PATCH", path, body, _APPLY)
+            except ClusterError as error:
+                if error.status not in _CHANGED_SINCE:
+                    raise
+            else:
+                self._said[verdict.name] = version
+
+
+def status_due(document: Document, verdict: Verdict, now: datetime, *, again: bool) -> dict[str, Any] | None:
+    """Return the status to write; None where there is nothing to say.
+
+    Args:
+        document: the policy as it is now.
+        verdict: what became of it, or of an earlier generation of it: then another verdict is to come.
+        now: for conditions that change.
+        again: whether what somebody else has said of this generation may be corrected.
+    """
+    if document["metadata"].get("generation") != verdict.generation:
+        return None
+    known = document.get("status") or {}
+    before = {each["type"]: each for each in known.get("conditions") or ()}
+    conditions = _conditions(verdict)
+    spoken_of = known.get("observedGeneration") == verdict.generation
+    if spoken_of and (not again or all(_says(before.get(each["type"]), each) for each in conditions)):
+        return None
+    for each in conditions:
+        earlier = before.get(each["type"])
+        same = earlier is not None and earlier["status"] == each["status"]
+        each["lastTransitionTime"] = (
+            earlier["lastTransitionTime"] if earlier and same else now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        )
+    return {"observedGeneration": verdict.generation, "conditions": conditions}
+
+
+def _conditions(verdict: Verdict) -> list[dict[str, Any]]:
+    if not verdict.problems:
+        said = {"Compiled": ("True", "Compiled", ""), "Active": ("True", "InForce", "")}
+    else:
+        problems = "\n".join(map(str, verdict.problems))[:_LONGEST_MESSAGE]
+        kept = "not compiled; where an earlier generation was in force, that one stays in force"
+        said = {"Compiled": ("False", "Broken", problems), "Active": ("False", "NotCompiled", kept)}
+    return [
+        {
+            "type": kind,
+            "status": status,
+            "observedGeneration": verdict.generation,
+            "reason": reason,
+            "message": message,
+        }
+        for kind, (status, reason, message) in said.items()
+    ]
+
+
+def _says(known: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> bool:
+    return known is not None and all(known.get(key) == value for key, value in wanted.items())
