@@ -1,6 +1,7 @@
 """Whoever decides by an exported snapshot decides as by the cluster itself."""
 
 import json
+import re
 from functools import cache
 from typing import Any
 
@@ -78,7 +79,20 @@ def snapshot(mode: str, which: str) -> Snapshot:
 def test_decisions_by_an_export_are_those_by_the_original(which: str, document: dict[str, Any], mode: str) -> None:
     request = decode_review(review(document))
     for phase in (decide.mutate, decide.validate):
-        assert phase(request, snapshot(mode, which)).response == phase(request, snapshot(mode, "original")).response
+        answer = json.dumps(phase(request, snapshot(mode, which)).response)
+        assert named(answer, which) == phase(request, snapshot(mode, "original")).response
+
+
+def named(answer: str, which: str) -> Any:
+    """Return an answer with the nodes' own names, which a warning may have."""
+    names = dict(zip(node_names(which), node_names("exported"), strict=True))
+    return json.loads(re.sub(r"\bnode-\d+\b", lambda found: names.get(found[0], found[0]), answer))
+
+
+@cache
+def node_names(which: str) -> list[str]:
+    known = collect(exported(objects("preferred"), hidden=which == "hidden"), now=None)
+    return sorted(node.name for node in known.nodes)
 
 
 def test_an_export_of_an_export_is_the_same() -> None:
