@@ -25,6 +25,8 @@ _LIST = "/v1.PodResourcesLister/List"
 _DEADLINE_SECONDS = 2.0
 # gRPC's own default, said here because it is the bound: 500 pods, the most that a node is run with, at 8 KiB each.
 _LARGEST_BYTES = 4 << 20
+# The deadline travels with the call, so which end finds it passed first is by chance: a kubelet that does resets the stream.
+_TOO_LATE = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 _OPTIONS = (
     ("grpc.max_receive_message_length", _LARGEST_BYTES),
     # Channels share connections in a process, and how long to wait after one broke. After a restart of the kubelet the
@@ -104,6 +106,8 @@ def _reason(socket: Path, error: Any) -> str:
         return f"{socket}: no kubelet; got no such socket; mount its directory"
     except OSError as denied:
         return f"{socket}: no kubelet; got: {denied.strerror}"
+    if error.code() in _TOO_LATE:
+        return f"{socket}: no kubelet; got no answer within {_DEADLINE_SECONDS:g} s"
     details = " ".join(str(error.details()).split())
     return f"{socket}: no kubelet; got {error.code().name}: {details[:200]}"
 
