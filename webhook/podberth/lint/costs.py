@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from ..cel.cost import MAX_MICROSECONDS
+from ..errors import Problem
 from ..kube.positions import Path
-from .model import Linted
+from .model import Library, Linted
 
 CostClass: TypeAlias = Literal["cheap", "moderate", "dear"]
 
@@ -51,3 +52,13 @@ def costs_of(policy: Linted) -> Iterator[ExpressionCost]:
             column=cost.column,
             advice=cost.advice,
         )
+
+
+def problems_of(library: Library, cost_class: CostClass) -> Iterator[Problem]:
+    """Yield the expressions of a class, each at its dearest part."""
+    for policy in library.policies:
+        for cost in costs_of(policy):
+            if cost.cost_class == cost_class:
+                advice = f"; {cost.advice}" if cost.advice else ""
+                message = f"up to {cost.microseconds / 1000:,.0f} ms for the largest pod{advice}"
+                yield policy.parsed.problem(cost.path, cost.line, cost.column, message)

@@ -13,7 +13,8 @@ from ..cel.engine import Environment
 from ..cel.tree import Name, Tree, walk
 from ..errors import Problem
 from ..kube.positions import Path
-from ..policy.compile import CompiledMutation, CompiledPolicy, Leaf, leaves_of
+from ..policy.compile import CompiledMutation, CompiledPolicy
+from ..policy.leaves import Leaf, leaves_of
 from ..policy.model import Mutation, Spec
 from ..policy.parse import ParsedPolicy
 from ..policy.places import Placed, expressions_of

@@ -21,17 +21,12 @@ Good:
 from collections.abc import Iterator
 
 from ...errors import Problem
-from ..costs import costs_of
+from ..costs import problems_of
 from ..model import Level, Library
 
 LEVEL = Level.NOTE
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the moderate expressions, at their dearest part."""
-    for policy in library.policies:
-        for cost in costs_of(policy):
-            if cost.cost_class == "moderate":
-                advice = f"; {cost.advice}" if cost.advice else ""
-                message = f"up to {cost.microseconds / 1000:,.0f} ms for the largest pod{advice}"
-                yield policy.parsed.problem(cost.path, cost.line, cost.column, message)
+    """Return the moderate expressions, at their dearest part."""
+    return problems_of(library, "moderate")
