@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from ..errors import Problem
 from ..kube.positions import Path
-from .compile import leaves_of
+from .leaves import leaves_of
 from .parse import ParsedPolicy
 
 _NAMED = frozenset({"labels", "annotations", "env", "schedulerName", "runtimeClassName", "priorityClassName", "gang"})

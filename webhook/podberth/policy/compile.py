@@ -4,7 +4,7 @@ All problems of all policies are reported together, each at its place in the fil
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -14,8 +14,9 @@ from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Wa
 from ..errors import PolicyError, Problem
 from ..kube.positions import Path
 from ..wellknown import Concern
+from .leaves import leaves_of
 from .match import is_static
-from .model import Gang, GPUPolicy, Mutation, NodeAffinity
+from .model import GPUPolicy, Mutation
 from .parse import ParsedPolicy
 
 # VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); ours are there.
@@ -345,56 +346,3 @@ class _Compiler:
         # One that did not compile has any type: its own problem is told, and none of whoever uses it.
         known = {name: bound.expression for name, bound in self.variables.items()}
         return {name: known.get(name, DYN) for name in seen if name in self._begun}
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """One CEL expression of a mutation: its name for the builder, its place below the entry, its source and type."""
-
-    name: str
-    path: Path
-    source: str
-    want: Want
-
-
-_ONE_LEAF: Mapping[str, tuple[str, Want]] = {
-    "tolerations": ("tolerations", Want.LIST_OF_MAPS),
-    "resources": ("resources", Want.LIST_OF_MAPS),
-    "schedulerName": ("scheduler_name", Want.STRING),
-    "runtimeClassName": ("runtime_class_name", Want.STRING),
-    "priorityClassName": ("priority_class_name", Want.STRING),
-    "resourceClaims": ("resource_claims", Want.LIST_OF_MAPS),
-    "applyConfiguration": ("apply_configuration", Want.MAP),
-    "jsonPatch": ("json_patch", Want.LIST_OF_MAPS),
-}
-"""Concerns of one expression: the model's field, and what the expression must be."""
-
-
-def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
-    """Return the expressions and the literals of a mutation entry."""
-    if item.node_affinity is not None:
-        return _node_affinity(item.node_affinity)
-    if item.gang is not None:
-        return _gang(item.gang)
-    if item.topology is not None:
-        return [Leaf("level", ("topology", "level"), item.topology.level, Want.STRING)], {"mode": item.topology.mode}
-    concern = item.concern
-    if concern in _ONE_LEAF:
-        field, want = _ONE_LEAF[concern]
-        return [Leaf("", (concern,), getattr(item, field), want)], {}
-    values: Mapping[str, str] = item.labels or item.annotations or item.env or {}
-    return [Leaf(key, (concern, key), source, Want.STRING) for key, source in values.items()], {}
-
-
-def _node_affinity(affinity: NodeAffinity) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
-    if affinity.required is not None:
-        return [Leaf("required", ("nodeAffinity", "required"), affinity.required, Want.LIST_OF_MAPS)], {}
-    leaf = Leaf("preferred", ("nodeAffinity", "preferred"), affinity.preferred or "", Want.LIST_OF_MAPS)
-    return [leaf], {"weight": affinity.weight}
-
-
-def _gang(gang: Gang) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
-    name = Leaf("name", ("gang", "name"), gang.name, Want.STRING)
-    if gang.size is None:
-        return [name], {"size": 0}
-    return [name, Leaf("size", ("gang", "size"), gang.size, Want.INT)], {}

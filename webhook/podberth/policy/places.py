@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..kube.positions import Path
-from .compile import Bound, CompiledPolicy, leaves_of
+from .compile import Bound, CompiledPolicy
+from .leaves import leaves_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
