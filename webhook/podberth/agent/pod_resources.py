@@ -25,7 +25,7 @@ _LIST = "/v1.PodResourcesLister/List"
 _DEADLINE_SECONDS = 2.0
 # gRPC's own default, said here because it is the bound: 500 pods, the most that a node is run with, at 8 KiB each.
 _LARGEST_BYTES = 4 << 20
-# The deadline travels with the call, so which end finds it passed first is by chance: a kubelet that does resets the stream.
+# The deadline travels with the call, and either end may find it passed first: a kubelet that does resets the stream.
 _TOO_LATE = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 _OPTIONS = (
     ("grpc.max_receive_message_length", _LARGEST_BYTES),
