@@ -25,7 +25,7 @@ from demo.outcome import Placements  # noqa: E402
 from demo.progress import Progress  # noqa: E402
 from demo.run import run  # noqa: E402
 from demo.trial import Trial  # noqa: E402
-from e2e.access import grant, write_kubeconfig, write_token  # noqa: E402
+from e2e.access import enter, grant  # noqa: E402
 from e2e.podberth_process import Podberth  # noqa: E402
 from e2e.registration import Registration  # noqa: E402
 from podberth.agent.churn import Machine  # noqa: E402
@@ -95,9 +95,7 @@ class Stage:
         self.progress.say("starting podberth serve --topology cluster, with the token of its own ServiceAccount")
         served = self.directory / "podberth"
         served.mkdir()
-        token_file = served / "token"
-        write_token(self.control_plane, token_file)
-        kubeconfig = write_kubeconfig(self.control_plane, token_file)
+        kubeconfig = enter(self.control_plane, served)
         with closing(Podberth(served, None, kubeconfig=kubeconfig)) as podberth:
             podberth.start()
             self.progress.say(f"podberth answers at {podberth.endpoint.url}; applying its webhook configurations")

@@ -20,7 +20,7 @@ from controlplane.cluster import ControlPlane
 from controlplane.ports import Ports
 from controlplane.process import Component, Guard, Launch
 from controlplane.wait import wait_for
-from e2e.replicas import _kubeconfig
+from e2e.access import enter
 from pages import ROOT
 from podberth.wellknown import NAMESPACE
 
@@ -65,7 +65,7 @@ def _launch(plane: ControlPlane, directory: Path, container: Any, ports: Ports, 
     home.mkdir()
     environ = {each["name"]: each["value"] for each in container["env"]} | {
         "PODBERTH_POLICIES": str(ROOT / "policies"),
-        "PODBERTH_KUBECONFIG": str(_kubeconfig(plane, home)),
+        "PODBERTH_KUBECONFIG": str(enter(plane, home)),
         "PODBERTH_LISTEN": f"127.0.0.1:{listen}",
         "PODBERTH_METRICS_LISTEN": f"127.0.0.1:{metrics}",
         "PATH": os.environ["PATH"],

@@ -10,12 +10,21 @@ from podberth.wellknown import NAMESPACE
 
 from .podberth_process import ROOT
 
+TOKEN = "token"  # noqa: S105 - the name of a file
 
-def grant(control_plane: ControlPlane) -> None:
-    """Make podberth's namespace and give it what manifests/base grants."""
+
+def grant(control_plane: ControlPlane, *components: str) -> None:
+    """Make podberth's namespace and give it what manifests/base grants, and these of manifests/components."""
     control_plane.add_namespace(NAMESPACE)
-    text = (ROOT / "manifests" / "base" / "rbac.yaml").read_text()
-    control_plane.apply(*(one.document for one in load_documents(text, "rbac.yaml")[0]))
+    for folder in ("base", *(f"components/{name}" for name in components)):
+        text = (ROOT / "manifests" / folder / "rbac.yaml").read_text()
+        control_plane.apply(*(one.document for one in load_documents(text, "rbac.yaml")[0]))
+
+
+def enter(control_plane: ControlPlane, directory: Path) -> Path:
+    """Write a token of podberth's own ServiceAccount and a kubeconfig with it; return where the latter is."""
+    write_token(control_plane, directory / TOKEN)
+    return write_kubeconfig(control_plane, directory / TOKEN)
 
 
 def write_token(control_plane: ControlPlane, token_file: Path, duration: str = "1h") -> None:

@@ -63,20 +63,13 @@ class BothEnds:
     @contextmanager
     def churning(self) -> Iterator[None]:
         """Let something happen to the machines, one after the other, until the block ends and all layouts are done."""
-        stop = threading.Event()
 
         def churn() -> None:
-            while not stop.wait(1 / _CHANGES_A_SECOND):
-                name, draw = next(self._turns)
-                self.fleet.let(name, partial(change, draw=draw))
+            name, draw = next(self._turns)
+            self.fleet.let(name, partial(change, draw=draw))
 
-        thread = threading.Thread(target=churn)
-        thread.start()
-        try:
+        with _repeating(churn, 1 / _CHANGES_A_SECOND):
             yield
-        finally:
-            stop.set()
-            thread.join()
         for machine in self.fleet.machines:
             self.fleet.let(machine.name, _finished)
 
@@ -204,19 +197,30 @@ class BothEnds:
     @contextmanager
     def probing(self) -> Iterator[None]:
         """Note whether podberth calls itself ready, again and again until the block ends."""
-        stop = threading.Event()
 
         def probe() -> None:
-            while not stop.wait(_PROBE_SECONDS):
-                self.probed[self.following.podberth.probe(_PROBE_PATIENCE_SECONDS)] += 1
+            self.probed[self.following.podberth.probe(_PROBE_PATIENCE_SECONDS)] += 1
 
-        thread = threading.Thread(target=probe)
-        thread.start()
-        try:
+        with _repeating(probe, _PROBE_SECONDS):
             yield
-        finally:
-            stop.set()
-            thread.join()
+
+
+@contextmanager
+def _repeating(action: Callable[[], None], pause_seconds: float) -> Iterator[None]:
+    """Do something again and again, in a thread, until the block ends."""
+    stop = threading.Event()
+
+    def run() -> None:
+        while not stop.wait(pause_seconds):
+            action()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 def registered(machine: Machine) -> Document:

@@ -24,6 +24,7 @@ from podberth.cluster.shared_ca import KINDS
 from podberth.wellknown import NAMESPACE
 from snapshots import policy
 
+from .access import enter
 from .balancer import Balancer
 from .podberth_process import ROOT, Endpoint, parse_metrics
 from .registration import pointed, shipped
@@ -125,7 +126,7 @@ class Replicas:
     def __init__(self, control_plane: ControlPlane, directory: Path, flags: Sequence[str]) -> None:
         self.control_plane = control_plane
         directory.mkdir(parents=True, exist_ok=True)
-        self.kubeconfig = _kubeconfig(control_plane, directory)
+        self.kubeconfig = enter(control_plane, directory)
         flags = ("--kubeconfig", str(self.kubeconfig), "--ca-secret", SECRET, *flags)
         self.each = [Replica(directory / f"replica-{number}", flags) for number in range(2)]
         self.balancer = Balancer(lambda: [each.port for each in self.each if each.ready()])
@@ -244,19 +245,3 @@ def load(control_plane: ControlPlane, namespace: str) -> Iterator[Load]:
     finally:
         running.stop()
         control_plane.kubectl("delete", "namespace", namespace, "--wait=false")
-
-
-def _kubeconfig(control_plane: ControlPlane, directory: Path) -> Path:
-    token = control_plane.kubectl("create", "token", "podberth", "-n", NAMESPACE, "--duration", "1h").stdout
-    authority = base64.b64encode(control_plane.ca_file.read_bytes()).decode()
-    document = {
-        "clusters": [
-            {"name": "test", "cluster": {"server": control_plane.url, "certificate-authority-data": authority}}
-        ],
-        "users": [{"name": "podberth", "user": {"token": token.strip()}}],
-        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "podberth"}}],
-        "current-context": "test",
-    }
-    path = directory / "kubeconfig"
-    path.write_text(json.dumps(document))
-    return path

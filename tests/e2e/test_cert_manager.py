@@ -32,9 +32,7 @@ SHARED = Path(__file__).parents[3] / "shared"
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with ControlPlane.start(tmp_path_factory.mktemp("control-plane")) as started:
-        grant(started)
-        text = (ROOT / "manifests" / "components" / "shared-ca" / "rbac.yaml").read_text()
-        started.apply(*(one.document for one in load_documents(text, "rbac.yaml")[0]))
+        grant(started, "shared-ca")
         yield started
         started.check()
 

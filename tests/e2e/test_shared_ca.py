@@ -12,10 +12,8 @@ from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.cluster.shared_ca import KINDS
-from podberth.kube.documents import load_documents
 
-from .access import grant
-from .podberth_process import ROOT
+from .access import TOKEN, grant
 from .replicas import SECONDS, SECRET_PATH, Replica, Replicas, load
 
 # Leaves are renewed every eight seconds or so; what is trusted for two seconds counts.
@@ -25,9 +23,7 @@ FLAGS = ("--leaf-life", "15s", "--ca-life", "1h", "--ca-trust-seconds", "2")
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with ControlPlane.start(tmp_path_factory.mktemp("control-plane")) as started:
-        grant(started)
-        text = (ROOT / "manifests" / "components" / "shared-ca" / "rbac.yaml").read_text()
-        started.apply(*(one.document for one in load_documents(text, "rbac.yaml")[0]))
+        grant(started, "shared-ca")
         yield started
         started.check()
 
@@ -225,8 +221,9 @@ def test_status_says_in_which_stage_a_rotation_is_and_what_is_presented(replicas
     assert current["sha256"] in output
 
 
-def test_the_service_account_can_do_this_and_no_more(replicas: Replicas) -> None:
-    api = Api.from_kubeconfig(replicas.kubeconfig)
+def test_the_service_account_can_do_this_and_no_more(plane: ControlPlane, replicas: Replicas) -> None:
+    token = (replicas.kubeconfig.parent / TOKEN).read_text()
+    api = Api(plane.url, token, plane.ca_file)
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "other"}, "data": {}}
     secrets = SECRET_PATH.rpartition("/")[0]
     allowed = (
