@@ -12,6 +12,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from browser import find_browser
 from controlplane import build
@@ -30,6 +31,10 @@ _GO = "Go 1.26+ (https://go.dev/dl/)"
 _SHARED_DATA = "data in ../shared"
 _BROWSER = "a Chromium (Debian: apt-get install chromium), or CHROMIUM=/path/to/it"
 _PERMITTED = (_SHARED_DATA, _BROWSER)
+# How long an example takes is bench/'s affair: a busy machine is slow. CI=true has other defaults, which stay.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
 # These start control planes of their own, beside the fixture; and so does the fixture of the agents.
 _STARTERS = (
     "controlplane/test_controlplane.py",

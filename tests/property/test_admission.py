@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import jsonpatch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import gpu_pod, job_pod, owned, review
@@ -21,7 +21,6 @@ def mutate(document: dict[str, Any], known: Snapshot, **fields: Any) -> Outcome:
     return decide.mutate(decode_review(review(document, **fields)), known)
 
 
-@settings(deadline=None)  # compiling the library takes longer than one
 @given(pods())
 def test_mutation_is_idempotent(document: dict[str, Any]) -> None:
     once = apply(document, mutate(document, shipped()).patch)
@@ -49,14 +48,12 @@ def test_no_generated_term_names_a_host(document: dict[str, Any]) -> None:
     assert "nodeName" not in result["spec"]
 
 
-@settings(deadline=None)  # compiling the library takes longer than one
 @given(pods())
 def test_what_is_remembered_is_what_would_be_answered(document: dict[str, Any]) -> None:
     warm, cold = shipped(), shipped.__wrapped__()
     assert mutate(document, warm).response == mutate(document, cold).response
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(pods(), st.sampled_from(["Warn", "Deny"]))
 def test_adding_a_policy_without_mutations_never_turns_a_denial_into_admission(
     document: dict[str, Any], action: str
@@ -84,7 +81,6 @@ def test_members_of_one_role_come_out_equal_whatever_the_index(one: int, other: 
     assert spec[0] == spec[1]
 
 
-@settings(deadline=None)  # compiling the library takes longer than one
 @given(st.sampled_from([{"kueue.x-k8s.io/queue-name": "q"}]), st.sampled_from([1, 2, 4, 8]))
 def test_pods_that_a_system_has_accounted_do_not_depend_on_the_snapshot(labels: dict[str, str], gpus: int) -> None:
     document = owned(gpu_pod(gpus, labels=labels), "Job")

@@ -250,6 +250,5 @@ TestCluster = Cluster.TestCase
 TestCluster.settings = settings(
     max_examples=100,
     stateful_step_count=60,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checking import ROOT, checked, patched, shipped
@@ -74,7 +74,7 @@ METADATA = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(spec=SPECS, metadata=METADATA, count=st.integers(1, 4))
 def test_a_second_pass_over_a_generated_workload_changes_nothing(
     spec: dict[str, Any], metadata: dict[str, Any], count: int

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podberth.kube.documents import PositionedDocument, load_documents
@@ -42,7 +42,6 @@ def paths_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | i
     return [path, *(found for key, part in parts for found in paths_of(part, (*path, key)))]
 
 
-@settings(deadline=None)  # a busy machine is slow
 @given(texts)
 def test_no_text_makes_the_reader_raise_and_every_value_has_a_place(text: str) -> None:
     documents, problems = load_documents(text, "f")
@@ -54,7 +53,6 @@ def test_no_text_makes_the_reader_raise_and_every_value_has_a_place(text: str) -
     assert all(problem.line >= 1 and problem.column >= 1 for problem in problems)
 
 
-@settings(deadline=None)
 @given(st.dictionaries(keys, values))
 def test_json_is_read_as_json_with_or_without_a_yaml_reader(value: dict[str, Any]) -> None:
     text = json.dumps(value)
@@ -73,14 +71,12 @@ solid = st.text(alphabet="abc(){}'.&|=!", min_size=1, max_size=8)
 lines = st.lists(solid, min_size=1, max_size=6)
 
 
-@settings(deadline=None)
 @given(lines, st.sampled_from([("|", "\n  "), (">", "\n  "), (">-", "\n\n  "), ("|2", "\n  ")]))
 def test_every_solid_character_of_a_block_is_found_where_it_stands(words: list[str], style: tuple[str, str]) -> None:
     header, separator = style
     _check(f"key: {header}\n  {separator.join(words)}\n")
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="ab'\"\\ \té\u2603", min_size=1, max_size=20))
 def test_every_solid_character_between_quotes_is_found_where_it_stands(text: str) -> None:
     _check("key: '" + text.replace("'", "''") + "'")

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import job_pod, review
@@ -71,7 +71,6 @@ def snapshot(mode: str, which: str) -> Snapshot:
 
 
 @pytest.mark.parametrize("which", ["exported", "hidden"])
-@settings(deadline=None)  # compiling the library takes longer than one
 @given(
     document=st.one_of(pods(), st.builds(job_pod, st.integers(0, 3), gpus=st.sampled_from([1, 8]))),
     mode=st.sampled_from(["preferred", "required"]),

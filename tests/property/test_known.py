@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podberth.conventions import Conventions
@@ -118,7 +118,6 @@ def tables(index: TopologyIndex) -> Any:
     return index._entries, {key: dict(one.members) for key, one in index._classes.items()}
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_after_any_events_the_index_is_the_one_that_would_be_built(data: st.DataObject) -> None:
     world = World()

@@ -70,7 +70,7 @@ def judged(one: str, two: str) -> tuple[Linted, Snapshot]:
     return linted, known
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(CONDITIONS, CONDITIONS, PODS)
 def test_what_is_said_never_to_be_is_never_so(one: str, two: str, document: dict[str, Any]) -> None:
     linted, known = judged(one, two)

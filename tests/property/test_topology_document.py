@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -216,7 +216,6 @@ def test_what_takes_several_fields_to_be_wrong_is_the_decoders_to_say(document: 
     assert (VALIDATOR.is_valid(document), decodes(document)) == (True, False)
 
 
-@settings(deadline=None)
 @given(documents, documents, st.text(max_size=4), st.text(max_size=4))
 def test_the_same_but_for_the_time_is_the_same_and_nothing_else_is(
     one: dict[str, Any], other: dict[str, Any], now: str, then: str

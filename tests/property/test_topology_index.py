@@ -249,9 +249,7 @@ QUESTIONS = st.builds(
     domain=st.sampled_from((0, 0, 1, 2, 3, 4, 8)),
 )
 
-thorough = settings(
-    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+thorough = settings(max_examples=250, suppress_health_check=[HealthCheck.data_too_large])
 
 
 @thorough
