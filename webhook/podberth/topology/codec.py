@@ -6,9 +6,11 @@ everything is bounded and cross-checked; a document that contradicts itself is a
 its labels only. Fields that this version does not know are passed over: version 1 may grow.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, cast
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
 
 import orjson
 
@@ -51,6 +53,11 @@ _MOST_PLACE = 255  # nvmlPlatformInfo_v2_t has a byte for each
 _LONGEST_TEXT = 128
 _LONGEST_LEVEL = 8
 _LONGEST_ROOT = 32  # pciDDDD:BB, with a domain of up to 32 bits
+_PCI_ID = re.compile("[0-9A-F]{4}")  # 16 bits in hex
+
+# What machines of one kind say alike is read once: a third of the time that 10,000 documents take. At most 2 MiB.
+_REMEMBERED, _LONGEST_REMEMBERED = 512, 4096
+_ALIKE = ("links", "migProfiles", "migInstances")
 
 _SHAPES: tuple[LinkShape, ...] = ("unknown", "full-mesh", "islands", "none")
 _VENDORS: tuple[Vendor, ...] = ("nvidia", "amd")
@@ -169,20 +176,19 @@ def _read(document: dict[str, Any], where: str) -> NodeTopology:
     indexes = [gpu.index for gpu in gpus]
     if len(set(indexes)) != len(indexes):
         raise bad(f"{where}.gpus", indexes, "each index once")
-    links = _read_links(take_object(document, "links", where), f"{where}.links", indexes)
-    instances = take_objects(document, "migInstances", where, _read_instance, most=_MOST_INSTANCES)
+    layout = _read_layout({key: document[key] for key in _ALIKE if key in document}, where, indexes)
     cut = {gpu.index for gpu in gpus if gpu.mig_enabled}
-    if strange := sorted({instance.gpu for instance in instances} - cut):
+    if strange := sorted({instance.gpu for instance in layout.instances} - cut):
         raise bad(f"{where}.migInstances", strange, "only GPUs that are listed with mig: true")
     nics = take_objects(document, "nics", where, _read_nic, most=_MOST_NICS)
     if len({nic.name for nic in nics}) != len(nics):
         raise bad(f"{where}.nics", [nic.name for nic in nics], "each name once")
     return NodeTopology(
         gpus=gpus,
-        links=links,
+        links=layout.links,
         fabric=_read_fabric(take_object(document, "fabric", where), f"{where}.fabric"),
-        mig_offers=take_objects(document, "migProfiles", where, _read_offer, most=_MOST_OFFERS),
-        mig_instances=instances,
+        mig_offers=layout.offers,
+        mig_instances=layout.instances,
         nics=nics,
         platform=_read_platform(take_object(document, "platform", where), f"{where}.platform"),
         unseen=take_objects(document, "unseen", where, _read_unseen, most=_MOST_UNSEEN),
@@ -211,9 +217,42 @@ def _read_gpu(document: dict[str, Any], where: str) -> Gpu:
 
 def _read_pci_id(document: dict[str, Any], where: str) -> str:
     text = take_text(document, "pciId", where, longest=4).upper()
-    if text and (len(text) != 4 or not set(text) <= set("0123456789ABCDEF")):  # noqa: PLR2004 - 16 bits in hex
+    if text and not _PCI_ID.fullmatch(text):
         raise bad(f"{where}.pciId", text, "four hexadecimal digits")
     return text
+
+
+class _Layout(NamedTuple):
+    """What machines of one kind have in common."""
+
+    links: Links
+    offers: tuple[MigOffer, ...]
+    instances: tuple[MigInstance, ...]
+
+
+def _read_layout(document: dict[str, Any], where: str, indexes: list[int]) -> _Layout:
+    """Read what is in ``_ALIKE``, or find it read."""
+    try:
+        text = orjson.dumps((document, indexes))
+        if len(text) <= _LONGEST_REMEMBERED:
+            return _remembered_layout(text)
+    except (TopologyError, orjson.JSONEncodeError):
+        pass  # too deep to write again, or wrong: what follows says where
+    return _make_layout(document, where, indexes)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered_layout(text: bytes) -> _Layout:
+    document, indexes = orjson.loads(text)
+    return _make_layout(document, "", indexes)
+
+
+def _make_layout(document: dict[str, Any], where: str, indexes: list[int]) -> _Layout:
+    return _Layout(
+        links=_read_links(take_object(document, "links", where), f"{where}.links", indexes),
+        offers=take_objects(document, "migProfiles", where, _read_offer, most=_MOST_OFFERS),
+        instances=take_objects(document, "migInstances", where, _read_instance, most=_MOST_INSTANCES),
+    )
 
 
 def _read_links(document: dict[str, Any], where: str, indexes: list[int]) -> Links:
