@@ -25,6 +25,7 @@ from ..pki.rotation import Profile
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler
 from ..server.listen import ReviewPort, start_probes
+from ..server.memory import prepare
 from ..server.port_tls import PortTls, WatchedClientAuthority
 from ..server.probes import make_probes
 from ..server.reload import Watched, WatchedCertificate, WatchedSnapshot, following, watch
@@ -60,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     writer = standard_output()
     log = Log(writer)
     logging.getLogger().addHandler(LibraryHandler(log))
+    prepare()
     try:
         uvloop.run(_serve(settings, log))
     finally:
