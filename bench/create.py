@@ -5,6 +5,8 @@ mutating and a validating policy of the API server's own, one under the same tha
 podberth's webhooks as shipped, one under the same webhooks with nothing behind them but aiohttp, which gives every pod
 the same toleration and label. Only the API server and etcd run beside; every pod is deleted again.
 
+Afterwards the same pods once more, kind by kind, to ask the API server's own metrics what its admission took.
+
 With --library into three: without admission, under six mutating and nine validating policies of the API server's own
 that say what podberth's library says, and under podberth with all of the library. Twice: with pods on which five of the
 six that mutate write, and with ordinary ones, on which one or two do.
@@ -17,7 +19,7 @@ import base64
 import re
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from itertools import islice
@@ -32,7 +34,8 @@ from controlplane.wait import wait_for
 from podberth.kube.documents import load_documents
 from podberth.wellknown import GPU_MEMORY_ANNOTATION, JOB_COMPLETION_INDEX
 
-from . import ROOT, clusters, native, native_library
+from . import ROOT, api_server_metrics, clusters, native, native_library
+from .api_server_metrics import Spent, spent
 from .decisions import POLICIES, four_policies
 from .figures import RATIO_HEADER, Ratio, percentile, table
 from .reviews import distinct, numbered
@@ -89,7 +92,9 @@ def main() -> None:
                 _print(times, _library_ratios(times, goal=_LIBRARY_P50))
                 print("\nOrdinary pods\n")
             times = _measure(control_plane, pods, modes, options.rounds)
-    _print(times, _library_ratios(times) if options.library else _ratios(times))
+            _print(times, _library_ratios(times) if options.library else _ratios(times))
+            print("\nBy the API server's own metrics\n")
+            print(api_server_metrics.as_table(_spent(control_plane, pods[: options.pods], modes)))
 
 
 def _measure(control_plane: ControlPlane, pods: list[JSON], modes: Sequence[str], rounds: int) -> Times:
@@ -97,6 +102,15 @@ def _measure(control_plane: ControlPlane, pods: list[JSON], modes: Sequence[str]
     for number in range(rounds):
         _round(control_plane, pods[number::rounds], times)
     return times
+
+
+def _spent(control_plane: ControlPlane, pods: list[JSON], modes: Sequence[str]) -> Iterator[tuple[str, Spent]]:
+    def read() -> str:
+        return control_plane.raw("GET", "/metrics")[1].decode()
+
+    for mode in modes:
+        yield mode, spent(read, [partial(_create, control_plane, mode, pod) for pod in pods])
+    _delete_all(control_plane, modes)
 
 
 def _make_namespaces(control_plane: ControlPlane, modes: Sequence[str]) -> None:

@@ -60,6 +60,7 @@ class Server:
 class Load:
     """What one run of the generator saw."""
 
+    requests: int
     rps: float
     cpu_us: float
     """Processor time of the server per review."""
@@ -175,6 +176,7 @@ def load(server: Server, bodies: Path, *, seconds: float, connections: int = CON
     if seen["errors"] or seen["allowed"] != count:
         raise SystemExit(f"bench: {server.name}: {count} answers, {seen['allowed']} allowed; {seen['first_error']}")
     return Load(
+        requests=count,
         rps=seen["rps"],
         cpu_us=used / count * 1e6,
         p50_ms=seen["p50_ms"],

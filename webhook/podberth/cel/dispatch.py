@@ -6,11 +6,12 @@ kinds share a function, and the type of each message decides here.
 
 from collections.abc import Callable, Mapping
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any
 
 from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
 
 from . import opaque
+from .calls import Bind
 from .libraries import INTERNAL, LIBRARIES, LibraryError, Overload
 from .libraries.overload import OPAQUE
 from .libraries.regex import FOUND
@@ -18,8 +19,6 @@ from .libraries.regex import FOUND
 # Reading a text of 1.5 MiB, as a pod can have one, takes up to 0.6 s (semver), one of this length 25 ms. Nobody writes
 # a URL, a version or a name as long.
 LONGEST_TEXT = 1 << 16
-
-Bind: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 _KINDS: Mapping[str, Any] = {
     "int": cel.Type.INT,
@@ -53,7 +52,7 @@ def _overloads(name: str, rows: list[Overload], bind: Bind) -> list[Any]:
             f"{name}_{'_'.join(kinds)}",
             return_type=cel.Type.DYN,
             parameters=[_KINDS[each] for each in alike[0].parameters],
-            impl=bind(_answer(alike)),
+            impl=bind(_answer(alike), len(kinds)),
         )
         for kinds, alike in by_kinds.items()
     ]

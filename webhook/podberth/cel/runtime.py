@@ -1,12 +1,12 @@
 """The engine's own objects: declaring functions and types to it, running a program, reading its value.
 
-Everything that works around cel-expr-python 0.1.3 is here or in ``cel.program`` (docs/adr/0002-cel-engine.md). It ships
-no type information, so its objects are ``Any``; they do not leave ``cel``.
+Everything that works around cel-expr-python 0.1.3 is here, in ``cel.calls`` or in ``cel.program``
+(docs/adr/0002-cel-engine.md). It ships no type information, so its objects are ``Any``; they do not leave ``cel``.
 """
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from ..errors import EvaluationError
 from . import declarations, dispatch, opaque, program
 from .bodies import Bodies
+from .calls import Calls
 from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
-from .libraries import LibraryError
 from .problems import failure
 from .types import INT, NODES, OPTIONAL, STRING, CelType, parse
 
@@ -60,44 +60,12 @@ def _keep_none() -> None:
 _keep_none()
 
 
-class _Slot:
-    """Where the functions find the review under evaluation, and leave an exception that is a bug.
-
-    Apart from the Runner, because the engine holds the functions: a cycle through it is one that Python cannot see, and
-    every reload would leave a Runner behind.
-    """
-
-    __slots__ = ("fault", "review")
-
-    def __init__(self) -> None:
-        self.review: ReviewContext | None = None
-        self.fault: BaseException | None = None
-
-    def bind(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function as the engine calls it.
-
-        The engine makes an error value of an exception, and an error value may be absorbed (``false && error``). Ours
-        are bugs: they are kept, and raised when the evaluation is over.
-        """
-
-        def bound(*operands: Any) -> Any:
-            try:
-                return call(self.review, *operands)
-            except LibraryError:  # the expression's own error
-                raise
-            except BaseException as fault:
-                self.fault = fault
-                raise
-
-        return bound
-
-
 class Runner:
     """The environment in which programs run, on plain JSON, with the functions bound to the review at hand."""
 
     def __init__(self, names: Iterable[str]) -> None:
         """Bind the functions; ``names`` are what an activation binds."""
-        self._slot = _Slot()
+        self._calls = Calls()
         self._names: Mapping[str, Any] = dict.fromkeys(names)
         self._engine = cel.NewEnv(
             opaque.POOL,
@@ -106,7 +74,7 @@ class Runner:
             functions=[
                 *map(self._function, FUNCTIONS),
                 *map(self._nodes_field, NODES_FIELDS),
-                *dispatch.declarations(self._slot.bind),
+                *dispatch.declarations(self._calls.bind),
             ],
         )
 
@@ -128,18 +96,20 @@ class Runner:
         Raises:
             EvaluationError: the engine gave up: budget exhausted, a value that CEL does not have.
         """
-        self._slot.review = activation.review
+        self._calls.review = activation.review
         try:
             value = loaded.eval(activation.engine)
         except RuntimeError as error:
             self._raise_fault()
             raise EvaluationError(failure(str(error))) from error
-        if self._slot.fault is not None:
+        finally:
+            self._calls.settle()
+        if self._calls.fault is not None:
             self._raise_fault()
         return value
 
     def _raise_fault(self) -> None:
-        fault, self._slot.fault = self._slot.fault, None
+        fault, self._calls.fault = self._calls.fault, None
         if fault is not None:
             raise fault
 
@@ -147,7 +117,8 @@ class Runner:
         parameters = [_RUN_TIME[each] for each in row.operands if each in CARRIED]
         # An overload that takes an object would have to say MAP: DYN matches no map here.
         result = _RUN_TIME.get(row.result, cel.Type.MAP)
-        overload = cel.Overload(row.id, return_type=result, parameters=parameters, impl=self._slot.bind(row.call))
+        call = self._calls.bind(row.call, len(parameters))
+        overload = cel.Overload(row.id, return_type=result, parameters=parameters, impl=call)
         return cel.FunctionDecl(row.id, [overload])
 
     def _nodes_field(self, name: str) -> Any:
@@ -158,7 +129,7 @@ class Runner:
 
         function = program.field_function(name)
         overload = cel.Overload(
-            function, return_type=cel.Type.DYN, parameters=[cel.Type.INT], impl=self._slot.bind(call)
+            function, return_type=cel.Type.DYN, parameters=[cel.Type.INT], impl=self._calls.bind(call, 1)
         )
         return cel.FunctionDecl(function, [overload])
 
