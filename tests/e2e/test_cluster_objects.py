@@ -88,10 +88,18 @@ def test_a_new_set_of_policies_meets_what_is_known_of_the_cluster(following: Fol
     put_params(following, "kept")
     until_seen(following, params="kept", team="none")
     following.policy_file.write_text(_SEEN.replace("params.data.value", "params.data.value + ' more'") + _DEFAULT)
-    wait_for(lambda: seen(following)["params"] == "kept more", timeout_seconds=5, what="the new policy to decide")
+    wait_for(
+        lambda: seen(following)["params"] == "kept more",
+        timeout_seconds=FOLLOWS_SECONDS,
+        what="the new policy to decide",
+    )
     following.policy_file.write_text(_SEEN + _DEFAULT)
     following.control_plane.kubectl("delete", "configmap", "seen", "-n", NAMESPACE)
-    wait_for(lambda: seen(following)["params"] == "default", timeout_seconds=5, what="the first policy to decide")
+    wait_for(
+        lambda: seen(following)["params"] == "default",
+        timeout_seconds=FOLLOWS_SECONDS,
+        what="the first policy to decide",
+    )
 
 
 def test_labels_and_annotations_of_a_namespace_are_followed(following: Following) -> None:

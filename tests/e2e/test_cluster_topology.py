@@ -213,13 +213,13 @@ def test_policies_change_under_a_live_topology_and_the_reverse(following: Follow
     before = following.settled()
     text = following.policy_file.read_text()
     following.policy_file.write_text(text.replace("', linked '", "', chained '"))
-    wait_for(lambda: following.answers() != before, timeout_seconds=5, what="the new policy to decide")
+    wait_for(lambda: following.answers() != before, timeout_seconds=RECOVERS_SECONDS, what="the new policy to decide")
     chained = following.settled()
     following.patch("hgx-0", {"spec": {"unschedulable": True}})
     assert "chained" in str(following.changed(chained))
     following.patch("hgx-0", {"spec": {"unschedulable": False}})
     following.policy_file.write_text(text)
-    wait_for(lambda: following.answers() == before, timeout_seconds=5, what="the first policy to decide")
+    wait_for(lambda: following.answers() == before, timeout_seconds=RECOVERS_SECONDS, what="the first policy to decide")
 
 
 def test_what_it_has_no_business_with_is_refused_to_it(following: Following) -> None:

@@ -155,17 +155,13 @@ def test_a_config_map_of_an_earlier_node_goes_to_the_new_one(stage: Stage, node:
         )
 
 
-def test_a_fault_is_in_the_config_map_within_a_second(stage: Stage, node: str, driver: Driver) -> None:
+def test_a_fault_is_in_the_config_map_long_before_the_next_look(stage: Stage, node: str, driver: Driver) -> None:
+    """How long before is for bench/agent.py to say."""
     with stage.agent(node, "--interval", "3600", driver=driver):
         stage.settled(node)
-        took = []
         for gpu in range(3):
-            began = time.monotonic()
             driver.change({f"event.{gpu}": f"{gpu} 0x8 79"})
             until(lambda gpu=gpu: problem(stage, node, gpu) == "XID 79", "the fault")  # type: ignore[misc]
-            took.append(time.monotonic() - began)
-    # The quickest: other tests may have the machine for a while. bench/agent.py has the figures.
-    assert min(took) < 1.0, took
 
 
 def test_an_agent_that_publishes_serves_its_metrics_too(stage: Stage, node: str, driver: Driver) -> None:
