@@ -46,6 +46,11 @@ class Container:
         """What it has written."""
         return self.directory / "podberth.log"
 
+    @property
+    def runs(self) -> bool:
+        """Whether it was begun and not stopped."""
+        return self._running is not None
+
     def environ(self, kubeconfig: Path) -> dict[str, str]:
         """Return the container's variables, with this machine's places among them."""
         given = {each["name"]: each["value"] for each in self._container["env"]}
@@ -65,12 +70,16 @@ class Container:
             raise RuntimeError("podberth: was not begun")
         self._running.wait_ready(_READY_SECONDS)
 
+    def stop(self) -> None:
+        """End it at once, as a node that goes away does; the port refuses connections from then on."""
+        if self._running is not None:
+            self._running.stop(crash=True)
+            self._running = None
+
     def close(self) -> None:
         """End it for good."""
         try:
-            if self._running is not None:
-                # Nobody routes to it but the API server, which asks again: it need not drain.
-                self._running.stop(crash=True)
+            self.stop()
         finally:
             self._guard.close()
             self._ports.release()
