@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from http import HTTPStatus
 from pathlib import Path
 
@@ -10,11 +11,16 @@ import pytest
 from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
+from e2e.access import enter
+from e2e.balancer import Balancer
+from e2e.container import Container
 from e2e.manifest import record
-from e2e.overlay import write_overlay
+from e2e.overlay import webhook_container, write_overlay
+from e2e.replicas import load
 from pages import page
 from podberth.topology.codec import decode_topology
 from podberth.topology.shapes import simulate
+from podberth.wellknown import APPLIED_ANNOTATION
 
 from .operated import SECONDS, USERS, Operated, blocks, operated
 
@@ -53,6 +59,13 @@ def image(cluster: Operated) -> str:
 # ---- upgrade and rollback -------------------------------------------------------------------------------------------
 
 
+def _install(cluster: Operated, directory: Path, url: str) -> None:
+    """Have reviews sent elsewhere, by the overlay."""
+    directory.mkdir()
+    write_overlay(directory, url)
+    cluster.plane.kubectl("apply", "-k", str(directory))
+
+
 def _install_older(cluster: Operated, directory: Path) -> None:
     """Have the release before: other images, and a webhook entry that waits longer."""
     write_overlay(directory, cluster.container.url)
@@ -85,13 +98,48 @@ def test_an_upgrade_brings_everything_and_an_undo_the_webhook_back(mended: Opera
     assert all(each["clientConfig"].get("caBundle") for each in entries), "an apply takes caBundle away"
     mended.wait_called()
 
-    [undo] = blocks(UPGRADE, "## Roll back")
-    mended.run(undo)
+    webhook, agents = blocks(UPGRADE, "## Roll back")
+    mended.run(webhook)
     assert image(mended) == f"podberth:{OLDER}"
+    mended.run(agents)
+    [agent] = mended.plane.get("daemonset", "podberth-agent", "-n", "podberth-agent")["spec"]["template"]["spec"][
+        "containers"
+    ]
+    assert agent["image"] == f"podberth-agent:{OLDER}"
     mended.wait_called()
     after = mended.plane.get("pod", "from-before", "-n", USERS)
     assert record(after) == record(before)
     assert after["spec"]["tolerations"] == before["spec"]["tolerations"]
+
+
+def test_replicas_are_replaced_under_load_and_no_pod_is_refused(mended: Operated, tmp_path: Path) -> None:
+    """As the Deployment does it: a new one is ready before an old one is told to end, which drains."""
+    with ExitStack() as stack:
+        serving: list[Container] = []
+        balancer = stack.enter_context(closing(Balancer(lambda: [each.port for each in serving if each.ready()])))
+
+        def add(number: int) -> None:
+            container = Container(webhook_container(mended.plane), tmp_path / str(number))
+            stack.enter_context(closing(container))
+            container.begin(enter(mended.plane, container.directory))
+            container.wait_ready()
+            serving.append(container)
+
+        add(0)
+        add(1)
+        _install(mended, tmp_path / "service", f"https://127.0.0.1:{balancer.port}")
+        wait_for(
+            lambda: mended.create().status == HTTPStatus.CREATED and balancer.accepted > 0,
+            timeout_seconds=SECONDS,
+            what="creations to go through the Service",
+        )
+        with load(mended.plane, "noon", APPLIED_ANNOTATION.encode()) as creating:
+            for number in (2, 3):
+                add(number)
+                serving[0].drain()
+                del serving[0]
+        assert set(creating.counts) == {"mutated"}, creating.refusals[:3]
+        assert creating.counts["mutated"] > 0
 
 
 def test_the_deployment_replaces_no_replica_before_another_is_ready(cluster: Operated) -> None:

@@ -32,14 +32,14 @@ class Container:
         self.directory = directory
         self._container = container
         self._ports, self._guard = Ports(), Guard()
-        self._port, self._metrics_port = self._ports.take(), self._ports.take()
+        self.port, self._metrics_port = self._ports.take(), self._ports.take()
         self._running: Component | None = None
         directory.mkdir(parents=True, exist_ok=True)
 
     @property
     def url(self) -> str:
         """Where it answers reviews; its certificate has that address among its names."""
-        return f"https://127.0.0.1:{self._port}"
+        return f"https://127.0.0.1:{self.port}"
 
     @property
     def log(self) -> Path:
@@ -54,14 +54,14 @@ class Container:
     def environ(self, kubeconfig: Path) -> dict[str, str]:
         """Return the container's variables, with this machine's places among them."""
         given = {each["name"]: each["value"] for each in self._container["env"]}
-        places = (POLICIES, kubeconfig, f"127.0.0.1:{self._port}", f"127.0.0.1:{self._metrics_port}")
+        places = (POLICIES, kubeconfig, f"127.0.0.1:{self.port}", f"127.0.0.1:{self._metrics_port}")
         return given | dict(zip(PLACES, map(str, places), strict=True))
 
     def begin(self, kubeconfig: Path) -> None:
         """Start it, with the way to the API server that its ServiceAccount has in a pod."""
         machine = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
         command = (sys.executable, "-m", "podberth", *self._container["args"])
-        launch = Launch("podberth", command, self.environ(kubeconfig) | machine, self.log, self._ready)
+        launch = Launch("podberth", command, self.environ(kubeconfig) | machine, self.log, self.ready)
         self._running = Component(launch, self._guard)
 
     def wait_ready(self) -> None:
@@ -69,6 +69,12 @@ class Container:
         if self._running is None:
             raise RuntimeError("podberth: was not begun")
         self._running.wait_ready(_READY_SECONDS)
+
+    def drain(self) -> None:
+        """End it as a kubelet ends a pod that is deleted, with SIGTERM; it answers until it has drained."""
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
 
     def stop(self) -> None:
         """End it at once, as a node that goes away does; the port refuses connections from then on."""
@@ -84,7 +90,8 @@ class Container:
             self._guard.close()
             self._ports.release()
 
-    def _ready(self) -> bool:
+    def ready(self) -> bool:
+        """Tell whether its readiness probe succeeds."""
         connection = http.client.HTTPConnection("127.0.0.1", self._metrics_port, timeout=2)
         try:
             connection.request("GET", self._container["readinessProbe"]["httpGet"]["path"])
