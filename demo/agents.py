@@ -1,7 +1,7 @@
 """The simulated machines' node agents, by podberth's own code, and what befalls the machines themselves.
 
 An agent is ``agent.publisher`` with the token of a pod of the installed DaemonSet, which names the pod's node: it may
-do what manifests/base/agent.yaml lets it do, and no more. All are in this process, for 35 take half a minute to start.
+do what manifests/base/agent.yaml lets it do, and no more. All of them share this process, so that they start at once.
 What kubelets, device plugins, GPU feature discovery and mig-manager write to a Node, the administrator writes here.
 """
 

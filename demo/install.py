@@ -62,7 +62,8 @@ class Installation:
         """Start the webhook, and return once the API server calls it, by the caBundle that podberth has written.
 
         Raises:
-            TimeoutError: it does not; the message ends with podberth's log.
+            ComponentError: it ends, or does not become ready.
+            TimeoutError: the API server does not call it; the message ends with podberth's log.
         """
         self._wait(lambda: self._running(NAMESPACE), "a pod of the Deployment to run")
         pod = self._running(NAMESPACE)[0]
@@ -70,6 +71,7 @@ class Installation:
         token_file = self._container.directory / "token"
         token_file.write_text(token_of(self._control_plane, pod))
         self._container.begin(write_kubeconfig(self._control_plane, token_file))
+        self._container.wait_ready()
         try:
             Registration(self._control_plane).wait_called()
         except TimeoutError as error:
@@ -111,9 +113,9 @@ class Installation:
         self._terminal.paragraph(
             "Nothing here runs containers, so what a kubelet would start of these pods is run in its place, each with"
             f" the token of its pod's ServiceAccount: `podberth serve` of {pod['metadata']['name']} as a process, with"
-            " the Deployment's arguments and variables, and the agents' code for each of the"
-            f" {agents} pods of the DaemonSet {AGENTS}, on the node that its token names. podberth makes its own"
-            " certificate, and writes caBundle."
+            " the Deployment's arguments and variables, and the agents' code, in one process, for each of the"
+            f" {agents} pods of the DaemonSet {AGENTS}, on the node that its token names. podberth has made its own"
+            " certificate, and written caBundle."
         )
 
     def _wait(self, reached: Callable[[], object], what: str) -> None:

@@ -44,19 +44,18 @@ def blocks(text: str, heading: str) -> list[str]:
 class Operated:
     """The cluster, and a directory in which the pages' paths lead to its overlay."""
 
-    def __init__(self, plane: ControlPlane, directory: Path) -> None:
-        """Install podberth and start it."""
+    def __init__(self, plane: ControlPlane, directory: Path, container: Container) -> None:
+        """Make nodes and a namespace; `mend` installs podberth."""
         self.plane = plane
+        self.container = container
         self.directory = directory
         tainted = gpu_node("gpu", labels={})
         tainted["spec"] = {"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]}
         plane.add_nodes([tainted, gpu_node("plain", labels={})])
         plane.add_namespace(USERS)
-        self.container = Container(webhook_container(plane), directory / "webhook")
         self.overlay = directory / "manifests" / "overlays" / OVERLAY.name
         self.overlay.mkdir(parents=True)
         write_overlay(self.overlay, self.container.url)
-        self.mend()
 
     def mend(self) -> None:
         """Have all as it is installed, and podberth called."""
@@ -70,10 +69,14 @@ class Operated:
         """Return once a GPU pod is written on."""
         self._wait(lambda: bool(self._record(self.create())), "podberth to be called")
 
-    def wait_refused(self) -> str:
-        """Return what a user is told once a GPU pod is refused for want of an answer."""
-        self._wait(lambda: REFUSED in self.create().document.get("message", ""), "GPU pods to be refused")
-        return str(self.create().document["message"])
+    def wait_refused(self, words: str = "") -> None:
+        """Return once a GPU pod is refused for want of an answer, in these words: a pattern."""
+
+        def refused() -> bool:
+            message = str(self.create().document.get("message", ""))
+            return REFUSED in message and re.search(words, message) is not None
+
+        self._wait(refused, f"GPU pods to be refused {words}")
 
     def wait_passed_by(self) -> None:
         """Return once a GPU pod is created as it is written."""
@@ -131,7 +134,10 @@ class Operated:
 @contextmanager
 def operated(directory: Path, *apiserver_args: str) -> Iterator[Operated]:
     """Yield a cluster of the caller's own."""
-    with ControlPlane.start(directory / "cluster", extra_apiserver_args=apiserver_args) as plane:
-        made = Operated(plane, directory)
-        with closing(made.container):
-            yield made
+    with (
+        ControlPlane.start(directory / "cluster", extra_apiserver_args=apiserver_args) as plane,
+        closing(Container(webhook_container(plane), directory / "webhook")) as container,
+    ):
+        made = Operated(plane, directory, container)
+        made.mend()
+        yield made

@@ -19,7 +19,7 @@ import pytest
 
 from builders import gpu_pod
 from controlplane.wait import wait_for
-from pages import ROOT, page
+from pages import ROOT, page, rows
 from podberth.pki.issue import Validity, issue_leaf, new_authority
 
 from .operated import CREATIONS, SECONDS, Operated, blocks, operated
@@ -65,9 +65,14 @@ def seen() -> list[str]:
     return found
 
 
+def pattern(words: str) -> str:
+    """Return the words as a pattern, with anything in the place of an ellipsis."""
+    return ".*".join(map(re.escape, words.split(ELLIPSIS)))
+
+
 def holds(text: str, words: str) -> bool:
-    """Tell whether a text has these words in their order, with anything in the place of an ellipsis."""
-    return re.search(".*".join(map(re.escape, words.split(ELLIPSIS))), text, re.DOTALL) is not None
+    """Tell whether a text has these words in their order."""
+    return re.search(pattern(words), text, re.DOTALL) is not None
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +97,14 @@ def test_every_word_that_is_seen_is_said(said_by_us: str) -> None:
     assert not missing
 
 
+def test_every_alert_of_the_gpus_has_a_row() -> None:
+    rules = page("manifests/monitoring/rules.yaml")
+    alerts = re.findall(r"^  - alert: (\w+)$", rules, flags=re.MULTILINE)
+    section = TROUBLES.partition("\n## An alert of GPUs or agents\n")[2]
+    assert alerts
+    assert set(alerts) <= rows(section).keys()
+
+
 # ---- the way to podberth --------------------------------------------------------------------------------------------
 
 
@@ -110,26 +123,14 @@ def mended(cluster: Operated) -> Iterator[Operated]:
     cluster.mend()
 
 
-def refusal(cluster: Operated, words: str) -> None:
-    """Return once users are told so."""
-    said = ""
-
-    def reached() -> bool:
-        nonlocal said
-        said = cluster.wait_refused()
-        return holds(said, words)
-
-    wait_for(reached, timeout_seconds=SECONDS, what=lambda: f"{words}; got {said}")
-
-
 def test_nobody_listens(mended: Operated) -> None:
     mended.container.stop()
-    refusal(mended, REFUSED)
+    mended.wait_refused(pattern(REFUSED))
 
 
 def test_nobody_answers(mended: Operated) -> None:
     with mended.silent():
-        refusal(mended, SILENT)
+        mended.wait_refused(pattern(SILENT))
 
 
 def test_no_replica_is_ready(mended: Operated) -> None:
@@ -138,14 +139,14 @@ def test_no_replica_is_ready(mended: Operated) -> None:
     patch = [{"op": "remove", "path": "/webhooks/0/clientConfig/url"}]
     patch += [{"op": "add", "path": "/webhooks/0/clientConfig/service", "value": service}]  # type: ignore[dict-item]
     mended.plane.kubectl("patch", CREATIONS[0], "podberth", "--type=json", "-p", json.dumps(patch))
-    refusal(mended, NO_ENDPOINTS)
+    mended.wait_refused(pattern(NO_ENDPOINTS))
     # An apply does not take `service` away, which it has not written.
     mended.plane.kubectl("delete", CREATIONS[0], "podberth")
 
 
 def test_another_authority(mended: Operated) -> None:
     mended.lead(mended.plane.url)
-    refusal(mended, UNKNOWN_AUTHORITY)
+    mended.wait_refused(pattern(UNKNOWN_AUTHORITY))
 
 
 @contextmanager
@@ -191,7 +192,7 @@ def test_a_certificate_that_does_not_do(
     mended: Operated, tmp_path: Path, names: list[str], end: timedelta, words: str
 ) -> None:
     with presented(mended, tmp_path, names, end):
-        refusal(mended, words)
+        mended.wait_refused(pattern(words))
 
 
 def test_it_is_not_registered(mended: Operated) -> None:
