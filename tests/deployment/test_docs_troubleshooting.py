@@ -34,6 +34,8 @@ SILENT = "context deadline exceeded"
 UNKNOWN_AUTHORITY = "x509: certificate signed by unknown authority"
 EXPIRED = "x509: certificate has expired or is not yet valid"
 OTHER_NAMES = "x509: certificate is valid for …, not …"
+NO_SUCH_PATH = "podberth: path: got …, want one that reviews are sent to"
+TOLERATES = "tolerates …"
 DENIED = 'admission webhook "pods.validate.podberth.io" denied the request: podberth …'
 POLICY_DENIED = 'admission webhook "policies.validate.podberth.io" denied the request'
 NO_RUNTIME_CLASS = 'pod rejected: RuntimeClass "nvidia" not found'
@@ -48,9 +50,9 @@ UNMEASURED = "cpu: <unknown>/600m"
 QUOTA = "exceeded quota"
 POD_SECURITY = "would violate PodSecurity"
 PROVOKED = {
-    *(REFUSED, NO_ENDPOINTS, SILENT, UNKNOWN_AUTHORITY, EXPIRED, OTHER_NAMES, DENIED, POLICY_DENIED),
+    *(REFUSED, NO_ENDPOINTS, SILENT, UNKNOWN_AUTHORITY, EXPIRED, OTHER_NAMES, NO_SUCH_PATH, DENIED, POLICY_DENIED),
     *(NO_RUNTIME_CLASS, NOT_REGISTERED, EXEMPT, LEFT_OUT, NO_POLICY_KIND, NO_MONITOR_KIND, NO_CRDS),
-    *(TAINTED, INSUFFICIENT, AFFINITY, UNMEASURED, QUOTA, POD_SECURITY),
+    *(TOLERATES, TAINTED, INSUFFICIENT, AFFINITY, UNMEASURED, QUOTA, POD_SECURITY),
 }
 
 
@@ -136,12 +138,19 @@ def test_nobody_answers(mended: Operated) -> None:
 def test_no_replica_is_ready(mended: Operated) -> None:
     mended.plane.kubectl("delete", "deployment,horizontalpodautoscaler", "podberth", "-n", "podberth-system")
     service = {"namespace": "podberth-system", "name": "podberth", "path": "/mutate", "port": 443}
-    patch = [{"op": "remove", "path": "/webhooks/0/clientConfig/url"}]
-    patch += [{"op": "add", "path": "/webhooks/0/clientConfig/service", "value": service}]  # type: ignore[dict-item]
+    patch = [
+        {"op": "remove", "path": "/webhooks/0/clientConfig/url"},
+        {"op": "add", "path": "/webhooks/0/clientConfig/service", "value": service},
+    ]
     mended.plane.kubectl("patch", CREATIONS[0], "podberth", "--type=json", "-p", json.dumps(patch))
     mended.wait_refused(pattern(NO_ENDPOINTS))
     # An apply does not take `service` away, which it has not written.
     mended.plane.kubectl("delete", CREATIONS[0], "podberth")
+
+
+def test_a_path_of_another_version(mended: Operated) -> None:
+    mended.lead(f"{mended.container.url}/v2")
+    mended.wait_refused(pattern(NO_SUCH_PATH))
 
 
 def test_another_authority(mended: Operated) -> None:
@@ -201,6 +210,11 @@ def test_it_is_not_registered(mended: Operated) -> None:
 
 
 # ---- what is decided elsewhere --------------------------------------------------------------------------------------
+
+
+def test_what_was_written_is_told(cluster: Operated) -> None:
+    [line] = cluster.create().warnings
+    assert holds(line, f"podberth {ELLIPSIS}{TOLERATES}")
 
 
 def test_a_policy_denies(cluster: Operated) -> None:

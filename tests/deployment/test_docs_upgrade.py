@@ -22,7 +22,7 @@ from podberth.topology.codec import decode_topology
 from podberth.topology.shapes import simulate
 from podberth.wellknown import APPLIED_ANNOTATION
 
-from .operated import SECONDS, USERS, Operated, blocks, operated
+from .operated import SECONDS, USERS, Document, Operated, blocks, operated
 
 UPGRADE = page("docs/upgrade.md")
 OLDER = "0.0.9"
@@ -48,12 +48,26 @@ def mended(cluster: Operated) -> Iterator[Operated]:
     cluster.mend()
 
 
-def image(cluster: Operated) -> str:
-    """Return the image that the webhook's Deployment names."""
-    [container] = cluster.plane.get("deployment", "podberth", "-n", "podberth-system")["spec"]["template"]["spec"][
-        "containers"
-    ]
-    return str(container["image"])
+WEBHOOK = ("deployment", "podberth", "-n", "podberth-system")
+AGENTS = ("daemonset", "podberth-agent", "-n", "podberth-agent")
+
+
+def images(cluster: Operated) -> list[str]:
+    """Return the images that the webhook's and the agents' controller name, once both have taken note of them."""
+    wait_for(
+        lambda: all(map(_observed, _controllers(cluster))), timeout_seconds=SECONDS, what="the controllers to take note"
+    )
+    pods = [each["spec"]["template"]["spec"] for each in _controllers(cluster)]
+    return [container["image"] for pod in pods for container in pod["containers"]]
+
+
+def _controllers(cluster: Operated) -> list[Document]:
+    return [cluster.plane.get(*which) for which in (WEBHOOK, AGENTS)]
+
+
+def _observed(controller: Document) -> bool:
+    """Tell whether what is wanted now has a revision: one that had none cannot be gone back to."""
+    return bool(controller["status"].get("observedGeneration") == controller["metadata"]["generation"])
 
 
 # ---- upgrade and rollback -------------------------------------------------------------------------------------------
@@ -81,7 +95,8 @@ def _install_older(cluster: Operated, directory: Path) -> None:
 
 def test_an_upgrade_brings_everything_and_an_undo_the_webhook_back(mended: Operated, tmp_path: Path) -> None:
     _install_older(mended, tmp_path)
-    assert image(mended) == f"podberth:{OLDER}"
+    older, newer = ([f"{name}:{tag}" for name in ("podberth", "podberth-agent")] for tag in (OLDER, "0.1.0"))
+    assert images(mended) == older
     mended.wait_called()
     pod = gpu_pod(name="from-before")
     pod["metadata"]["namespace"] = USERS
@@ -89,10 +104,10 @@ def test_an_upgrade_brings_everything_and_an_undo_the_webhook_back(mended: Opera
     assert record(before)
 
     look, upgrade = blocks(UPGRADE, "## Upgrade")
-    assert f"-        image: podberth:{OLDER}" in mended.run(look)
-    assert image(mended) == f"podberth:{OLDER}"
+    assert f"-        image: {older[0]}" in mended.run(look)
+    assert images(mended) == older
     mended.run(upgrade)
-    assert image(mended) == "podberth:0.1.0"
+    assert images(mended) == newer
     entries = mended.plane.get("mutatingwebhookconfiguration", "podberth")["webhooks"]
     assert entries[0]["timeoutSeconds"] == 5
     assert all(each["clientConfig"].get("caBundle") for each in entries), "an apply takes caBundle away"
@@ -100,12 +115,9 @@ def test_an_upgrade_brings_everything_and_an_undo_the_webhook_back(mended: Opera
 
     webhook, agents = blocks(UPGRADE, "## Roll back")
     mended.run(webhook)
-    assert image(mended) == f"podberth:{OLDER}"
+    assert images(mended) == [older[0], newer[1]]
     mended.run(agents)
-    [agent] = mended.plane.get("daemonset", "podberth-agent", "-n", "podberth-agent")["spec"]["template"]["spec"][
-        "containers"
-    ]
-    assert agent["image"] == f"podberth-agent:{OLDER}"
+    assert images(mended) == older
     mended.wait_called()
     after = mended.plane.get("pod", "from-before", "-n", USERS)
     assert record(after) == record(before)
@@ -143,10 +155,9 @@ def test_replicas_are_replaced_under_load_and_no_pod_is_refused(mended: Operated
 
 
 def test_the_deployment_replaces_no_replica_before_another_is_ready(cluster: Operated) -> None:
-    spec = cluster.plane.get("deployment", "podberth", "-n", "podberth-system")["spec"]
-    assert spec["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+    webhook, agents = (each["spec"] for each in _controllers(cluster))
+    assert webhook["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
     assert cluster.plane.get("pdb", "podberth", "-n", "podberth-system")["spec"]["maxUnavailable"] == 1
-    agents = cluster.plane.get("daemonset", "podberth-agent", "-n", "podberth-agent")["spec"]
     assert agents["updateStrategy"]["rollingUpdate"]["maxUnavailable"] == "10%"
 
 
