@@ -1,21 +1,22 @@
 """The simulated machines' node agents, by podberth's own code, and what befalls the machines themselves.
 
-An agent is ``agent.publisher`` with a token of its ServiceAccount that is bound to its Node: it may do what
-manifests/base/agent.yaml lets it do, and no more. What kubelets, device plugins, GPU feature discovery and mig-manager
-write to a Node, the administrator writes here.
+An agent is ``agent.publisher`` with the token of a pod of the installed DaemonSet, which names the pod's node: it may
+do what manifests/base/agent.yaml lets it do, and no more. All of them share this process, so that they start at once.
+What kubelets, device plugins, GPU feature discovery and mig-manager write to a Node, the administrator writes here.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from e2e.manifest import read
+from e2e.access import token_of
 from podberth.agent.api import Access, Api
 from podberth.agent.churn import Machine, Sight, node_patch, show
 from podberth.agent.objects import ask_node, read_config_map
@@ -23,9 +24,6 @@ from podberth.agent.publish import pump
 from podberth.agent.publisher import Publisher
 from podberth.topology.codec import encode_topology
 
-_MANIFEST = Path(__file__).parents[1] / "manifests" / "base" / "agent.yaml"
-_ACCOUNT = "podberth-agent"
-"""The ServiceAccount and the namespace that it is in."""
 # Milliseconds here; the bound is for a machine under load.
 _PATIENCE_SECONDS = 20.0
 # As many requests as the API server answers at once on two cores (controlplane.cluster).
@@ -54,15 +52,15 @@ class Agents:
     """The agents of one cluster."""
 
     def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
-        """Give agents their rights; there are none yet. Their tokens go to ``directory``."""
+        """Prepare; there are none yet. Their tokens go to ``directory``."""
         self._control_plane, self._directory = control_plane, directory
         self._agents: dict[str, _Agent] = {}
         directory.mkdir()
-        control_plane.apply(*read(_MANIFEST))
 
-    def start(self, machines: Sequence[Machine]) -> None:
-        """Start the agents of these machines, whose Nodes exist; return when all have published."""
-        self._agents |= {machine.name: self._agent(machine) for machine in machines}
+    def start(self, machines: Sequence[Machine], pods: Sequence[Mapping[str, Any]]) -> None:
+        """Start the agents of these machines, each in the pod on its node; return when all have published."""
+        pod_on = {pod["spec"]["nodeName"]: pod for pod in pods}
+        self._agents |= {machine.name: self._agent(machine, pod_on[machine.name]) for machine in machines}
         self._wait_for_rights(next(iter(self._agents)))
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             list(pool.map(lambda agent: agent.publish(show(agent.machine)), self._agents.values()))
@@ -83,12 +81,9 @@ class Agents:
         for agent in self._agents.values():
             agent.api.close()
 
-    def _agent(self, machine: Machine) -> _Agent:
-        bound = {"apiVersion": "v1", "kind": "Node", "name": machine.name}
-        request = {"spec": {"audiences": [], "boundObjectRef": bound}}
-        path = f"/api/v1/namespaces/{_ACCOUNT}/serviceaccounts/{_ACCOUNT}/token"
+    def _agent(self, machine: Machine, pod: Mapping[str, Any]) -> _Agent:
         token_file = self._directory / machine.name
-        token_file.write_text(self._control_plane.api.request("POST", path, request)["status"]["token"])
+        token_file.write_text(token_of(self._control_plane, pod))
         api = Api(Access(self._control_plane.url, token_file, self._control_plane.ca_file))
         return _Agent(machine, Publisher(machine.name, draw=random.random), api)
 

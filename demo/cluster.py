@@ -1,12 +1,13 @@
 """`make demo-cluster`: kubectl apply of every example on a real control plane, without podberth and with it.
 
-In the last act the cluster changes, and podberth follows. The API server, the controllers and the scheduler are
-Kubernetes' own; only the nodes are simulated. No root, no containers, no GPU. The first run builds the control plane.
+In between podberth is installed from manifests/. In the last act the cluster changes, and podberth follows. The API
+server, the controllers and the scheduler are Kubernetes' own; only the nodes are simulated. No root, no containers, no
+GPU. The first run builds the control plane.
 """
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,21 +22,17 @@ from demo import examples, outcome, walk  # noqa: E402
 from demo.agents import Agents  # noqa: E402
 from demo.changes import Act, Lag  # noqa: E402
 from demo.examples import Example, tolerating  # noqa: E402
+from demo.install import Installation  # noqa: E402
 from demo.outcome import Placements  # noqa: E402
 from demo.progress import Progress  # noqa: E402
 from demo.run import run  # noqa: E402
 from demo.trial import Trial  # noqa: E402
-from e2e.access import enter, grant  # noqa: E402
-from e2e.podberth_process import Podberth  # noqa: E402
-from e2e.registration import Registration  # noqa: E402
 from podberth.agent.churn import Machine  # noqa: E402
 from podberth.cli.terminal import Terminal  # noqa: E402
 from podberth.kube.yaml_text import as_yaml  # noqa: E402
 
 _WITHOUT, _BY_HAND, _WITH = "without-podberth", "toleration-by-hand", "with-podberth"
 _CHANGING = "changes"
-# As many as the control plane's own messages show (controlplane.process).
-_TAIL_LINES = 25
 _GANG_EXAMPLE = "training-indexed-job.yaml"
 
 
@@ -82,30 +79,19 @@ class Stage:
         return Act(self._trial(_CHANGING, self.directory), agents, self.progress, self.terminal).show()
 
     @contextmanager
-    def agents(self) -> Iterator[Agents]:
-        """Have an agent for every node with GPUs."""
-        with closing(Agents(self.control_plane, self.directory / "agents")) as agents:
+    def podberth(self) -> Iterator[Agents]:
+        """Install podberth and have it in force, with an agent for every node with GPUs; yield the agents."""
+        directory = self.directory / "install"
+        with (
+            closing(Installation(self.control_plane, directory, self.progress, self.terminal)) as installation,
+            closing(Agents(self.control_plane, self.directory / "agents")) as agents,
+        ):
             machines = [Machine(name, pool.shape) for pool in simulated.POOLS for name, _ in pool.node_names()]
-            agents.start([machine for machine in machines if machine.shape])
+            agents.start([machine for machine in machines if machine.shape], installation.apply())
+            self.progress.say("the agents of all nodes with GPUs have published")
+            installation.start()
+            self.progress.say("the API server calls podberth")
             yield agents
-
-    @contextmanager
-    def podberth(self) -> Iterator[None]:
-        """Have podberth run, following the cluster with the rights of manifests/base, and registered."""
-        self.progress.say("starting podberth serve --topology cluster, with the token of its own ServiceAccount")
-        served = self.directory / "podberth"
-        served.mkdir()
-        kubeconfig = enter(self.control_plane, served)
-        with closing(Podberth(served, None, kubeconfig=kubeconfig)) as podberth:
-            podberth.start()
-            self.progress.say(f"podberth answers at {podberth.endpoint.url}; applying its webhook configurations")
-            try:
-                Registration(self.control_plane).put(podberth.endpoint)
-            except TimeoutError as error:
-                log = (podberth.directory / "podberth.log").read_text(encoding="utf-8").splitlines()
-                raise TimeoutError("\n".join([f"{error}; podberth's log ends:", *log[-_TAIL_LINES:]])) from error
-            yield
-            self.progress.say("stopping podberth")
 
     def _trial(self, namespace: str, directory: Path) -> Trial:
         self.control_plane.add_namespace(namespace)
@@ -114,27 +100,39 @@ class Stage:
 
 def show(directory: Path, progress: Progress, terminal: Terminal) -> None:
     """Run the demonstration."""
-    progress.say("looking for the control plane's executables (built on the first run, 3 to 7 minutes)")
-    assets()
+    with progress.stage("executables of the control plane: built, or found"):
+        progress.say("looking for the control plane's executables (built on the first run, 3 to 7 minutes)")
+        assets()
+    with ExitStack() as running:
+        with progress.stage("start of the control plane, with its nodes"):
+            control_plane = running.enter_context(_started(directory, progress))
+        walk.show_cluster(terminal)
+        # Gangs first, while the racks are empty: what comes later finds room anywhere.
+        wanted = sorted(examples.load(), key=lambda example: -example.replicas)
+        stage = Stage(control_plane, directory, progress, terminal)
+        with progress.stage("the examples without podberth"):
+            without, by_hand = stage.without_podberth(wanted)
+        with progress.stage("install, until podberth answers"):
+            agents = running.enter_context(stage.podberth())
+        with progress.stage("the examples with podberth"):
+            with_podberth = stage.with_podberth(wanted)
+        outcome.show(terminal, without, with_podberth)
+        outcome.show_gangs(terminal, {_WITHOUT: without, _BY_HAND: by_hand, _WITH: with_podberth})
+        with progress.stage("the cluster changes"):
+            lag = stage.changes(agents)
+        outcome.show_stages(terminal, progress.stages)
+        outcome.show_end(terminal, without, with_podberth, lag, progress.seconds)
+
+
+@contextmanager
+def _started(directory: Path, progress: Progress) -> Iterator[ControlPlane]:
+    """Have a control plane with the simulated nodes."""
     progress.say("starting etcd, kube-apiserver, kube-controller-manager and kube-scheduler")
     with ControlPlane.start(directory / "control-plane") as control_plane:
         version = control_plane.api.read("/version")["gitVersion"]
         progress.say(f"Kubernetes {version} is ready; adding {simulated.node_count()} simulated nodes")
         control_plane.add_nodes(simulated.nodes())
-        grant(control_plane)
-        walk.show_cluster(terminal)
-        # Gangs first, while the racks are empty: what comes later finds room anywhere.
-        wanted = sorted(examples.load(), key=lambda example: -example.replicas)
-        stage = Stage(control_plane, directory, progress, terminal)
-        with stage.agents() as agents:
-            progress.say("the agents of all nodes with GPUs have published")
-            without, by_hand = stage.without_podberth(wanted)
-            with stage.podberth():
-                with_podberth = stage.with_podberth(wanted)
-                outcome.show(terminal, without, with_podberth)
-                outcome.show_gangs(terminal, {_WITHOUT: without, _BY_HAND: by_hand, _WITH: with_podberth})
-                lag = stage.changes(agents)
-                outcome.show_end(terminal, without, with_podberth, lag, progress.seconds)
+        yield control_plane
         progress.say("stopping the control plane")
 
 

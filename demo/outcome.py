@@ -45,6 +45,12 @@ def show_gangs(terminal: Terminal, trials: Mapping[str, Placements]) -> None:
     terminal.table(rows, indent="  ")
 
 
+def show_stages(terminal: Terminal, stages: Mapping[str, float]) -> None:
+    """Write how long each stage took."""
+    terminal.heading("how long each stage took")
+    terminal.table([(name, f"{seconds:.1f} s") for name, seconds in stages.items()], indent="  ")
+
+
 def show_end(terminal: Terminal, without: Placements, with_podberth: Placements, lag: Lag, seconds: float) -> None:
     """Sum up the pods that ask for GPUs, and how podberth followed."""
     before, now = (

@@ -1,7 +1,9 @@
-"""What is going on, on stderr, with the seconds since the start."""
+"""What is going on, on stderr, with the seconds since the start; and how long each stage took."""
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from podberth.cli.terminal import Terminal
@@ -15,6 +17,8 @@ class Progress:
         self._stream = stream or sys.stderr
         self._terminal = Terminal.of(self._stream)
         self._started = time.monotonic()
+        self.stages: dict[str, float] = {}
+        """The seconds of each stage that is over, in their order."""
 
     @property
     def seconds(self) -> float:
@@ -24,3 +28,10 @@ class Progress:
     def say(self, text: str) -> None:
         """Tell one step."""
         self._terminal.line(f"{self.seconds:5.1f} s  {text}", "dim")
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Take the time of what happens meanwhile."""
+        began = self.seconds
+        yield
+        self.stages[name] = self.seconds - began

@@ -154,18 +154,24 @@ def elsewhere(helm: Path, control_plane: ControlPlane, tmp_path_factory: pytest.
         yield Helm(helm, started, directory)
 
 
-def test_helm_installs_it_upgrades_it_and_takes_it_away(elsewhere: Helm) -> None:
+def test_helm_installs_it_upgrades_it_rolls_it_back_and_takes_it_away(elsewhere: Helm) -> None:
     kubectl, release = elsewhere.control_plane.kubectl, ("podberth", str(CHART), "--namespace", "default")
     elsewhere("install", *release)
     assert kubectl("get", "deployment", "-n", "podberth-system", "podberth", "-o", "name").stdout
     elsewhere("upgrade", *release, "--set", "failurePolicy.updates=Fail")
-    webhooks = elsewhere.control_plane.get("validatingwebhookconfiguration", "podberth")["webhooks"]
-    assert {each["name"]: each["failurePolicy"] for each in webhooks}["pods-update.validate.podberth.io"] == "Fail"
+    assert _failure_policy(elsewhere.control_plane, "pods-update.validate.podberth.io") == "Fail"
+    elsewhere("rollback", "podberth", "--namespace", "default")
+    assert _failure_policy(elsewhere.control_plane, "pods-update.validate.podberth.io") == "Ignore"
     kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/gpupolicies.podberth.io")
 
     elsewhere("uninstall", "podberth", "--namespace", "default")
     wait_for(lambda: _left(elsewhere.control_plane) == [], timeout_seconds=SECONDS, what="all but the CRD to be gone")
     assert kubectl("get", "crd", "gpupolicies.podberth.io", "-o", "name").stdout
+
+
+def _failure_policy(control_plane: ControlPlane, entry: str) -> str:
+    webhooks = control_plane.get("validatingwebhookconfiguration", "podberth")["webhooks"]
+    return str({each["name"]: each["failurePolicy"] for each in webhooks}[entry])
 
 
 def _left(control_plane: ControlPlane) -> list[str]:

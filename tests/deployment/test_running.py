@@ -5,23 +5,17 @@ they become ready, and that the guard of the webhook configurations lets them in
 """
 
 import base64
-import http.client
 import json
-import os
-import sys
 from collections.abc import Iterator
-from http import HTTPStatus
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from controlplane.cluster import ControlPlane
-from controlplane.ports import Ports
-from controlplane.process import Component, Guard, Launch
 from controlplane.wait import wait_for
 from e2e.access import enter
-from pages import ROOT
+from e2e.container import Container
 from podberth.wellknown import NAMESPACE
 
 from .rendering import MANIFESTS, only, overlay
@@ -41,50 +35,16 @@ def plane(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture
-def replicas(plane: ControlPlane, tmp_path: Path) -> Iterator[list[Component]]:
+def replicas(plane: ControlPlane, tmp_path: Path) -> Iterator[list[Container]]:
     """Yield two containers of the Deployment as processes, both ready."""
     [container] = only(overlay(plane, "self-signed"), "Deployment")["spec"]["template"]["spec"]["containers"]
-    ports, guard = Ports(), Guard()
-    started: list[Component] = []
-    try:
-        started += [Component(_launch(plane, tmp_path, container, ports, number), guard) for number in range(2)]
+    with ExitStack() as stack:
+        started = [stack.enter_context(closing(Container(container, tmp_path / str(each)))) for each in range(2)]
         for each in started:
-            each.wait_ready(SECONDS)
+            each.begin(enter(plane, each.directory))
+        for each in started:
+            each.wait_ready()
         yield started
-    finally:
-        for each in started:
-            each.stop(crash=True)
-        guard.close()
-        ports.release()
-
-
-def _launch(plane: ControlPlane, directory: Path, container: Any, ports: Ports, number: int) -> Launch:
-    """Return what a kubelet would start, but for where files and ports of this machine are."""
-    listen, metrics = ports.take(), ports.take()
-    home = directory / str(number)
-    home.mkdir()
-    environ = {each["name"]: each["value"] for each in container["env"]} | {
-        "PODBERTH_POLICIES": str(ROOT / "policies"),
-        "PODBERTH_KUBECONFIG": str(enter(plane, home)),
-        "PODBERTH_LISTEN": f"127.0.0.1:{listen}",
-        "PODBERTH_METRICS_LISTEN": f"127.0.0.1:{metrics}",
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(ROOT / "webhook"),
-    }
-    path = container["readinessProbe"]["httpGet"]["path"]
-    command = (sys.executable, "-m", "podberth", *container["args"])
-    return Launch("podberth", command, environ, home / "log", lambda: _answers(metrics, path))
-
-
-def _answers(port: int, path: str) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().status == HTTPStatus.OK
-    except OSError:
-        return False
-    finally:
-        connection.close()
 
 
 @pytest.mark.usefixtures("replicas")

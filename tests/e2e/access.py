@@ -2,7 +2,9 @@
 
 import base64
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from controlplane.cluster import ControlPlane
 from podberth.kube.documents import load_documents
@@ -25,6 +27,16 @@ def enter(control_plane: ControlPlane, directory: Path) -> Path:
     """Write a token of podberth's own ServiceAccount and a kubeconfig with it; return where the latter is."""
     write_token(control_plane, directory / TOKEN)
     return write_kubeconfig(control_plane, directory / TOKEN)
+
+
+def token_of(control_plane: ControlPlane, pod: Mapping[str, Any]) -> str:
+    """Return the token that a kubelet would put into a pod: of its ServiceAccount, and bound to it and its node."""
+    metadata = pod["metadata"]
+    bound = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": metadata["uid"]}
+    account = pod["spec"]["serviceAccountName"]
+    path = f"/api/v1/namespaces/{metadata['namespace']}/serviceaccounts/{account}/token"
+    made = control_plane.api.request("POST", path, {"spec": {"audiences": [], "boundObjectRef": bound}})
+    return str(made["status"]["token"])
 
 
 def write_token(control_plane: ControlPlane, token_file: Path, duration: str = "1h") -> None:

@@ -78,6 +78,10 @@ class Registration:
         """Register podberth at `endpoint`, which must answer."""
         self._apply([pointed(configuration, endpoint) for configuration in shipped()])
         self._endpoint = endpoint
+        self.wait_called()
+
+    def wait_called(self) -> None:
+        """Return once the apiserver calls both webhooks, whoever has registered them, and gets answers."""
         self._wait("both webhooks to be called", lambda: self._mutated() and self._judged())
 
     def remove(self) -> None:

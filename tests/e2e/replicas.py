@@ -35,6 +35,7 @@ SECRET = "podberth-ca"  # noqa: S105 - a name
 SECRET_PATH = f"/api/v1/namespaces/{NAMESPACE}/secrets/{SECRET}"
 SECONDS = 60.0
 
+_MARK = b"podberth.example/seen"
 # Every pod that comes this way is marked, whatever is known of the cluster.
 _POLICY = policy(
     "mark",
@@ -117,7 +118,7 @@ def unregister(control_plane: ControlPlane) -> None:
 def marked(control_plane: ControlPlane) -> bool:
     """Tell whether a creation goes through podberth."""
     status, body = control_plane.raw("POST", "/api/v1/namespaces/default/pods?dryRun=All", gpu_pod())
-    return status == 201 and b"podberth.example/seen" in body
+    return status == 201 and _MARK in body
 
 
 class Replicas:
@@ -193,9 +194,10 @@ class Replicas:
 class Load:
     """Creates GPU pods for as long as it is asked to, in a namespace of its own. Every one must be made and mutated."""
 
-    def __init__(self, control_plane: ControlPlane, namespace: str) -> None:
+    def __init__(self, control_plane: ControlPlane, namespace: str, mark: bytes) -> None:
         self._api = Api(control_plane.url, control_plane.admin_token, control_plane.ca_file)
         self._namespace = namespace
+        self._mark = mark
         self._stop = threading.Event()
         self.counts: Counter[str] = Counter()
         self.refusals: list[str] = []
@@ -219,7 +221,7 @@ class Load:
                 self.counts["refused"] += 1
                 self.refusals.append(json.loads(body)["message"])
             else:
-                self.counts["mutated" if b"podberth.example/seen" in body else "not mutated"] += 1
+                self.counts["mutated" if self._mark in body else "not mutated"] += 1
 
     def stop(self) -> None:
         """End it."""
@@ -235,10 +237,10 @@ class Load:
 
 
 @contextmanager
-def load(control_plane: ControlPlane, namespace: str) -> Iterator[Load]:
-    """Create pods while the block runs."""
+def load(control_plane: ControlPlane, namespace: str, mark: bytes = _MARK) -> Iterator[Load]:
+    """Create pods while the block runs; one that has the mark counts as mutated."""
     control_plane.add_namespace(namespace)
-    running = Load(control_plane, namespace)
+    running = Load(control_plane, namespace, mark)
     running.start()
     try:
         yield running

@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.build import assets
+from controlplane.client import Cluster
 from demonstrations import ROOT, WIDTH, environ, leftovers
+
+from .overlay import OVERLAY
 
 SCRIPT = ROOT / "demo" / "cluster.py"
 
@@ -84,6 +88,38 @@ def test_while_the_layout_is_set_the_next_pod_is_warned_and_goes_elsewhere(said:
     place = re.search(r"=> notebook runs on (\S+):", said["notebook"])
     assert place is not None
     assert place[1] != NODE
+
+
+def test_it_installs_what_the_manifests_hold_and_says_so(
+    finished: subprocess.CompletedProcess[str], tmp_path: Path
+) -> None:
+    said = finished.stdout.partition("── podberth is installed ─")[2].partition("── with podberth ─")[0]
+    assert "manifests/overlays/self-signed" in said
+    assert "$ kubectl apply -k .\n" in said
+    made = dict(line.split(": ", 1) for line in said.splitlines() if re.match(r"[a-z]+: ", line))
+    rendered = Cluster(assets() / "kubectl", tmp_path / "none", tmp_path).kubectl("kustomize", str(OVERLAY)).stdout
+    assert made.keys() == {kind.lower() for kind in re.findall(r"^kind: (\w+)$", rendered, flags=re.MULTILINE)}
+    assert made["validatingadmissionpolicy"] == "podberth-agent, podberth-configurations, podberth-exemption"
+    unwrapped = " ".join(said.split())
+    assert "the 35 pods of the DaemonSet podberth-agent" in unwrapped
+    assert re.search(r"`podberth serve` of podberth-[0-9a-z]+-[0-9a-z]+ as a process", unwrapped)
+
+
+def test_the_time_of_each_stage_is_told(finished: subprocess.CompletedProcess[str]) -> None:
+    said = finished.stdout.partition("── how long each stage took ─")[2].partition("── in all ─")[0]
+    told = re.findall(r"^  (\S.*?)  +(\d+\.\d) s$", said, flags=re.MULTILINE)
+    assert [name for name, _ in told] == [
+        "executables of the control plane: built, or found",
+        "start of the control plane, with its nodes",
+        "the examples without podberth",
+        "install, until podberth answers",
+        "the examples with podberth",
+        "the cluster changes",
+    ]
+    whole = re.search(r"(\d+\.\d) s in all", " ".join(finished.stdout.split()))
+    assert whole is not None
+    # Each is rounded by itself.
+    assert sum(float(seconds) for _, seconds in told) <= float(whole[1]) + 0.1 * len(told)
 
 
 @pytest.mark.parametrize(
