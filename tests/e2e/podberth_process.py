@@ -5,7 +5,7 @@ import os
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -40,10 +40,11 @@ class Podberth:
         *,
         kubeconfig: Path | None = None,
         reload_seconds: float = 2.0,
+        flags: Sequence[str] = (),
     ) -> None:
         """Prepare; `start` starts it. Certificates and log go to `directory`.
 
-        Without a snapshot it follows the cluster that `kubeconfig` names.
+        Without a snapshot it follows the cluster that `kubeconfig` names. `flags` are further ones.
         """
         self.directory = directory
         self._ports = Ports()
@@ -58,7 +59,7 @@ class Podberth:
             *("--listen", f"127.0.0.1:{self._port}", "--metrics-listen", f"127.0.0.1:{self._metrics_port}"),
             # Nobody routes to it but the apiserver, which asks again: there is nobody to wait for.
             *("--self-signed", str(directory), "--drain-seconds", "0"),
-            *("--reload-seconds", str(reload_seconds)),
+            *("--reload-seconds", str(reload_seconds), *flags),
         )
         environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
         self._launch = Launch("podberth", command, environ, directory / "podberth.log", self._ready)

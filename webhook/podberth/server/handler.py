@@ -16,7 +16,7 @@ from aiohttp import hdrs, web
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest, decode_review
 from ..errors import ReviewError
-from ..telemetry.metrics import OTHER_PATH
+from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
 from .arrival import arrived, stranger
 from .body import BodyReader
@@ -53,10 +53,13 @@ class ReviewHandler:
             check_head(request, target)
             body = await self._bodies.read(request, deadline)
             review = decode_review(parse(request, body), len(body))
-            answer, outcome = self._decide(review, target, deadline)
-            seconds = perf_counter() - started
+            received = perf_counter()
+            outcome = self._decide(review, target, deadline)
+            decided = perf_counter()
+            answer = orjson.dumps(outcome.response)
+            phases = Phases(received - started, decided - received, perf_counter() - decided)
             # Behind the answer, which aiohttp writes without another turn of the loop.
-            asyncio.get_running_loop().call_soon(self._recorder.decided, target.path, review, outcome, seconds)
+            asyncio.get_running_loop().call_soon(self._recorder.decided, target.path, review, outcome, phases)
             return Reply(200, answer, close=state.draining)
         except ReviewError as error:
             return self._refuse(request, target, started, error, review)
@@ -68,15 +71,14 @@ class ReviewHandler:
         finally:
             state.in_flight -= 1
 
-    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> tuple[bytes, Outcome]:
+    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome:
         snapshot = self._state.snapshot
         if snapshot is None or target.decider is None:
             raise ReviewError(503, "policies and topology are not loaded")
         if perf_counter() > deadline:
             # Nobody reads a late answer, and the time that it costs makes the next one late.
             raise ReviewError(504, f"overloaded: no turn within {target.budget_seconds:.3g} s")
-        outcome = target.decider(review, snapshot)
-        return orjson.dumps(outcome.response), outcome
+        return target.decider(review, snapshot)
 
     def _refuse(
         self,
