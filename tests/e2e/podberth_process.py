@@ -5,7 +5,7 @@ import os
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -40,11 +40,11 @@ class Podberth:
         *,
         kubeconfig: Path | None = None,
         reload_seconds: float = 2.0,
-        flags: Sequence[str] = (),
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         """Prepare; `start` starts it. Certificates and log go to `directory`.
 
-        Without a snapshot it follows the cluster that `kubeconfig` names. `flags` are further ones.
+        Without a snapshot it follows the cluster that `kubeconfig` names. `environ` is added to its environment.
         """
         self.directory = directory
         self._ports = Ports()
@@ -59,10 +59,10 @@ class Podberth:
             *("--listen", f"127.0.0.1:{self._port}", "--metrics-listen", f"127.0.0.1:{self._metrics_port}"),
             # Nobody routes to it but the apiserver, which asks again: there is nobody to wait for.
             *("--self-signed", str(directory), "--drain-seconds", "0"),
-            *("--reload-seconds", str(reload_seconds), *flags),
+            *("--reload-seconds", str(reload_seconds)),
         )
-        environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
-        self._launch = Launch("podberth", command, environ, directory / "podberth.log", self._ready)
+        variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook"), **(environ or {})}
+        self._launch = Launch("podberth", command, variables, directory / "podberth.log", self._ready)
 
     def start(self) -> None:
         """Start it and return once it says that it is ready."""

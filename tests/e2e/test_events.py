@@ -91,7 +91,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
                 None,
                 Path("cluster"),
                 kubeconfig=kubeconfig,
-                flags=("--events", "on"),
+                environ={"PODBERTH_EVENTS": "on"},
             )
             for number in range(2)
         )

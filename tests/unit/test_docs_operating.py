@@ -98,6 +98,13 @@ def test_every_reason_of_an_event_has_a_row() -> None:
     assert rows(section).keys() - {"reason", "---"} == {*_REASONS.values(), "InForce", "NotCompiled", "Outdated"}
 
 
+def test_every_attribute_of_a_span_is_named() -> None:
+    source = (ROOT / "webhook" / "podberth" / "telemetry" / "tracing.py").read_text(encoding="utf-8")
+    section = OPERATING.partition("\n## Traces\n")[2].partition("\n## ")[0]
+    named = {each for row in re.findall(r"^\| (`[a-z].*?) \|", section, re.MULTILINE) for each in spans(row)}
+    assert named == set(re.findall(r'set_attribute\("([^"]+)"', source))
+
+
 @pytest.mark.parametrize("action", get_args(Action))
 def test_every_verdict_of_a_policy_is_named(action: str) -> None:
     assert f"`{action}`" in OPERATING_ROWS["podberth_policy_decisions_total"][2]

@@ -38,6 +38,7 @@ from ..settings import OPTIONS, Settings, read_settings
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics, Metrics
 from ..telemetry.reviews import ReviewRecorder
+from ..telemetry.traces import Tracer, asked_for
 from .exitcodes import ExitCode
 
 DECIDERS: Deciders = {
@@ -62,14 +63,17 @@ def run(arguments: argparse.Namespace) -> int:
     writer = standard_output()
     log = Log(writer)
     logging.getLogger().addHandler(LibraryHandler(log))
+    tracer = _tracer(log)
     try:
-        uvloop.run(_serve(settings, log))
+        uvloop.run(_serve(settings, log, tracer))
     finally:
+        if tracer:
+            tracer.close()
         writer.close()
     return ExitCode.OK
 
 
-async def _serve(settings: Settings, log: Log) -> None:
+async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
     state = ServingState()
     metrics = Metrics(DECIDERS, lines_dropped=lambda: log.dropped, in_flight=lambda: state.in_flight)
     tls = PortTls(ask_clients=settings.client_ca is not None)
@@ -117,13 +121,29 @@ async def _serve(settings: Settings, log: Log) -> None:
                 leaving.depend_on(task)
                 stack.callback(task.cancel)
         recorder = ReviewRecorder(metrics, log, {"/validate": events.observe} if events else None)
-        port = ReviewPort(ReviewHandler(DECIDERS, state, recorder), tls.context, settings.client_name)
+        handler = ReviewHandler(DECIDERS, state, recorder, tracer=tracer)
+        port = ReviewPort(handler, tls.context, settings.client_name)
         listening_at = await port.start(settings.listen)
         state.listening = True
         log.event("info", "serving", listen=list(listening_at), metrics=list(probes_at), paths=list(DECIDERS))
         watching = asyncio.create_task(watch(watched, settings.reload_seconds, metrics, log))
         stack.callback(watching.cancel)
         await leaving.leave(state, port, log)
+
+
+def _tracer(log: Log) -> Tracer | None:
+    """Return what makes traces, if the environment asks for them. Who cannot have them has reviews all the same."""
+    try:
+        if not asked_for(os.environ):
+            return None
+        from ..telemetry.tracing import OpenTelemetryTracer  # noqa: PLC0415 - an extra, and for those who ask
+    except ImportError as error:
+        log.event("warning", "traces: none are sent", problem=f"got {error}; do: pip install 'podberth[tracing]'")
+    except ValueError as error:
+        log.event("warning", "traces: none are sent", problem=str(error))
+    else:
+        return OpenTelemetryTracer(socket.gethostname())
+    return None
 
 
 def _heed_signals(leaving: Leaving, drain_seconds: float) -> None:

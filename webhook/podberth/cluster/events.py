@@ -41,7 +41,7 @@ _MOST_TRIES: Final = 12
 # An API server that has just started refuses everybody for 3 to 6 s (``protocol.Refusals``): once more behind these,
 # and then, to be sure. A namespace that is going, or rights that nobody has granted, are no better the third time.
 _MOST_REFUSALS: Final = 3
-FINISH_SECONDS: Final = 2.0
+FINISH_SECONDS: Final = 1.0
 """How long the end of the process waits: less than what the grace period of manifests/base leaves."""
 # Another replica writes the same Event at the same time, and wins as often; behind a wait it goes on.
 _MOST_CONFLICTS: Final = 5
