@@ -50,13 +50,13 @@ def test_a_review_continues_the_trace_of_the_api_server(tmp_path: Path) -> None:
             return [each for each in collector.spans() if each.server]
 
         wait_for(lambda: len(reviews()) >= 2, timeout_seconds=SECONDS, what=lambda: f"two spans; got {reviews()}")
-        assert sorted(each.name for each in reviews()) == ["POST /mutate", "POST /validate"]
+        assert sorted(each.name for each in reviews()) == ["review /mutate", "review /validate"]
         assert {each.trace for each in collector.spans()} == {TRACE}
         # Their parents are calls of the API server's, below what the test called.
         parents = {each.parent for each in reviews()}
         assert len(parents) == 2
         assert not parents & {"", CALL}
-        [judged] = [each for each in reviews() if each.name == "POST /validate"]
+        [judged] = [each for each in reviews() if each.name == "review /validate"]
         assert judged.attributes["podberth.policies"] == ["warns"]
 
 

@@ -10,13 +10,15 @@ from typing import TypeAlias
 
 import pytest
 
-from integration.serving import Serving, admit, body, post, run, serving, until
+from integration.serving import CapturedLines, Serving, admit, body, post, run, serving, until
 from otlp_receiver import ReceivedSpan, Receiver, receiver
 from podberth import __version__
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
+from podberth.cli.serve import _tracer
 from podberth.server.state import Decider
+from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Phases
 from podberth.telemetry.tracing import OpenTelemetryTracer
 
@@ -67,11 +69,10 @@ def test_a_review_is_one_span_of_the_callers_trace_with_its_phases_in_it(traced:
             spans = await it.spans(4)
             [whole] = [each for each in spans if each.parent == CALL]
             assert {each.trace for each in spans} == {TRACE}
-            assert (whole.name, whole.server, whole.failed) == ("POST /validate", True, False)
+            assert (whole.name, whole.server, whole.failed) == ("review /validate", True, False)
             assert whole.attributes == {
-                "http.request.method": "POST",
                 "http.response.status_code": 200,
-                "url.path": "/validate",
+                "podberth.path": "/validate",
                 "podberth.review.uid": "u-7",
                 "podberth.review.operation": "CREATE",
                 "podberth.review.kind": "Pod",
@@ -118,14 +119,33 @@ def test_what_gets_no_decision_is_told_and_a_fault_of_ours_is_one(traced: Traces
             spans = await it.spans(3)
             told = {each.attributes["http.response.status_code"]: each for each in spans}
             assert {code: (each.name, each.failed) for code, each in told.items()} == {
-                500: ("POST /mutate", True),
-                400: ("POST /mutate", False),
-                404: ("POST other", False),
+                500: ("review /mutate", True),
+                400: ("review /mutate", False),
+                404: ("review other", False),
             }
             assert {each.attributes["podberth.verdict"] for each in spans} == {"error"}
             assert told[500].attributes["podberth.review.uid"] == "u-1"
 
     run(test)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "want http/protobuf"),
+        ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "0", "max_export_batch_size"),
+    ],
+)
+def test_who_cannot_have_traces_has_reviews_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setenv(name, value)
+    lines = CapturedLines()
+    assert _tracer(Log(lines)) is None
+    [line] = lines.lines
+    assert line["msg"] == "traces: none are sent"
+    assert said in line["problem"]
 
 
 @pytest.mark.parametrize("header", ["", "nonsense", "00-" + "0" * 32 + "-" + "0" * 16 + "-01", "x" * 5000])

@@ -85,6 +85,12 @@ def test_a_pod_without_a_controller_is_not_told(owners: tuple[dict[str, Any], ..
     assert told(asked(owned(*owners)), WARNS) == ()
 
 
+@pytest.mark.parametrize("field", ["apiVersion", "kind", "name", "uid"])
+def test_what_no_object_can_be_called_is_not_remembered(field: str) -> None:
+    assert told(asked(owned({**JOB, field: "x" * 1000})), WARNS) == ()
+    assert told(asked(owned({**JOB, field: "x" * 253})), WARNS) != ()
+
+
 def test_a_denied_pod_is_left_to_its_controller_to_tell() -> None:
     assert told(asked(owned(JOB)), WARNS, DENIES) == ()
 

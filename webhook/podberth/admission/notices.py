@@ -16,6 +16,9 @@ from .review import AdmissionRequest
 
 # Of bytes, for Go counts these: NoteLengthLimit in kubernetes pkg/apis/core/validation/events.go.
 MAX_NOTE_BYTES = 1024
+# No object has a longer name, and no apiVersion is longer: a group and a name are DNS subdomains of 253 characters at
+# most, a version a label of 63. An ownerReference may hold megabytes, and what is to be told is remembered.
+_LONGEST_FIELD = 253 + 1 + 63
 _REASONS: Mapping[Action, str] = {"warn": "PolicyWarning", "error": "PolicyError"}
 """Which decisions are told: those that a person at kubectl reads as warnings."""
 
@@ -56,7 +59,7 @@ def notices(request: AdmissionRequest, outcome: Outcome) -> tuple[Notice, ...]:
     if not outcome.warnings or outcome.verdict == "denied" or request.operation != "CREATE" or request.dry_run:
         return ()
     owner = pods.controller(request.object or {})
-    if owner is None:
+    if owner is None or max(map(len, (owner.api_version, owner.kind, owner.name, owner.uid))) > _LONGEST_FIELD:
         return ()
     regarding = Regarding(
         api_version=owner.api_version,

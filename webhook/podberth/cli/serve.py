@@ -137,12 +137,12 @@ def _tracer(log: Log) -> Tracer | None:
         if not asked_for(os.environ):
             return None
         from ..telemetry.tracing import OpenTelemetryTracer  # noqa: PLC0415 - an extra, and for those who ask
+
+        return OpenTelemetryTracer(socket.gethostname())
     except ImportError as error:
         log.event("warning", "traces: none are sent", problem=f"got {error}; do: pip install 'podberth[tracing]'")
     except ValueError as error:
         log.event("warning", "traces: none are sent", problem=str(error))
-    else:
-        return OpenTelemetryTracer(socket.gethostname())
     return None
 
 

@@ -20,6 +20,7 @@ class Traced:
 
     headers: Mapping[str, str]
     path: str
+    """As the metrics have it: one that reviews are sent to, or ``other``."""
     status: int
     ended_ns: int
     """Since the epoch."""

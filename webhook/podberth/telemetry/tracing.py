@@ -49,7 +49,7 @@ class OpenTelemetryTracer:
         # Not with what else it understands: a stranger's header is a stranger's.
         carrier = {key: value for key in ("traceparent", "tracestate") if (value := traced.headers.get(key))}
         span = self._tracer.start_span(
-            f"POST {traced.path[:MAX_TEXT]}",
+            f"review {traced.path}",
             context=self._propagator.extract(carrier),
             kind=SpanKind.SERVER,
             start_time=started_ns,
@@ -77,9 +77,8 @@ class OpenTelemetryTracer:
 
 def _describe(span: Span, traced: Traced) -> None:
     """Put on a span what the log has of the review, under the names of docs/operating.md."""
-    span.set_attribute("http.request.method", "POST")
     span.set_attribute("http.response.status_code", traced.status)
-    span.set_attribute("url.path", traced.path[:MAX_TEXT])
+    span.set_attribute("podberth.path", traced.path)
     if (request := traced.request) is not None:
         span.set_attribute("podberth.review.uid", request.uid[:MAX_TEXT])
         span.set_attribute("podberth.review.operation", request.operation)
