@@ -39,10 +39,11 @@ lock: $(VENV)/.installed  ## resolve pyproject.toml again into requirements/*.lo
 	    --custom-compile-command "make lock" --output-file requirements/$$name.lock || exit 1; \
 	done
 
-# Each lock, and what of pyproject.toml it is of: runtime is the package alone; cluster and agent are the images'.
+# Each lock, and what of pyproject.toml it is of: runtime is the package alone; cluster and agent are the images'. That
+# of the webhook can be asked for traces, too.
 define LOCKS
 runtime pyproject.toml
-cluster pyproject.toml --extra cluster
+cluster pyproject.toml --extra cluster --extra tracing
 agent pyproject.toml --extra agent
 build --group build
 dev pyproject.toml --group dev

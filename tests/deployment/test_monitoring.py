@@ -11,7 +11,7 @@ import pytest
 
 from pages import ROOT, page
 from podberth.kube.documents import load_documents
-from podberth.telemetry.metrics import Metrics, WatchMetrics
+from podberth.telemetry.metrics import EventMetrics, Metrics, WatchMetrics
 
 MONITORING = ROOT / "manifests" / "components" / "monitoring"
 [RULE] = load_documents((MONITORING / "prometheus-rule.yaml").read_text(), "rule")[0]
@@ -53,10 +53,13 @@ def test_every_alert_has_a_case_that_fires_and_one_that_does_not() -> None:
 def test_every_metric_is_one_of_podberths_or_of_the_api_servers() -> None:
     metrics = Metrics(("/mutate",), lines_dropped=lambda: 0, in_flight=lambda: 0)
     WatchMetrics(metrics, dict, lambda: 0)
+    EventMetrics(metrics)
     served = set(re.findall(r"^# TYPE (\w+)", metrics.exposition().decode(), re.MULTILINE))
     for expression in [each["expr"] for each in ALERTS] + TARGETS:
         named = re.findall(r"\b(?:podberth_|apiserver_)\w+", expression)
-        assert {each.removesuffix("_bucket") for each in named} <= served | APISERVER, expression
+        assert {re.sub("(?<=_seconds)_(bucket|sum|count)$", "", each) for each in named} <= served | APISERVER, (
+            expression
+        )
 
 
 @pytest.mark.parametrize("expression", TARGETS)

@@ -40,10 +40,11 @@ class Podberth:
         *,
         kubeconfig: Path | None = None,
         reload_seconds: float = 2.0,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         """Prepare; `start` starts it. Certificates and log go to `directory`.
 
-        Without a snapshot it follows the cluster that `kubeconfig` names.
+        Without a snapshot it follows the cluster that `kubeconfig` names. `environ` is added to its environment.
         """
         self.directory = directory
         self._ports = Ports()
@@ -60,8 +61,8 @@ class Podberth:
             *("--self-signed", str(directory), "--drain-seconds", "0"),
             *("--reload-seconds", str(reload_seconds)),
         )
-        environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
-        self._launch = Launch("podberth", command, environ, directory / "podberth.log", self._ready)
+        variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook"), **(environ or {})}
+        self._launch = Launch("podberth", command, variables, directory / "podberth.log", self._ready)
 
     def start(self) -> None:
         """Start it and return once it says that it is ready."""

@@ -30,6 +30,7 @@ from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics
 from podberth.telemetry.reviews import ReviewRecorder
+from podberth.telemetry.traces import Tracer
 
 PATHS = ("/mutate", "/validate", "/validate-workload")
 NAMES = ("localhost", "127.0.0.1")
@@ -215,6 +216,7 @@ async def serving(
     bodies: BodyReader | None = None,
     paths: Iterable[str] = PATHS,
     clients: str | None = None,
+    tracer: Tracer | None = None,
 ) -> AsyncIterator[Serving]:
     """Run a review port; its certificate lies in ``directory``. ``clients`` must show one of that name."""
     files, _ = ensure(directory, NAMES, datetime.now(UTC))
@@ -226,7 +228,7 @@ async def serving(
     state = ServingState(snapshot=snapshot, certificate=True, listening=True)
     lines = CapturedLines()
     metrics = Metrics(paths, lines_dropped=lambda: lines.dropped, in_flight=lambda: state.in_flight)
-    handler = ReviewHandler(dict.fromkeys(paths, decider), state, ReviewRecorder(metrics, Log(lines)), bodies)
+    handler = ReviewHandler(dict.fromkeys(paths, decider), state, ReviewRecorder(metrics, Log(lines)), bodies, tracer)
     port = ReviewPort(handler, tls.context, clients)
     address = await port.start(Address("127.0.0.1", 0))
     try:

@@ -10,6 +10,7 @@ import pytest
 from builders import JSON, pod, review
 from pages import OPERATING, OPERATING_ROWS, POLICY, POLICY_ROWS, README, ROOT, page, rows, spans
 from podberth.admission import decide
+from podberth.admission.notices import _REASONS
 from podberth.admission.outcome import Action
 from podberth.admission.response import CODES
 from podberth.admission.review import AdmissionRequest, decode_review
@@ -22,10 +23,14 @@ from podberth.settings import OPTIONS
 from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import (
+    EVENT_FAULTS,
+    EVENT_RESULTS,
     LEFT_OUT,
     LIST_REASONS,
     WATCH_REASONS,
+    EventMetrics,
     Metrics,
+    Phases,
     Watched,
     WatchMetrics,
 )
@@ -54,7 +59,9 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
     metrics = new_metrics()
     metrics.decision("policy", "warn")
     watched = Watched(objects=1, contact_age_seconds=0.0, left_out={})
+    metrics.policy_error("policy")
     WatchMetrics(metrics, lambda: dict.fromkeys(LEFT_OUT, watched), lambda: 0)
+    EventMetrics(metrics)
     labels: dict[str, set[str]] = {}
     name = ""
     for line in metrics.exposition().decode().splitlines():
@@ -80,6 +87,24 @@ def test_every_reason_of_a_watch_is_named_and_is_one_that_is_counted() -> None:
     )
 
 
+def test_everything_that_becomes_of_an_event_is_named() -> None:
+    assert set(EVENT_RESULTS) <= spans(OPERATING_ROWS["podberth_event_notices_total"][2])
+    assert set(EVENT_FAULTS) == spans(OPERATING_ROWS["podberth_event_errors_total"][2])
+    assert set(Phases._fields) <= spans(OPERATING_ROWS["podberth_admission_phase_duration_seconds"][2])
+
+
+def test_every_reason_of_an_event_has_a_row() -> None:
+    section = OPERATING.partition("\n## Events\n")[2].partition("\n## ")[0]
+    assert rows(section).keys() - {"reason", "---"} == {*_REASONS.values(), "InForce", "NotCompiled", "Outdated"}
+
+
+def test_every_attribute_of_a_span_is_named() -> None:
+    source = (ROOT / "webhook" / "podberth" / "telemetry" / "tracing.py").read_text(encoding="utf-8")
+    section = OPERATING.partition("\n## Traces\n")[2].partition("\n## ")[0]
+    named = {each for row in re.findall(r"^\| (`[a-z].*?) \|", section, re.MULTILINE) for each in spans(row)}
+    assert named == set(re.findall(r'set_attribute\("([^"]+)"', source))
+
+
 @pytest.mark.parametrize("action", get_args(Action))
 def test_every_verdict_of_a_policy_is_named(action: str) -> None:
     assert f"`{action}`" in OPERATING_ROWS["podberth_policy_decisions_total"][2]
@@ -100,7 +125,7 @@ def test_every_field_of_a_reviews_log_line_is_named() -> None:
     lines = Lines()
     recorder = ReviewRecorder(new_metrics(), Log(lines))
     request: AdmissionRequest = decode_review(review(pod()))
-    recorder.decided("/mutate", request, decide.mutate(request, snapshot()), 0.001)
+    recorder.decided("/mutate", request, decide.mutate(request, snapshot()), Phases(0.001, 0.001, 0.001))
     recorder.refused("/mutate", 503, "no", 0.001, request)
     table = OPERATING.partition("\nOf every review:\n")[2].partition("\n\nNothing else")[0]
     named = {field for line in table.splitlines() for field in spans(line.partition(" | ")[0])}
@@ -160,15 +185,17 @@ def test_conditions_and_excluded_namespaces_are_those_of_the_manifests() -> None
 # ---- links ----------------------------------------------------------------------------------------------------------
 
 
+WRITES = {"gpupolicies/status": ["patch"], "events": ["create", "patch"]}
+
+
 def test_it_may_do_what_it_watches_and_nothing_else() -> None:
     text = (ROOT / "manifests" / "base" / "rbac.yaml").read_text(encoding="utf-8")
     granted = set()
     for each in load_documents(text, "rbac.yaml")[0]:
         for rule in each.document.get("rules", ()):
-            of_status = rule["resources"] == ["gpupolicies/status"]
-            assert rule["verbs"] == (["patch"] if of_status else ["list", "watch"])
+            assert rule["verbs"] == WRITES.get(rule["resources"][0], ["list", "watch"])
             granted |= {(name, each.document["kind"], rule["apiGroups"][0]) for name in rule["resources"]}
-    expected = {("gpupolicies/status", "ClusterRole", "podberth.io")}
+    expected = {("gpupolicies/status", "ClusterRole", "podberth.io"), ("events", "ClusterRole", "events.k8s.io")}
     for resource in (*RESOURCES, *OBJECTS, POLICIES):
         group = resource.path.split("/")[2] if resource.path.startswith("/apis/") else ""
         role = "Role" if "/namespaces/" in resource.path else "ClusterRole"

@@ -86,6 +86,9 @@ def test_seconds_that_are_none_are_refused(text: str) -> None:
         ({**_LEAST, "reload_seconds": "0"}, "--reload-seconds: got 0, want at least 0.01"),
         ({**_LEAST, "kubeconfig": "k"}, "--kubeconfig: got it without --topology cluster"),
         ({**_LEAST, "kubeconfig": "k", "topology": "./cluster"}, "--kubeconfig: got it without --topology cluster"),
+        ({**_LEAST, "events": "yes"}, "--events: got 'yes', want on or off"),
+        ({**_LEAST, "events": "on"}, "--events: got on without --topology cluster"),
+        ({**_LEAST, "events": "on", "topology": "./cluster"}, "--events: got on without --topology cluster"),
         ({**_LEAST, "tls_names": " , "}, "--tls-names: got ' , ', want DNS names"),
     ],
 )

@@ -16,6 +16,7 @@ from .wellknown import NAMESPACE
 
 _PREFIX = "PODBERTH_"
 _MAX_PORT = 65_535
+_SWITCH = {"on": True, "off": False}
 _LIFE_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 # An RFC 1123 subdomain: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 _OBJECT_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
@@ -85,6 +86,7 @@ class Settings:
     client_ca: Path | None
     client_name: str | None
     tls_names: tuple[str, ...]
+    events: bool
     reload_seconds: float
     drain_seconds: float
 
@@ -139,6 +141,12 @@ def _text(text: str) -> str:
     if not text:
         raise ValueError("want a name")
     return text
+
+
+def _switch(text: str) -> bool:
+    if text not in _SWITCH:
+        raise ValueError("want on or off")
+    return _SWITCH[text]
 
 
 def _path(text: str) -> Path:
@@ -238,6 +246,13 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("client-ca", "FILE", None, "CA of the API servers' client certificate, PEM: nobody else may ask", _path),
     Option("client-name", "NAME", None, "common name or alternative name that it has", _text),
+    Option(
+        "events",
+        "SWITCH",
+        "off",
+        "on: tell of warnings on controllers' pods, and of policies of the cluster, in Events; with --topology cluster",
+        _switch,
+    ),
     Option("reload-seconds", "SECONDS", "2", "how often files are looked at for changes", _seconds),
     Option(
         "drain-seconds",
@@ -279,6 +294,8 @@ def _conflicts(values: Mapping[str, Any]) -> list[str]:
         problems.append("--policies: got nothing, want the directory of the policies")
     if values["policies"] == "cluster" and values["topology"] != "cluster":
         problems.append("--policies: got cluster without --topology cluster, want both; or DIR, or ./cluster")
+    if values["events"] and values["topology"] != "cluster":
+        problems.append("--events: got on without --topology cluster, want both or neither")
     own, shared = values["self_signed"], values["ca_secret"]
     if values["kubeconfig"] is not None and values["topology"] != "cluster" and shared is None:
         problems.append("--kubeconfig: got it without --topology cluster or --ca-secret, want one of them or neither")

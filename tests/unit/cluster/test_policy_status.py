@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from podberth.cluster.policy_status import status_due
+from podberth.cluster.policy_status import status_due, turn
 from podberth.cluster.source import Verdict
 from podberth.errors import Problem
 
@@ -16,7 +16,7 @@ BROKEN = Verdict("a", 2, "outdated", (Problem("gpupolicy/a", 3, 4, "spec", "no")
 
 
 def policy(status: dict[str, Any] | None = None, generation: int = 2) -> dict[str, Any]:
-    return {"metadata": {"name": "a", "generation": generation}, **({"status": status} if status else {})}
+    return {"metadata": {"name": "a", "uid": "u-1", "generation": generation}, **({"status": status} if status else {})}
 
 
 def said(verdict: Verdict) -> dict[str, Any]:
@@ -59,3 +59,31 @@ def test_a_new_generation_is_spoken_of_and_what_stays_true_keeps_its_time() -> N
 
 def test_a_verdict_on_an_earlier_generation_is_kept_to_oneself() -> None:
     assert status_due(policy(generation=3), GOOD, NOW, again=True) is None
+
+
+# ---- what is told in Events -----------------------------------------------------------------------------------------
+
+NEWER, NEWER_BROKEN = Verdict("a", 3, "active", ()), Verdict("a", 3, "outdated", BROKEN.problems)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "reason"),
+    [
+        (None, GOOD, "InForce"),
+        (None, BROKEN, "NotCompiled"),
+        (GOOD, NEWER_BROKEN, "Outdated"),
+        (BROKEN, NEWER, "InForce"),
+        (GOOD, NEWER, None),
+        (BROKEN, NEWER_BROKEN, None),
+    ],
+)
+def test_a_policy_is_told_of_when_it_turns_and_not_when_it_is_as_before(
+    before: Verdict | None, now: Verdict, reason: str | None
+) -> None:
+    notice = turn(policy(said(before) if before else None, generation=now.generation), now)
+    assert (notice.reason if notice else None) == reason
+    if notice is not None:
+        assert (notice.type == "Normal") == (not now.problems)
+        assert (notice.regarding.kind, notice.regarding.namespace, notice.regarding.uid) == ("GPUPolicy", "", "u-1")
+        assert notice.note.startswith(f"generation {now.generation} ")
+        assert all(str(problem) in notice.note for problem in now.problems)

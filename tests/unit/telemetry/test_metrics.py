@@ -1,4 +1,6 @@
-from podberth.telemetry.metrics import DURATION_BUCKETS, Metrics
+from math import isnan
+
+from podberth.telemetry.metrics import DURATION_BUCKETS, LEFT_OUT, PHASE_BUCKETS, Metrics, Phases, Watched, WatchMetrics
 
 
 def _metrics() -> Metrics:
@@ -48,3 +50,30 @@ def test_two_sets_of_metrics_know_nothing_of_each_other() -> None:
     first, second = _metrics(), _metrics()
     first.policies.set(4)
     assert _samples(second)["podberth_policies_loaded"] == 0
+
+
+def test_the_phases_of_a_review_fall_into_buckets_each_of_its_own() -> None:
+    metrics = _metrics()
+    metrics.phases("/mutate", Phases(receive=PHASE_BUCKETS[0], decide=0.002, encode=100.0))
+    metrics.phases("/mutate", Phases(receive=0.0, decide=0.002, encode=0.0))
+    samples = _samples(metrics)
+    name = "podberth_admission_phase_duration_seconds"
+    first = PHASE_BUCKETS[0]
+    counts = {
+        (phase, bound): samples[f'{name}_bucket{{le="{bound}",path="/mutate",phase="{phase}"}}']
+        for phase in Phases._fields
+        for bound in (first, "0.0025", "10.0", "+Inf")
+    }
+    assert [counts["receive", bound] for bound in (first, "+Inf")] == [2, 2]
+    assert [counts["decide", bound] for bound in (first, "0.0025", "+Inf")] == [0, 2, 2]
+    assert [counts["encode", bound] for bound in (first, "10.0", "+Inf")] == [1, 1, 2]
+    assert samples[f'{name}_sum{{path="/mutate",phase="encode"}}'] == 100.0
+
+
+def test_topology_is_as_old_as_what_was_heard_of_it_longest_ago() -> None:
+    metrics = _metrics()
+    assert isnan(_samples(metrics)["podberth_topology_age_seconds"])
+    ages = dict(zip(LEFT_OUT, (1.0, 5.0, 3.0, 100.0, 100.0, 100.0), strict=True))
+    watched = {resource: Watched(objects=0, contact_age_seconds=age, left_out={}) for resource, age in ages.items()}
+    WatchMetrics(metrics, lambda: watched, lambda: 0)
+    assert _samples(metrics)["podberth_topology_age_seconds"] == 5.0

@@ -9,7 +9,7 @@ from podberth.admission.outcome import Decision, Outcome
 from podberth.admission.review import decode_review
 from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import MAX_TEXT, Log
-from podberth.telemetry.metrics import Metrics
+from podberth.telemetry.metrics import Metrics, Phases
 from podberth.telemetry.reviews import ReviewRecorder
 
 
@@ -26,7 +26,9 @@ def _record(document: dict[str, Any], outcome: Outcome | None = None) -> dict[st
     lines = _Lines()
     metrics = Metrics(["/mutate"], lines_dropped=int, in_flight=int)
     made = outcome or Outcome(response=response.allowed("u"), verdict="allowed", patch=[])
-    ReviewRecorder(metrics, Log(lines)).decided("/mutate", decode_review(document), made, 0.0012345)
+    ReviewRecorder(metrics, Log(lines)).decided(
+        "/mutate", decode_review(document), made, Phases(0.001, 0.0002, 0.0000347)
+    )
     [line] = lines.lines
     return line
 
@@ -35,7 +37,27 @@ def test_policies_are_named_once_in_the_order_of_their_decisions() -> None:
     decisions = tuple(Decision(name, "mutate", "") for name in ("b", "a", "b"))
     patch = [{"op": "add", "path": "/a", "value": 1}]
     line = _record(review(gpu_pod()), Outcome(response={}, verdict="mutated", decisions=decisions, patch=patch))
-    assert (line["policies"], line["patch_ops"], line["duration_ms"]) == (["b", "a"], 1, 1.234)
+    assert (line["policies"], line["patch_ops"], line["duration_ms"]) == (["b", "a"], 1, 1.235)
+
+
+def test_a_review_counts_once_for_a_policy_that_is_at_fault_however_often() -> None:
+    metrics = Metrics(["/mutate"], lines_dropped=int, in_flight=int)
+    recorder = ReviewRecorder(metrics, Log(_Lines()))
+    faults = (Decision("a", "deny", "", fault=True), Decision("a", "audit", "", fault=True), Decision("b", "deny", ""))
+    outcome = Outcome(response={}, verdict="denied", decisions=faults, patch=[])
+    recorder.decided("/mutate", decode_review(review(gpu_pod())), outcome, Phases(0.0, 0.0, 0.0))
+    counted = [line for line in metrics.exposition().decode().splitlines() if "policy_errors_total{" in line]
+    assert counted == ['podberth_policy_errors_total{policy="a"} 1.0']
+
+
+def test_who_listens_on_a_path_is_told_of_its_answers_alone() -> None:
+    heard: list[str] = []
+    metrics = Metrics(["/mutate", "/validate"], lines_dropped=int, in_flight=int)
+    recorder = ReviewRecorder(metrics, Log(_Lines()), {"/validate": lambda request, _: heard.append(request.uid)})
+    outcome = Outcome(response={}, verdict="allowed", patch=[])
+    for path, uid in (("/mutate", "u-1"), ("/validate", "u-2")):
+        recorder.decided(path, decode_review(review(gpu_pod(), uid=uid)), outcome, Phases(0.0, 0.0, 0.0))
+    assert heard == ["u-2"]
 
 
 @pytest.mark.parametrize(

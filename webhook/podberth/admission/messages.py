@@ -17,9 +17,14 @@ _FIRST = {"error": 0, "conflict": 1}
 
 def line(policy: str, text: str) -> str:
     """Return "podberth <policy>: <text>" as one line of at most MAX_LINE characters; the policy may be empty."""
-    author = f"podberth {policy}" if policy else "podberth"
-    flat = " ".join(f"{author}: {text}".split())
+    flat = whole(policy, text)
     return flat if len(flat) <= MAX_LINE else flat[: MAX_LINE - 1] + "…"
+
+
+def whole(policy: str, text: str) -> str:
+    """Return the same line, however long it is."""
+    author = f"podberth {policy}" if policy else "podberth"
+    return " ".join(f"{author}: {text}".split())
 
 
 def within_budget(lines: Iterable[str]) -> tuple[str, ...]:

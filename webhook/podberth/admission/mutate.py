@@ -163,7 +163,8 @@ class _Run:
         for item in self.matcher:
             fault = item if isinstance(item, Fault) else self._let_write(item)
             if fault is not None:
-                self.decisions.append(Decision(fault.policy.name, "deny" if fault.fatal else "error", fault.message))
+                action: Action = "deny" if fault.fatal else "error"
+                self.decisions.append(Decision(fault.policy.name, action, fault.message, fault=True))
                 if fault.fatal:
                     return self._denied(fault)
         record.write(self.draft, self._final_record())

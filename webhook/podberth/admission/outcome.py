@@ -20,6 +20,8 @@ class Decision:
     policy: str
     action: Action
     message: str
+    fault: bool = False
+    """Whether it is a fault of the policy on this pod, whatever its failurePolicy makes of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,7 +82,9 @@ class Course:
         apply(pod, patch)
         decisions, warnings = self.decisions, self.warnings
         if self.tells_names:
-            decisions = tuple([Decision(each.policy, each.action, _named(each.message, names)) for each in decisions])
+            decisions = tuple(
+                [Decision(each.policy, each.action, _named(each.message, names), each.fault) for each in decisions]
+            )
             # Made anew, for they are cut, and told once where they are equal.
             warnings = messages.of_mutations(decisions, patch)
         return Outcome(

@@ -126,14 +126,14 @@ def _judge(matcher: Matcher, item: Evaluation | Fault, audit: dict[str, list[str
     except EvaluationError as error:
         # Upstream denies, whatever the actions: plugin/policy/validating/dispatcher.go, AuditAnnotationActionError.
         action: Action = "deny" if Fault(item.policy, "").fatal else "error"
-        yield Decision(name, action, f"auditAnnotations: {error}"), "Invalid"
+        yield Decision(name, action, f"auditAnnotations: {error}", fault=True), "Invalid"
 
 
 def _enforce(name: str, failure: Failure, fault: Fault) -> Iterable[tuple[Decision, str]]:
     """Turn a failure into what the policy's actions make of it; an error counts only under failurePolicy Fail."""
     if failure.error and not fault.fatal:
-        yield Decision(name, "error", failure.message), failure.reason
+        yield Decision(name, "error", failure.message, fault=True), failure.reason
         return
     # A policy of audit annotations alone has no actions; its errors deny.
     for action in fault.policy.source.spec.validation_actions or ("Deny",):
-        yield Decision(name, _ACTIONS[action], failure.message), failure.reason
+        yield Decision(name, _ACTIONS[action], failure.message, fault=failure.error), failure.reason

@@ -5,12 +5,14 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 
 import uvloop
 
 from ..admission import decide
+from ..cluster.events import Events
 from ..cluster.files import FileSource, read_pod_schema
 from ..cluster.follow import LiveCluster, open_cluster
 from ..cluster.live import LiveTopology
@@ -35,8 +37,9 @@ from ..server.state import Deciders, ServingState
 from ..server.tls import CertificateFiles
 from ..settings import OPTIONS, Settings, read_settings
 from ..telemetry.log import LibraryHandler, Log, standard_output
-from ..telemetry.metrics import Metrics
+from ..telemetry.metrics import EventMetrics, Metrics
 from ..telemetry.reviews import ReviewRecorder
+from ..telemetry.traces import Tracer, asked_for
 from .exitcodes import ExitCode
 
 DECIDERS: Deciders = {
@@ -62,14 +65,17 @@ def run(arguments: argparse.Namespace) -> int:
     log = Log(writer)
     logging.getLogger().addHandler(LibraryHandler(log))
     prepare()
+    tracer = _tracer(log)
     try:
-        uvloop.run(_serve(settings, log))
+        uvloop.run(_serve(settings, log, tracer))
     finally:
+        if tracer:
+            tracer.close()
         writer.close()
     return ExitCode.OK
 
 
-async def _serve(settings: Settings, log: Log) -> None:
+async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
     state = ServingState()
     metrics = Metrics(DECIDERS, lines_dropped=lambda: log.dropped, in_flight=lambda: state.in_flight)
     tls = PortTls(ask_clients=settings.client_ca is not None)
@@ -84,10 +90,7 @@ async def _serve(settings: Settings, log: Log) -> None:
     if settings.client_ca is not None:
         watched.insert(0, WatchedClientAuthority(settings.client_ca, tls, metrics, log))
     leaving = Leaving()
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, leaving.begin, settings.drain_seconds)
-    # At a terminal nobody routes to us and nobody wants to wait.
-    loop.add_signal_handler(signal.SIGINT, leaving.begin, 0.0)
+    _heed_signals(leaving, settings.drain_seconds)
 
     async with AsyncExitStack() as stack:
         # First the probes: a large snapshot takes longer to load than the kubelet waits for /livez.
@@ -99,14 +102,19 @@ async def _serve(settings: Settings, log: Log) -> None:
             signing = asyncio.create_task(shared.run())
             leaving.depend_on(signing)
             stack.callback(signing.cancel)
+        events: Events | None = None
         if live:
             timing = Timing()
             connect = open_cluster(settings.kubeconfig, timing)
             followed = LiveTopology(conventions, log, snapshot.adopt)
             others = [LiveObjects(OBJECTS, snapshot.adopt_objects)]
             tasks = []
+            if settings.events:
+                # In a pod the host's name is the pod's.
+                events = Events(connect(), socket.gethostname(), EventMetrics(metrics), log, timing=timing)
+                stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
             if isinstance(source, PolicyObjects):
-                statuses = PolicyStatuses(connect, log, timing)
+                statuses = PolicyStatuses(connect, log, timing, events.tell if events else None)
                 others.append(LiveObjects([POLICIES], following(source, snapshot, statuses, metrics, log)))
                 tasks.append(asyncio.create_task(statuses.run()))
             cluster = LiveCluster(connect, followed, others, metrics, log, timing)
@@ -114,15 +122,37 @@ async def _serve(settings: Settings, log: Log) -> None:
             for task in (*tasks, asyncio.create_task(cluster.run())):
                 leaving.depend_on(task)
                 stack.callback(task.cancel)
-        port = ReviewPort(
-            ReviewHandler(DECIDERS, state, ReviewRecorder(metrics, log)), tls.context, settings.client_name
-        )
+        recorder = ReviewRecorder(metrics, log, {"/validate": events.observe} if events else None)
+        handler = ReviewHandler(DECIDERS, state, recorder, tracer=tracer)
+        port = ReviewPort(handler, tls.context, settings.client_name)
         listening_at = await port.start(settings.listen)
         state.listening = True
         log.event("info", "serving", listen=list(listening_at), metrics=list(probes_at), paths=list(DECIDERS))
         watching = asyncio.create_task(watch(watched, settings.reload_seconds, metrics, log))
         stack.callback(watching.cancel)
         await leaving.leave(state, port, log)
+
+
+def _tracer(log: Log) -> Tracer | None:
+    """Return what makes traces, if the environment asks for them. Who cannot have them has reviews all the same."""
+    try:
+        if not asked_for(os.environ):
+            return None
+        from ..telemetry.tracing import OpenTelemetryTracer  # noqa: PLC0415 - an extra, and for those who ask
+
+        return OpenTelemetryTracer(socket.gethostname())
+    except ImportError as error:
+        log.event("warning", "traces: none are sent", problem=f"got {error}; do: pip install 'podberth[tracing]'")
+    except ValueError as error:
+        log.event("warning", "traces: none are sent", problem=str(error))
+    return None
+
+
+def _heed_signals(leaving: Leaving, drain_seconds: float) -> None:
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, leaving.begin, drain_seconds)
+    # At a terminal nobody routes to us and nobody wants to wait.
+    loop.add_signal_handler(signal.SIGINT, leaving.begin, 0.0)
 
 
 def _source(settings: Settings, conventions: Conventions) -> FileSource | PolicyObjects:

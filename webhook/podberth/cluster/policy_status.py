@@ -12,6 +12,7 @@ from http import HTTPStatus
 from random import random
 from typing import TYPE_CHECKING, Any, Final
 
+from ..admission.notices import Notice, Regarding, note
 from ..errors import ClusterError
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, POLICY_KIND
@@ -32,8 +33,15 @@ _CHANGED_SINCE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
 class PolicyStatuses:
     """Writes the status of the policies of one cluster."""
 
-    def __init__(self, connect: Callable[[], "ClusterClient"], log: Log, timing: Timing) -> None:
-        """Have nothing to say yet; ``run`` begins."""
+    def __init__(
+        self,
+        connect: Callable[[], "ClusterClient"],
+        log: Log,
+        timing: Timing,
+        notify: Callable[[Notice], None] | None = None,
+    ) -> None:
+        """Have nothing to say yet; ``run`` begins. ``notify`` is given what is to be told in Events."""
+        self._notify = notify
         self._client = connect()
         self._log = log
         self._pace = Pace(timing, random)
@@ -84,6 +92,10 @@ class PolicyStatuses:
                     raise
             else:
                 self._said[verdict.name] = version
+                # Who has written the status has seen the change, and of all replicas nobody else.
+                notice = turn(document, verdict)
+                if self._notify is not None and notice is not None:
+                    self._notify(notice)
 
 
 def status_due(document: Document, verdict: Verdict, now: datetime, *, again: bool) -> dict[str, Any] | None:
@@ -110,6 +122,35 @@ def status_due(document: Document, verdict: Verdict, now: datetime, *, again: bo
             earlier["lastTransitionTime"] if earlier and same else now.strftime("%Y-%m-%dT%H:%M:%SZ")
         )
     return {"observedGeneration": verdict.generation, "conditions": conditions}
+
+
+def turn(document: Document, verdict: Verdict) -> Notice | None:
+    """Return what is to be told when a policy gets the status of a verdict, whose status until now is in ``document``.
+
+    None: it compiles as before, or does not as before.
+    """
+    metadata, known = document["metadata"], document.get("status") or {}
+    before = {each["type"]: each["status"] for each in known.get("conditions") or ()}.get("Compiled")
+    generation, first = f"generation {verdict.generation}", next(iter(verdict.problems), None)
+    if before == ("True" if first is None else "False"):
+        return None
+    if first is None:
+        reason, text = "InForce", f"{generation} decides reviews"
+    elif before is None:
+        reason, text = "NotCompiled", f"{generation} does not compile, and nothing is in its place: {first}"
+    else:
+        kept = "replicas keep to the last that did until they restart"
+        reason, text = "Outdated", f"{generation} does not compile; {kept}: {first}"
+    regarding = Regarding(
+        api_version=API_VERSION, kind=POLICY_KIND, namespace="", name=verdict.name, uid=str(metadata["uid"])
+    )
+    return Notice(
+        regarding=regarding,
+        type="Warning" if verdict.problems else "Normal",
+        reason=reason,
+        action="Compile",
+        note=note(text),
+    )
 
 
 def _conditions(verdict: Verdict) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ asked for, and one that denies would block where Ignore was.
 
 import asyncio
 from functools import lru_cache, partial
-from time import perf_counter
+from time import perf_counter, time_ns
 
 import orjson
 from aiohttp import hdrs, web
@@ -16,8 +16,9 @@ from aiohttp import hdrs, web
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest, decode_review
 from ..errors import ReviewError
-from ..telemetry.metrics import OTHER_PATH
+from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
+from ..telemetry.traces import Traced, Tracer
 from .arrival import arrived, stranger
 from .body import BodyReader
 from .reply import Reply, error_body
@@ -33,9 +34,15 @@ class ReviewHandler:
     """Handles every request to the review port; for ``aiohttp.web.Server``, so without routes and middlewares."""
 
     def __init__(
-        self, deciders: Deciders, state: ServingState, recorder: ReviewRecorder, bodies: BodyReader | None = None
+        self,
+        deciders: Deciders,
+        state: ServingState,
+        recorder: ReviewRecorder,
+        bodies: BodyReader | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         """Serve each path of ``deciders`` from the state's snapshot."""
+        self._tracer = tracer
         self._state = state
         self._recorder = recorder
         self._bodies = bodies or BodyReader()
@@ -53,10 +60,25 @@ class ReviewHandler:
             check_head(request, target)
             body = await self._bodies.read(request, deadline)
             review = decode_review(parse(request, body), len(body))
-            answer, outcome = self._decide(review, target, deadline)
-            seconds = perf_counter() - started
+            received = perf_counter()
+            outcome = self._decide(review, target, deadline)
+            decided = perf_counter()
+            answer = orjson.dumps(outcome.response)
+            phases = Phases(received - started, decided - received, perf_counter() - decided)
             # Behind the answer, which aiohttp writes without another turn of the loop.
-            asyncio.get_running_loop().call_soon(self._recorder.decided, target.path, review, outcome, seconds)
+            asyncio.get_running_loop().call_soon(self._recorder.decided, target.path, review, outcome, phases)
+            if self._tracer is not None:
+                traced = Traced(
+                    headers=request.headers,
+                    path=target.path,
+                    status=200,
+                    ended_ns=time_ns(),
+                    seconds=sum(phases),
+                    request=review,
+                    outcome=outcome,
+                    phases=phases,
+                )
+                asyncio.get_running_loop().call_soon(self._tracer.review, traced)
             return Reply(200, answer, close=state.draining)
         except ReviewError as error:
             return self._refuse(request, target, started, error, review)
@@ -68,15 +90,14 @@ class ReviewHandler:
         finally:
             state.in_flight -= 1
 
-    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> tuple[bytes, Outcome]:
+    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome:
         snapshot = self._state.snapshot
         if snapshot is None or target.decider is None:
             raise ReviewError(503, "policies and topology are not loaded")
         if perf_counter() > deadline:
             # Nobody reads a late answer, and the time that it costs makes the next one late.
             raise ReviewError(504, f"overloaded: no turn within {target.budget_seconds:.3g} s")
-        outcome = target.decider(review, snapshot)
-        return orjson.dumps(outcome.response), outcome
+        return target.decider(review, snapshot)
 
     def _refuse(
         self,
@@ -87,7 +108,19 @@ class ReviewHandler:
         review: AdmissionRequest | None,
     ) -> Reply:
         path = target.path if target.decider else OTHER_PATH
-        self._recorder.refused(path, error.status, str(error), perf_counter() - started, review)
+        seconds = perf_counter() - started
+        self._recorder.refused(path, error.status, str(error), seconds, review)
+        if self._tracer is not None:
+            traced = Traced(
+                headers=request.headers,
+                path=path,
+                status=error.status,
+                ended_ns=time_ns(),
+                seconds=seconds,
+                request=review,
+                error=str(error),
+            )
+            asyncio.get_running_loop().call_soon(self._tracer.review, traced)
         # A body that is not read to its end leaves no place where the next request could begin.
         close = self._state.draining or not request.content.is_eof()
         return Reply(error.status, error_body(error.status, str(error)), close=close)

@@ -5,7 +5,9 @@ reviews do not wait for it.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Protocol, TypeAlias
 
 from ..cluster.objects import Held
@@ -128,6 +130,8 @@ class WatchedSnapshot:
         usable = all(each.state == "active" for each in loaded.verdicts)
         for what in changed:
             self._metrics.reloaded(what, ok=usable)
+        if "topology" in changed:
+            self._metrics.topology_age = partial(_since, time.monotonic())
         self._tell_broken(loaded.verdicts)
         for note in snapshot.notes:
             self._log.event("warning", "policies", problem=str(note))
@@ -196,6 +200,10 @@ class WatchedCertificate:
             names=list(leaf.names),
             not_after=leaf.validity.not_after,
         )
+
+
+def _since(at: float) -> float:
+    return time.monotonic() - at
 
 
 async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Metrics, log: Log) -> None:

@@ -5,12 +5,13 @@ this module declares nothing. Label values that are known beforehand exist from 
 rise from.
 
 What every review counts is kept in plain numbers and handed to the library when somebody scrapes: its counters take a
-lock each, 5 us a review in all, where these take one (measured under load; a review without its decision costs 70).
+lock each, 5 us a review in all, where these take two (measured under load; a review without its decision costs 70).
 """
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
+from math import nan
 from typing import NamedTuple, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
@@ -26,6 +27,10 @@ CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 # A decision takes 0.1 to 1 ms (bench/): two or three buckets to the decade up to there and beyond, until the
 # apiserver's own buckets begin (5 ms to 25 s, apiserver pkg/admission/metrics); the longest legal timeout is 30 s.
 DURATION_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0)
+
+# The phases of one review are added up by people: where the time of a slow one goes, to a factor of two or three. So
+# half of the buckets, for these are as many series again for each phase.
+PHASE_BUCKETS = DURATION_BUCKETS[::2]
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "")
 """An envelope that cannot be read has no operation."""
@@ -45,11 +50,27 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "gpupolicies": (),
 }
 """Why documents of a watched resource are left out."""
+OF_TOPOLOGY = ("nodes", "configmaps", "leases")
+"""Which of them the topology is made of."""
 
 POLICY_STATES = ("active", "outdated", "broken")
 """Of a GPUPolicy object: it decides; it is broken and an older version of it decides; it is broken and none does."""
 
+EVENT_RESULTS = ("created", "repeated", "limited", "dropped", "failed")
+"""What becomes of a notice: an Event is made for it, one is there that counts it, and the ways in which it is lost."""
+EVENT_FAULTS = ("lost", "silent", "garbled", "busy", "failed", "refused", "bug")
+"""Why the API server did not take an Event."""
+
 Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
+
+
+class Phases(NamedTuple):
+    """Where the time of a review went, in seconds; together they are all of it."""
+
+    receive: float
+    """From its headers, by way of its turn and of the rest of its body, to the parsed review."""
+    decide: float
+    encode: float
 
 
 class Metrics:
@@ -65,7 +86,10 @@ class Metrics:
         # One bucket more than there are bounds: what is slower than the last.
         self._durations = {path: [0] * (len(DURATION_BUCKETS) + 1) for path in known}
         self._seconds = dict.fromkeys(known, 0.0)
+        self._phases = {path: [[0] * (len(PHASE_BUCKETS) + 1) for _ in Phases._fields] for path in known}
+        self._phase_seconds = {path: [0.0] * len(Phases._fields) for path in known}
         self._decisions: dict[tuple[str, str], int] = {}
+        self._policy_errors: dict[str, int] = {}
         self.in_flight = Gauge(
             "podberth_admission_in_flight", "Requests that are being read or decided.", registry=registry
         )
@@ -79,6 +103,14 @@ class Metrics:
         )
         self.policy_objects(())
         self.nodes = Gauge("podberth_topology_nodes", "Nodes in the topology in force.", registry=registry)
+        self.topology_age: Callable[[], float] = lambda: nan
+        """Asked at every scrape; NaN while nothing is known."""
+        topology_age = Gauge(
+            "podberth_topology_age_seconds",
+            "How old what is known of nodes may be: since the API server was last heard of it, or files were read.",
+            registry=registry,
+        )
+        topology_age.set_function(lambda: self.topology_age())  # noqa: PLW0108 - whichever it is then
         self._reloads = Counter(
             "podberth_reload_total",
             "Loads of what may change at run time; after an error the last good one stays in force.",
@@ -113,6 +145,17 @@ class Metrics:
         self._requests[path, operation, verdict] += 1
         self._durations[path][bisect_left(DURATION_BUCKETS, seconds)] += 1
         self._seconds[path] += seconds
+
+    def phases(self, path: str, phases: Phases) -> None:
+        """Count where the time of one review went."""
+        counts, sums = self._phases[path], self._phase_seconds[path]
+        for index, seconds in enumerate(phases):
+            counts[index][bisect_left(PHASE_BUCKETS, seconds)] += 1
+            sums[index] += seconds
+
+    def policy_error(self, policy: str) -> None:
+        """Count a review in which a policy was at fault."""
+        self._policy_errors[policy] = self._policy_errors.get(policy, 0) + 1
 
     def decision(self, policy: str, verdict: str) -> None:
         """Count what one policy decided; as many series as policies times actions."""
@@ -150,17 +193,28 @@ class Metrics:
         durations = HistogramMetricFamily(
             "podberth_admission_duration_seconds", "From the review's headers to its answer.", labels=["path"]
         )
-        bounds = [*map(str, DURATION_BUCKETS), "+Inf"]
         for path, counts in self._durations.items():
-            buckets = list(zip(bounds, map(float, accumulate(counts)), strict=True))
-            durations.add_metric([path], buckets, self._seconds[path])
+            durations.add_metric([path], _cumulative(DURATION_BUCKETS, counts), self._seconds[path])
         yield durations
+        phases = HistogramMetricFamily(
+            "podberth_admission_phase_duration_seconds", "Where the time of a review went.", labels=["path", "phase"]
+        )
+        for path, by_phase in self._phases.items():
+            for phase, counts, seconds in zip(Phases._fields, by_phase, self._phase_seconds[path], strict=True):
+                phases.add_metric([path, phase], _cumulative(PHASE_BUCKETS, counts), seconds)
+        yield phases
         decisions = CounterMetricFamily(
             "podberth_policy_decisions_total", "What policies decided.", labels=["policy", "verdict"]
         )
         for decision, count in self._decisions.items():
             decisions.add_metric(decision, count)
         yield decisions
+        errors = CounterMetricFamily(
+            "podberth_policy_errors_total", "Reviews in which a policy had an error.", labels=["policy"]
+        )
+        for policy, count in self._policy_errors.items():
+            errors.add_metric([policy], count)
+        yield errors
         dropped = "Log lines lost because nobody read them fast enough."
         yield CounterMetricFamily("podberth_log_lines_dropped_total", dropped, value=self._lines_dropped())
 
@@ -202,6 +256,7 @@ class WatchMetrics:
             for reason in LIST_REASONS:
                 self._lists.labels(resource, reason)
         registry.register(_Asked(self._asked))
+        metrics.topology_age = self._topology_age
 
     def restarted(self, resource: str, reason: str) -> None:
         """Count a watch that ended."""
@@ -210,6 +265,10 @@ class WatchMetrics:
     def listed(self, resource: str, reason: str) -> None:
         """Count a list."""
         self._lists.labels(resource, reason).inc()
+
+    def _topology_age(self) -> float:
+        watched = self._watched()
+        return max((watched[each].contact_age_seconds for each in OF_TOPOLOGY if each in watched), default=nan)
 
     def _asked(self) -> Iterator[Family]:
         objects = GaugeMetricFamily("podberth_watch_objects", "Objects that the cluster has.", labels=["resource"])
@@ -227,6 +286,42 @@ class WatchMetrics:
         stale = "Nodes whose agent's heartbeat has run out."
         yield from (objects, age, left_out)
         yield GaugeMetricFamily("podberth_topology_stale_nodes", stale, value=self._stale_nodes())
+
+
+class EventMetrics:
+    """What ``--events on`` adds. Belongs to the event loop's thread."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        """Declare all."""
+        self._notices = Counter(
+            "podberth_event_notices_total",
+            "What was to be told in Events, by what became of it.",
+            ["result"],
+            registry=metrics.registry,
+        )
+        self._errors = Counter(
+            "podberth_event_errors_total",
+            "Requests with an Event that the API server did not take, by reason.",
+            ["reason"],
+            registry=metrics.registry,
+        )
+        for result in EVENT_RESULTS:
+            self._notices.labels(result)
+        for reason in EVENT_FAULTS:
+            self._errors.labels(reason)
+
+    def notices(self, result: str, count: int = 1) -> None:
+        """Count what became of some notices."""
+        self._notices.labels(result).inc(count)
+
+    def error(self, reason: str) -> None:
+        """Count a request that failed."""
+        self._errors.labels(reason).inc()
+
+
+def _cumulative(bounds: Sequence[float], counts: Sequence[int]) -> list[tuple[str, float]]:
+    """Return the buckets of a histogram as Prometheus has them; there is one more of them than bounds."""
+    return list(zip([*map(str, bounds), "+Inf"], map(float, accumulate(counts)), strict=True))
 
 
 class _Asked(Collector):

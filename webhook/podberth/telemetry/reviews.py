@@ -1,30 +1,40 @@
 """One observation and one log line for each review, made from what the core returned. On the hot path."""
 
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
 from .log import MAX_TEXT, Level, Log
-from .metrics import Metrics
+from .metrics import Metrics, Phases
+
+Listener: TypeAlias = Callable[[AdmissionRequest, Outcome], None]
+"""Told of every answer on one path, behind it; must not wait."""
 
 
 class ReviewRecorder:
     """Counts and logs reviews."""
 
-    def __init__(self, metrics: Metrics, log: Log) -> None:
-        """Record into both."""
+    def __init__(self, metrics: Metrics, log: Log, listeners: Mapping[str, Listener] | None = None) -> None:
+        """Record into both, and tell ``listeners``, by path."""
         self._metrics = metrics
         self._log = log
+        self._listeners = listeners or {}
 
-    def decided(self, path: str, request: AdmissionRequest, outcome: Outcome, seconds: float) -> None:
+    def decided(self, path: str, request: AdmissionRequest, outcome: Outcome, phases: Phases) -> None:
         """Record a review that got an AdmissionReview for an answer."""
         metrics = self._metrics
+        seconds = sum(phases)
         metrics.request(path, request.operation, outcome.verdict, seconds)
-        policies: dict[str, None] = {}  # a set in the order in which they decided
+        metrics.phases(path, phases)
+        policies: dict[str, bool] = {}  # in the order in which they decided; whether one is at fault
         for decision in outcome.decisions:
             metrics.decision(decision.policy, decision.action)
-            policies[decision.policy] = None
+            policies[decision.policy] = decision.fault or policies.get(decision.policy, False)
+        for policy, fault in policies.items():
+            if fault:
+                metrics.policy_error(policy)
         line = _line("info", path, request)
         line["verdict"] = outcome.verdict
         line["code"] = 200
@@ -32,6 +42,8 @@ class ReviewRecorder:
         line["policies"] = [*policies]
         line["patch_ops"] = len(outcome.patch)
         self._log.write(line)
+        if listener := self._listeners.get(path):
+            listener(request, outcome)
 
     def refused(
         self, path: str, status: int, message: str, seconds: float, request: AdmissionRequest | None = None

@@ -1,0 +1,130 @@
+"""Equal notices are one series; no object is told of without end, and no series waits longer than it has to."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from podberth.admission.notices import Notice, Regarding
+from podberth.cluster.event_series import Bucket, Limits, OpenSeries
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+JOB = Regarding(api_version="batch/v1", kind="Job", namespace="team", name="train", uid="j-1")
+LIMITS = Limits(object_burst=3, object_refill_seconds=100, series=5, objects=2, repeat_seconds=4, finish_seconds=60)
+
+
+def notice(note: str = "look", regarding: Regarding = JOB) -> Notice:
+    return Notice(regarding=regarding, type="Warning", reason="R", action="A", note=note)
+
+
+def job(uid: str) -> Regarding:
+    return replace(JOB, uid=uid)
+
+
+def test_equal_notices_are_one_series_that_waits_for_the_others() -> None:
+    known = OpenSeries(LIMITS)
+    assert {known.observe(notice(), 10.0 + number / 1000, NOW) for number in range(1000)} == {"kept"}
+    assert len(known) == 1
+    series = known.next()
+    assert series is not None
+    assert (series.untold, series.due) == (1000, 10.0 + LIMITS.together_seconds)
+
+
+def test_what_is_told_is_not_told_again_and_repeats_come_less_and_less_often() -> None:
+    known = OpenSeries(LIMITS)
+    known.observe(notice(), 0.0, NOW)
+    series = known.next()
+    assert series is not None
+    known.told(series, 1, 1.0)
+    assert known.next() is None
+    dues = []
+    at = 1.0
+    for _ in range(8):
+        known.observe(notice(), at, NOW)
+        assert known.next() is series
+        dues.append(series.due - at)
+        at = series.due
+        known.told(series, 1, at)
+    assert dues == [4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 300.0]
+
+
+def test_what_comes_while_it_is_being_told_is_told_next() -> None:
+    known = OpenSeries(LIMITS)
+    known.observe(notice(), 0.0, NOW)
+    series = known.next()
+    assert series is not None
+    known.observe(notice(), 1.0, NOW)
+    known.told(series, 1, 2.0)
+    assert known.next() is series
+    assert series.untold == 1
+
+
+def test_a_series_that_was_quiet_for_long_is_told_at_once() -> None:
+    known = OpenSeries(LIMITS)
+    known.observe(notice(), 0.0, NOW)
+    series = known.next()
+    assert series is not None
+    known.told(series, 1, 1.0)
+    known.observe(notice(), 50.0, NOW)
+    assert series.due == 50.0
+
+
+def test_of_one_object_so_many_are_told_and_one_more_with_time() -> None:
+    known = OpenSeries(replace(LIMITS, series=100))
+    assert [known.observe(notice(str(number)), 0.0, NOW) for number in range(4)] == ["kept"] * 3 + ["limited"]
+    assert known.observe(notice("1"), 0.0, NOW) == "kept"  # one more of what is told already
+    assert known.observe(notice("x", job("j-2")), 0.0, NOW) == "kept"  # another object
+    assert known.observe(notice("4"), 99.0, NOW) == "limited"
+    assert known.observe(notice("4"), 100.0, NOW) == "kept"
+    assert known.observe(notice("5"), 100.0, NOW) == "limited"
+
+
+def test_so_many_series_are_open_and_those_that_are_over_make_room() -> None:
+    known = OpenSeries(LIMITS)
+    for number in range(5):
+        assert known.observe(notice("m", job(f"j-{number}")), 0.0, NOW) == "kept"
+    assert known.observe(notice("m", job("j-5")), 0.0, NOW) == "dropped"
+    series = known.next()
+    assert series is not None
+    known.told(series, 1, 1.0)
+    known.end_quiet(59.0)
+    assert len(known) == 5
+    known.end_quiet(61.0)  # the others are still to be told
+    assert len(known) == 4
+    assert known.observe(notice("m", job("j-5")), 61.0, NOW) == "kept"
+
+
+def test_what_cannot_be_told_waits_behind_the_others_or_is_ended() -> None:
+    known = OpenSeries(LIMITS)
+    known.observe(notice("a"), 0.0, NOW)
+    known.observe(notice("b"), 0.5, NOW)
+    first = known.next()
+    assert first is not None
+    known.put_off(first, 1.0)
+    second = known.next()
+    assert second is not None
+    assert (first.notice.note, second.notice.note) == ("a", "b")
+    known.give_up(second)
+    assert known.next() is first
+    known.give_up(first)
+    assert known.next() is None
+
+
+def test_it_remembers_so_many_objects_and_forgets_the_one_that_was_quiet_longest() -> None:
+    known = OpenSeries(replace(LIMITS, object_burst=1, series=100))
+    known.observe(notice("a", job("j-1")), 0.0, NOW)
+    known.observe(notice("a", job("j-2")), 0.0, NOW)
+    assert known.observe(notice("b", job("j-1")), 0.0, NOW) == "limited"
+    known.observe(notice("a", job("j-3")), 0.0, NOW)  # j-2 is forgotten
+    assert known.observe(notice("b", job("j-1")), 0.0, NOW) == "limited"
+    assert known.observe(notice("b", job("j-2")), 0.0, NOW) == "kept"
+
+
+@pytest.mark.parametrize("start", [0.0, 1e6])
+def test_a_bucket_gives_what_is_in_it_and_then_what_comes_back(start: float) -> None:
+    bucket = Bucket(2, 10)
+    assert [bucket.take(start) for _ in range(3)] == [True, True, False]
+    assert bucket.wait_seconds(start + 4) == pytest.approx(6)
+    assert not bucket.take(start + 9.99)
+    assert bucket.take(start + 10.01)
+    assert [bucket.take(start + 1000) for _ in range(3)] == [True, True, False]

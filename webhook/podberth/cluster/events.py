@@ -1,0 +1,259 @@
+"""Events in the API server (events.k8s.io/v1): sent by one task, behind the answers, never from within a review.
+
+What is told twice makes one Event: its name follows from what it says, so that the replicas, and a process that was
+started anew, find the one that is there and add to its ``series``. Every change names the version that it is made from,
+so that no replica's count is lost. What the API server does not take is counted, and is in nobody's way.
+"""
+
+import asyncio
+import hashlib
+import time
+from contextlib import suppress
+from dataclasses import astuple
+from datetime import UTC, datetime
+from http import HTTPStatus
+from random import random
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from ..admission.notices import Notice, notices
+from ..admission.outcome import Outcome
+from ..admission.review import AdmissionRequest
+from ..errors import ClusterError
+from ..telemetry.log import Log
+from ..telemetry.metrics import EventMetrics
+from .event_series import Bucket, Limits, OpenSeries, Series
+from .protocol import Pace, Timing, garbled
+
+if TYPE_CHECKING:
+    from .client import ClusterClient
+
+CONTROLLER: Final = "podberth.io/webhook"
+_GROUP: Final = "events.k8s.io/v1"
+_MERGE: Final = "application/merge-patch+json"
+# Of an object that is in no namespace, Events are here: client-go tools/events/event_recorder.go, makeEvent.
+_DEFAULT_NAMESPACE: Final = "default"
+# ReportingInstanceLengthLimit: kubernetes pkg/apis/core/validation/events.go.
+_LONGEST_INSTANCE: Final = 128
+# client-go tools/events/event_broadcaster.go, maxTriesPerEvent.
+_MOST_TRIES: Final = 12
+# An API server that has just started refuses everybody for 3 to 6 s (``protocol.Refusals``): once more behind these,
+# and then, to be sure. A namespace that is going, or rights that nobody has granted, are no better the third time.
+_MOST_REFUSALS: Final = 3
+FINISH_SECONDS: Final = 1.0
+"""How long the end of the process waits: less than what the grace period of manifests/base leaves."""
+# Another replica writes the same Event at the same time, and wins as often; behind a wait it goes on.
+_MOST_CONFLICTS: Final = 5
+
+
+class Events:
+    """What one process tells. Belongs to the event loop's thread."""
+
+    def __init__(
+        self,
+        client: "ClusterClient",
+        instance: str,
+        metrics: EventMetrics,
+        log: Log,
+        *,
+        timing: Timing | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        """Have nothing to tell yet; ``run`` begins. ``instance`` is the pod's name."""
+        self._client = client
+        self._instance = instance[:_LONGEST_INSTANCE]
+        self._metrics = metrics
+        self._log = log
+        self._timing = timing or Timing()
+        self._limits = limits or Limits()
+        self._series = OpenSeries(self._limits)
+        self._room = Bucket(self._limits.burst, 1.0 / self._limits.requests_per_second)
+        self._pace = Pace(self._timing, random)
+        self._wake = asyncio.Event()
+        self._well = True
+
+    def observe(self, request: AdmissionRequest, outcome: Outcome) -> None:
+        """Take in an answer of /validate."""
+        for notice in notices(request, outcome):
+            self.tell(notice)
+
+    def tell(self, notice: Notice) -> None:
+        """Take in what is to be told; returns at once."""
+        fate = self._series.observe(notice, time.monotonic(), datetime.now(UTC))
+        if fate != "kept":
+            self._metrics.notices(fate)
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Send what there is, until cancelled."""
+        while True:
+            now = time.monotonic()
+            self._series.end_quiet(now)
+            series = self._series.next()
+            if series is None:
+                self._wake.clear()
+                await self._wake.wait()
+            elif series.due > now:
+                # What comes meanwhile is due no earlier than that, so nobody has to wake this.
+                await asyncio.sleep(min(series.due - now, self._limits.together_seconds))
+            elif wait := self._room.wait_seconds(now):
+                await asyncio.sleep(wait)
+            else:
+                self._room.take(now)
+                await self._try(series)
+
+    async def finish(self, running: asyncio.Task[None], patience_seconds: float = FINISH_SECONDS) -> None:
+        """End the task that is in ``run``, and send once what there is; what takes longer is lost."""
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_seconds):
+                while (series := self._series.next()) is not None:
+                    if await self._send(series) is not None:
+                        break
+        while (series := self._series.next()) is not None:
+            self._give_up(series)
+        await self._client.reset()
+
+    async def _try(self, series: Series) -> None:
+        """Send. What is refused waits alone; where nobody answers, all wait, for the next one would fail too."""
+        error = await self._send(series)
+        if error is None:
+            self._pace = Pace(self._timing, random)
+            return
+        series.tries += 1
+        refused = error.reason == "refused"
+        if series.tries >= (_MOST_REFUSALS if refused else _MOST_TRIES):
+            self._give_up(series)
+        elif refused:
+            self._series.put_off(series, time.monotonic())
+        if not refused:
+            await asyncio.sleep(self._pace.wait_seconds(0.0, error.retry_after_seconds))
+
+    def _give_up(self, series: Series) -> None:
+        self._metrics.notices("failed", series.untold)
+        self._series.give_up(series)
+
+    async def _send(self, series: Series) -> ClusterError | None:
+        """Tell of a series all that there is; return why that failed, which is said once until it works again."""
+        try:
+            await self._write(series)
+        except ClusterError as error:
+            self._metrics.error(error.reason)
+            if self._well:
+                self._log.event("warning", "events: one cannot be written", problem=str(error))
+            self._well = False
+            await self._client.reset()
+            return error
+        except Exception as bug:  # noqa: BLE001 - it must not end what tells of everything else
+            self._metrics.error("bug")
+            self._log.fault("events: a bug in podberth; one is not written", bug)
+            return ClusterError("refused", "a bug")
+        self._well = True
+        return None
+
+    async def _write(self, series: Series) -> None:
+        """Make the Event, or add to the one that is there.
+
+        Raises:
+            ClusterError: neither can be done.
+        """
+        for _ in range(_MOST_CONFLICTS):
+            occurrences, made = series.untold, not series.version
+            try:
+                answer = await (self._create(series) if made else self._add(series))
+            except ClusterError as error:
+                if error.status == HTTPStatus.NOT_FOUND and not made:
+                    series.version = ""  # it has run out
+                elif error.status == HTTPStatus.CONFLICT:
+                    await self._look(series)
+                else:
+                    raise
+            else:
+                _take_in(series, answer)
+                self._series.told(series, occurrences, time.monotonic())
+                self._metrics.notices("created", int(made))
+                self._metrics.notices("repeated", occurrences - int(made))
+                return
+        raise ClusterError("busy", f"{_path(series.notice)}: others write it at the same time; try later")
+
+    async def _create(self, series: Series) -> bytes:
+        notice = series.notice
+        return await self._client.send("POST", _collection(notice), event(series, self._instance))
+
+    async def _add(self, series: Series) -> bytes:
+        more = {"count": series.count + series.untold, "lastObservedTime": _micro_time(series.last)}
+        change = {"metadata": {"resourceVersion": series.version}, "series": more}
+        return await self._client.send("PATCH", _path(series.notice), change, _MERGE)
+
+    async def _look(self, series: Series) -> None:
+        """Find out what the Event says by changing nothing of it: so podberth needs no right to read Events."""
+        try:
+            _take_in(series, await self._client.send("PATCH", _path(series.notice), {}, _MERGE))
+        except ClusterError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            series.version = ""
+
+
+def event(series: Series, instance: str) -> dict[str, Any]:
+    """Return the Event that is made of what is untold of a series."""
+    notice, about = series.notice, series.notice.regarding
+    regarding = {"apiVersion": about.api_version, "kind": about.kind, "name": about.name, "uid": about.uid}
+    document = {
+        "apiVersion": _GROUP,
+        "kind": "Event",
+        "metadata": {"name": name(notice), "namespace": _namespace(notice)},
+        "eventTime": _micro_time(series.first),
+        "type": notice.type,
+        "reason": notice.reason,
+        "action": notice.action,
+        "note": notice.note,
+        "regarding": {**regarding, "namespace": about.namespace} if about.namespace else regarding,
+        "reportingController": CONTROLLER,
+        "reportingInstance": instance,
+    }
+    if series.untold > 1:  # a series of one is refused
+        document["series"] = {"count": series.untold, "lastObservedTime": _micro_time(series.last)}
+    return document
+
+
+def name(notice: Notice) -> str:
+    """Return the name of a notice's Event: another one for whatever is another in it, and the same for all replicas.
+
+    The object's name is not in it, as it is in those of client-go: not every object's name can be the beginning of one
+    (kubernetes issue 127594), and an ownerReference may hold anything.
+    """
+    said = "\n".join(map(str, (*astuple(notice.regarding), notice.type, notice.reason, notice.action, notice.note)))
+    return f"podberth.{hashlib.sha256(said.encode('utf-8', 'replace')).hexdigest()[:32]}"
+
+
+def _namespace(notice: Notice) -> str:
+    return notice.regarding.namespace or _DEFAULT_NAMESPACE
+
+
+def _collection(notice: Notice) -> str:
+    return f"/apis/{_GROUP}/namespaces/{_namespace(notice)}/events"
+
+
+def _path(notice: Notice) -> str:
+    return f"{_collection(notice)}/{name(notice)}"
+
+
+def _micro_time(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _take_in(series: Series, answer: bytes) -> None:
+    """Take down what the API server says of the Event.
+
+    Raises:
+        ClusterError: it says nothing that makes sense.
+    """
+    try:
+        document = orjson.loads(answer)
+        series.version = str(document["metadata"]["resourceVersion"])
+        series.count = int((document.get("series") or {}).get("count") or 1)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise garbled(_path(series.notice), answer) from error

@@ -1,0 +1,94 @@
+"""Traces of reviews by OpenTelemetry, sent by OTLP over HTTP. The only importer of it, and imported on request only.
+
+A span continues the trace of the API server's call (``traceparent``), and is made behind the answer, of times that were
+taken before. Its own thread sends it. Where to, how many are kept, and under which name, is the environment's to say.
+"""
+
+import os
+import threading
+from typing import Final
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_context
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from .. import __version__
+from .log import MAX_TEXT
+from .metrics import Phases
+from .traces import Traced
+
+_NAME: Final = "podberth"
+# From here on an answer is the server's fault: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
+_SERVER_FAULT = 500
+# In what the grace period of manifests/base leaves behind reviews and Events.
+_CLOSE_SECONDS: Final = 1.0
+_SECOND_NS: Final = 1_000_000_000
+
+
+class OpenTelemetryTracer:
+    """A ``Tracer``."""
+
+    def __init__(self, instance: str) -> None:
+        """Begin to send. ``instance`` is the pod's name."""
+        known = {"service.version": __version__, "service.instance.id": instance}
+        if "OTEL_SERVICE_NAME" not in os.environ and "service.name=" not in os.environ.get(
+            "OTEL_RESOURCE_ATTRIBUTES", ""
+        ):
+            known["service.name"] = _NAME
+        self._provider = TracerProvider(resource=Resource.create(known), shutdown_on_exit=False)
+        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        self._tracer = self._provider.get_tracer(_NAME, __version__)
+        self._propagator = TraceContextTextMapPropagator()
+
+    def review(self, traced: Traced) -> None:
+        """Make the span of a review, and those of its phases within, if anybody keeps it."""
+        started_ns = traced.ended_ns - round(traced.seconds * _SECOND_NS)
+        # Not with what else it understands: a stranger's header is a stranger's.
+        carrier = {key: value for key in ("traceparent", "tracestate") if (value := traced.headers.get(key))}
+        span = self._tracer.start_span(
+            f"review {traced.path}",
+            context=self._propagator.extract(carrier),
+            kind=SpanKind.SERVER,
+            start_time=started_ns,
+        )
+        if not span.is_recording():
+            return
+        _describe(span, traced)
+        if traced.phases is not None:
+            self._phases(span, traced.phases, started_ns)
+        span.end(traced.ended_ns)
+
+    def close(self) -> None:
+        """Send what there is; a collector that does not answer is not waited for."""
+        closing = threading.Thread(target=self._provider.shutdown, daemon=True)
+        closing.start()
+        closing.join(_CLOSE_SECONDS)
+
+    def _phases(self, span: Span, phases: Phases, at_ns: int) -> None:
+        context = set_span_in_context(span)
+        for name, seconds in zip(Phases._fields, phases, strict=True):
+            phase = self._tracer.start_span(name, context=context, start_time=at_ns)
+            at_ns += round(seconds * _SECOND_NS)
+            phase.end(at_ns)
+
+
+def _describe(span: Span, traced: Traced) -> None:
+    """Put on a span what the log has of the review, under the names of docs/operating.md."""
+    span.set_attribute("http.response.status_code", traced.status)
+    span.set_attribute("podberth.path", traced.path)
+    if (request := traced.request) is not None:
+        span.set_attribute("podberth.review.uid", request.uid[:MAX_TEXT])
+        span.set_attribute("podberth.review.operation", request.operation)
+        span.set_attribute("podberth.review.kind", request.kind[:MAX_TEXT])
+        span.set_attribute("podberth.review.namespace", request.namespace[:MAX_TEXT])
+        span.set_attribute("podberth.review.dry_run", request.dry_run)
+    if (outcome := traced.outcome) is not None:
+        span.set_attribute("podberth.verdict", outcome.verdict)
+        span.set_attribute("podberth.policies", list(dict.fromkeys(each.policy for each in outcome.decisions)))
+    else:
+        span.set_attribute("podberth.verdict", "error")
+    if traced.status >= _SERVER_FAULT:
+        span.set_status(Status(StatusCode.ERROR, traced.error[:MAX_TEXT]))
