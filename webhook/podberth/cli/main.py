@@ -48,6 +48,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("agent", ".agent", "read this node's accelerators and publish their topology"),
     Command("fleet", ".fleet", "play many nodes' agents, to load a test cluster"),
     Command("certs", ".certs", "show the certificate authorities of a cluster, and rotate them"),
+    Command("status", ".status", "say what is installed in a cluster, healthy, stale, expiring, denied lately"),
     Command("topology", ".topology", "show a cluster's GPUs, save what is known of them, compare two snapshots"),
     Command("policies", ".policies", "the policies that podberth ships, and a first one of your own", also="policy"),
     Command("completion", ".completion", "print a script that completes commands in a shell"),

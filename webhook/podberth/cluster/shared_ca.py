@@ -156,12 +156,7 @@ def open_shared(
 
 
 def _configuration(where: str, path: str, document: Mapping[str, Any]) -> ReadConfiguration:
-    metadata = document["metadata"]
-    bundles = tuple(
-        base64.b64decode(webhook["clientConfig"].get("caBundle") or "") for webhook in document.get("webhooks") or ()
-    )
-    registration = Registration(where, metadata["generation"], bundles)
-    return ReadConfiguration(registration, path, metadata["resourceVersion"])
+    return ReadConfiguration(Registration.of(where, document), path, document["metadata"]["resourceVersion"])
 
 
 def _refuse_injected(document: Mapping[str, Any], name: str) -> None:
