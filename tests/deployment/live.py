@@ -1,4 +1,4 @@
-"""podberth installed from `manifests` in a cluster of its own, with everything that an installation has, and all of it well.
+"""podberth installed from `manifests` in a cluster of its own, with all that an installation has, and all of it well.
 
 The API server reaches what runs here as it does elsewhere: reviews by the URL of the webhook's port, for no Service's
 address leads anywhere, and metrics through its proxy for pods, at this machine's address, for it lets nobody go to a

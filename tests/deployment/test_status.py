@@ -1,4 +1,4 @@
-"""`podberth status` on a real API server, of an installation that is well, and with one part after another that is not."""
+"""`podberth status` on a real API server: an installation that is well, and one part after another that is not."""
 
 import base64
 import json
@@ -193,7 +193,7 @@ def test_who_was_denied_lately_is_named_by_the_events_and_counted_by_the_metrics
     assert refused["facts"]["object"] == "Job team-a/train"
     assert "podberth mig-right-size: " in refused["text"]
     assert found["denied lately", "events"][0]["state"] == "note"
-    assert found["denied lately", "policies"][0]["facts"]["deny"][0].startswith("mig-right-size ")
+    assert found["denied lately", "counted"][0]["facts"]["deny"][0].startswith("mig-right-size ")
 
 
 def test_metrics_that_are_not_reached_are_said_and_hide_nothing_else(live: Live) -> None:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 def add_kubeconfig(parser: argparse.ArgumentParser) -> None:
     """Add the flags of a person, which are kubectl's."""
-    default = "default: $KUBECONFIG, ~/.kube/config, or a pod's service account"
-    parser.add_argument("--kubeconfig", metavar="FILE", type=Path, help=f"({default})")
-    parser.add_argument("--context", metavar="NAME", default="", help="of the kubeconfig (default: its current one)")
+    default = "default: those of $KUBECONFIG, else ~/.kube/config, else a pod's service account"
+    parser.add_argument("--kubeconfig", metavar="FILE", type=Path, help=f"how to reach the cluster ({default})")
+    parser.add_argument("--context", metavar="NAME", default="", help="a context of the kubeconfig (default: its current one)")
 
 
 def kubeconfig_of(arguments: argparse.Namespace) -> Kubeconfig | None:

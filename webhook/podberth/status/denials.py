@@ -129,4 +129,4 @@ def _counted(observed: Observed) -> Row:
         verdict: tuple(f"{policy} {times}" for policy, times in each.most_common()) for verdict, each in counts.items()
     }
     parts = [f"{what}: {', '.join(facts[verdict][:MOST_NAMED])}" for verdict, what in _WORDS if facts[verdict]]
-    return Row("policies", "note" if parts else "ok", "; ".join(parts) or "no denial since the replicas started", facts)
+    return Row("counted", "note" if parts else "ok", "; ".join(parts) or "no denial since the replicas started", facts)
