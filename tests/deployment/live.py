@@ -149,15 +149,15 @@ class Live:
             self.control_plane.kubectl("replace", "-f", "-", input=json.dumps(document))
 
     @contextmanager
-    def refused_job(self) -> Iterator[None]:
-        """Have podberth deny the pod of a Job, whose controller has said so in an Event."""
+    def refused_job(self, said: str) -> Iterator[None]:
+        """Have the pod of a Job refused, whose controller has said so in an Event with these words."""
         containers = [{"name": "main", "image": "i", "resources": {"limits": {"nvidia.com/mig-4g.5gb": "1"}}}]
         document = job({"metadata": {}, "spec": {"containers": containers}})
         document["metadata"]["namespace"] = TEAM
         self.control_plane.create(document)
         try:
             wait_for(
-                lambda: "denied the request" in self.control_plane.kubectl("get", "events", "-n", TEAM).stdout,
+                lambda: said in self.control_plane.kubectl("get", "events", "-n", TEAM).stdout,
                 timeout_seconds=SECONDS,
                 what="the Job's Event",
             )

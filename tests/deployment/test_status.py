@@ -187,7 +187,7 @@ def test_a_guard_that_is_gone_is_named(live: Live) -> None:
 
 
 def test_who_was_denied_lately_is_named_by_the_events_and_counted_by_the_metrics(live: Live, viewer: Path) -> None:
-    with live.refused_job():
+    with live.refused_job("denied the request"):
         found = rows(live, viewer)
     [refused] = found["denied lately", "refused"]
     assert refused["facts"]["object"] == "Job team-a/train"
@@ -196,11 +196,13 @@ def test_who_was_denied_lately_is_named_by_the_events_and_counted_by_the_metrics
     assert found["denied lately", "counted"][0]["facts"]["deny"][0].startswith("mig-right-size ")
 
 
-def test_metrics_that_are_not_reached_are_said_and_hide_nothing_else(live: Live) -> None:
-    """What the API server can reach no longer is asked for, and answered with its own words."""
+def test_without_podberth_its_metrics_are_not_reached_and_who_is_refused_for_it_is_named(live: Live) -> None:
     live.stop()
     try:
-        found = rows(live)
+        with live.refused_job("failed calling webhook"):
+            found = rows(live)
+        assert found["denied lately", "events"][0]["state"] == "attention"
+        assert 'failed calling webhook "pods.mutate.podberth.io"' in found["denied lately", "refused"][0]["text"]
         assert found["certificates", "metrics"][0]["state"] == "note"
         assert "2 of 2 replicas" in found["certificates", "metrics"][0]["text"]
         assert found["certificates", "trusted"][0]["state"] == "ok"

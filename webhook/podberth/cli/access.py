@@ -16,7 +16,7 @@ def add_kubeconfig(parser: argparse.ArgumentParser) -> None:
     """Add the flags of a person, which are kubectl's."""
     default = "default: those of $KUBECONFIG, else ~/.kube/config, else a pod's service account"
     parser.add_argument("--kubeconfig", metavar="FILE", type=Path, help=f"how to reach the cluster ({default})")
-    parser.add_argument("--context", metavar="NAME", default="", help="a context of the kubeconfig (default: its current one)")
+    parser.add_argument("--context", metavar="NAME", default="", help="a context of it (default: the current one)")
 
 
 def kubeconfig_of(arguments: argparse.Namespace) -> Kubeconfig | None:

@@ -17,7 +17,7 @@ from .output import write
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
     add_kubeconfig(parser)
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how to print it (default text)")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="its form (default text)")
     parser.epilog = "Exit code 1: something wants attention, or could not be read; each such line begins with ! or ?."
 
 
