@@ -15,8 +15,8 @@ from podberth.cli.main import main
 from podberth.cli.status import configure
 from podberth.cli.status_text import show_status
 from podberth.cli.terminal import Terminal
-from podberth.status.model import Events, Report, Unread
-from status_scenes import event, gpu_policy, lease, report
+from podberth.status.model import Events, Replica, Report, Unread
+from status_scenes import event, gpu_policy, lease, replica, report, workload
 
 PAGE = page("docs/status.md")
 SCHEMA = json.loads((ROOT / "docs" / "schema" / "status-v1.json").read_text(encoding="utf-8"))
@@ -30,6 +30,29 @@ def troubled() -> Report:
         heartbeats=(lease("gpu-0", timedelta(minutes=9)),),
         policies=(gpu_policy("a", message="gpupolicy/a:3:5 spec.mutations[0].labels[x]: no such field"),),
         events=Events((event(DENIED),)),
+    )
+
+
+def decided(one: Replica) -> Replica:
+    """Return the replica with denials."""
+    assert not isinstance(one.metrics, Unread)
+    labels = frozenset({("policy", "vendor-names"), ("verdict", "deny")})
+    return Replica(one.name, {**one.metrics, ("podberth_policy_decisions_total", labels): 5.0})
+
+
+def example() -> Report:
+    """Return what the page shows."""
+    deployment = workload(readyReplicas=2, updatedReplicas=2)
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    container["env"] = [{"name": "PODBERTH_POLICIES", "value": "/etc/podberth/policies"}]
+    return report(
+        deployment=deployment,
+        policies=(),
+        replicas=(replica(policies_loaded=16.0), decided(replica("podberth-2", policies_loaded=16.0))),
+        heartbeats=(lease("gpu-0", timedelta(minutes=9)),),
+        events=Events(
+            (event(DENIED.replace("x: \x1b[31mno", "vendor-names: spec.containers[0]: no such device"), count=4),)
+        ),
     )
 
 
@@ -85,6 +108,10 @@ def test_the_page_has_a_row_for_each_line_of_the_schema() -> None:
     table = PAGE.partition("\n| line |")[2].partition("\n\n")[0]
     told = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split(" | ")[0])}
     assert told == set(SCHEMA["$defs"]["row"]["properties"]["name"]["enum"])
+
+
+def test_the_page_shows_what_is_printed() -> None:
+    assert shown(example(), width=100) in PAGE
 
 
 def test_the_page_has_a_row_for_each_flag() -> None:

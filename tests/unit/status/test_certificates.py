@@ -74,16 +74,21 @@ def test_an_authority_that_caBundle_lacks_is_found_by_its_end() -> None:  # noqa
         (True, timedelta(hours=20), "ok"),
         (True, timedelta(hours=3), "attention"),
         (True, timedelta(hours=-1), "attention"),
-        (False, timedelta(days=60), "ok"),
-        (False, timedelta(days=13), "attention"),
+        (False, timedelta(hours=57), "ok"),
+        (False, timedelta(hours=27), "attention"),
     ],
 )
-def test_a_certificate_that_nobody_renews_is_warned_of_as_by_the_alert(
-    shared: bool, left: timedelta, state: str
-) -> None:
+def test_a_certificate_that_nobody_renews_is_warned_of(shared: bool, left: timedelta, state: str) -> None:
     values = {} if shared else {"ca_not_after_seconds": 0.0}
     ending = replica("podberth-2", certificate_not_after_seconds=(NOW + left).timestamp(), **values)
     assert row("served", replicas=(ending,))[0] == state
+
+
+def test_a_replica_that_has_none_yet_is_named() -> None:
+    assert row("served", replicas=(replica(certificate_not_after_seconds=0.0),)) == (
+        "attention",
+        "podberth-1: it has no certificate yet; its log says why",
+    )
 
 
 def test_a_rotation_is_no_trouble() -> None:

@@ -62,8 +62,8 @@ def test_the_kind_is_served_or_not(served: Any, state: str) -> None:
 
 
 def test_entries_are_counted_by_failure_policy() -> None:
-    assert row("mutating") == ("ok", "2 entries: failurePolicy Fail 1, failurePolicy Ignore 1")
-    assert row("validating") == ("ok", "1 entry: failurePolicy Fail 1")
+    assert row("mutating") == ("ok", "2 entries, failurePolicy 1 Fail, 1 Ignore")
+    assert row("validating") == ("ok", "1 entry, failurePolicy 1 Fail")
 
 
 @pytest.mark.parametrize(("found", "said"), [(None, "got none"), (configuration(), "it has no entries")])

@@ -33,7 +33,7 @@ def test_an_agent_that_is_silent_is_named_also_on_a_node_that_is_cordoned() -> N
     [found] = rows("heartbeats", **changes)
     assert (found.state, found.text) == (
         "attention",
-        "4 agents silent, their nodes are not counted on: gpu-0, gpu-1, gpu-2 and 1 more; see their logs",
+        "silent on 4 nodes, not counted on: gpu-0, gpu-1, gpu-2 and 1 more; see the agents' logs",
     )
     assert found.facts == {"fresh": 1, "stale": ("gpu-0", "gpu-1", "gpu-2", "gpu-3")}
     assert row("away", **changes) == ("note", "1 node not counted on: gpu-0 (cordoned)")

@@ -78,4 +78,5 @@ def test_of_many_broken_policies_three_are_told_and_all_are_named() -> None:
 
 def test_no_policy_at_all_decides_nothing() -> None:
     assert row("objects", policies=())[0] == "attention"
+    assert row("objects", policies=(), deployment=None) == ("note", "none in the cluster")
     assert row("objects", policies=Unread("forbidden", "list gpupolicies"))[0] == "unread"

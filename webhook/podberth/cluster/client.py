@@ -38,8 +38,11 @@ _REDIRECT = 300
 class ClusterClient:
     """Asks one API server. After a failure ``reset`` it: connections and TLS are then made anew."""
 
-    def __init__(self, kubeconfig: Path | Kubeconfig | None, timing: Timing) -> None:
+    def __init__(self, kubeconfig: Path | Kubeconfig | None, timing: Timing, *, brief: bool = False) -> None:
         """Find out where the API server is: as the kubeconfig says or, without one, as a pod is told.
+
+        ``brief``: for a command that is over in seconds. Credentials are then asked for once, for they may come from a
+        program.
 
         Raises:
             UsageError: nothing says so, or what does makes no sense.
@@ -47,17 +50,20 @@ class ClusterClient:
         kubeconfig = Kubeconfig((kubeconfig,)) if isinstance(kubeconfig, Path) else kubeconfig
         self._where = "in-cluster configuration" if kubeconfig is None else kubeconfig.where
         self._timing = timing
+        self._brief = brief
+        self._kept: dict[str, str] | None = None
         self._configuration: Any = Configuration()
         self._loader = self._find(kubeconfig)
         self._api: Any = None
 
-    async def get(self, path: str, query: dict[str, str]) -> bytes:
-        """Return the body of an answer.
+    async def get(self, path: str, query: dict[str, str], seconds: float | None = None) -> bytes:
+        """Return the body of an answer, which has so many seconds to come, else those of a list.
 
         Raises:
             ClusterError: it is no success, none came, or there are no credentials to ask with.
         """
-        limits = aiohttp.ClientTimeout(total=self._timing.list_seconds, sock_connect=self._timing.connect_seconds)
+        total = self._timing.list_seconds if seconds is None else seconds
+        limits = aiohttp.ClientTimeout(total=total, sock_connect=self._timing.connect_seconds)
         async with self._answer("GET", f"{path}?{urlencode(query)}", limits) as answer:
             return await answer.read()
 
@@ -127,6 +133,8 @@ class ClusterClient:
 
     async def _headers(self) -> dict[str, str]:
         """Read the credentials again: the kubelet writes a new token before the old one runs out."""
+        if self._kept is not None:
+            return dict(self._kept)
         try:
             loading = self._loader.load_and_set(self._configuration)
             if loading is not None:  # a kubeconfig may name a program that makes tokens
@@ -134,7 +142,9 @@ class ClusterClient:
         except _NO_CONFIGURATION as error:
             raise ClusterError("refused", f"{self._where}: no credentials: {_of(error)}; mend it") from error
         token = str(self._configuration.api_key.get(_TOKEN, "")).strip()
-        return {**_HEADERS, "Authorization": token} if token else dict(_HEADERS)
+        headers = {**_HEADERS, "Authorization": token} if token else dict(_HEADERS)
+        self._kept = dict(headers) if self._brief else None
+        return headers
 
     def _find(self, kubeconfig: Kubeconfig | None) -> Any:
         in_cluster: Any = InClusterConfigLoader

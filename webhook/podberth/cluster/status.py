@@ -16,7 +16,7 @@ from ..status.model import Document, Events, Found, Observed, Read, Replica, Unr
 from ..telemetry.scrape import read_samples
 from ..wellknown import API_VERSION, NAMESPACE
 from .kubeconfig import Kubeconfig
-from .protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, Resource, Timing, read_page
+from .protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, Resource, Timing, garbled, read_page
 from .shared_ca import KINDS
 
 if TYPE_CHECKING:
@@ -42,16 +42,15 @@ _PAGE: Final = 500
 _MOST_PAGES: Final = 20
 # A person waits. A NetworkPolicy that lets no API server in lets its packets vanish, without a word.
 _TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0)
-_METRICS_TIMING: Final = Timing(connect_seconds=5.0, list_seconds=5.0)
+_METRICS_SECONDS: Final = 5.0
 
 
 class StatusReader:
     """Looks once."""
 
-    def __init__(self, client: "ClusterClient", metrics_client: "ClusterClient") -> None:
-        """Ask nobody yet. ``metrics_client`` waits less long."""
+    def __init__(self, client: "ClusterClient") -> None:
+        """Ask nobody yet."""
         self._client = client
-        self._metrics_client = metrics_client
 
     async def read(self, now: datetime) -> Observed:
         """Read all of it.
@@ -60,7 +59,7 @@ class StatusReader:
             ClusterError: the API server cannot be reached, or does not know who asks.
         """
         # First and alone: a kubeconfig's program for tokens then runs once, and who is not let in is told so once.
-        version = orjson.loads(await self._client.get("/version", {}))
+        version = await self._read("/version")
         async with asyncio.TaskGroup() as group:
             begin = group.create_task
             configurations = {kind: begin(self._named(f"{path}/podberth", _ADMISSION)) for kind, path in KINDS.items()}
@@ -97,24 +96,29 @@ class StatusReader:
     async def close(self) -> None:
         """Close the connections."""
         await self._client.reset()
-        await self._metrics_client.reset()
 
     async def _named(self, path: str, group: str) -> Found:
         """Read one object; None where it is not there."""
         *_, resource, name = path.split("/")
         where = f" in {path.split('/namespaces/', 1)[1].split('/', 1)[0]}" if "/namespaces/" in path else ""
-        found = await _guarded(self._client.get(path, {}), f"get {resource}.{group} {name}{where}")
-        if isinstance(found, Unread | None):
-            return found
-        document: Document = orjson.loads(found)
-        return document
+        return await _guarded(self._read(path), f"get {resource}.{group} {name}{where}")
 
     async def _served(self) -> Read[bool]:
         """Tell whether the API server has the kind; everybody who is known to it may ask."""
-        found = await _guarded(self._client.get(f"/apis/{API_VERSION}", {}), f"get /apis/{API_VERSION}")
+        found = await _guarded(self._read(f"/apis/{API_VERSION}"), f"get /apis/{API_VERSION}")
         if isinstance(found, Unread):
             return found
-        return found is not None and any(each["name"] == POLICIES.name for each in orjson.loads(found)["resources"])
+        return found is not None and any(each["name"] == POLICIES.name for each in found.get("resources") or ())
+
+    async def _read(self, path: str) -> Document:
+        body = await self._client.get(path, {})
+        try:
+            document = orjson.loads(body)
+        except ValueError as error:
+            raise garbled(f"GET {path}", body) from error
+        if not isinstance(document, dict):
+            raise garbled(f"GET {path}", body)
+        return document
 
     async def _listed(self, resource: Resource, what: str) -> Read[tuple[Document, ...]]:
         found = await _guarded(self._pages(resource, {}), f"list {what}")
@@ -156,7 +160,7 @@ class StatusReader:
     async def _replica(self, pod: Document) -> Replica:
         name = str(pod["metadata"]["name"])
         path = f"{_PODS.path}/{name}:{_port(pod)}/proxy/metrics"
-        found = await _guarded(self._metrics_client.get(path, {}), f"get pods/proxy in {NAMESPACE}")
+        found = await _guarded(self._client.get(path, {}, _METRICS_SECONDS), f"get pods/proxy in {NAMESPACE}")
         if isinstance(found, Unread | None):
             gone = Unread("the pod is gone", f"get pods/proxy in {NAMESPACE}", refused=False)
             return Replica(name, found or gone)
@@ -178,7 +182,7 @@ def open_status(kubeconfig: Kubeconfig | None) -> StatusReader:
         raise UsageError(
             f"status: got {error}, want the package kubernetes: pip install 'podberth[cluster]'"
         ) from error
-    return StatusReader(ClusterClient(kubeconfig, _TIMING), ClusterClient(kubeconfig, _METRICS_TIMING))
+    return StatusReader(ClusterClient(kubeconfig, _TIMING, brief=True))
 
 
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:

@@ -8,7 +8,7 @@ count those too, by policy and since a replica started, where they can be reache
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -62,15 +62,18 @@ def _told(events: Events, now: datetime) -> Iterator[Row]:
     failed = [each for each in refusals if each.failed]
     rest = len(refusals) - MOST_NAMED
     more = "; there are more Events than were read" if events.cut else ""
-    times_denied, times_failed = (sum(each.times for each in refusals if each.failed is one) for one in (False, True))
+    times_failed = sum(each.times for each in failed)
+    times_denied = sum(each.times for each in refusals) - times_failed
     facts: dict[str, Fact] = {
         "denied": times_denied,
         "notCalled": times_failed,
         "objects": tuple(each.who for each in refusals),
         "cut": events.cut,
     }
-    told = f"{times_denied} denied, {times_failed} not asked about, for podberth could not be called"
-    text = told if refusals else "nobody by the Events of the last hour"
+    told = [f"{times_denied} denied"] if times_denied else []
+    if failed:
+        told.append(f"{times_failed} refused because podberth could not be called")
+    text = ", ".join(told) or "nobody by the Events of the last hour"
     shown = f"; the latest {MOST_NAMED} of {len(refusals)}" if rest > 0 else ""
     broken = any(now - each.last < _LONGEST_BACKOFF for each in failed)
     state: State = "attention" if broken else "note" if refusals else "ok"
@@ -82,19 +85,19 @@ def _told(events: Events, now: datetime) -> Iterator[Row]:
 
 
 def _refusals(events: tuple[Document, ...], now: datetime) -> Iterator[_Refusal]:
-    """Yield one for each object and message, the last of its Events with the times of all."""
-    found: dict[tuple[str, str, bool], _Refusal] = {}
+    """Yield one for each object that was denied, or not asked about: the words of its last Event, and all times."""
+    found: dict[tuple[str, bool], _Refusal] = {}
     for event in events:
         message = " ".join(str(event.get("message", "")).split())
         denied, failed = _DENIED.search(message), _FAILED.search(message)
         match, last = denied or failed, _last(event)
         if match is None or last is None or now - last > _LATELY:
             continue
-        who, said = _who(event), match["said"][:_LONGEST]
-        key = (who, said, denied is None)
-        before = found.get(key)
-        times = _times(event) + (before.times if before else 0)
-        found[key] = _Refusal(who, said, denied is None, times, max(last, before.last) if before else last)
+        refusal = _Refusal(_who(event), match["said"][:_LONGEST], denied is None, _times(event), last)
+        key = (refusal.who, refusal.failed)
+        before = found.get(key, refusal)
+        times = refusal.times + (before.times if key in found else 0)
+        found[key] = replace(max(before, refusal, key=lambda each: each.last), times=times)
     yield from found.values()
 
 

@@ -81,10 +81,10 @@ def _configuration(kind: str, found: Found) -> Row:
         got = "got none" if found is None else "it has no entries"
         return Row(name, "attention", f"{kind} podberth: {got}: no pod is sent to podberth; {_INSTALL}", {"entries": 0})
     policies = Counter(each.get("failurePolicy", "Fail") for each in webhooks)
-    said = ", ".join(f"failurePolicy {policy} {count}" for policy, count in sorted(policies.items()))
+    said = ", ".join(f"{count} {policy}" for policy, count in sorted(policies.items()))
     facts: dict[str, Fact] = {"entries": len(webhooks), **dict(sorted(policies.items()))}
     entries = "entry" if len(webhooks) == 1 else "entries"
-    return Row(name, "ok", f"{len(webhooks)} {entries}: {said}", facts)
+    return Row(name, "ok", f"{len(webhooks)} {entries}, failurePolicy {said}", facts)
 
 
 def _guards(guards: Mapping[str, Found], *, agents: bool) -> Row:

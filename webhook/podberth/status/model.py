@@ -138,7 +138,8 @@ class Report:
 
 def unread(name: str, what: Unread) -> Row:
     """Return the line for what could not be read."""
-    return Row(name, "unread", f"could not be read: {what.why}; want {what.want}", {"want": what.want})
+    want = f"; want {what.want}" if what.refused else ""
+    return Row(name, "unread", f"could not be read: {what.why}{want}", {"want": what.want})
 
 
 def named(names: tuple[str, ...]) -> str:

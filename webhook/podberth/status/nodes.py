@@ -72,7 +72,7 @@ def _heartbeats(leases: tuple[Document, ...], nodes: tuple[Node, ...], now: date
     stale = tuple(name for name in described if is_stale(beating.get(name), now))
     facts: dict[str, Fact] = {"fresh": len(described) - len(stale), "stale": stale}
     if stale:
-        text = f"{counted(len(stale), 'agent')} silent, their nodes are not counted on: {named(stale)}; see their logs"
+        text = f"silent on {counted(len(stale), 'node')}, not counted on: {named(stale)}; see the agents' logs"
         return Row("heartbeats", "attention", text, facts)
     return Row("heartbeats", "ok", f"{len(described)} agents heard in time" if described else "no agent to hear", facts)
 

@@ -24,6 +24,9 @@ def _rows(observed: Observed) -> Iterator[Row]:
         yield unread("objects", observed.policies)
         return
     objects = observed.policies
+    if not (source or objects):
+        yield Row("objects", "note", "none in the cluster", {"names": ()})
+        return
     if source not in {"", _CLUSTER}:
         yield _bystanders(objects)
         return
