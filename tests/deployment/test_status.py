@@ -196,6 +196,25 @@ def test_who_was_denied_lately_is_named_by_the_events_and_counted_by_the_metrics
     assert found["denied lately", "counted"][0]["facts"]["deny"][0].startswith("mig-right-size ")
 
 
+def test_a_program_that_makes_tokens_is_run_once(live: Live, tmp_path: Path) -> None:
+    """It may take seconds, or ask a person; it says not until when the token counts."""
+    runs = tmp_path / "runs"
+    status = {"token": live.control_plane.admin_token}
+    version = "client.authentication.k8s.io/v1"
+    said = json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": status})
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho run >> {runs}\necho '{said}'\n")
+    program.chmod(0o755)
+    document = json.loads(live.control_plane.kubectl("config", "view", "--raw", "-o", "json").stdout)
+    document["users"][0]["user"] = {
+        "exec": {"apiVersion": version, "command": str(program), "interactiveMode": "Never"}
+    }
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(json.dumps(document))
+    assert live.status(kubeconfig=kubeconfig).stdout.splitlines()[0].endswith(": healthy")
+    assert runs.read_text().splitlines() == ["run"]
+
+
 def test_without_podberth_its_metrics_are_not_reached_and_who_is_refused_for_it_is_named(live: Live) -> None:
     live.stop()
     try:
