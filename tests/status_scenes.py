@@ -1,12 +1,13 @@
 """An installation that is well, as `podberth status` sees it, for tests that change one thing of it."""
 
 import base64
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from podberth.pki.issue import Authority, Validity, new_authority
-from podberth.status.model import Events, Observed, Replica, Report, Row
+from podberth.status.model import Events, Observed, Replica, Report, Row, Unread
 from podberth.status.report import judge
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE
@@ -81,9 +82,17 @@ def replica(name: str = "podberth-1", **values: float) -> Replica:
         ("podberth_ca_not_after_seconds", frozenset()): CA.certificate.not_valid_after_utc.timestamp(),
         ("podberth_policies_loaded", frozenset()): 2.0,
     }
+    metrics["podberth_watch_contact_age_seconds", frozenset({("resource", "nodes")})] = 12.0
     for stage in ("none", "spreading", "draining"):
         metrics["podberth_ca_rotation_stage", frozenset({("stage", stage)})] = float(stage == "none")
     return Replica(name, metrics | {(f"podberth_{key}", frozenset()): value for key, value in values.items()})
+
+
+def counting(name: str, labels: Mapping[str, str], value: float) -> Replica:
+    """Return a replica with one more metric."""
+    one = replica()
+    assert not isinstance(one.metrics, Unread)
+    return Replica(one.name, {**one.metrics, (f"podberth_{name}", frozenset(labels.items())): value})
 
 
 def event(message: str, *, age: timedelta = timedelta(minutes=3), name: str = "train", **fields: Any) -> Document:

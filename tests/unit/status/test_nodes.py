@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from podberth.status.model import Unread
+from podberth.status.model import Replica, Unread
 from podberth.topology.codec import DATA_KEY
 from podberth.topology.shapes import simulate
-from status_scenes import lease, observed, report, row, rows
+from status_scenes import counting, lease, observed, report, row, rows
 
 OLD = timedelta(minutes=5)
 
@@ -64,3 +64,13 @@ def test_what_could_not_be_read_is_said_and_hides_no_more_than_it_must(field: st
     assert rows(name, **changes)[0].state == "unread"
     assert bool(rows("gpus", **changes)) is (field != "nodes")
     assert report(**changes).troubles == 1
+
+
+def test_a_replica_that_hears_nothing_is_named() -> None:
+    assert row("watches") == ("ok", "every replica has heard of the cluster within 12 s")
+    deaf = counting("watch_contact_age_seconds", {"resource": "leases"}, 300.0)
+    assert row("watches", replicas=(deaf,)) == (
+        "attention",
+        "podberth-1 has heard nothing of leases for 5 min; the last known state is in force; see its log",
+    )
+    assert row("watches", replicas=(Replica("podberth-1", {}),))[0] == "note"

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from podberth.status.model import Unread
-from status_scenes import gpu_policy, replica, row, rows, workload
+from status_scenes import counting, gpu_policy, replica, row, rows, workload
 
 FILES: dict[str, Any] = workload(readyReplicas=2, updatedReplicas=2)
 FILES["spec"]["template"]["spec"]["containers"][0]["env"] = [
@@ -80,3 +80,13 @@ def test_no_policy_at_all_decides_nothing() -> None:
     assert row("objects", policies=())[0] == "attention"
     assert row("objects", policies=(), deployment=None) == ("note", "none in the cluster")
     assert row("objects", policies=Unread("forbidden", "list gpupolicies"))[0] == "unread"
+
+
+def test_what_could_not_be_loaded_is_counted_and_may_have_been_mended_since() -> None:
+    failed = counting("reload_total", {"what": "policies", "result": "error"}, 2.0)
+    assert row("reloads") == ("ok", "none has failed")
+    assert row("reloads", replicas=(failed, failed)) == (
+        "note",
+        "failed since the replicas started: policies 4; their logs say why",
+    )
+    assert row("reloads", replicas=(counting("reload_total", {"what": "x", "result": "ok"}, 2.0),))[0] == "ok"

@@ -30,11 +30,15 @@ _DEPLOYMENT: Final = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/podberth
 _DAEMON_SET: Final = f"/apis/apps/v1/namespaces/{_AGENTS}/daemonsets/{_AGENTS}"
 _PODS: Final = Resource("pods", f"/api/v1/namespaces/{NAMESPACE}/pods", "app.kubernetes.io/name=podberth")
 _EVENTS: Final = Resource("events", "/api/v1/events")
-_GUARDS: Final = ("podberth-agent", "podberth-configurations", "podberth-exemption")
-_GUARD_KINDS: Final = {
-    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
-    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+_GUARDS: Final = {
+    f"{kind}/{name}": f"/apis/{_ADMISSION}/v1/{resource}/{name}"
+    for name in ("podberth-agent", "podberth-configurations", "podberth-exemption")
+    for kind, resource in (
+        ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+        ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
+    )
 }
+"""Where the admission policies of manifests/base and their bindings are, by kind and name."""
 _METRICS_PORT: Final = "metrics"
 # As client-go's pager asks for.
 _PAGE: Final = 500
@@ -63,11 +67,7 @@ class StatusReader:
         async with asyncio.TaskGroup() as group:
             begin = group.create_task
             configurations = {kind: begin(self._named(f"{path}/podberth", _ADMISSION)) for kind, path in KINDS.items()}
-            guards = {
-                f"{kind}/{name}": begin(self._named(f"/apis/{_ADMISSION}/v1/{resource}/{name}", _ADMISSION))
-                for name in _GUARDS
-                for kind, resource in _GUARD_KINDS.items()
-            }
+            guards = {key: begin(self._named(path, _ADMISSION)) for key, path in _GUARDS.items()}
             deployment = begin(self._named(_DEPLOYMENT, "apps"))
             agents = begin(self._named(_DAEMON_SET, "apps"))
             served = begin(self._served())

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..pki.authorities import certificates_in, validity
 from ..pki.inspection import expiring, inspect
 from ..pki.rotation import Registration, name
-from .model import Fact, Observed, Replica, Row, Section, Unread, counted, lasting, named, unread
+from .model import Fact, Observed, Replica, Row, Section, Unread, counted, lasting, named, spoken, unread
 
 _LEAF: Final = "podberth_certificate_not_after_seconds"
 _AUTHORITY: Final = "podberth_ca_not_after_seconds"
@@ -43,12 +43,12 @@ def _rows(observed: Observed) -> Iterator[Row]:
     if isinstance(observed.replicas, Unread):
         yield unread("served", observed.replicas)
         return
-    spoken = tuple(each for each in observed.replicas if not isinstance(each.metrics, Unread))
-    if silent := _silent(observed.replicas, spoken):
+    speaking = spoken(observed.replicas)
+    if silent := _silent(observed.replicas, len(speaking)):
         yield silent
-    if spoken:
-        yield _served(spoken, registrations, observed.now)
-        yield _rotation(spoken)
+    if speaking:
+        yield _served(speaking, registrations, observed.now)
+        yield _rotation(speaking)
 
 
 def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:
@@ -71,7 +71,7 @@ def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:
     return Row("trusted", "ok", text + (f", and {len(found) - 1} more" if len(found) > 1 else ""), facts)
 
 
-def _silent(replicas: tuple[Replica, ...], spoken: tuple[Replica, ...]) -> Row | None:
+def _silent(replicas: tuple[Replica, ...], reached: int) -> Row | None:
     """Return the line for replicas whose metrics are not had; None where all are."""
     if not replicas:
         return Row("served", "note", "no replica runs, so none says what it serves")
@@ -83,7 +83,7 @@ def _silent(replicas: tuple[Replica, ...], spoken: tuple[Replica, ...]) -> Row |
         return unread("metrics", first)
     count = f"{len(reasons)} of {counted(len(replicas), 'replica')}"
     text = f"not reached through the API server, {count}: {first.why}; {_NETWORK}"
-    return Row("metrics", "note", text, {"reached": len(spoken)})
+    return Row("metrics", "note", text, {"reached": reached})
 
 
 def _served(replicas: tuple[Replica, ...], registrations: Sequence[Registration], now: datetime) -> Row:

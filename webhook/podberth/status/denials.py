@@ -12,7 +12,21 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from .model import MOST_NAMED, Document, Events, Fact, Observed, Row, Section, State, Unread, lasting, unread
+from .model import (
+    MOST_NAMED,
+    Document,
+    Events,
+    Fact,
+    Observed,
+    Replica,
+    Row,
+    Section,
+    State,
+    Unread,
+    lasting,
+    spoken,
+    unread,
+)
 
 # kube-apiserver's --event-ttl is an hour by default: older ones are not there to be read.
 _LATELY: Final = timedelta(hours=1)
@@ -51,10 +65,8 @@ def _rows(observed: Observed) -> Iterator[Row]:
         yield unread("events", observed.events)
     else:
         yield from _told(observed.events, observed.now)
-    if not isinstance(observed.replicas, Unread) and any(
-        not isinstance(each.metrics, Unread) for each in observed.replicas
-    ):
-        yield _counted(observed)
+    if speaking := spoken(observed.replicas):
+        yield _counted(speaking)
 
 
 def _told(events: Events, now: datetime) -> Iterator[Row]:
@@ -121,9 +133,9 @@ def _last(event: Document) -> datetime | None:
     return None
 
 
-def _counted(observed: Observed) -> Row:
+def _counted(replicas: tuple[Replica, ...]) -> Row:
     counts: dict[str, Counter[str]] = {"deny": Counter(), "error": Counter()}
-    for replica in () if isinstance(observed.replicas, Unread) else observed.replicas:
+    for replica in replicas:
         for labels, value in replica.labelled(_DECISIONS).items():
             said = dict(labels)
             if said.get("verdict") in counts and value:

@@ -85,6 +85,12 @@ class Observed:
     events: Read[Events]
 
 
+def spoken(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
+    """Return the replicas whose metrics are had."""
+    known = () if isinstance(replicas, Unread) else replicas
+    return tuple(each for each in known if not isinstance(each.metrics, Unread))
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One line. ``facts`` are what its text says, for programs."""

@@ -7,8 +7,25 @@ from typing import Any, Final
 from ..topology.model import Node
 from ..topology.objects import ClusterObjects, collect, is_stale
 from ..topology.overview import ClusterPicture, overview
-from .model import MOST_NAMED, Document, Fact, Observed, Row, Section, Unread, counted, named, unread
+from .model import (
+    MOST_NAMED,
+    Document,
+    Fact,
+    Observed,
+    Replica,
+    Row,
+    Section,
+    Unread,
+    counted,
+    lasting,
+    named,
+    spoken,
+    unread,
+)
 
+_CONTACT: Final = "podberth_watch_contact_age_seconds"
+# cluster.protocol, Timing.silence_seconds: a bookmark comes every minute.
+_SILENCE_SECONDS: Final = 90
 # By lines of their own.
 _TOLD: Final = frozenset({"stale", "unhealthy GPU"})
 
@@ -34,6 +51,8 @@ def _rows(observed: Observed) -> Iterator[Row]:
     yield _nodes(objects, picture)
     if not isinstance(observed.heartbeats, Unread) and not isinstance(observed.topologies, Unread):
         yield _heartbeats(observed.heartbeats, objects.nodes, observed.now)
+    if replicas := spoken(observed.replicas):
+        yield _watches(replicas)
     yield from _states(picture)
     if objects.problems:
         text = f"{counted(len(objects.problems), 'document')} of no use: {objects.problems[0]}"
@@ -75,6 +94,25 @@ def _heartbeats(leases: tuple[Document, ...], nodes: tuple[Node, ...], now: date
         text = f"silent on {counted(len(stale), 'node')}, not counted on: {named(stale)}; see the agents' logs"
         return Row("heartbeats", "attention", text, facts)
     return Row("heartbeats", "ok", f"{len(described)} agents heard in time" if described else "no agent to hear", facts)
+
+
+def _watches(replicas: tuple[Replica, ...]) -> Row:
+    """Say how long a replica has heard nothing of what it follows; one that reads files follows nothing."""
+    ages = {
+        (value, replica.name, dict(labels).get("resource", ""))
+        for replica in replicas
+        for labels, value in replica.labelled(_CONTACT).items()
+    }
+    if not ages:
+        return Row("watches", "note", "the replicas follow no cluster: their nodes come from files", {})
+    age, name, resource = max(ages)
+    facts: dict[str, Fact] = {"oldestSeconds": int(age), "replica": name, "resource": resource}
+    if age > _SILENCE_SECONDS:
+        text = (
+            f"{name} has heard nothing of {resource} for {lasting(age)}; the last known state is in force; see its log"
+        )
+        return Row("watches", "attention", text, facts)
+    return Row("watches", "ok", f"every replica has heard of the cluster within {lasting(age)}", facts)
 
 
 def _states(picture: ClusterPicture) -> Iterator[Row]:

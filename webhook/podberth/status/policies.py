@@ -1,14 +1,30 @@
 """What decides: GPUPolicies of the cluster, or files, of which the cluster knows nothing but what replicas count."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .model import MOST_NAMED, Document, Fact, Found, Observed, Replica, Row, Section, Unread, counted, named, unread
+from .model import (
+    MOST_NAMED,
+    Document,
+    Fact,
+    Found,
+    Observed,
+    Replica,
+    Row,
+    Section,
+    Unread,
+    counted,
+    named,
+    spoken,
+    unread,
+)
 
 _CLUSTER: Final = "cluster"
 _VARIABLE: Final = "PODBERTH_POLICIES"
 _FLAG: Final = "--policies"
 _LOADED: Final = "podberth_policies_loaded"
+_RELOADS: Final = "podberth_reload_total"
 
 
 def policies(observed: Observed) -> Section:
@@ -17,9 +33,10 @@ def policies(observed: Observed) -> Section:
 
 
 def _rows(observed: Observed) -> Iterator[Row]:
-    source = _source(observed.deployment)
-    loaded = _loaded(observed)
-    yield _from(source, loaded)
+    source, replicas = _source(observed.deployment), spoken(observed.replicas)
+    yield _from(source, _loaded(replicas))
+    if replicas:
+        yield _reloads(replicas)
     if isinstance(observed.policies, Unread):
         yield unread("objects", observed.policies)
         return
@@ -51,8 +68,7 @@ def _source(deployment: Found) -> str:
     return next((str(each.get("value", "")) for each in container.get("env") or () if each["name"] == _VARIABLE), "")
 
 
-def _loaded(observed: Observed) -> tuple[int, ...]:
-    replicas: tuple[Replica, ...] = () if isinstance(observed.replicas, Unread) else observed.replicas
+def _loaded(replicas: tuple[Replica, ...]) -> tuple[int, ...]:
     values = (each.value(_LOADED) for each in replicas)
     return tuple(sorted({int(value) for value in values if value is not None}))
 
@@ -68,6 +84,19 @@ def _from(source: str, loaded: tuple[int, ...]) -> Row:
     if not loaded[0]:
         return Row("source", "attention", f"{where}; none in force: nothing is decided", facts)
     return Row("source", "ok", f"{where}; {loaded[0]} in force", facts)
+
+
+def _reloads(replicas: tuple[Replica, ...]) -> Row:
+    """Say what could not be loaded: a counter, so that what was mended since is in it as well."""
+    failed: Counter[str] = Counter()
+    for replica in replicas:
+        for labels, value in replica.labelled(_RELOADS).items():
+            said = dict(labels)
+            if said.get("result") == "error" and value:
+                failed[said.get("what", "")] += int(value)
+    told = tuple(f"{what} {times}" for what, times in failed.most_common())
+    text = f"failed since the replicas started: {', '.join(told)}; their logs say why" if told else "none has failed"
+    return Row("reloads", "note" if told else "ok", text, {"failed": told})
 
 
 def _bystanders(objects: tuple[Document, ...]) -> Row:
