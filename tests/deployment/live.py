@@ -36,7 +36,6 @@ from .rendering import Document, only, overlay
 
 SECONDS = 60.0
 TEAM = "team-a"
-AGENTS = "podberth-agent"
 GPU_NODES = ("gpu-0", "gpu-1")
 KINDS = ("mutatingwebhookconfiguration", "validatingwebhookconfiguration")
 _MERGE = "application/merge-patch+json"

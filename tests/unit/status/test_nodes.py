@@ -45,8 +45,16 @@ def test_a_gpu_that_is_ill_is_named_with_what_it_has() -> None:
     document["gpus"][3]["problem"] = "XID 79"
     ill["data"][DATA_KEY] = json.dumps(document)
     topologies = (observed().topologies[0], ill)  # type: ignore[index]
-    assert row("gpus", topologies=topologies) == ("attention", "1 GPU ill: gpu-1 GPU 3: XID 79")
+    assert row("gpus", topologies=topologies) == ("attention", "ill: gpu-1 GPU 3: XID 79")
     assert rows("away", topologies=topologies) == []
+
+
+def test_a_gpu_that_the_kubelet_does_not_hand_out_is_ill_though_no_agent_says_which() -> None:
+    node, _ = simulate("hgx-h100-8", "gpu-1")
+    node["status"]["allocatable"]["nvidia.com/gpu"] = "7"
+    nodes = (observed().nodes[0], node)  # type: ignore[index]
+    assert row("gpus", nodes=nodes) == ("attention", "ill: gpu-1: one that its Node calls unhealthy")
+    assert rows("away", nodes=nodes) == []
 
 
 def test_a_document_of_no_use_is_named() -> None:

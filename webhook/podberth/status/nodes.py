@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from ..topology.model import Node
+from ..topology.model import Node, Transient
 from ..topology.objects import ClusterObjects, collect, is_stale
 from ..topology.overview import ClusterPicture, overview
 from .model import (
@@ -26,8 +26,9 @@ from .model import (
 _CONTACT: Final = "podberth_watch_contact_age_seconds"
 # cluster.protocol, Timing.silence_seconds: a bookmark comes every minute.
 _SILENCE_SECONDS: Final = 90
-# By lines of their own.
-_TOLD: Final = frozenset({"stale", "unhealthy GPU"})
+# States of a node that have lines of their own (``topology.model.Transient``).
+_STALE: Final[Transient] = "stale"
+_UNHEALTHY: Final[Transient] = "unhealthy GPU"
 
 
 def topology(observed: Observed) -> Section:
@@ -116,15 +117,19 @@ def _watches(replicas: tuple[Replica, ...]) -> Row:
 
 
 def _states(picture: ClusterPicture) -> Iterator[Row]:
-    unwell = {name: reason for name, reason in picture.unwell if reason not in _TOLD}
-    ill = tuple(f"{node} GPU {index}: {problem}" for node, index, problem in picture.ill)
+    described = {node for node, _, _ in picture.ill}
+    # By a condition, or because the kubelet hands out fewer than there are: no agent says which.
+    short = tuple(name for name, reason in picture.unwell if reason == _UNHEALTHY and name not in described)
+    ill = (
+        *(f"{node} GPU {index}: {problem}" for node, index, problem in picture.ill),
+        *(f"{name}: one that its Node calls unhealthy" for name in short),
+    )
     if ill:
         more = f" and {len(ill) - MOST_NAMED} more" if len(ill) > MOST_NAMED else ""
-        text = f"{counted(len(ill), 'GPU')} ill: {'; '.join(ill[:MOST_NAMED])}{more}"
-        yield Row("gpus", "attention", text, {"ill": ill})
+        yield Row("gpus", "attention", f"ill: {'; '.join(ill[:MOST_NAMED])}{more}", {"ill": ill})
     else:
         yield Row("gpus", "ok", "no fault is told of", {"ill": ()})
-    if unwell:
-        names = tuple(f"{name} ({reason})" for name, reason in sorted(unwell.items()))
+    away = tuple(f"{name} ({reason})" for name, reason in picture.unwell if reason not in {_STALE, _UNHEALTHY})
+    if away:
         # Cordoned, leaving, cut anew: somebody's work, and over by itself.
-        yield Row("away", "note", f"{counted(len(names), 'node')} not counted on: {named(names)}", {"nodes": names})
+        yield Row("away", "note", f"{counted(len(away), 'node')} not counted on: {named(away)}", {"nodes": away})

@@ -129,9 +129,7 @@ def _broken(policy: Document) -> Row:
 
 
 def _judged(policy: Document) -> bool:
-    status = policy.get("status") or {}
-    current = status.get("observedGeneration") == policy["metadata"].get("generation")
-    return current and all(_condition(policy, kind).get("status") == "True" for kind in ("Compiled", "Active"))
+    return all(_condition(policy, kind).get("status") == "True" for kind in ("Compiled", "Active"))
 
 
 def _condition(policy: Document, kind: str) -> dict[str, Any]:
