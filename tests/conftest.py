@@ -38,6 +38,7 @@ settings.load_profile("untimed")
 # These start control planes of their own, beside the fixture; and so does the fixture of the agents.
 _STARTERS = (
     "controlplane/test_controlplane.py",
+    "deployment/test_status.py",
     "e2e/test_cert_manager.py",
     "e2e/test_client_authentication.py",
     "e2e/test_cluster_objects.py",

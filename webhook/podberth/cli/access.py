@@ -1,18 +1,35 @@
-"""The flags that say where the API server is, of every command that talks to it from outside or from a pod."""
+"""The flags that say where the API server is: those of a person's commands, and those of what runs in a pod."""
 
 import argparse
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..cluster.kubeconfig import Kubeconfig, find_kubeconfig
 from ..errors import UsageError
 
 if TYPE_CHECKING:
     from ..agent.api import Api
 
 
+def add_kubeconfig(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of a person, which are kubectl's."""
+    default = "default: those of $KUBECONFIG, else ~/.kube/config, else a pod's service account"
+    parser.add_argument("--kubeconfig", metavar="FILE", type=Path, help=f"how to reach the cluster ({default})")
+    parser.add_argument("--context", metavar="NAME", default="", help="a context of it (default: the current one)")
+
+
+def kubeconfig_of(arguments: argparse.Namespace) -> Kubeconfig | None:
+    """Return what these flags and the environment say; None: the service account of a pod.
+
+    Raises:
+        UsageError: a context without a kubeconfig.
+    """
+    return find_kubeconfig(arguments.kubeconfig, arguments.context, os.environ)
+
+
 def add_access(parser: argparse.ArgumentParser) -> None:
-    """Add the flags."""
+    """Add the flags of what runs in a pod."""
     add = parser.add_argument
     add("--api-server", metavar="URL", help="https://HOST:PORT (default: as every pod is told)")
     add("--token-file", metavar="FILE", type=Path, help="the bearer token (default: the pod's service account)")

@@ -9,7 +9,6 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from pathlib import Path
 
 from ..cluster.protocol import Timing
 from ..cluster.shared_ca import ReadConfiguration, ReadSecret, SharedAuthorities, open_shared
@@ -19,6 +18,7 @@ from ..pki.inspection import Presented, inspect, read_presented
 from ..pki.rotation import new_signer, rotated, stage
 from ..settings import Address, parse_address
 from ..wellknown import NAMESPACE
+from .access import add_kubeconfig, kubeconfig_of
 from .certs_text import as_json, as_text
 from .exitcodes import ExitCode
 
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a key has leaked: begin even in the midst of a rotation, and drop the old authority within minutes",
     )
     for each in (status, rotate):
-        each.add_argument("--kubeconfig", metavar="FILE", type=Path, help="(default: as a pod, by its service account)")
+        add_kubeconfig(each)
         each.add_argument("--ca-secret", metavar="NAME", default="podberth-ca", help="(default %(default)s)")
         each.add_argument(
             "--webhook-configuration", metavar="NAME", default="podberth", help="of both kinds (default %(default)s)"
@@ -63,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _run(arguments: argparse.Namespace) -> int:
-    shared = open_shared(arguments.kubeconfig, arguments.ca_secret, arguments.webhook_configuration, _TIMING)
+    kubeconfig = kubeconfig_of(arguments)
+    shared = open_shared(kubeconfig, arguments.ca_secret, arguments.webhook_configuration, _TIMING)
     try:
         if arguments.action == "status":
             return await _status(shared, arguments)

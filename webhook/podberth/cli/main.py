@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from .. import __version__
 from ..errors import PodberthError
@@ -48,6 +48,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("agent", ".agent", "read this node's accelerators and publish their topology"),
     Command("fleet", ".fleet", "play many nodes' agents, to load a test cluster"),
     Command("certs", ".certs", "show the certificate authorities of a cluster, and rotate them"),
+    Command("status", ".status", "say what is installed in a cluster, healthy, stale, expiring, denied lately"),
     Command("topology", ".topology", "show a cluster's GPUs, save what is known of them, compare two snapshots"),
     Command("policies", ".policies", "the policies that podberth ships, and a first one of your own", also="policy"),
     Command("completion", ".completion", "print a script that completes commands in a shell"),
@@ -55,10 +56,13 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run a command line, without the program's name; return the exit code."""
+PROGRAM: Final = "podberth"
+
+
+def main(argv: Sequence[str], program: str = PROGRAM) -> int:
+    """Run a command line, without the program's name, which help and mistakes show; return the exit code."""
     try:
-        return _run(argv)
+        return _run(argv, program)
     except PodberthError as error:
         for line in str(error).splitlines():
             print(f"podberth: {line}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
@@ -67,12 +71,12 @@ def main(argv: Sequence[str]) -> int:
         return end.code if isinstance(end.code, int) else ExitCode.OK
 
 
-def _run(argv: Sequence[str]) -> int:
+def _run(argv: Sequence[str], program: str) -> int:
     named = {command.name: command for command in COMMANDS}
     meant = {command.also: command for command in COMMANDS if command.also} | named
     command = meant.get(argv[0]) if argv else None
     if command is None:
-        parser = _parser()
+        parser = _parser(program)
         if argv and not argv[0].startswith("-"):
             parser.error(_unknown(argv[0], named))
         parser.parse_args(argv)
@@ -82,14 +86,14 @@ def _run(argv: Sequence[str]) -> int:
     module = cast("CommandModule", import_module(command.module, __package__))
     gc.freeze()
     gc.enable()
-    parser = argparse.ArgumentParser(prog=f"podberth {command.name}", description=command.help, allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog=f"{program} {command.name}", description=command.help, allow_abbrev=False)
     module.configure(parser)
     return module.run(parser.parse_args(argv[1:]))
 
 
 def parser_of_everything() -> argparse.ArgumentParser:
     """Return one parser with every command's arguments; it imports them all, and is for who tells of them."""
-    parser = _parser()
+    parser = _parser(PROGRAM)
     commands = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))  # noqa: SLF001 - made below
     for command in COMMANDS:
         cast("CommandModule", import_module(command.module, __package__)).configure(commands.choices[command.name])
@@ -105,16 +109,16 @@ def _unknown(name: str, known: Iterable[str]) -> str:
     return f"COMMAND: got {name!r}, want one of {', '.join(names)}{meant}"
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(program: str) -> argparse.ArgumentParser:
     """Return the parser for everything but a command: help, the version, mistakes."""
     parser = argparse.ArgumentParser(
-        prog="podberth",
+        prog=program,
         description="Gives every GPU pod its berth: an admission webhook and policy engine for Kubernetes.",
-        epilog="Begin with: podberth policies init NAME; podberth test. podberth COMMAND --help says more. "
+        epilog=f"Begin with: {program} policies init NAME; {program} test. {program} COMMAND --help says more. "
         "Exit codes: 0 ok, 1 findings, 2 usage or configuration, 3 cluster or device.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"podberth {__version__}")
+    parser.add_argument("--version", action="version", version=f"{program} {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND")
     for command in COMMANDS:
         commands.add_parser(command.name, help=command.help)

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import re
 import sys
 from collections import Counter
@@ -27,6 +26,7 @@ from ..topology.shapes import SHAPES, simulate
 from ..topology.trim import as_list, trim
 from ..wellknown import NAMESPACE
 from .exitcodes import ExitCode
+from .output import write
 
 SHOW_FORMATS: Final = ("text", "json", "svg", "html")
 DIFF_FORMATS: Final = ("text", "json")
@@ -97,7 +97,7 @@ def _show(arguments: argparse.Namespace) -> int:
         documents = read_documents([arguments.topology], sys.stdin.buffer)
     nodes = _nodes(documents, arguments.at)
     render = _node_renderer(arguments.output, _named(nodes, arguments.node), conventions) if arguments.node else None
-    _write((render or _cluster_renderer(arguments.output, nodes, conventions)), "")
+    write((render or _cluster_renderer(arguments.output, nodes, conventions)), "")
     return ExitCode.OK
 
 
@@ -160,7 +160,7 @@ def _export(arguments: argparse.Namespace) -> int:
     kept = trim(documents, is_param=is_param, namespace=NAMESPACE)
     kept = anonymised(kept) if arguments.anonymize else kept
     text = "".join(f"{line}\n" for line in as_list(kept, lambda document: json.dumps(document, sort_keys=True)))
-    _write(_text(text), arguments.output)
+    write(_text(text), arguments.output)
     return ExitCode.OK
 
 
@@ -175,12 +175,12 @@ def _diff(arguments: argparse.Namespace) -> int:
     if arguments.output == "json":
         from .topology_json import difference_json  # noqa: PLC0415
 
-        _write(_text(json.dumps(difference_json(found), indent=2) + "\n"), "")
+        write(_text(json.dumps(difference_json(found), indent=2) + "\n"), "")
     else:
         from .terminal import Terminal  # noqa: PLC0415
         from .topology_text import show_difference  # noqa: PLC0415
 
-        _write(lambda stream: show_difference(found, Terminal.of(stream)), "")
+        write(lambda stream: show_difference(found, Terminal.of(stream)), "")
     return ExitCode.OK if found.empty else ExitCode.FINDINGS
 
 
@@ -221,22 +221,3 @@ def _time(text: str) -> datetime:
     if moment is None or moment.tzinfo is None:
         raise argparse.ArgumentTypeError(f"got {text!r}, want a time with its zone, as 2026-01-31T12:00:00Z")
     return moment
-
-
-def _write(render: Callable[[TextIO], None], file: str) -> None:
-    """Write to a file, or to stdout where ``file`` is empty.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
-    try:
-        if file:
-            with Path(file).open("w", encoding="utf-8", errors="backslashreplace") as stream:
-                render(stream)
-        else:
-            render(sys.stdout)
-            sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough; without this Python complains once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        raise UsageError(f"-o: {file or 'stdout'}: cannot be written: {error.strerror or error}") from error

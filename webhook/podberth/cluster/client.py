@@ -19,10 +19,11 @@ from kubernetes.aio.config.incluster_config import (
     SERVICE_TOKEN_FILENAME,
     InClusterConfigLoader,
 )
-from kubernetes.aio.config.kube_config import KubeConfigLoader
+from kubernetes.aio.config.kube_config import ENV_KUBECONFIG_PATH_SEPARATOR, KubeConfigLoader, KubeConfigMerger
 
 from ..errors import ClusterError, UsageError
 from ..kube.documents import load_documents
+from .kubeconfig import Kubeconfig
 from .protocol import Timing, refusal
 
 # What kubernetes.aio raises of a kubeconfig that is not one: it does not look before it leaps.
@@ -37,25 +38,32 @@ _REDIRECT = 300
 class ClusterClient:
     """Asks one API server. After a failure ``reset`` it: connections and TLS are then made anew."""
 
-    def __init__(self, kubeconfig: Path | None, timing: Timing) -> None:
+    def __init__(self, kubeconfig: Path | Kubeconfig | None, timing: Timing, *, brief: bool = False) -> None:
         """Find out where the API server is: as the kubeconfig says or, without one, as a pod is told.
+
+        ``brief``: for a command that is over in seconds. Credentials are then asked for once, for they may come from a
+        program.
 
         Raises:
             UsageError: nothing says so, or what does makes no sense.
         """
-        self._where = "in-cluster configuration" if kubeconfig is None else f"--kubeconfig: {kubeconfig}"
+        kubeconfig = Kubeconfig((kubeconfig,)) if isinstance(kubeconfig, Path) else kubeconfig
+        self._where = "in-cluster configuration" if kubeconfig is None else kubeconfig.where
         self._timing = timing
+        self._brief = brief
+        self._kept: dict[str, str] | None = None
         self._configuration: Any = Configuration()
         self._loader = self._find(kubeconfig)
         self._api: Any = None
 
-    async def get(self, path: str, query: dict[str, str]) -> bytes:
-        """Return the body of an answer.
+    async def get(self, path: str, query: dict[str, str], seconds: float | None = None) -> bytes:
+        """Return the body of an answer, which has so many seconds to come, else those of a list.
 
         Raises:
             ClusterError: it is no success, none came, or there are no credentials to ask with.
         """
-        limits = aiohttp.ClientTimeout(total=self._timing.list_seconds, sock_connect=self._timing.connect_seconds)
+        total = self._timing.list_seconds if seconds is None else seconds
+        limits = aiohttp.ClientTimeout(total=total, sock_connect=self._timing.connect_seconds)
         async with self._answer("GET", f"{path}?{urlencode(query)}", limits) as answer:
             return await answer.read()
 
@@ -125,6 +133,8 @@ class ClusterClient:
 
     async def _headers(self) -> dict[str, str]:
         """Read the credentials again: the kubelet writes a new token before the old one runs out."""
+        if self._kept is not None:
+            return dict(self._kept)
         try:
             loading = self._loader.load_and_set(self._configuration)
             if loading is not None:  # a kubeconfig may name a program that makes tokens
@@ -132,23 +142,39 @@ class ClusterClient:
         except _NO_CONFIGURATION as error:
             raise ClusterError("refused", f"{self._where}: no credentials: {_of(error)}; mend it") from error
         token = str(self._configuration.api_key.get(_TOKEN, "")).strip()
-        return {**_HEADERS, "Authorization": token} if token else dict(_HEADERS)
+        headers = {**_HEADERS, "Authorization": token} if token else dict(_HEADERS)
+        self._kept = dict(headers) if self._brief else None
+        return headers
 
-    def _find(self, kubeconfig: Path | None) -> Any:
+    def _find(self, kubeconfig: Kubeconfig | None) -> Any:
         in_cluster: Any = InClusterConfigLoader
-        of_file: Any = KubeConfigLoader
         try:
             if kubeconfig is None:
                 loader = in_cluster(SERVICE_TOKEN_FILENAME, SERVICE_CERT_FILENAME, try_refresh_token=False)
                 loader.load_and_set(self._configuration)
                 return loader
-            documents, problems = load_documents(kubeconfig.read_text(encoding="utf-8"), str(kubeconfig))
-            if problems or len(documents) != 1:
-                raise ValueError(str(problems[0]) if problems else f"got {len(documents)} documents")
-            return of_file(documents[0].document, config_base_path=str(kubeconfig.parent))
+            return _loader(kubeconfig)
         except _NO_CONFIGURATION as error:
             want = "want a kubeconfig" if kubeconfig else "want a pod with a service account, or --kubeconfig FILE"
             raise UsageError(f"{self._where}: cannot be used: {_of(error)}; {want}") from error
+
+
+def _loader(kubeconfig: Kubeconfig) -> Any:
+    """Return the package's reader of a kubeconfig; raises one of ``_NO_CONFIGURATION``."""
+    of_file: Any = KubeConfigLoader
+    context = kubeconfig.context or None
+    if len(kubeconfig.files) > 1:
+        merger: Any = KubeConfigMerger
+        merged = merger(ENV_KUBECONFIG_PATH_SEPARATOR.join(map(str, kubeconfig.files)))
+        # With kubectl the first file that says it decides; the package lets the last one.
+        currents = (each.get("current-context") for each in merged.config_files.values())
+        # Without a base path each file's own paths are relative to that file.
+        return of_file(merged.config, context or next(filter(None, currents), None), config_base_path=None)
+    [path] = kubeconfig.files
+    documents, problems = load_documents(path.read_text(encoding="utf-8"), str(path))
+    if problems or len(documents) != 1:
+        raise ValueError(str(problems[0]) if problems else f"got {len(documents)} documents")
+    return of_file(documents[0].document, context, config_base_path=str(path.parent))
 
 
 def _of(error: BaseException) -> str:

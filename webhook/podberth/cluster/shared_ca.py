@@ -17,6 +17,7 @@ from ..errors import CertificateError, ClusterError, UsageError
 from ..pki.authorities import SECRET_KEY, Authorities, decode, encode
 from ..pki.rotation import Registration
 from ..wellknown import NAMESPACE
+from .kubeconfig import Kubeconfig
 from .protocol import Timing
 
 if TYPE_CHECKING:
@@ -138,7 +139,9 @@ class SharedAuthorities:
         return document if isinstance(document, dict) else None
 
 
-def open_shared(kubeconfig: Path | None, name: str, configuration: str, timing: Timing) -> SharedAuthorities:
+def open_shared(
+    kubeconfig: Path | Kubeconfig | None, name: str, configuration: str, timing: Timing
+) -> SharedAuthorities:
     """Return the way to the authorities.
 
     Raises:
@@ -153,12 +156,7 @@ def open_shared(kubeconfig: Path | None, name: str, configuration: str, timing: 
 
 
 def _configuration(where: str, path: str, document: Mapping[str, Any]) -> ReadConfiguration:
-    metadata = document["metadata"]
-    bundles = tuple(
-        base64.b64decode(webhook["clientConfig"].get("caBundle") or "") for webhook in document.get("webhooks") or ()
-    )
-    registration = Registration(where, metadata["generation"], bundles)
-    return ReadConfiguration(registration, path, metadata["resourceVersion"])
+    return ReadConfiguration(Registration.of(where, document), path, document["metadata"]["resourceVersion"])
 
 
 def _refuse_injected(document: Mapping[str, Any], name: str) -> None:

@@ -120,7 +120,7 @@ def _of_authorities(authorities: Authorities | None, now: datetime) -> Iterator[
         return
     if authorities.current is None:
         yield "authorities: got none that signs yet, want one; podberth serve puts the next one to use"
-    elif why := _soon(authorities.current.certificate, now):
+    elif why := expiring(authorities.current.certificate, now):
         yield f"{name(authorities.current.certificate)}: {why}; podberth certs rotate, and see what podberth serve logs"
 
 
@@ -136,11 +136,12 @@ def _of(registration: Registration, bundle: Bundle, now: datetime) -> Iterator[s
 def _of_presented(presented: Presented, now: datetime) -> Iterator[str]:
     if presented.refusal:
         yield f"{presented.where}: the API server refuses this certificate: {presented.refusal}"
-    elif why := _soon(presented.certificate, now):
+    elif why := expiring(presented.certificate, now):
         yield f"{presented.where}: {why}; it should have been renewed"
 
 
-def _soon(certificate: x509.Certificate, now: datetime) -> str:
+def expiring(certificate: x509.Certificate, now: datetime) -> str:
+    """Say how a certificate has run out, or is about to without having been renewed; "" where it is neither."""
     lives = validity(certificate)
     if now >= lives.not_after:
         return f"expired at {lives.not_after.isoformat()}"

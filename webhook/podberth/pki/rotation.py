@@ -14,10 +14,11 @@ The caller reads the webhook configurations first, then the Secret, and writes o
 docs/adr/0021-certificates.md.
 """
 
-from collections.abc import Sequence
+import base64
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from cryptography import x509
 
@@ -49,6 +50,18 @@ class Registration:
     where: str
     generation: int
     bundles: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, where: str, document: Mapping[str, Any]) -> Self:
+        """Read a webhook configuration of the API server's."""
+        webhooks = document.get("webhooks") or ()
+        bundles = tuple(base64.b64decode(each["clientConfig"].get("caBundle") or "") for each in webhooks)
+        return cls(where, document["metadata"]["generation"], bundles)
+
+    @property
+    def trusted(self) -> frozenset[x509.Certificate]:
+        """What any of its entries trusts."""
+        return frozenset(each for bundle in self.bundles for each in certificates_in(bundle))
 
     def trusts_exactly(self, certificates: Sequence[x509.Certificate]) -> bool:
         """Tell whether every entry trusts these and no others."""

@@ -1,8 +1,8 @@
 """Every metric of the webhook, declared in one place.
 
-With ``gpu_metrics`` the only importer of ``prometheus_client``. Each ``Metrics`` has a registry of its own: importing
-this module declares nothing. Label values that are known beforehand exist from the start, so that a rate has a zero to
-rise from.
+With ``gpu_metrics`` and ``scrape`` the only importer of ``prometheus_client``. Each ``Metrics`` has a registry of its
+own: importing this module declares nothing. Label values that are known beforehand exist from the start, so that a rate
+has a zero to rise from.
 
 What every review counts is kept in plain numbers and handed to the library when somebody scrapes: its counters take a
 lock each, 5 us a review in all, where these take two (measured under load; a review without its decision costs 70).

@@ -1,0 +1,249 @@
+"""`podberth status` on a real API server: an installation that is well, and one part after another that is not."""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from controlplane.cluster import ControlPlane
+from controlplane.ports import Ports
+from controlplane.wait import wait_for
+from e2e.manifest import read
+from e2e.podberth_process import POLICIES
+from pages import ROOT, page
+from podberth.pki.issue import Validity, new_authority
+from snapshots import policy
+
+from .live import SECONDS, Live, lease, podberth
+
+[BLOCK] = re.findall(r"^```sh\n(kubectl create .*?)^```$", page("docs/status.md"), re.MULTILINE | re.DOTALL)
+
+SHIPPED = sum(each["kind"] == "GPUPolicy" for file in POLICIES.glob("*/policy.yaml") for each in read(file))
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """Yield an installation that is well; each test that breaks something mends it."""
+    directory = tmp_path_factory.mktemp("status")
+    with ControlPlane.start(directory / "cluster") as started:
+        installation = Live(started, directory)
+        try:
+            installation.install()
+            installation.wait_healthy()
+            yield installation
+        finally:
+            installation.close()
+
+
+@pytest.fixture(scope="module")
+def viewer(live: Live) -> Path:
+    """Return the kubeconfig of somebody with the roles of a viewer, bound as the documentation says."""
+    return live.viewer(BLOCK)
+
+
+def rows(live: Live, kubeconfig: Path | None = None) -> dict[tuple[str, str], list[Any]]:
+    """Return the rows of the status as JSON by section and name, and those that it has of each."""
+    done = live.status("-o", "json", kubeconfig=kubeconfig)
+    document = json.loads(done.stdout)
+    schema = json.loads((ROOT / "docs" / "schema" / "status-v1.json").read_text())
+    assert list(jsonschema.Draft202012Validator(schema).iter_errors(document)) == []
+    found: dict[tuple[str, str], list[Any]] = {}
+    for section in document["sections"]:
+        for row in section["rows"]:
+            found.setdefault((section["name"], row["name"]), []).append(row)
+    wanting = [row for each in found.values() for row in each if row["state"] in {"attention", "unread"}]
+    assert document["healthy"] is not wanting
+    assert done.returncode == (1 if wanting else 0)
+    return found
+
+
+def attention(live: Live) -> dict[tuple[str, str], str]:
+    """Return what wants attention."""
+    found = rows(live).items()
+    return {key: row["text"] for key, each in found for row in each if row["state"] == "attention"}
+
+
+def test_a_viewer_sees_a_healthy_installation_on_one_screen(live: Live, viewer: Path) -> None:
+    done = live.status(kubeconfig=viewer)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert re.fullmatch(r"podberth on Kubernetes v1\.\d+\.\S+: healthy", lines[0])
+    assert 24 <= len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+    assert {line[0] for line in lines[1:] if line} == {"─", "✓", " "}
+    assert "2 of 2 replicas ready, podberth:0.1.0" in done.stdout
+    assert f"{SHIPPED} active" in done.stdout
+    assert all(row["state"] == "ok" for each in rows(live, viewer).values() for row in each)
+
+
+def test_a_viewer_may_read_no_secret_and_nothing_of_other_namespaces(live: Live, viewer: Path) -> None:
+    who = ("--kubeconfig", str(viewer))
+    for verb, what, namespace in (
+        ("get", "secrets/podberth-ca", "podberth-system"),
+        ("list", "secrets", "podberth-system"),
+        ("list", "pods", "default"),
+        ("list", "configmaps", "default"),
+        ("get", "pods/proxy", "podberth-agent"),
+        ("create", "pods", "podberth-system"),
+        ("patch", "mutatingwebhookconfigurations/podberth", "default"),
+    ):
+        done = live.control_plane.kubectl("auth", "can-i", verb, what, "-n", namespace, *who, check=False)
+        assert done.stdout.strip() == "no", (verb, what)
+
+
+def test_without_rights_each_part_says_which_right_it_wants_and_the_rest_is_shown(live: Live) -> None:
+    found = rows(live, live.stranger("default"))
+    assert found["installed", "crd"][0]["state"] == "ok"  # whoever is known may ask what is served
+    wanted = {row["facts"]["want"] for each in found.values() for row in each if row["state"] == "unread"}
+    assert wanted == {
+        "get deployments.apps podberth in podberth-system",
+        "get daemonsets.apps podberth-agent in podberth-agent",
+        "get mutatingwebhookconfigurations.admissionregistration.k8s.io podberth",
+        "get validatingwebhookconfigurations.admissionregistration.k8s.io podberth",
+        "get validatingadmissionpolicies.admissionregistration.k8s.io podberth-agent",
+        "list gpupolicies.podberth.io",
+        "list nodes",
+        "list configmaps in podberth-system",
+        "list leases.coordination.k8s.io in podberth-system",
+        "list pods in podberth-system",
+        "list events",
+    }
+    assert found["policies", "objects"][0]["text"] == (
+        "could not be read: forbidden; want list gpupolicies.podberth.io"
+    )
+
+
+def test_a_heartbeat_that_has_run_out_is_named(live: Live) -> None:
+    live.control_plane.apply(lease("gpu-1", renewed=datetime.now(UTC) - timedelta(minutes=10)))
+    try:
+        assert attention(live) == {
+            ("topology", "heartbeats"): "silent on 1 node, not counted on: gpu-1; see the agents' logs"
+        }
+    finally:
+        live.control_plane.apply(lease("gpu-1"))
+        live.wait_healthy()
+
+
+def test_a_missing_configuration_is_named_and_so_is_a_policy_that_came_in_meanwhile_and_is_broken(live: Live) -> None:
+    kubectl = live.control_plane.kubectl
+    configuration = live.control_plane.get("validatingwebhookconfiguration", "podberth")
+    metadata = {key: configuration["metadata"][key] for key in ("name", "labels") if key in configuration["metadata"]}
+    kubectl("delete", "validatingwebhookconfiguration", "podberth")
+    broken = policy("broken", "  mutations:\n  - labels: {a: object.nonsense}")
+    try:
+        kinds = attention(live)
+        assert kinds["installed", "validating"].startswith("ValidatingWebhookConfiguration podberth: got none: ")
+        # Nobody judges it now: what the API server still sends to podberth would refuse it.
+        wait_for(
+            lambda: kubectl("apply", "-f", "-", input=broken, check=False).returncode == 0,
+            timeout_seconds=SECONDS,
+            what="the API server to ask nobody about policies",
+        )
+        wait_for(
+            lambda: ("policies", "broken") in attention(live),
+            timeout_seconds=SECONDS,
+            what="the broken policy to be told of",
+        )
+        found = rows(live)
+        assert found["policies", "objects"][0]["text"] == f"{SHIPPED} active, 1 broken"
+        assert re.search(r"^gpupolicy/broken:\d+:\d+ spec\.mutations", found["policies", "broken"][0]["text"])
+    finally:
+        kubectl("delete", "gpupolicy", "broken", "--ignore-not-found")
+        live.control_plane.create({**configuration, "metadata": metadata})
+        live.wait_healthy()
+
+
+def test_an_authority_that_expires_and_signs_for_nobody_is_named(live: Live) -> None:
+    now = datetime.now(UTC)
+    other = new_authority("somebody's", Validity(now - timedelta(days=99), now + timedelta(days=1, hours=1)))
+    with live.unable_to_write():
+        live.trust(base64.b64encode(other.pem).decode())
+        found = attention(live)
+        assert re.search(
+            r"^caBundle: somebody's expires at .*, with less than a sixth", found["certificates", "trusted"]
+        )
+        assert found["certificates", "served"].startswith("signed by an authority that caBundle lacks: podberth-")
+
+
+def test_an_entry_without_an_authority_is_named(live: Live) -> None:
+    with live.unable_to_write():
+        live.trust("")
+        assert attention(live)["certificates", "trusted"].startswith("no authority: MutatingWebhookConfiguration")
+
+
+def test_a_guard_that_is_gone_is_named(live: Live) -> None:
+    kubectl = live.control_plane.kubectl
+    what = ("validatingadmissionpolicybinding", "podberth-exemption")
+    document = kubectl("get", *what, "-o", "yaml").stdout
+    kubectl("delete", *what)
+    try:
+        said = attention(live)["installed", "guards"]
+        assert said.startswith("missing: ValidatingAdmissionPolicyBinding podberth-exemption: ")
+    finally:
+        kubectl("create", "-f", "-", input=document)
+        live.wait_healthy()
+
+
+def test_who_was_denied_lately_is_named_by_the_events_and_counted_by_the_metrics(live: Live, viewer: Path) -> None:
+    with live.refused_job("denied the request"):
+        found = rows(live, viewer)
+    [refused] = found["denied lately", "refused"]
+    assert refused["facts"]["object"] == "Job team-a/train"
+    assert "podberth mig-right-size: " in refused["text"]
+    assert found["denied lately", "events"][0]["state"] == "note"
+    assert found["denied lately", "counted"][0]["facts"]["deny"][0].startswith("mig-right-size ")
+
+
+def test_a_program_that_makes_tokens_is_run_once(live: Live, tmp_path: Path) -> None:
+    """It may take seconds, or ask a person; it says not until when the token counts."""
+    runs = tmp_path / "runs"
+    status = {"token": live.control_plane.admin_token}
+    version = "client.authentication.k8s.io/v1"
+    said = json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": status})
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho run >> {runs}\necho '{said}'\n")
+    program.chmod(0o755)
+    document = json.loads(live.control_plane.kubectl("config", "view", "--raw", "-o", "json").stdout)
+    document["users"][0]["user"] = {
+        "exec": {"apiVersion": version, "command": str(program), "interactiveMode": "Never"}
+    }
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(json.dumps(document))
+    assert live.status(kubeconfig=kubeconfig).stdout.splitlines()[0].endswith(": healthy")
+    assert runs.read_text().splitlines() == ["run"]
+
+
+def test_without_podberth_its_metrics_are_not_reached_and_who_is_refused_for_it_is_named(live: Live) -> None:
+    live.stop()
+    try:
+        with live.refused_job("failed calling webhook"):
+            found = rows(live)
+        assert found["denied lately", "events"][0]["state"] == "attention"
+        assert 'failed calling webhook "pods.mutate.podberth.io"' in found["denied lately", "refused"][0]["text"]
+        assert found["certificates", "metrics"][0]["state"] == "note"
+        assert "2 of 2 replicas" in found["certificates", "metrics"][0]["text"]
+        assert found["certificates", "trusted"][0]["state"] == "ok"
+        assert ("certificates", "served") not in found
+        assert found["policies", "source"][0]["state"] == "note"
+    finally:
+        live.start()
+
+
+def test_a_cluster_that_is_not_there_is_3(live: Live, tmp_path: Path) -> None:
+    ports = Ports()
+    try:
+        nobody = live.control_plane.kubeconfig.read_text().replace(
+            live.control_plane.url, f"https://127.0.0.1:{ports.take()}"
+        )
+        (tmp_path / "kubeconfig").write_text(nobody)
+        done = podberth("status", "--kubeconfig", str(tmp_path / "kubeconfig"))
+    finally:
+        ports.release()
+    assert (done.returncode, done.stdout) == (3, "")
+    assert re.search(r"^podberth: GET https://127\.0\.0\.1:\d+/version: the connection failed: ", done.stderr)

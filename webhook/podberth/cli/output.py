@@ -1,0 +1,28 @@
+"""Where what was asked for goes: stdout, or a file."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+from ..errors import UsageError
+
+
+def write(render: Callable[[TextIO], None], file: str) -> None:
+    """Write to a file, or to stdout where ``file`` is empty.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        if file:
+            with Path(file).open("w", encoding="utf-8", errors="backslashreplace") as stream:
+                render(stream)
+        else:
+            render(sys.stdout)
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough; without this Python complains once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise UsageError(f"-o: {file or 'stdout'}: cannot be written: {error.strerror or error}") from error

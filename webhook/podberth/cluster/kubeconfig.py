@@ -1,0 +1,43 @@
+"""Where a person's kubeconfig is, found as kubectl finds it: a flag, else KUBECONFIG, else ~/.kube/config."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Kubeconfig:
+    """One file, or several of which the first that says something counts."""
+
+    files: tuple[Path, ...]
+    context: str = ""
+    """Empty: the current one."""
+    said_by: str = "--kubeconfig"
+
+    @property
+    def where(self) -> str:
+        """Name it in a message."""
+        return f"{self.said_by}: {os.pathsep.join(map(str, self.files))}"
+
+
+def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str]) -> Kubeconfig | None:
+    """Return what says where the API server is; None: the service account of a pod.
+
+    Raises:
+        UsageError: a context is named, and nothing that could have it.
+    """
+    if flag is not None:
+        return Kubeconfig((flag,), context)
+    named = tuple(Path(part).expanduser() for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part)
+    if named:
+        # kubectl passes over those that are not there; where none is, the message names the first.
+        return Kubeconfig(tuple(path for path in named if path.exists()) or named[:1], context, "KUBECONFIG")
+    usual = Path(environ.get("HOME", "~")).expanduser() / ".kube" / "config"
+    if usual.exists():
+        return Kubeconfig((usual,), context, "kubeconfig")
+    if context:
+        raise UsageError(f"--context: got {context!r} and no kubeconfig, want both; name one with --kubeconfig FILE")
+    return None

@@ -1,0 +1,139 @@
+"""What the API server trusts, what the replicas serve, and whether the two fit. No Secret is read for it.
+
+A replica says in its metrics when its certificate and the authority behind it expire. An authority that is trusted
+expires at that second, so one that is not is found by it.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from ..pki.authorities import certificates_in, validity
+from ..pki.inspection import expiring, inspect
+from ..pki.rotation import Registration, name
+from .model import Fact, Observed, Replica, Row, Section, Unread, counted, lasting, named, spoken, unread
+
+_LEAF: Final = "podberth_certificate_not_after_seconds"
+_AUTHORITY: Final = "podberth_ca_not_after_seconds"
+_STAGE: Final = "podberth_ca_rotation_stage"
+# A leaf of a shared authority lives a day, and is renewed when a third of it is left: half of that, as the alert has it
+# (manifests/components/monitoring). Of others nobody says how long they live, and the shortest that we ship is renewed
+# 56 hours before its end (certs/cert-manager/certificate.yaml): half of that.
+_SOON_SHARED_SECONDS: Final = 4 * 3_600
+_SOON_SECONDS: Final = 28 * 3_600
+_NETWORK: Final = "a NetworkPolicy may be in between (docs/status.md)"
+
+
+def certificates(observed: Observed) -> Section:
+    """Say what is trusted and served, and until when."""
+    return Section("certificates", tuple(_rows(observed)))
+
+
+def _rows(observed: Observed) -> Iterator[Row]:
+    registrations = [
+        Registration.of(kind, found)
+        for kind, found in observed.configurations.items()
+        if found is not None and not isinstance(found, Unread)
+    ]
+    unreadable = [found for found in observed.configurations.values() if isinstance(found, Unread)]
+    if unreadable:
+        yield unread("trusted", unreadable[0])
+    else:
+        yield _trusted(registrations, observed.now)
+    if isinstance(observed.replicas, Unread):
+        yield unread("served", observed.replicas)
+        return
+    speaking = spoken(observed.replicas)
+    if silent := _silent(observed.replicas, len(speaking)):
+        yield silent
+    if speaking:
+        yield _served(speaking, registrations, observed.now)
+        yield _rotation(speaking)
+
+
+def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:
+    found = frozenset[Any]().union(*(each.trusted for each in registrations))
+    newest = max(found, key=lambda each: validity(each).not_after, default=None)
+    problems = list(inspect(None, registrations, None, now).problems)
+    if newest is None:
+        problems = problems or ["caBundle: got no certificate"]
+        return Row("trusted", "attention", f"no authority: {problems[0]}", {"certificates": 0})
+    if len({each.trusted for each in registrations}) > 1:
+        problems.append("caBundle: the two configurations trust different authorities; see podberth serve's log")
+    elif not problems and (why := expiring(newest, now)):
+        problems.append(f"caBundle: {name(newest)} {why}; nobody has renewed it")
+    until = validity(newest).not_after
+    facts: dict[str, Fact] = {"certificates": len(found), "newest": name(newest), "notAfter": until.isoformat()}
+    if problems:
+        return Row("trusted", "attention", problems[0], facts)
+    entries = sum(len(each.bundles) for each in registrations)
+    text = f"caBundle of {entries} entries: {name(newest)}, {_until(until, now)}"
+    return Row("trusted", "ok", text + (f", and {len(found) - 1} more" if len(found) > 1 else ""), facts)
+
+
+def _silent(replicas: tuple[Replica, ...], reached: int) -> Row | None:
+    """Return the line for replicas whose metrics are not had; None where all are."""
+    if not replicas:
+        return Row("served", "note", "no replica runs, so none says what it serves")
+    reasons = [each.metrics for each in replicas if isinstance(each.metrics, Unread)]
+    if not reasons:
+        return None
+    [first, *_] = reasons
+    if first.refused:
+        return unread("metrics", first)
+    count = f"{len(reasons)} of {counted(len(replicas), 'replica')}"
+    text = f"not reached through the API server, {count}: {first.why}; {_NETWORK}"
+    return Row("metrics", "note", text, {"reached": reached})
+
+
+def _served(replicas: tuple[Replica, ...], registrations: Sequence[Registration], now: datetime) -> Row:
+    leaves = {each.name: each.value(_LEAF) or 0.0 for each in replicas}
+    first = min(leaves, key=lambda each: leaves[each])
+    until = datetime.fromtimestamp(leaves[first], UTC)
+    shared = any(each.value(_AUTHORITY) for each in replicas)
+    strangers = tuple(each.name for each in replicas if not _fits(each, registrations))
+    facts: dict[str, Fact] = {"notAfter": until.isoformat(), "shared": shared, "untrusted": strangers}
+    if strangers:
+        whose = f"signed by an authority that caBundle lacks: {named(strangers)}"
+        return Row("served", "attention", f"{whose}; podberth certs status, and their logs, say why", facts)
+    if not leaves[first]:
+        return Row("served", "attention", f"{first}: it has no certificate yet; its log says why", facts)
+    left = leaves[first] - now.timestamp()
+    if left < (_SOON_SHARED_SECONDS if shared else _SOON_SECONDS):
+        return Row("served", "attention", f"{first}: {_until(until, now)}: it should have been renewed", facts)
+    authority = "by a shared authority" if shared else "from files"
+    return Row(
+        "served", "ok", f"{counted(len(replicas), 'replica')}, {authority}, the first {_until(until, now)}", facts
+    )
+
+
+def _fits(replica: Replica, registrations: Sequence[Registration]) -> bool:
+    """Tell whether every entry trusts the replica's authority; of certificates from files nobody says who signed."""
+    authority = replica.value(_AUTHORITY)
+    if not authority or not registrations:
+        return True
+    return all(
+        any(int(validity(each).not_after.timestamp()) == int(authority) for each in certificates_in(bundle))
+        for registration in registrations
+        for bundle in registration.bundles
+    )
+
+
+def _rotation(replicas: tuple[Replica, ...]) -> Row:
+    stages = {
+        dict(labels).get("stage", "")
+        for replica in replicas
+        for labels, value in replica.labelled(_STAGE).items()
+        if value
+    }
+    under_way = tuple(sorted(stages - {"none"}))
+    facts: dict[str, Fact] = {"stages": tuple(sorted(stages))}
+    if under_way:
+        return Row("rotation", "note", f"{' and '.join(under_way)}; podberth certs status says more", facts)
+    return Row("rotation", "ok", "none under way" if stages else "none: podberth keeps no authority", facts)
+
+
+def _until(moment: datetime, now: datetime) -> str:
+    left = (moment - now).total_seconds()
+    said = f"in {lasting(left)}" if left > 0 else f"{lasting(-left)} ago"
+    return f"expires {moment:%Y-%m-%d %H:%M}Z ({said})"

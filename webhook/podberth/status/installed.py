@@ -1,0 +1,105 @@
+"""What is installed, and whether it runs: Deployment, agents, CRD, webhook configurations, guards."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ..wellknown import API_VERSION, NAMESPACE
+from .model import Document, Fact, Found, Observed, Row, Section, Unread, named, unread
+
+_INSTALL: Final = "apply what you installed from again (docs/install.md)"
+_AGENT_GUARD: Final = "podberth-agent"
+
+
+def installed(observed: Observed) -> Section:
+    """Say what is installed."""
+    return Section("installed", tuple(_rows(observed)))
+
+
+def _rows(observed: Observed) -> Iterator[Row]:
+    yield _webhook(observed.deployment)
+    yield _agents(observed.agents)
+    yield _kind(observed)
+    for kind, found in observed.configurations.items():
+        yield _configuration(kind, found)
+    yield _guards(observed.guards, agents=observed.agents is not None)
+
+
+def _webhook(found: Found) -> Row:
+    if isinstance(found, Unread):
+        return unread("webhook", found)
+    if found is None:
+        return Row("webhook", "attention", f"got no Deployment {NAMESPACE}/podberth, want one; {_INSTALL}")
+    status, image = found.get("status") or {}, image_of(found)
+    # The API server's default; a Deployment always says how many, unless another wrote the document.
+    wanted = found["spec"].get("replicas", 1)
+    ready, updated = status.get("readyReplicas", 0), status.get("updatedReplicas", 0)
+    facts: dict[str, Fact] = {"ready": ready, "updated": updated, "wanted": wanted, "image": image}
+    text = f"{ready} of {wanted} replicas ready, {image}"
+    if not wanted:
+        return Row("webhook", "attention", f"scaled to no replica, {image}; kubectl scale it", facts)
+    if ready < wanted:
+        look = f"kubectl get pods -n {NAMESPACE}"
+        return Row("webhook", "attention", f"{text}; see {look}", facts)
+    if updated < wanted or status.get("observedGeneration", 0) < found["metadata"].get("generation", 0):
+        return Row("webhook", "attention", f"{text}, {updated} of them up to date: a rollout is under way", facts)
+    return Row("webhook", "ok", text, facts)
+
+
+def _agents(found: Found) -> Row:
+    if isinstance(found, Unread):
+        return unread("agents", found)
+    if found is None:
+        return Row("agents", "note", "not installed: nodes are known by their labels and what they offer")
+    status, image = found.get("status") or {}, image_of(found)
+    ready, wanted = status.get("numberReady", 0), status.get("desiredNumberScheduled", 0)
+    facts: dict[str, Fact] = {"ready": ready, "wanted": wanted, "image": image}
+    if ready < wanted:
+        look = "kubectl get pods -n podberth-agent -o wide"
+        return Row("agents", "attention", f"ready on {ready} of {wanted} nodes, {image}; see {look}", facts)
+    if not wanted:
+        return Row("agents", "note", f"no node is one that its DaemonSet selects, {image}", facts)
+    return Row("agents", "ok", f"ready on {ready} of {wanted} nodes, {image}", facts)
+
+
+def _kind(observed: Observed) -> Row:
+    served = observed.policies_served
+    if isinstance(served, Unread):
+        return unread("crd", served)
+    if served:
+        return Row("crd", "ok", f"GPUPolicy is served, {API_VERSION}", {"served": True})
+    want = "want it; kubectl apply -f manifests/base/gpupolicy-crd.yaml"
+    return Row("crd", "attention", f"GPUPolicy is not served, {want}", {"served": False})
+
+
+def _configuration(kind: str, found: Found) -> Row:
+    name = kind.removesuffix("WebhookConfiguration").lower()
+    if isinstance(found, Unread):
+        return unread(name, found)
+    webhooks = (found or {}).get("webhooks") or ()
+    if not webhooks:
+        got = "got none" if found is None else "it has no entries"
+        return Row(name, "attention", f"{kind} podberth: {got}: no pod is sent to podberth; {_INSTALL}", {"entries": 0})
+    policies = Counter(each.get("failurePolicy", "Fail") for each in webhooks)
+    said = ", ".join(f"{count} {policy}" for policy, count in sorted(policies.items()))
+    facts: dict[str, Fact] = {"entries": len(webhooks), **dict(sorted(policies.items()))}
+    entries = "entry" if len(webhooks) == 1 else "entries"
+    return Row(name, "ok", f"{len(webhooks)} {entries}, failurePolicy {said}", facts)
+
+
+def _guards(guards: Mapping[str, Found], *, agents: bool) -> Row:
+    wanted = {key: found for key, found in guards.items() if agents or not key.endswith(f"/{_AGENT_GUARD}")}
+    for found in wanted.values():
+        if isinstance(found, Unread):
+            return unread("guards", found)
+    names = tuple(sorted({key.partition("/")[2] for key in wanted}))
+    missing = tuple(key.replace("/", " ") for key, found in wanted.items() if found is None)
+    facts: dict[str, Fact] = {"names": names, "missing": missing}
+    if missing:
+        return Row("guards", "attention", f"missing: {named(missing)}: what it forbids is open; {_INSTALL}", facts)
+    return Row("guards", "ok", ", ".join(names), facts)
+
+
+def image_of(workload: Document) -> str:
+    """Return the image of the first container, by its last part: ``podberth:0.1.0``."""
+    return str(workload["spec"]["template"]["spec"]["containers"][0]["image"]).rpartition("/")[2]

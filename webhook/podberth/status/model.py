@@ -1,0 +1,171 @@
+"""What was seen of a cluster, and what is said of it. Values only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+Document: TypeAlias = Mapping[str, Any]
+T = TypeVar("T")
+
+State: TypeAlias = Literal["ok", "note", "attention", "unread"]
+"""Of a line: well; worth knowing and nobody's to mend; to be mended; not to be had, so that nothing is known of it."""
+
+Fact: TypeAlias = str | int | bool | tuple[str, ...] | None
+
+MOST_NAMED: Final = 3
+"""How many names a line has: all of it is to be one screen, and JSON has the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Something that could not be read."""
+
+    why: str
+    """What was said, in one line."""
+    want: str
+    """The right that reading takes: ``get deployments.apps in podberth-system``."""
+    refused: bool = True
+    """Whether it was refused; else nothing answered."""
+
+
+Read: TypeAlias = T | Unread
+"""What was read, or why it was not."""
+Found: TypeAlias = Document | Unread | None
+"""An object; None: it is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """A pod of the webhook that runs, and its metrics by name and labels."""
+
+    name: str
+    metrics: Read[Mapping[tuple[str, frozenset[tuple[str, str]]], float]]
+
+    def value(self, name: str) -> float | None:
+        """Return a metric without labels; None where it is not known."""
+        return None if isinstance(self.metrics, Unread) else self.metrics.get((name, frozenset()))
+
+    def labelled(self, name: str) -> Mapping[frozenset[tuple[str, str]], float]:
+        """Return a metric's values by their labels."""
+        if isinstance(self.metrics, Unread):
+            return {}
+        return {labels: value for (known, labels), value in self.metrics.items() if known == name}
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Warnings of the whole cluster. ``cut``: there are more than were read."""
+
+    documents: tuple[Document, ...]
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """All that was read, at one time."""
+
+    now: datetime
+    kubernetes: str
+    """The API server's version."""
+    deployment: Found
+    agents: Found
+    """The agents' DaemonSet."""
+    policies_served: Read[bool]
+    configurations: Mapping[str, Found]
+    """By kind: ``MutatingWebhookConfiguration``."""
+    guards: Mapping[str, Found]
+    """By ``KIND/NAME``: admission policies, and the bindings without which they do nothing."""
+    policies: Read[tuple[Document, ...]]
+    """GPUPolicies; none where the kind is not served."""
+    nodes: Read[tuple[Document, ...]]
+    topologies: Read[tuple[Document, ...]]
+    heartbeats: Read[tuple[Document, ...]]
+    replicas: Read[tuple[Replica, ...]]
+    events: Read[Events]
+
+
+def spoken(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
+    """Return the replicas whose metrics are had."""
+    known = () if isinstance(replicas, Unread) else replicas
+    return tuple(each for each in known if not isinstance(each.metrics, Unread))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line. ``facts`` are what its text says, for programs."""
+
+    name: str
+    state: State
+    text: str
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Lines of one subject."""
+
+    name: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All of it."""
+
+    now: datetime
+    kubernetes: str
+    sections: tuple[Section, ...]
+
+    @property
+    def troubles(self) -> int:
+        """How many lines want something: what could not be read does, for nobody knows how it is."""
+        return sum(row.state in {"attention", "unread"} for section in self.sections for row in section.rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as docs/schema/status-v1.json has it."""
+        return {
+            "version": 1,
+            "time": self.now.isoformat(timespec="seconds"),
+            "kubernetes": self.kubernetes,
+            "healthy": not self.troubles,
+            "sections": [
+                {
+                    "name": section.name,
+                    "rows": [
+                        {"name": row.name, "state": row.state, "text": row.text, "facts": dict(row.facts)}
+                        for row in section.rows
+                    ],
+                }
+                for section in self.sections
+            ],
+        }
+
+
+def unread(name: str, what: Unread) -> Row:
+    """Return the line for what could not be read."""
+    want = f"; want {what.want}" if what.refused else ""
+    return Row(name, "unread", f"could not be read: {what.why}{want}", {"want": what.want})
+
+
+def named(names: tuple[str, ...]) -> str:
+    """Return the first names, and how many more there are."""
+    left = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
+
+
+def counted(number: int, what: str) -> str:
+    """Return ``1 node``, ``2 nodes``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what.removesuffix('y')}{_plural(what)}"
+
+
+def lasting(seconds: float) -> str:
+    """Return a duration in its largest unit that there are two of: ``90 s``, ``3 min``, ``22 h``, ``364 d``."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"
+
+
+def _plural(what: str) -> str:
+    return "ies" if what.endswith("y") else "s"

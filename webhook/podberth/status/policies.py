@@ -1,0 +1,144 @@
+"""What decides: GPUPolicies of the cluster, or files, of which the cluster knows nothing but what replicas count."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+from .model import (
+    MOST_NAMED,
+    Document,
+    Fact,
+    Found,
+    Observed,
+    Replica,
+    Row,
+    Section,
+    Unread,
+    counted,
+    named,
+    spoken,
+    unread,
+)
+
+_CLUSTER: Final = "cluster"
+_VARIABLE: Final = "PODBERTH_POLICIES"
+_FLAG: Final = "--policies"
+_LOADED: Final = "podberth_policies_loaded"
+_RELOADS: Final = "podberth_reload_total"
+
+
+def policies(observed: Observed) -> Section:
+    """Say which policies decide, and which do not."""
+    return Section("policies", tuple(_rows(observed)))
+
+
+def _rows(observed: Observed) -> Iterator[Row]:
+    source, replicas = _source(observed.deployment), spoken(observed.replicas)
+    yield _from(source, _loaded(replicas))
+    if replicas:
+        yield _reloads(replicas)
+    if isinstance(observed.policies, Unread):
+        yield unread("objects", observed.policies)
+        return
+    objects = observed.policies
+    if not (source or objects):
+        yield Row("objects", "note", "none in the cluster", {"names": ()})
+        return
+    if source not in {"", _CLUSTER}:
+        yield _bystanders(objects)
+        return
+    broken = tuple(each for each in objects if _condition(each, "Compiled").get("status") == "False")
+    waiting = tuple(each for each in objects if each not in broken and not _judged(each))
+    yield _objects(objects, broken, waiting)
+    for each in broken[:MOST_NAMED]:
+        yield _broken(each)
+
+
+def _source(deployment: Found) -> str:
+    """Return what the webhook's --policies is; empty where that is not known."""
+    if deployment is None or isinstance(deployment, Unread):
+        return ""
+    [container, *_] = deployment["spec"]["template"]["spec"]["containers"]
+    arguments = list(container.get("args") or ())
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        if before == _FLAG:
+            return str(argument)
+        if str(argument).startswith(f"{_FLAG}="):
+            return str(argument).partition("=")[2]
+    return next((str(each.get("value", "")) for each in container.get("env") or () if each["name"] == _VARIABLE), "")
+
+
+def _loaded(replicas: tuple[Replica, ...]) -> tuple[int, ...]:
+    values = (each.value(_LOADED) for each in replicas)
+    return tuple(sorted({int(value) for value in values if value is not None}))
+
+
+def _from(source: str, loaded: tuple[int, ...]) -> Row:
+    facts: dict[str, Fact] = {"source": source, "inForce": loaded[0] if loaded else None}
+    where = {"": "nobody says from where", _CLUSTER: "GPUPolicies of the cluster"}.get(source, f"files in {source}")
+    if not loaded:
+        return Row("source", "note", f"{where}; how many are in force only its metrics say", facts)
+    if len(loaded) > 1:
+        text = f"{where}; {loaded[0]} to {loaded[-1]} in force: replicas differ; see their logs"
+        return Row("source", "attention", text, facts)
+    if not loaded[0]:
+        return Row("source", "attention", f"{where}; none in force: nothing is decided", facts)
+    return Row("source", "ok", f"{where}; {loaded[0]} in force", facts)
+
+
+def _reloads(replicas: tuple[Replica, ...]) -> Row:
+    """Say what could not be loaded: a counter, so that what was mended since is in it as well."""
+    failed: Counter[str] = Counter()
+    for replica in replicas:
+        for labels, value in replica.labelled(_RELOADS).items():
+            said = dict(labels)
+            if said.get("result") == "error" and value:
+                failed[said.get("what", "")] += int(value)
+    told = tuple(f"{what} {times}" for what, times in failed.most_common())
+    text = f"failed since the replicas started: {', '.join(told)}; their logs say why" if told else "none has failed"
+    return Row("reloads", "note" if told else "ok", text, {"failed": told})
+
+
+def _bystanders(objects: tuple[Document, ...]) -> Row:
+    names = _names(objects)
+    if not names:
+        return Row("objects", "ok", "not in the cluster", {"names": ()})
+    text = f"{counted(len(names), 'GPUPolicy')} that nobody reads: {named(names)}; serve --policies cluster, or delete"
+    return Row("objects", "attention", text, {"names": names})
+
+
+def _objects(objects: tuple[Document, ...], broken: tuple[Document, ...], waiting: tuple[Document, ...]) -> Row:
+    facts: dict[str, Fact] = {
+        "active": len(objects) - len(broken) - len(waiting),
+        "broken": _names(broken),
+        "waiting": _names(waiting),
+    }
+    if not objects:
+        return Row("objects", "attention", "no GPUPolicy in the cluster; kubectl apply one", facts)
+    parts = [f"{facts['active']} active"] + ([f"{len(broken)} broken"] if broken else [])
+    if waiting:
+        parts.append(f"not looked at since they were changed: {named(_names(waiting))}")
+    return Row("objects", "attention" if waiting or broken else "ok", ", ".join(parts), facts)
+
+
+def _broken(policy: Document) -> Row:
+    name = str(policy["metadata"]["name"])
+    first = str(_condition(policy, "Compiled").get("message", "")).partition("\n")[0]
+    # What is in force in its place is each replica's to know: podberth_policy_objects.
+    return Row("broken", "attention", first or f"{name}: does not compile", {"policy": name})
+
+
+def _judged(policy: Document) -> bool:
+    return all(_condition(policy, kind).get("status") == "True" for kind in ("Compiled", "Active"))
+
+
+def _condition(policy: Document, kind: str) -> dict[str, Any]:
+    """Return a condition of the generation that is there; what is said of an earlier one says nothing of this."""
+    status = policy.get("status") or {}
+    if status.get("observedGeneration") != policy["metadata"].get("generation"):
+        return {}
+    return next((each for each in status.get("conditions") or () if each.get("type") == kind), {})
+
+
+def _names(objects: tuple[Document, ...]) -> tuple[str, ...]:
+    return tuple(sorted(str(each["metadata"]["name"]) for each in objects))
