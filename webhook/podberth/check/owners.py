@@ -16,8 +16,7 @@ from ..workload.templates import templates
 from .run import Settings
 from .sources import Document, Source, without_place
 
-# What others use by name, or make pods of by hand: no workload by itself.
-_TEMPLATES_ONLY: Final = frozenset(
+TEMPLATES_ONLY: Final = frozenset(
     {
         "ClusterServingRuntime",
         "ClusterTrainingRuntime",
@@ -29,6 +28,7 @@ _TEMPLATES_ONLY: Final = frozenset(
         "WorkflowTemplate",
     }
 )
+"""What others use by name, or make pods of by hand: no workload by itself."""
 _HASH: Final = "pod-template-hash"
 # kubernetes pkg/controller/cronjob, getJobName: the minute of the start
 _MINUTES: Final = re.compile(r"-\d{8}$")
@@ -79,7 +79,9 @@ class _Owners:
         self.settings = settings
         self.known = known
         self.unknown: dict[str, int] = {}
-        self.workloads = [each for each in sources if self._may_make_pods(each)]
+        found = {_uid(each.content) or str(id(each)): each for each in sources if self._may_make_pods(each)}
+        self.workloads = list(found.values())
+        """Each once, though a snapshot may have an object in two versions of its group."""
         self.by_uid = {uid: each for each in self.workloads if (uid := _uid(each.content))}
         self.by_name = {self._place(each, each.kind, each.name): each for each in self.workloads}
         self._speaks: dict[int, bool] = {}
@@ -107,7 +109,7 @@ class _Owners:
             name = f"{source.api_version} {source.kind}".strip() or "without a kind"
             self.unknown[name] = self.unknown.get(name, 0) + 1
             return False
-        if source.kind in _TEMPLATES_ONLY or not isinstance(content.get("metadata"), dict):
+        if source.kind in TEMPLATES_ONLY or not isinstance(content.get("metadata"), dict):
             return False
         is_pod = (source.api_version, source.kind) == ("v1", "Pod")
         return is_pod or row_for(content) is not None or source.kind in self.settings.template_paths

@@ -117,6 +117,8 @@ def _told(
         return ExitCode.USAGE
     if empty or done.broken_policies:
         return ExitCode.USAGE
+    if arguments.report and not arguments.fail_on:  # what is found is in the reports
+        return ExitCode.OK
     return _code(done.report, arguments.fail_on or ())
 
 

@@ -3,14 +3,22 @@
 import argparse
 import sys
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from ..check.live import SUPPOSITIONS
 from ..check.run import Settings
-from ..cluster.against import LiveRequest, policies_in, read_snapshot, run_live
+from ..cluster.against import LiveRequest, Policies, policies_in, read_snapshot, run_live
 from ..cluster.checking import Done
 from ..errors import UsageError
 from .formats import FORMATS
+
+if TYPE_CHECKING:
+    from ..cluster.survey import Cluster
+
+_OF_CLUSTER: Final = "cluster"
+"""As ``--policies`` of serve has it; a directory of that name is ``./cluster``."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +32,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="instead of manifests: the live workloads in what kubectl get deployments,jobs,pods -A -o yaml prints, "
         "a file, a directory or -; repeatable",
     )
+    add("--cluster", action="store_true", help="instead of manifests: the live workloads of a cluster")
+    add("--kubeconfig", metavar="FILE", type=Path, help="how to reach it (default: as a pod does)")
+    add("-A", "--all-namespaces", action="store_true", help="with --cluster, and its default: those of all namespaces")
+    add("--report", action="store_true", help="with --cluster: write what is found as PolicyReports, too")
+    add("--page", metavar="N", type=_page, default=500, help="with --cluster: objects to list at a time (default 500)")
     add(
         "--as",
         dest="judged_as",
@@ -38,17 +51,24 @@ def wanted(arguments: argparse.Namespace) -> bool:
     """Say whether live workloads are to be judged.
 
     Raises:
-        UsageError: both are, or nothing is.
+        UsageError: flags that do not go together.
     """
-    given = [bool(arguments.paths), bool(arguments.against)]
-    if sum(given) != 1:
-        raise UsageError(f"check: got {_given(arguments) or 'nothing to check'}, want PATH or --against SNAPSHOT")
+    given = {"PATH": arguments.paths, "--against": arguments.against, "--cluster": arguments.cluster}
+    named = [name for name, value in given.items() if value]
+    if len(named) != 1:
+        got = " and ".join(named) or "nothing to check"
+        raise UsageError(f"check: got {got}, want one of PATH, --against SNAPSHOT and --cluster")
+    flags = {"--kubeconfig": arguments.kubeconfig, "-A": arguments.all_namespaces, "--report": arguments.report}
+    alone = [name for name, value in flags.items() if value and not arguments.cluster]
+    if arguments.policies == _OF_CLUSTER and not arguments.cluster:
+        alone.append("--policies cluster")
+    if alone:
+        raise UsageError(f"check: got {', '.join(alone)} without --cluster, want both")
+    if arguments.report and arguments.judged_as:
+        raise UsageError("check: got --report and --as, want one of them: reports say what is, not what would be")
+    if arguments.all_namespaces and arguments.namespace:
+        raise UsageError(f"check: got -A and --namespace {arguments.namespace}, want one of them")
     return not arguments.paths
-
-
-def _given(arguments: argparse.Namespace) -> str:
-    found = {"PATH": arguments.paths, "--against": arguments.against}
-    return " and ".join(name for name, value in found.items() if value)
 
 
 def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[str]) -> tuple[Done, bool]:
@@ -56,6 +76,7 @@ def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[s
 
     Raises:
         UsageError: flags that do not go together.
+        ClusterError: the API server cannot be asked, or cannot take reports.
     """
     _refuse(arguments, formats)
     request = LiveRequest(
@@ -64,9 +85,40 @@ def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[s
         conventions=arguments.conventions,
         as_if=arguments.judged_as,
     )
-    directory = Path(arguments.policies) if arguments.policies else None
-    gathered = read_snapshot(arguments.against, sys.stdin.buffer)
-    return run_live(request, policies_in(directory), gathered), True
+    if not arguments.cluster:
+        gathered = read_snapshot(arguments.against, sys.stdin.buffer)
+        return run_live(request, _policies(arguments), gathered), True
+    cluster = _cluster(arguments)
+    of_cluster = arguments.policies == _OF_CLUSTER
+    policies = None if of_cluster else _policies(arguments)
+    survey = cluster.survey(
+        frozenset(settings.template_paths),
+        nodes=arguments.topology is None,
+        policies=of_cluster,
+        reports=arguments.report,
+    )
+    done = run_live(request, survey.policies or policies or policies_in(None), survey.gathered)
+    complete = not survey.gathered.missing
+    talk = [*survey.talk, *done.talk]
+    if arguments.report and done.broken_policies:
+        talk.append("reports: none is written, for a policy is broken; mend it")
+    elif arguments.report:
+        written = cluster.write(done.report)
+        talk += written.talk
+        complete = complete and not written.refused
+    return replace(done, talk=tuple(talk)), complete
+
+
+def _cluster(arguments: argparse.Namespace) -> "Cluster":
+    try:
+        from ..cluster.survey import Cluster  # noqa: PLC0415 - its library is an extra
+    except ModuleNotFoundError as error:
+        raise UsageError(f"--cluster: no module {error.name}; do: pip install 'podberth[cluster]'") from error
+    return Cluster(kubeconfig=arguments.kubeconfig, namespace=arguments.namespace or "", page=arguments.page)
+
+
+def _policies(arguments: argparse.Namespace) -> Policies:
+    return policies_in(Path(arguments.policies) if arguments.policies else None)
 
 
 def _refuse(arguments: argparse.Namespace, formats: Collection[str]) -> None:
@@ -77,3 +129,9 @@ def _refuse(arguments: argparse.Namespace, formats: Collection[str]) -> None:
             )
     if arguments.jobs > 1:
         raise UsageError(f"--jobs: got {arguments.jobs} for live workloads, want 1")
+
+
+def _page(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"got {text!r}, want a number of objects from 1 on")
+    return int(text)

@@ -5,6 +5,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -67,6 +68,8 @@ class Gathered:
     files: Sequence[SourceFile]
     problems: Sequence[Problem] = ()
     missing: Sequence[str] = ()
+    now: datetime | None = None
+    """The time to hold heartbeats against; None where nothing is to be called stale."""
 
 
 def policies_in(directory: Path | None) -> Policies:
@@ -153,7 +156,7 @@ def _objects(request: LiveRequest, gathered: Gathered) -> ClusterObjects:
     if request.topology is not None:
         return read_objects(request.topology)
     contents = [each.content for file in gathered.files for each in file.sources]
-    return collect([each for each in contents if _counts(each)], now=None)
+    return collect([each for each in contents if _counts(each)], now=gathered.now)
 
 
 def _counts(content: Document) -> bool:
