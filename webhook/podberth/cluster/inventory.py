@@ -8,7 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import orjson
 
@@ -19,9 +19,6 @@ from ..errors import ClusterError
 from ..workload.kinds import KINDS
 from .against import Gathered
 from .protocol import HEARTBEATS, NODES, OBJECTS, TOPOLOGIES, Document, Pace, Resource, Timing, garbled, read_page
-
-if TYPE_CHECKING:
-    from .client import ClusterClient
 
 FILE: Final = "cluster"
 """What stands in the place of a file's name."""
@@ -69,10 +66,22 @@ class Inventory:
     """Kinds that podberth knows and this cluster does not."""
 
 
+class Client(Protocol):
+    """What of ``client.ClusterClient`` is needed here."""
+
+    async def get(self, path: str, query: dict[str, str]) -> bytes:
+        """Return the body of an answer."""
+        ...
+
+    async def reset(self) -> None:
+        """Close the connections."""
+        ...
+
+
 class Lister:
     """Asks one API server; what fails for a reason that passes is asked again."""
 
-    def __init__(self, client: "ClusterClient", timing: Timing, *, page: int = PAGE) -> None:
+    def __init__(self, client: Client, timing: Timing, *, page: int = PAGE) -> None:
         """Ask for ``page`` objects at a time."""
         self._client = client
         self._timing = timing
@@ -198,7 +207,7 @@ async def _served(lister: Lister, extra: Collection[str]) -> tuple[list[Served],
     versions = await lister.versions()
     asked: dict[str, Mapping[str, Served]] = {}
     found: dict[tuple[str, str], Served] = {}
-    for (group, kind), candidates in _wanted().items():
+    for (group, kind), candidates in kinds_to_list().items():
         for version in ("v1",) if not group else versions.get(group, ()):
             if version not in candidates or (group, kind) in found:
                 continue
@@ -219,8 +228,8 @@ async def _served(lister: Lister, extra: Collection[str]) -> tuple[list[Served],
     return list(found.values()), unserved
 
 
-def _wanted() -> dict[tuple[str, str], set[str]]:
-    """Return the versions of every kind that podberth knows, by group and kind."""
+def kinds_to_list() -> dict[tuple[str, str], set[str]]:
+    """Return the versions of every kind of workload that podberth knows, by group and kind."""
     wanted: dict[tuple[str, str], set[str]] = {("", "Pod"): {"v1"}}
     for row in _LISTED:
         for version in row.api_versions:
