@@ -53,7 +53,7 @@ class Speaker:
     """As they are in the cluster; a Pod that speaks for itself is one of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Speakers:
     """Who speaks, in the order of the objects, and how many objects do not."""
 

@@ -29,14 +29,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SNAPSHOT",
         action="append",
         default=[],
-        help="instead of manifests: the live workloads in what kubectl get deployments,jobs,pods -A -o yaml prints, "
-        "a file, a directory or -; repeatable",
+        help="judge the live workloads in what kubectl get deployments,jobs,pods -A -o json prints instead of "
+        "manifests; a file, a directory or -, repeatable",
     )
-    add("--cluster", action="store_true", help="instead of manifests: the live workloads of a cluster")
+    add("--cluster", action="store_true", help="judge the live workloads of a cluster instead of manifests")
     add("--kubeconfig", metavar="FILE", type=Path, help="how to reach it (default: as a pod does)")
-    add("-A", "--all-namespaces", action="store_true", help="with --cluster, and its default: those of all namespaces")
-    add("--report", action="store_true", help="with --cluster: write what is found as PolicyReports, too")
-    add("--page", metavar="N", type=_page, default=500, help="with --cluster: objects to list at a time (default 500)")
+    add("-A", "--all-namespaces", action="store_true", help="those of all namespaces (with --cluster, and its default)")
+    add("--report", action="store_true", help="write what is found as PolicyReports, too (with --cluster)")
+    add("--page", metavar="N", type=_page, default=500, help="objects to list at a time (with --cluster; default 500)")
     add(
         "--as",
         dest="judged_as",

@@ -221,7 +221,7 @@ async def _served(lister: Lister, extra: Collection[str]) -> tuple[list[Served],
         for kind in asked[version].keys() & set(extra):
             found.setdefault((group, kind), asked[version][kind])
     unserved = [
-        f"{max(row.api_versions)} {row.kind}"
+        f"{row.kind}.{min(map(_group, row.api_versions))}"
         for row in _LISTED
         if not any((_group(version), row.kind) in found for version in row.api_versions)
     ]

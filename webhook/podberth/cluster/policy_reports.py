@@ -4,7 +4,7 @@ Only those that carry podberth's label are touched.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
@@ -59,7 +59,7 @@ class ReportWriter:
         for name in sorted(there.keys() - wanted.keys()) if whole else ():
             await self._try(name, self._remove(there[name]))
 
-    async def _try(self, namespace: str, change: Any) -> None:
+    async def _try(self, namespace: str, change: Awaitable[None]) -> None:
         try:
             await change
         except ClusterError as error:

@@ -1,6 +1,7 @@
 """The report of live workloads for people: how many, then who would be denied or changed, by which policy and why."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ..model import Finding, Live, PolicyCount, Report, Result
@@ -49,9 +50,14 @@ def headline(live: Live) -> str:
 
 def _said(kind: str, results: Sequence[Result]) -> list[_Said]:
     if kind == "changed":
-        return [_Said(each.policy, title(result), each.reason) for result in results for each in result.wrote]
+        return [_Said(each.policy, _name(result), each.reason) for result in results for each in result.wrote]
     findings = {"denied": "denials", "warned": "warnings", "audited": "audits"}[kind]
-    return [_Said(each.policy, title(result), _where(each)) for result in results for each in getattr(result, findings)]
+    return [_Said(each.policy, _name(result), _where(each)) for result in results for each in getattr(result, findings)]
+
+
+def _name(result: Result) -> str:
+    """Return the workload's name; which of its templates is meant, the field of a finding says."""
+    return title(replace(result, path=""))
 
 
 def _where(finding: Finding) -> str:
@@ -65,7 +71,7 @@ def _section(kind: str, style: str, said: Sequence[_Said]) -> Iterator[Line]:
         by_policy.setdefault(each.policy, {})[each.workload, each.why] = None
     for policy, found in sorted(by_policy.items(), key=lambda item: (-len(item[1]), item[0])):
         yield Line(())
-        count = len({workload.partition(" ")[0] for workload, _ in found})
+        count = len({workload for workload, _ in found})
         name = Span(policy or "podberth", "bold")
         yield Line((Span(kind, style), Span(" by "), name, Span(f": {number(count, 'workload')}")), len(_INDENT))
         for workload, why in sorted(found):
@@ -78,7 +84,7 @@ def _errors(results: Sequence[Result]) -> Iterator[Line]:
         yield Line(())
         yield Line((Span("not judged", "bold red"),))
     for result, each in wrong:
-        place = result.file if not result.kind else title(result)
+        place = result.file if not result.kind else _name(result)
         yield Line((Span(f"{_INDENT}{place}", "cyan"), Span(f": {_where(each)}")), _HANGING)
 
 
