@@ -32,7 +32,7 @@ FEW = policy(
     "few", "\n  validations:\n  - {expression: gpu.count < 4, message: too many}\n  validationActions: [Audit]"
 )
 LABEL = policy("label", "\n  mutations:\n  - {labels: {example.com/team: \"'a'\"}, reason: \"'labelled'\"}")
-PODS = 120
+PODS = 250
 # No kubelet is there to say that a pod has ended.
 AT_ONCE = ("--grace-period=0", "--force", "--wait=true")
 

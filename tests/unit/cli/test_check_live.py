@@ -112,3 +112,23 @@ def test_flags_that_do_not_go_together_are_2(
     (place / "empty.yaml").write_text("# nothing\n", encoding="utf-8")
     assert main(["check", *(each.replace("@", str(place)) for each in arguments)]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_cluster_is_found_as_kubectl_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main(["check", "--cluster"]) == 2
+    assert "in-cluster configuration: cannot be used" in capsys.readouterr().err
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube" / "config").write_text("{", encoding="utf-8")
+    assert main(["check", "--cluster"]) == 2
+    assert f"--kubeconfig: {tmp_path}/.kube/config: cannot be used" in capsys.readouterr().err
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/a")
+    assert main(["check", "--cluster"]) == 2
+    assert f"--kubeconfig: {tmp_path}/a: cannot be used" in capsys.readouterr().err
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/a:{tmp_path}/b")
+    assert main(["check", "--cluster"]) == 2
+    assert "KUBECONFIG: got " in capsys.readouterr().err

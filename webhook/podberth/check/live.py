@@ -54,7 +54,8 @@ def _settled(result: Result, records: Sequence[record.Record]) -> Result:
     done = {
         each.policy: Finding(policy=each.policy, message="has written this on its live pods already", field="", line=0)
         for each in result.wrote
-        if any(each.concerns <= known.get(each.policy, {}).keys() for known in records)
+        # Of a record too long to be kept nothing is known
+        if each.concerns and any(each.concerns <= known.get(each.policy, {}).keys() for known in records)
     }
     left = tuple(each for each in result.wrote if each.policy not in done)
     policies = {each.policy for each in left} | ({_PODBERTH} if left else set())

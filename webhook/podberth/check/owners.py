@@ -186,12 +186,13 @@ def _ended(content: Document) -> bool:
         return False
     kind = str(content.get("kind"))
     if kind == "Pod":
-        return status.get("phase") in _ENDED_PHASES
+        return str(status.get("phase")) in _ENDED_PHASES
     conditions = status.get("conditions")
     if not kind.endswith(("Job", "JobSet")) or not isinstance(conditions, list):
         return False
     return any(
-        isinstance(each, dict) and each.get("type") in _ENDED and each.get("status") == "True" for each in conditions
+        isinstance(each, dict) and str(each.get("type")) in _ENDED and each.get("status") == "True"
+        for each in conditions
     )
 
 

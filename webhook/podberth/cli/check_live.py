@@ -1,8 +1,9 @@
 """The part of ``podberth check`` that judges live workloads: of a snapshot, or of the cluster itself."""
 
 import argparse
+import os
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "manifests; a file, a directory or -, repeatable",
     )
     add("--cluster", action="store_true", help="judge the live workloads of a cluster instead of manifests")
-    add("--kubeconfig", metavar="FILE", type=Path, help="how to reach it (default: as a pod does)")
+    add("--kubeconfig", metavar="FILE", type=Path, help="how to reach it (default: as kubectl does)")
     add("-A", "--all-namespaces", action="store_true", help="those of all namespaces (with --cluster, and its default)")
     add("--report", action="store_true", help="write what is found as PolicyReports, too (with --cluster)")
     add("--page", metavar="N", type=_page, default=500, help="objects to list at a time (with --cluster; default 500)")
@@ -114,7 +115,26 @@ def _cluster(arguments: argparse.Namespace) -> "Cluster":
         from ..cluster.survey import Cluster  # noqa: PLC0415 - its library is an extra
     except ModuleNotFoundError as error:
         raise UsageError(f"--cluster: no module {error.name}; do: pip install 'podberth[cluster]'") from error
-    return Cluster(kubeconfig=arguments.kubeconfig, namespace=arguments.namespace or "", page=arguments.page)
+    return Cluster(
+        kubeconfig=_kubeconfig(arguments.kubeconfig, os.environ),
+        namespace=arguments.namespace or "",
+        page=arguments.page,
+    )
+
+
+def _kubeconfig(given: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """Return where kubectl would look: the flag, the variable, the home; None: as a pod is told.
+
+    Raises:
+        UsageError: the variable names several files, which kubectl would merge.
+    """
+    named = environ.get("KUBECONFIG", "")
+    if given is not None or named:
+        if given is None and os.pathsep in named:
+            raise UsageError(f"KUBECONFIG: got {named}, want one file; give it by --kubeconfig")
+        return given or Path(named)
+    of_home = Path(environ.get("HOME", "")) / ".kube" / "config"
+    return of_home if "KUBERNETES_SERVICE_HOST" not in environ and of_home.is_file() else None
 
 
 def _policies(arguments: argparse.Namespace) -> Policies:
