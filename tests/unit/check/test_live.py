@@ -111,6 +111,18 @@ def test_an_owner_is_found_by_name_where_what_is_between_was_not_asked_for() -> 
     assert names(spoken(deployment, first, cron, pod("c-28000000-x", job))) == ["Deployment/d", "CronJob/c"]
 
 
+def test_an_owner_is_found_through_kinds_that_have_no_template() -> None:
+    service = {
+        "apiVersion": "serving.knative.dev/v1",
+        "kind": "Service",
+        "metadata": {"name": "s", "namespace": "a", "uid": "s"},
+        "spec": {"template": {"spec": {"containers": [{"image": "i"}]}}},
+    }
+    revision = {**workload("Pod", "s-1", owner=service), "apiVersion": "serving.knative.dev/v1", "kind": "Revision"}
+    who = spoken(service, revision, workload("Deployment", "s-1", owner=revision))
+    assert (names(who), dict(who.unknown)) == (["Service/s"], {})
+
+
 def test_what_an_unknown_owner_has_made_speaks_for_itself() -> None:
     stranger = {"apiVersion": "example.com/v1", "kind": "Flow", "metadata": {"name": "f", "namespace": "a", "uid": "f"}}
     gone = workload("ReplicaSet", "gone")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pages import ROOT
+from podberth.check.owners import LINKS
 from podberth.check.surroundings import REFERRED
 from podberth.cluster.inventory import Inventory, Lister, kinds_to_list, take_inventory
 from podberth.cluster.protocol import Resource, Timing
@@ -138,6 +139,25 @@ def test_one_namespace_is_asked_for_alone_but_for_kinds_that_have_none() -> None
     assert "/apis/example.com/v1/flows" in asked
 
 
+def test_an_api_whose_server_is_away_costs_itself_alone() -> None:
+    away = ClusterError("failed", "got 503")
+    server = Scripted(
+        {
+            "/apis": groups(apps="v1", serving_knative_dev="v1"),
+            "/api/v1": CORE,
+            "/apis/apps/v1": [away] * 9,
+            "/apis/serving.knative.dev/v1": {
+                "resources": [{"name": "revisions", "kind": "Revision", "namespaced": True, "verbs": ["list"]}]
+            },
+            "/api/v1/pods": listed("p"),
+            "/apis/serving.knative.dev/v1/revisions": listed("r"),
+        }
+    )
+    taken = inventory(server, nodes=False)
+    assert objects(taken) == ["Pod/p", "Revision/r"]
+    assert taken.gathered.missing[0] == "apps/v1: got 503"
+
+
 @pytest.mark.parametrize("answer", [{"groups": [{}]}, {}, []])
 def test_what_is_no_answer_of_an_api_server_is_an_error(answer: Any) -> None:
     with pytest.raises(ClusterError):
@@ -158,5 +178,6 @@ def test_the_audit_may_list_what_is_listed_and_nothing_else() -> None:
     around = {("", "namespaces"), ("", "nodes"), ("podberth.io", "gpupolicies")}
     # Kubernetes 1.22 took the group extensions away.
     wanted = {(group, f"{kind.lower()}s") for group, kind in kinds_to_list() if group != "extensions"}
-    assert granted == wanted | around
+    links = {(group, f"{kind.lower()}s") for group, kind in LINKS}
+    assert granted == wanted | around | links
     assert {kind for _, kind in kinds_to_list()} >= REFERRED

@@ -29,6 +29,19 @@ TEMPLATES_ONLY: Final = frozenset(
     }
 )
 """What others use by name, or make pods of by hand: no workload by itself."""
+LINKS: Final = frozenset(
+    {
+        ("grove.io", "PodClique"),
+        ("grove.io", "PodCliqueScalingGroup"),
+        ("nvidia.com", "DynamoComponentDeployment"),
+        ("serving.knative.dev", "Revision"),
+    }
+)
+"""Groups and kinds that stand between a workload and what it has made, and have no template of a user's.
+
+Sources: the controllers' SetControllerReference in ai-dynamo/grove operator/internal/controller, ai-dynamo/dynamo
+deploy/operator/internal/controller, knative/serving pkg/reconciler.
+"""
 _HASH: Final = "pod-template-hash"
 # kubernetes pkg/controller/cronjob, getJobName: the minute of the start
 _MINUTES: Final = re.compile(r"-\d{8}$")
@@ -82,7 +95,12 @@ class _Owners:
         found = {_uid(each.content) or str(id(each)): each for each in sources if self._may_make_pods(each)}
         self.workloads = list(found.values())
         """Each once, though a snapshot may have an object in two versions of its group."""
-        self.by_uid = {uid: each for each in self.workloads if (uid := _uid(each.content))}
+        self._own = frozenset(map(id, self.workloads))
+        holding = [each for each in sources if isinstance(each.content.get("metadata"), dict)]
+        self.by_uid = {uid: each for each in holding if (uid := _uid(each.content))} | {
+            uid: each for each in self.workloads if (uid := _uid(each.content))
+        }
+        """Whatever has an owner is a link to it, of a kind that makes pods or not."""
         self.by_name = {self._place(each, each.kind, each.name): each for each in self.workloads}
         self._speaks: dict[int, bool] = {}
 
@@ -107,7 +125,8 @@ class _Owners:
         content = source.content
         if not is_known(content) and source.kind not in self.settings.template_paths:
             name = f"{source.api_version} {source.kind}".strip() or "without a kind"
-            self.unknown[name] = self.unknown.get(name, 0) + 1
+            if (source.api_version.rpartition("/")[0], source.kind) not in LINKS:
+                self.unknown[name] = self.unknown.get(name, 0) + 1
             return False
         if source.kind in TEMPLATES_ONLY or not isinstance(content.get("metadata"), dict):
             return False
@@ -146,6 +165,8 @@ class _Owners:
 
     def _can_speak(self, source: Source) -> bool:
         speaks = self._speaks.get(id(source))
+        if speaks is None and id(source) not in self._own:
+            speaks = False
         if speaks is None:
             namespace = source.namespace(self.settings.namespace)
             paths = self.settings.template_paths

@@ -5,14 +5,14 @@ Which kinds are served is asked first. A kind that may not be listed is named an
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol, TypeVar
 
 import orjson
 
-from ..check.owners import TEMPLATES_ONLY
+from ..check.owners import LINKS, TEMPLATES_ONLY
 from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
 from ..errors import ClusterError
@@ -24,7 +24,8 @@ FILE: Final = "cluster"
 """What stands in the place of a file's name."""
 PAGE: Final = 500
 """client-go's pager takes as many (tools/pager, defaultPageSize)."""
-# The third list that runs out of its time would be no last one either: an API server keeps a list for 5 minutes.
+# A token of a next page runs out when etcd is compacted, every 5 minutes (kube-apiserver --etcd-compaction-interval): a
+# list that takes longer than that four times takes longer every time.
 _TRIES: Final = 4
 _AGAIN: Final = frozenset({"expired", "busy", "failed", "lost", "silent"})
 _LISTED: Final = tuple(
@@ -175,9 +176,9 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
     Raises:
         ClusterError: it cannot even be asked what is served.
     """
-    kinds, unserved = await _served(lister, extra)
-    documents: list[Document] = []
     missing: list[str] = []
+    documents: list[Document] = []
+    kinds, unserved = await _served(lister, extra, missing)
     wanted = [(each.resource(namespace), each.version, each.kind) for each in kinds]
     around = [each for each in _SURROUNDINGS if nodes or each[0] in OBJECTS]
     for resource, version, kind in (*wanted, *around):
@@ -199,27 +200,27 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
     )
 
 
-async def _served(lister: Lister, extra: Collection[str]) -> tuple[list[Served], list[str]]:
+async def _served(lister: Lister, extra: Collection[str], missing: list[str]) -> tuple[list[Served], list[str]]:
     """Return every kind to list, Pods first, in the version that the API server prefers; and those that it has not.
 
-    One kind of a group is listed once: its objects are the same in every version.
+    One kind of a group is listed once: its objects are the same in every version. A version that cannot be asked for
+    its kinds, as of an aggregated API whose server is away, is ``missing``.
     """
-    versions = await lister.versions()
-    asked: dict[str, Mapping[str, Served]] = {}
+    versions = {"": ("v1",), **await lister.versions()}
+    wanted = kinds_to_list()
+    known = {version for candidates in wanted.values() for version in candidates}
     found: dict[tuple[str, str], Served] = {}
-    for (group, kind), candidates in kinds_to_list().items():
-        for version in ("v1",) if not group else versions.get(group, ()):
-            if version not in candidates or (group, kind) in found:
+    for group, served in versions.items():
+        links = {kind for name, kind in LINKS if name == group}
+        for version in served if extra or links else [each for each in served if each in known]:
+            try:
+                kinds = await lister.kinds(version)
+            except ClusterError as error:
+                missing.append(f"{version}: {error}")
                 continue
-            if version not in asked:
-                asked[version] = await lister.kinds(version)
-            if kind in asked[version]:
-                found[group, kind] = asked[version][kind]
-    for group, (version, *_) in versions.items() if extra else ():
-        if version not in asked:
-            asked[version] = await lister.kinds(version)
-        for kind in asked[version].keys() & set(extra):
-            found.setdefault((group, kind), asked[version][kind])
+            for kind, each in kinds.items():
+                if version in wanted.get((group, kind), ()) or kind in links or kind in extra:
+                    found.setdefault((group, kind), each)
     unserved = [
         f"{row.kind}.{min(map(_group, row.api_versions))}"
         for row in _LISTED
