@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -236,28 +236,42 @@ def test_policies_of_the_cluster_judge(audited: Audited) -> None:
     assert "judged by 1 policy of the cluster" in talk
 
 
+@contextmanager
+def without(audited: Audited, *groups: str, lost: str) -> Iterator[None]:
+    """Take the audit's rights to API groups away, until ``lost`` is refused, and give them back at the end."""
+    role = audited.plane.get("clusterrole", "podberth-audit")
+    patch = json.dumps({"rules": [each for each in role["rules"] if each["apiGroups"][0] not in groups]})
+    audited.plane.kubectl("patch", "clusterrole", "podberth-audit", "--type=merge", "-p", patch)
+    try:
+        wait_for(lambda: not allowed(audited, lost), timeout_seconds=SECONDS, what="the right to be gone")
+        yield
+    finally:
+        audited.plane.kubectl("apply", "-f", str(ROOT / "manifests/components/audit/rbac.yaml"))
+        wait_for(lambda: allowed(audited, lost), timeout_seconds=SECONDS, what="the right to be back")
+
+
+def allowed(audited: Audited, path: str) -> bool:
+    return audited.api.ask("GET", f"{path}?limit=1").status == HTTPStatus.OK
+
+
 def test_what_may_not_be_listed_is_named_and_nothing_is_removed(audited: Audited) -> None:
     audited.check("--report")
     before = audited.reports()
-    role = audited.plane.get("clusterrole", "podberth-audit")
-    rules = [each for each in role["rules"] if each["apiGroups"] not in (["apps"], ["jobset.x-k8s.io"])]
-    patch = json.dumps({"rules": rules})
-    audited.plane.kubectl("patch", "clusterrole", "podberth-audit", "--type=merge", "-p", patch)
-    wait_for(
-        lambda: audited.api.ask("GET", "/apis/apps/v1/deployments?limit=1").status == HTTPStatus.FORBIDDEN,
-        timeout_seconds=SECONDS,
-        what="the right to be gone",
-    )
-    try:
+    with without(audited, "apps", "jobset.x-k8s.io", lost="/apis/apps/v1/deployments"):
         code, report, talk = audited.check("--report")
-        assert code == 3, talk
-        missing = {each.partition(":")[0] for each in report["live"]["missing"]}
-        assert {"apps/v1 Deployment", "jobset.x-k8s.io/v1alpha2 JobSet"} <= missing
-        assert audited.reports().keys() == before.keys()
-        said = [each["message"] for each in audited.reports()["two"]["results"] if each["result"] == "error"]
-        assert any("Deployment" in each for each in said)
-    finally:
-        audited.plane.kubectl("apply", "-f", str(ROOT / "manifests/components/audit/rbac.yaml"))
+    assert code == 3, talk
+    missing = {each.partition(":")[0] for each in report["live"]["missing"]}
+    assert {"apps/v1 Deployment", "jobset.x-k8s.io/v1alpha2 JobSet"} <= missing
+    assert audited.reports().keys() == before.keys()
+    said = [each["message"] for each in audited.reports()["two"]["results"] if each["result"] == "error"]
+    assert any("Deployment" in each for each in said)
+
+
+def test_where_no_report_may_be_written_what_was_found_is_shown(audited: Audited) -> None:
+    with without(audited, "wgpolicyk8s.io", lost=f"{REPORTS}/policyreports"):
+        code, report, talk = audited.check("--report", "--namespace", "two")
+    assert (code, report["live"]["workloads"]) == (3, 3)
+    assert "reports: none is written: GET " in talk
 
 
 # What a run uses is in the tests above, or they would fail; this is the rest.

@@ -12,7 +12,7 @@ from ..check.live import SUPPOSITIONS
 from ..check.run import Settings
 from ..cluster.against import LiveRequest, Policies, policies_in, read_snapshot, run_live
 from ..cluster.checking import Done
-from ..errors import UsageError
+from ..errors import ClusterError, UsageError
 from .formats import FORMATS
 
 if TYPE_CHECKING:
@@ -104,9 +104,14 @@ def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[s
     if arguments.report and done.broken_policies:
         talk.append("reports: none is written, for a policy is broken; mend it")
     elif arguments.report:
-        written = cluster.write(done.report)
-        talk += written.talk
-        complete = complete and not written.refused
+        try:
+            written = cluster.write(done.report)
+        except ClusterError as error:  # what was found is shown all the same
+            talk.append(f"reports: none is written: {error}")
+            complete = False
+        else:
+            talk += written.talk
+            complete = complete and not written.refused
     return replace(done, talk=tuple(talk)), complete
 
 
