@@ -83,6 +83,7 @@ def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tupl
         ("monitoring", "monitoring.enabled=true"),
         ("agent-labels", "agent.labels=own"),
         ("agent-nfd-labels", "agent.labels=nfd-object"),
+        ("audit", "audit.enabled=true"),
     ],
 )
 def test_each_component_is_a_value(chart: Helm, tmp_path: Path, component: str, value: str) -> None:
@@ -104,6 +105,13 @@ def test_policies_of_ones_own_lie_beside_the_shipped_ones_or_alone(chart: Helm) 
     [container] = only(rendered, "Deployment")["spec"]["template"]["spec"]["containers"]
     directory = {each["name"]: each.get("value") for each in container["env"]}["PODBERTH_POLICIES"]
     assert [each["mountPath"] for each in container["volumeMounts"] if each["name"] == "policies"] == [directory]
+
+
+def test_the_audit_judges_by_the_policies_that_are_served(chart: Helm) -> None:
+    rendered = chart.render("audit.enabled=true", "audit.schedule=@daily", "policies.shipped=false")
+    spec = only(rendered, "CronJob", "podberth-audit")["spec"]
+    [container] = spec["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    assert (spec["schedule"], container["args"][-1]) == ("@daily", "--policies=/etc/podberth/policies/own")
 
 
 def test_an_image_is_named_by_tag_or_digest_and_scraped_from_where_one_says(chart: Helm) -> None:

@@ -14,7 +14,9 @@ from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
 from crds import FOLDER
 from e2e.registration import for_every_pod
+from podberth.cli import check_live
 from podberth.cli.agent import configure
+from podberth.cli.check import configure as configure_check
 from podberth.settings import read_settings
 from podberth.wellknown import NAMESPACE
 
@@ -149,6 +151,24 @@ def test_the_agent_understands_its_arguments(control_plane: ControlPlane, tmp_pa
     configure(parser)
     parser.parse_args(arguments)
     assert command == "agent"
+
+
+def test_the_audit_is_one_at_a_time_understands_its_arguments_and_is_admitted(
+    installed: ControlPlane, tmp_path: Path
+) -> None:
+    rendered = documents(installed.kubectl("kustomize", str(composed(tmp_path, ["audit"]))).stdout)
+    spec = only(rendered, "CronJob", "podberth-audit")["spec"]
+    template = spec["jobTemplate"]["spec"]["template"]
+    [container] = template["spec"]["containers"]
+    command, *arguments = container["args"]
+    parser = argparse.ArgumentParser()
+    configure_check(parser)
+    assert (command, check_live.wanted(parser.parse_args(arguments))) == ("check", True)
+    assert spec["concurrencyPolicy"] == "Forbid"
+    installed.apply(only(rendered, "ServiceAccount", "podberth-audit"))
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "audit"}, "spec": template["spec"]}
+    answer = installed.api.ask("POST", f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All", pod)
+    assert answer.status == HTTPStatus.CREATED, answer.document
 
 
 # ---- what an overlay changes ----------------------------------------------------------------------------------------

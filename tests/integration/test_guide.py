@@ -1,80 +1,19 @@
-"""docs/guide.md is lived through: its files are written, its commands run in order in one shell, its CI runs.
+"""docs/guide.md, and how a policy is turned on by docs/check.md, are lived through."""
 
-Of its blocks, ``console`` has commands and what they print, ``yaml FILE`` is a file to write, ``diff`` a change to
-make, and ``text CI`` what .github/workflows does with the last commit. A command that fails is followed by ``echo $?``.
-"""
-
-import re
-import subprocess
+import json
+import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from pages import ROOT, page
+from pages import page
 from pipelines import WORKFLOW
-
-BLOCK = re.compile(
-    r"^```(?P<what>console|diff|yaml (?P<file>\S+)|text CI)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
-)
-END = "\036"
-CI = f"{sys.executable} {ROOT}/tests/pipelines.py"
-
-
-COMMAND = re.compile(r"^\$ .*(?:\n> .*)*", re.MULTILINE)
-
-
-def steps(text: str) -> Iterator[tuple[str, str]]:
-    """Yield every command as it stands in the page, empty for a run of CI, and the lines of a shell that do the same.
-
-    What only prepares, a file or a change, has no command of its own and stands before the next.
-    """
-    before = ""
-    for block in BLOCK.finditer(text):
-        what, file, body = block["what"], block["file"], block["body"]
-        if what == "diff":
-            before += f"git apply - <<'END' || exit\n{body}END\n"
-        elif file:
-            before += f"mkdir -p $(dirname {file}) && cat > {file} <<'END' || exit\n{body}END\n"
-        else:
-            for shown in COMMAND.findall(body) if what == "console" else [""]:
-                command = shown.removeprefix("$ ").replace("\n> ", "\n") or CI
-                yield shown, f"{before}(exit $status)\n{command}\nstatus=$?; printf '{END}%d{END}' $status\n"
-                before = ""
-
-
-def lived(text: str, printed: Iterator[str]) -> str:
-    """Return the page with what was printed in the place of what it says."""
-
-    def block(found: re.Match[str]) -> str:
-        if found["what"] == "console":
-            body = "".join(f"{command}\n{next(printed)}" for command in COMMAND.findall(found["body"]))
-        elif found["what"] == "text CI":
-            body = next(printed)
-        else:
-            return found[0]
-        return f"```{found['what']}\n{body}```"
-
-    return BLOCK.sub(block, text)
+from snapshots import cluster
+from walkthrough import BLOCK, live_through
 
 
 def test_the_guide_is_what_happens(tmp_path: Path, wheel: Path, shell: dict[str, str]) -> None:
-    text = page("docs/guide.md")
-    every = list(steps(text))
-    done = subprocess.run(
-        ["bash", "-c", "exec 2>&1; status=0\n" + "".join(lines for _, lines in every)],
-        cwd=tmp_path,
-        env={**shell, "PODBERTH": str(wheel), "HOME": str(tmp_path)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    *parts, rest = done.stdout.split(END)
-    printed, codes = parts[0::2], [int(code) for code in parts[1::2]]
-    assert (len(printed), rest) == (len(every), "")
-    assert lived(text, iter(printed)) == text
-    for (shown, _), code, (then, _) in zip(every, codes, [*every[1:], ("", "")], strict=True):
-        assert code == 0 or then == "$ echo $?", shown
+    live_through(page("docs/guide.md"), tmp_path, {**shell, "PODBERTH": str(wheel), "HOME": str(tmp_path)})
 
 
 def test_the_workflow_of_the_guide_is_the_one_that_we_ship() -> None:
@@ -82,3 +21,32 @@ def test_the_workflow_of_the_guide_is_the_one_that_we_ship() -> None:
         each for each in BLOCK.finditer(page("docs/guide.md")) if each["file"] == ".github/workflows/podberth.yml"
     ]
     assert block["body"] == WORKFLOW.read_text(encoding="utf-8")
+
+
+def test_a_policy_is_turned_on_as_the_page_says(tmp_path: Path) -> None:
+    _, _, rest = page("docs/check.md").partition("## Before you turn it on\n")
+    items = [*cluster(hgx_h100_8=2), *(each for number in range(30) for each in _workload(number))]
+    live = {"apiVersion": "v1", "kind": "List", "items": items}
+    (tmp_path / "live.json").write_text(json.dumps(live), encoding="utf-8")
+    environ = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    environ["PATH"] = f"{Path(sys.executable).parent}:{environ['PATH']}"
+    live_through(rest.partition("\n## ")[0], tmp_path, environ)
+
+
+def _workload(number: int) -> list[dict[str, Any]]:
+    """Return a Deployment, the ReplicaSet that it has made, and a pod of that; every tenth asks for eight GPUs."""
+    name, gpus = f"llm-{number:02}", 8 if number % 10 == 9 else 1
+    spec = {"containers": [{"name": "main", "image": "i", "resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}]}
+    template = {"metadata": {"labels": {"app": name}}, "spec": spec}
+    selector = {"matchLabels": {"app": name}}
+    one = _live("apps/v1", "Deployment", name, {"replicas": 1, "selector": selector, "template": template})
+    two = _live("apps/v1", "ReplicaSet", f"{name}-5f", {"replicas": 1, "selector": selector, "template": template}, one)
+    return [one, two, _live("v1", "Pod", f"{name}-5f-x", {**spec, "nodeName": "n"}, two)]
+
+
+def _live(version: str, kind: str, name: str, spec: dict[str, Any], owner: dict[str, Any] | None = None) -> Any:
+    metadata: dict[str, Any] = {"name": name, "namespace": "serving", "uid": f"{kind}-{name}"}
+    if owner is not None:
+        reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "controller": True}
+        metadata["ownerReferences"] = [{**reference, **{key: owner["metadata"][key] for key in ("name", "uid")}}]
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}

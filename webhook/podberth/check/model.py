@@ -4,7 +4,7 @@ Field names here are those of the JSON, in snake case. The JSON's shape is versi
 of the old shape would go wrong.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -28,6 +28,10 @@ class Finding:
     """The path in the document, as people write it (``kube.positions.render_path``); empty for the document."""
     line: int
     """Where the field stands in the file, from 1; where it is absent, its nearest parent. 0: nowhere."""
+    action: str = ""
+    """What the policy decided (``admission.outcome.Action``); empty where podberth itself speaks. Not in JSON."""
+    rule: str = ""
+    """The field of the policy that decided it: ``mutations`` or ``validations``. Not in JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,16 @@ class Change:
     path: str
     value: Any
     """None for ``remove``."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrote:
+    """What one policy would write on a pod, whether or not a document can hold it."""
+
+    policy: str
+    concerns: frozenset[str]
+    """As in the record: ``tolerations``, ``nodeAffinity``."""
     reason: str
 
 
@@ -66,12 +80,93 @@ class Result:
     notes: tuple[Finding, ...] = ()
     """What admission will write that the document cannot hold, such as a name that only the cluster knows."""
     changes: tuple[Change, ...] = ()
+    audits: tuple[Finding, ...] = ()
+    """What would be written to the audit log; in JSON of live workloads alone."""
+    held_back: tuple[str, ...] = ()
+    """Policies whose rollout does not reach this workload; likewise."""
+    in_force: tuple[str, ...] = ()
+    """Policies that have written on live pods already what they would write; likewise."""
+    wrote: tuple[Wrote, ...] = field(default=(), compare=False, repr=False)
+    """What is written on the pod itself. Not in JSON."""
     earlier: tuple[Change, ...] = field(default=(), compare=False, repr=False)
     """Those of the document's templates before this one, from where ``changes`` lead on. Not in JSON."""
     unexpanded: bool = field(default=False, compare=False, repr=False)
     """Whether it is of a template that somebody came upon and nobody has expanded. Not in a report."""
     source: PositionedDocument | None = field(default=None, compare=False, repr=False)
     """The document as it was read, for the difference and the patched text; None where it could not be. Not in JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyCount:
+    """To how many live workloads a policy would do what; a workload may count in several columns."""
+
+    policy: str
+    actions: tuple[str, ...]
+    """Its own validationActions, whatever it was judged as."""
+    percent: int
+    """Of its rollout; 100 where it has none."""
+    denied: int
+    changed: int
+    warned: int
+    audited: int
+    in_force: int
+    """Workloads on whose pods it has written already what it would write."""
+    held_back: int
+    """Workloads that its rollout does not reach."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """What came of the workloads of a cluster: each once, by the gravest of its templates."""
+
+    workloads: int
+    denied: int
+    error: int
+    changed: int
+    unchanged: int
+    warned: int
+    """Those with a warning, whatever else became of them."""
+    spoken_for: int
+    """Objects that are not repeated, for a workload above them speaks for them."""
+    finished: int
+    """Workloads that make no pods any more."""
+    exempt: int
+    """Workloads whose namespace podberth never sees."""
+    unknown: Mapping[str, int]
+    """Kinds that nobody knows to make pods or to make none, with their numbers."""
+    missing: tuple[str, ...]
+    """What could not be listed, and why: the report is of the rest alone."""
+    policies: tuple[PolicyCount, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as ``-o json`` has it."""
+        return {
+            "workloads": self.workloads,
+            "denied": self.denied,
+            "error": self.error,
+            "changed": self.changed,
+            "unchanged": self.unchanged,
+            "warned": self.warned,
+            "spokenFor": self.spoken_for,
+            "finished": self.finished,
+            "exempt": self.exempt,
+            "unknownKinds": dict(self.unknown),
+            "missing": list(self.missing),
+            "policies": [
+                {
+                    "policy": each.policy,
+                    "validationActions": list(each.actions),
+                    "rolloutPercent": each.percent,
+                    "denied": each.denied,
+                    "changed": each.changed,
+                    "warned": each.warned,
+                    "audited": each.audited,
+                    "inForce": each.in_force,
+                    "heldBack": each.held_back,
+                }
+                for each in self.policies
+            ],
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +178,8 @@ class Report:
     """How many files were read."""
     documents: int
     """How many documents they held, empty ones left out."""
+    live: Live | None = None
+    """What a check of a cluster's workloads adds; None of manifests."""
 
     def count(self, verdict: Verdict) -> int:
         """Return how many results have a verdict."""
@@ -109,7 +206,8 @@ class Report:
                 "warnings": sum(len(result.warnings) for result in self.results),
                 "skippedKinds": self.skipped_kinds,
             },
-            "results": [_result(each) for each in self.results],
+            **({"live": self.live.as_json()} if self.live else {}),
+            "results": [_result(each) | (_of_live(each) if self.live else {}) for each in self.results],
         }
 
 
@@ -129,6 +227,10 @@ def _result(result: Result) -> dict[str, Any]:
         "notes": _findings(result.notes),
         "changes": [_change(each) for each in result.changes],
     }
+
+
+def _of_live(result: Result) -> dict[str, Any]:
+    return {"audits": _findings(result.audits), "inForce": list(result.in_force), "heldBack": list(result.held_back)}
 
 
 def _findings(findings: Sequence[Finding]) -> list[dict[str, Any]]:

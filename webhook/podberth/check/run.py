@@ -11,12 +11,15 @@ from typing import Any, Final, NamedTuple
 from ..admission.creation import request_of
 from ..admission.mutate import traced
 from ..admission.outcome import Decision, Written
+from ..admission.review import AdmissionRequest
+from ..admission.rollout import rolled_out, rollout_key
 from ..admission.snapshot import Snapshot
 from ..admission.validate import validate
 from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_template
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
+from ..mutation import record
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.kinds import is_known
@@ -24,13 +27,14 @@ from ..workload.places import Template
 from ..workload.projection import Projected, place_of, project
 from ..workload.templates import templates
 from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, passed_by, patch
-from .model import Change, Finding, Report, Result, Verdict
+from .model import Change, Finding, Report, Result, Verdict, Wrote
 from .numbers import ADVICE, is_placeholder, wrong_numbers
 from .place import field_of, reads_of, steps_of
 from .sources import Document, Source, SourceFile
 
 _TOLD: Final = frozenset({"skip", "conflict", "warn", "error"})
-"""Actions that are warnings. A mutation is a change, and what is for the audit log is for the cluster's alone."""
+"""Actions that are warnings. A mutation is a change."""
+_FINDINGS: Final = _TOLD | {"deny", "audit"}
 _RECORD: Final = ("podberth", "its own note of what the policies wrote")
 _ASKED: Final = {"userInfo": {"username": "podberth:check", "groups": ["system:authenticated"]}, "dryRun": True}
 """What a review of ours says besides the pod's creation: who will create it is not known."""
@@ -114,12 +118,19 @@ def unreadable(problem: Problem) -> Result:
     )
 
 
+def judged(source: Source, snapshot: Snapshot, settings: Settings, known: Sequence[Document]) -> list[Result]:
+    """Decide on one object that is there already, as if its pods were made now."""
+    return list(_Object(source, snapshot, settings, known, named=True).results())
+
+
 class _Decided(NamedTuple):
     """What admission did to one template's pod. A decision goes with the phase that made it."""
 
     decisions: Sequence[tuple[str, Decision]]
     written: Sequence[Written]
     projected: Sequence[Projected]
+    wrote: tuple[Wrote, ...] = ()
+    held_back: tuple[str, ...] = ()
 
     @property
     def denied(self) -> bool:
@@ -200,10 +211,7 @@ class _Object:
             decided = self._decide(template)
         except ReviewError as error:
             return self._result(template.path, "error", errors=(self._finding(str(error), template.path),)), []
-        findings = {True: [], False: []}  # type: dict[bool, list[Finding]]
-        for phase, each in decided.decisions:
-            if each.action == "deny" or each.action in _TOLD:
-                findings[each.action == "deny"].append(self._about(template, phase, each))
+        found = [self._about(template, phase, each) for phase, each in decided.decisions if each.action in _FINDINGS]
         changes, notes = self._changes(template, decided)
         patch = [operation for each in decided.projected for operation in each.operations]
         verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
@@ -211,10 +219,13 @@ class _Object:
             self._result(
                 template.path,
                 verdict,
-                denials=tuple(findings[True]),
-                warnings=tuple(dict.fromkeys(findings[False])),
+                denials=tuple(each for each in found if each.action == "deny"),
+                warnings=tuple(dict.fromkeys(each for each in found if each.action in _TOLD)),
+                audits=tuple(dict.fromkeys(each for each in found if each.action == "audit")),
                 notes=notes,
                 changes=changes,
+                wrote=decided.wrote,
+                held_back=decided.held_back,
             ),
             patch,
         )
@@ -244,13 +255,17 @@ class _Object:
         request = request_of({**_ASKED, "namespace": self.namespace, "object": template.pod})
         outcome, written = traced(request, snapshot)
         decisions = [("mutate", each) for each in outcome.decisions]
+        held_back = tuple(_held_back(template.pod, request, snapshot))
         if outcome.verdict == "denied":
-            return _Decided(decisions, (), ())
-        judged = validate(replace(request, object=apply(template.pod, outcome.patch)), snapshot)
-        decided = _Decided([*decisions, *(("validate", each) for each in judged.decisions)], written, ())
+            return _Decided(decisions, (), (), held_back=held_back)
+        final = apply(template.pod, outcome.patch)
+        after = validate(replace(request, object=final), snapshot)
+        decisions += [("validate", each) for each in after.decisions]
+        decided = _Decided(decisions, written, (), held_back=held_back)
         if decided.denied:
             return decided._replace(written=())
-        return decided._replace(projected=project(template, [each.patch for each in written], outcome.patch))
+        projected = project(template, [each.patch for each in written], outcome.patch)
+        return decided._replace(projected=projected, wrote=_wrote(written, final))
 
     # ---- what is told of it ------------------------------------------------------------------------------------------
 
@@ -261,7 +276,9 @@ class _Object:
         path = field_of(decision.message, reads, template.pod, gpu_facts(template.pod))
         fatal = phase == "mutate" and decision.action == "deny"
         message = f"cannot be applied: {decision.message} (failurePolicy Fail)" if fatal else decision.message
-        return self._finding(message, place_of(template, path), decision.policy)
+        found = self._finding(message, place_of(template, path), decision.policy)
+        rule = "mutations" if phase == "mutate" else "validations"
+        return replace(found, action=decision.action, rule=rule if decision.policy else "")
 
     def _changes(self, template: Template, decided: _Decided) -> tuple[tuple[Change, ...], tuple[Finding, ...]]:
         """Return what is written on the document, and what admission writes that it cannot hold."""
@@ -299,6 +316,29 @@ class _Object:
             source=source.document,
             **told,
         )
+
+
+def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Iterator[str]:
+    """Yield the policies whose rollout does not reach the pod's workload."""
+    for policy in snapshot.policies:
+        rollout = policy.source.spec.rollout
+        if rollout is not None:
+            key = rollout_key(policy.name, pod, request, snapshot)
+            if not rolled_out(rollout.percent, policy.name, key):
+                yield policy.name
+
+
+def _wrote(written: Sequence[Written], final: dict[str, Any]) -> tuple[Wrote, ...]:
+    """Return what each policy wrote on the pod that came out as ``final``, with its first reason."""
+    reasons: dict[str, str] = {}
+    for each in written:
+        if each.patch:
+            reasons.setdefault(each.policy, " ".join(each.reason.split()))
+    claims = record.read(final)
+    return tuple(
+        Wrote(policy=policy, concerns=frozenset(claims.get(policy, ())), reason=reason)
+        for policy, reason in reasons.items()
+    )
 
 
 def _inside(path: Path, template: Template) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
-from ..kube.positions import Path, Positions, render_path
+from ..kube.positions import Chunk, Path, Place, Position, Positions, render_path
 
 Document = dict[str, Any]
 
@@ -91,6 +91,12 @@ def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> So
         found=found,
         patch_of=patch_of,
     )
+
+
+def without_place(file: str, content: Document) -> Source:
+    """Return an object that stands in no text: it has no line."""
+    nowhere = Place(position=Position(0, 0), chunk=Chunk("", 0), index=0)
+    return Source(file=file, document=PositionedDocument(content, Positions(lambda: nowhere)), root=(), content=content)
 
 
 def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:

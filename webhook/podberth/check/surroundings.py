@@ -12,7 +12,7 @@ from ..topology.objects import collect
 from .sources import Document, Source, SourceFile
 
 _COLLECTED: Final = frozenset({"Namespace", "ConfigMap", "PodGroup", "DeviceClass", "PriorityClass"})
-_REFERRED: Final = frozenset({"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime"})
+REFERRED: Final = frozenset({"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime"})
 """Kinds whose templates others use by name."""
 
 
@@ -26,7 +26,7 @@ def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
     for file in files:
         for source in file.sources:
             taken[source.namespace(namespace)] = None
-            if source.kind in _COLLECTED | _REFERRED and source.name and _is_sound(source):
+            if source.kind in _COLLECTED | REFERRED and source.name and _is_sound(source):
                 found.append(_named(source, namespace))
     return [*found, *(assumed(name) for name in taken if name)]
 
@@ -78,4 +78,4 @@ def _named(source: Source, namespace: str) -> Document:
 
 def referred(documents: Iterable[Document]) -> Iterator[Document]:
     """Yield those whose templates others use by name."""
-    return (each for each in documents if each["kind"] in _REFERRED)
+    return (each for each in documents if each["kind"] in REFERRED)

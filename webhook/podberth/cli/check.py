@@ -1,4 +1,4 @@
-"""``podberth check``: manifests in, verdicts out, with the engine of the webhook and no cluster."""
+"""``podberth check``: manifests or live workloads in, verdicts out, with the engine of the webhook."""
 
 import argparse
 import gc
@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from ..admission.creation import DEFAULT_NAMESPACE
 from ..check.bystanders import only_unexpanded
 from ..check.model import Report
 from ..check.run import Settings
-from ..cluster.checking import Request, run_check
+from ..cluster.checking import Done, Request, run_check
 from ..cluster.manifests import find_manifests
 from ..errors import UsageError
+from . import check_live
 from .exitcodes import ExitCode
 from .formats import FORMATS, write
 
@@ -22,16 +24,26 @@ _FAIL_ON: Final = ("deny", "warn", "change")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the paths and the flags."""
     add = parser.add_argument
-    add("paths", metavar="PATH", nargs="+", help="a manifest, a directory of them, or - for standard input")
-    add("--policies", metavar="DIR", type=Path, help="the policies to decide by (default: those that podberth ships)")
+    add("paths", metavar="PATH", nargs="*", help="a manifest, a directory of them, or - for standard input")
+    check_live.configure(parser)
+    add(
+        "--policies",
+        metavar="DIR",
+        help="the policies to decide by, or with --cluster the word cluster (default: those that podberth ships)",
+    )
     add(
         "--topology",
         metavar="SNAPSHOT",
         type=Path,
-        help="a file or directory of what kubectl get nodes,configmaps -o yaml prints (default: no node is known)",
+        help="a file or directory of what kubectl get nodes,configmaps -o yaml prints (default: no node is known; "
+        "with --against what the snapshot says of nodes, with --cluster the cluster)",
     )
     add("--conventions", metavar="FILE", type=Path, help="what the cluster's own names mean, as serve has it")
-    add("--namespace", metavar="NAME", default="default", help="of documents that name none (default default)")
+    add(
+        "--namespace",
+        metavar="NAME",
+        help="of documents that name none (default default); with --cluster the only one whose workloads are judged",
+    )
     add(
         "--template-path",
         metavar="KIND=PATH",
@@ -68,29 +80,45 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> ExitCode:
     outputs = _outputs(arguments.output)
-    settings = Settings(namespace=arguments.namespace, template_paths=_template_paths(arguments.template_path))
+    settings = Settings(
+        namespace=arguments.namespace or DEFAULT_NAMESPACE, template_paths=_template_paths(arguments.template_path)
+    )
+    if check_live.wanted(arguments):
+        done, complete = check_live.run(arguments, settings, [name for name, _ in outputs])
+        code = _told(done, outputs, arguments, ())
+        return code if complete else ExitCode.CLUSTER
     listing = find_manifests(arguments.paths)
     done = run_check(
         Request(
             listing=listing,
             settings=settings,
-            policies=arguments.policies,
+            policies=Path(arguments.policies) if arguments.policies else None,
             topology=arguments.topology,
             conventions=arguments.conventions,
             jobs=arguments.jobs,
             sources=any(each.sources for each in FORMATS if each.name in dict(outputs)),
+            as_if=arguments.judged_as,
         ),
         sys.stdin.buffer,
     )
-    for line in (*done.talk, *(f"{path}: got no manifest, want .yaml, .yml or .json files" for path in listing.empty)):
+    return _told(done, outputs, arguments, listing.empty)
+
+
+def _told(
+    done: Done, outputs: Sequence[tuple[str, str]], arguments: argparse.Namespace, empty: Sequence[str]
+) -> ExitCode:
+    """Write everything; return what it means. ``empty`` are directories without manifests."""
+    for line in (*done.talk, *(f"{path}: got no manifest, want .yaml, .yml or .json files" for path in empty)):
         print(f"podberth: {line}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
     for name, file in outputs:
         write(name, done, file)
     if only_unexpanded(done.report):
         print("podberth: nothing was judged; expand the templates first", file=sys.stderr)  # noqa: T201 - as above
         return ExitCode.USAGE
-    if listing.empty or done.broken_policies:
+    if empty or done.broken_policies:
         return ExitCode.USAGE
+    if arguments.report and not arguments.fail_on:  # what is found is in the reports
+        return ExitCode.OK
     return _code(done.report, arguments.fail_on or ())
 
 

@@ -28,12 +28,17 @@ class Format:
     render: Callable[[Done, TextIO], None]
     sources: bool = False
     """Whether it shows documents."""
+    of_manifests: bool = False
+    """Whether there is none of live workloads."""
 
 
 def _text(done: Done, stream: TextIO) -> None:
-    from ..check.report.text import lines  # noqa: PLC0415
     from .terminal import Terminal  # noqa: PLC0415
 
+    if done.report.live is not None:
+        from ..check.report.live_text import lines  # noqa: PLC0415
+    else:
+        from ..check.report.text import lines  # noqa: PLC0415
     Terminal.of(stream).put(lines(done.report))
 
 
@@ -86,7 +91,13 @@ def _gitlab(done: Done, stream: TextIO) -> None:
 FORMATS: Final[tuple[Format, ...]] = (
     Format("text", "for people, with what changes as a difference", _text, sources=True),
     Format("json", "the report for programs; its schema is published", _json),
-    Format("yaml", "the manifests as admission would leave them, comments and order kept", _yaml, sources=True),
+    Format(
+        "yaml",
+        "the manifests as admission would leave them, comments and order kept",
+        _yaml,
+        sources=True,
+        of_manifests=True,
+    ),
     Format("junit", "test cases, for the pages of CI systems", _junit),
     Format("sarif", "for code scanning and editors", _sarif),
     Format("github", "annotations of a GitHub Actions workflow", _github),

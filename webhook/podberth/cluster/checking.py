@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from ..admission.snapshot import Snapshot, load_working
 from ..cel.engine import Environment
 from ..check.bystanders import chart
+from ..check.live import Supposition, suppose
 from ..check.model import Report
 from ..check.run import Checked, Settings, check, report, unreadable
 from ..check.sources import Document, SourceFile, read
@@ -43,6 +44,8 @@ class Request:
     jobs: int
     sources: bool
     """Whether the results are to keep the documents that they were read from."""
+    as_if: Collection[Supposition] = ()
+    """What the policies are judged as."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +98,10 @@ def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
     texts, unread = read_policy_texts(directory)
     objects = read_objects(request.topology) if request.topology is not None else ClusterObjects()
     snapshot, problems = load_working(
-        parse_policies(texts),
+        suppose(parse_policies(texts), request.as_if),
         objects,
         Environment(PodSchema.packaged()),
-        _conventions(request.conventions),
+        conventions_of(request.conventions),
         checked=request.policies is None,  # the tests of every release compile them
     )
     problems = tuple(sorted([*unread, *problems]))
@@ -112,7 +115,7 @@ def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
     return snapshot, problems, [*talk, *map(str, problems), *objects.problems]
 
 
-def _conventions(path: Path | None) -> Conventions:
+def conventions_of(path: Path | None) -> Conventions:
     """Return the presets, or what a file says, whose reader is only then needed."""
     if path is None:
         return Conventions()

@@ -247,7 +247,7 @@ def _refusal(what: str, status: Mapping[str, Any], retry_after: float) -> Cluste
 
 _HINTS: Mapping[int, str] = {
     401: "check the token, and that it is of this cluster",
-    403: "grant what manifests/base/rbac.yaml grants",
+    403: "grant what manifests/base/rbac.yaml grants (an audit: manifests/components/audit)",
     404: "check the server's address",
 }
 

@@ -1,0 +1,138 @@
+"""Judges the workloads of a cluster as if their pods were made now, and counts what would become of them.
+
+What podberth has written on live pods already, by their record, is no change again. Nothing is read here.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Final, Literal, TypeAlias, get_args
+
+from ..admission.snapshot import Snapshot
+from ..kube.patch import Draft
+from ..kube.shape import shape_problems
+from ..mutation import record
+from ..policy.parse import ParsedPolicies, ParsedPolicy
+from .model import VERDICTS, Finding, Live, PolicyCount, Report, Result, Verdict
+from .owners import Speaker, Speakers
+from .run import Settings, judged
+from .sources import Document
+
+Supposition: TypeAlias = Literal["deny", "rolled-out"]
+SUPPOSITIONS: Final[tuple[Supposition, ...]] = get_args(Supposition)
+"""What policies may be judged as: as if their validationActions were Deny, as if they had no rollout."""
+
+_ALL: Final = 100
+_PODBERTH: Final = "podberth"
+
+
+def suppose(parsed: ParsedPolicies, as_if: Collection[Supposition]) -> ParsedPolicies:
+    """Return the policies as somebody thinks of making them."""
+    return replace(parsed, policies=tuple(_supposed(each, as_if) for each in parsed.policies)) if as_if else parsed
+
+
+def _supposed(parsed: ParsedPolicy, as_if: Collection[Supposition]) -> ParsedPolicy:
+    spec = parsed.policy.spec
+    changes: dict[str, object] = {}
+    if "deny" in as_if and spec.validations:
+        changes["validation_actions"] = ("Deny",)
+    if "rolled-out" in as_if:
+        changes["rollout"] = None
+    if not changes:
+        return parsed
+    return replace(parsed, policy=parsed.policy.model_copy(update={"spec": spec.model_copy(update=changes)}))
+
+
+def judge(speaker: Speaker, snapshot: Snapshot, settings: Settings, known: Sequence[Document]) -> tuple[Result, ...]:
+    """Return what would become of each template of one workload."""
+    found = judged(speaker.source, snapshot, settings, known)
+    records = [record.held(Draft(pod), record.read(pod)) for pod in speaker.pods if not shape_problems(pod)]
+    return tuple(_settled(each, records) for each in found)
+
+
+def _settled(result: Result, records: Sequence[record.Record]) -> Result:
+    """Return a result without what is on live pods already; a change that no document can hold is one all the same."""
+    done = {
+        each.policy: Finding(policy=each.policy, message="has written this on its live pods already", field="", line=0)
+        for each in result.wrote
+        # Of a record too long to be kept nothing is known
+        if each.concerns and any(each.concerns <= known.get(each.policy, {}).keys() for known in records)
+    }
+    left = tuple(each for each in result.wrote if each.policy not in done)
+    policies = {each.policy for each in left} | ({_PODBERTH} if left else set())
+    verdict: Verdict = result.verdict
+    if verdict in ("mutated", "unchanged"):
+        verdict = "mutated" if left else "unchanged"
+    return replace(
+        result,
+        verdict=verdict,
+        wrote=left,
+        changes=tuple(each for each in result.changes if each.policy in policies),
+        notes=(*(each for each in result.notes if each.policy not in done), *done.values()),
+        in_force=tuple(done),
+        source=None,
+    )
+
+
+def live_report(
+    found: Sequence[tuple[Result, ...]],
+    who: Speakers,
+    policies: Iterable[ParsedPolicy],
+    *,
+    unread: Sequence[Result] = (),
+    missing: Sequence[str] = (),
+) -> Report:
+    """Join what came of all workloads and of what is none; ``policies`` are as they are, not as they were judged."""
+    verdicts = [_gravest(each) for each in found]
+    live = Live(
+        workloads=len(found),
+        denied=verdicts.count("denied"),
+        error=verdicts.count("error"),
+        changed=verdicts.count("mutated"),
+        unchanged=verdicts.count("unchanged") + verdicts.count("skipped"),
+        warned=sum(any(each.warnings for each in one) for one in found),
+        spoken_for=who.spoken_for,
+        finished=who.finished,
+        exempt=who.exempt,
+        unknown=who.unknown,
+        missing=tuple(missing),
+        policies=_counts(found, policies),
+    )
+    results = (*unread, *(each for one in found for each in one))
+    return Report(results=results, files=len({each.file for each in results}), documents=len(found), live=live)
+
+
+def _gravest(results: Sequence[Result]) -> Verdict:
+    return min((each.verdict for each in results), key=VERDICTS.index, default="skipped")
+
+
+def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy]) -> tuple[PolicyCount, ...]:
+    """Count by policy, in one pass over the workloads."""
+    named = {each.policy.name: each.policy.spec for each in policies}
+    columns = {
+        name: dict.fromkeys(("denied", "changed", "warned", "audited", "in_force", "held_back"), 0) for name in named
+    }
+    for results in found:
+        for column, names in _columns(results).items():
+            for name in names & columns.keys():
+                columns[name][column] += 1
+    return tuple(
+        PolicyCount(
+            policy=name,
+            actions=spec.validation_actions,
+            percent=_ALL if spec.rollout is None else spec.rollout.percent,
+            **columns[name],
+        )
+        for name, spec in sorted(named.items())
+    )
+
+
+def _columns(results: Sequence[Result]) -> dict[str, set[str]]:
+    """Return the policies that do something to a workload, by what."""
+    return {
+        "denied": {each.policy for one in results for each in one.denials},
+        "changed": {each.policy for one in results for each in one.wrote},
+        "warned": {each.policy for one in results for each in one.warnings},
+        "audited": {each.policy for one in results for each in one.audits},
+        "in_force": {name for one in results for name in one.in_force},
+        "held_back": {name for one in results for name in one.held_back},
+    }

@@ -1,0 +1,231 @@
+"""Of the objects of a cluster, those that speak for its workloads: each top owner once, never what it has made.
+
+An owner counts if its pods can be foretold from it; where it is not among the objects, what it has made speaks for
+itself.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..kube import pod as pods
+from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
+from ..workload.kinds import is_known, row_for
+from ..workload.templates import templates
+from .run import Settings
+from .sources import Document, Source, without_place
+
+TEMPLATES_ONLY: Final = frozenset(
+    {
+        "ClusterServingRuntime",
+        "ClusterTrainingRuntime",
+        "ClusterWorkflowTemplate",
+        "LLMInferenceServiceConfig",
+        "PodTemplate",
+        "ServingRuntime",
+        "TrainingRuntime",
+        "WorkflowTemplate",
+    }
+)
+"""What others use by name, or make pods of by hand: no workload by itself."""
+LINKS: Final = frozenset(
+    {
+        ("grove.io", "PodClique"),
+        ("grove.io", "PodCliqueScalingGroup"),
+        ("nvidia.com", "DynamoComponentDeployment"),
+        ("serving.knative.dev", "Revision"),
+    }
+)
+"""Groups and kinds that stand between a workload and what it has made, and have no template of a user's.
+
+Sources: the controllers' SetControllerReference in ai-dynamo/grove operator/internal/controller, ai-dynamo/dynamo
+deploy/operator/internal/controller, knative/serving pkg/reconciler.
+"""
+_HASH: Final = "pod-template-hash"
+# kubernetes pkg/controller/cronjob, getJobName: the minute of the start
+_MINUTES: Final = re.compile(r"-\d{8}$")
+# Job: batch/v1 JobConditionType; JobSet: Completed; Kubeflow's: Succeeded; TrainJob: Complete
+_ENDED: Final = frozenset({"Complete", "Completed", "Succeeded", "Failed"})
+_ENDED_PHASES: Final = frozenset({"Succeeded", "Failed"})
+# An owner of an owner of an owner: AppWrapper, JobSet, Job, Pod. References in a circle end somewhere.
+_DEEPEST: Final = 10
+# What an API server, a scheduler or a kubelet adds to a Pod behind admission.
+_LATER: Final = frozenset(
+    {"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid", "deletionTimestamp"}
+)
+_LATER_OF_SPEC: Final = frozenset({"nodeName", "ephemeralContainers"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speaker:
+    """An object that speaks for a workload, and the live pods of it."""
+
+    source: Source
+    pods: tuple[Document, ...]
+    """As they are in the cluster; a Pod that speaks for itself is one of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speakers:
+    """Who speaks, in the order of the objects, and how many objects do not."""
+
+    speakers: tuple[Speaker, ...]
+    spoken_for: int
+    finished: int
+    exempt: int
+    unknown: Mapping[str, int] = field(default_factory=dict)
+
+
+def speakers(
+    sources: Sequence[Source],
+    settings: Settings,
+    known: Sequence[Document],
+    namespaces: Mapping[str, Mapping[str, Any]],
+) -> Speakers:
+    """Return who speaks for the workloads among ``sources``; ``namespaces`` are those of the cluster, by name."""
+    return _Owners(sources, settings, known).speakers(namespaces)
+
+
+class _Owners:
+    def __init__(self, sources: Sequence[Source], settings: Settings, known: Sequence[Document]) -> None:
+        self.settings = settings
+        self.known = known
+        self.unknown: dict[str, int] = {}
+        found = {_uid(each.content) or str(id(each)): each for each in sources if self._may_make_pods(each)}
+        self.workloads = list(found.values())
+        """Each once, though a snapshot may have an object in two versions of its group."""
+        self._own = frozenset(map(id, self.workloads))
+        holding = [each for each in sources if isinstance(each.content.get("metadata"), dict)]
+        self.by_uid = {uid: each for each in holding if (uid := _uid(each.content))} | {
+            uid: each for each in self.workloads if (uid := _uid(each.content))
+        }
+        """Whatever has an owner is a link to it, of a kind that makes pods or not."""
+        self.by_name = {self._place(each, each.kind, each.name): each for each in self.workloads}
+        self._speaks: dict[int, bool] = {}
+
+    def speakers(self, namespaces: Mapping[str, Mapping[str, Any]]) -> Speakers:
+        tops = [(each, self._top(each)) for each in self.workloads]
+        live: dict[int, list[Document]] = {}
+        for each, top in tops:
+            if each.kind == "Pod" and not _ended(each.content):
+                live.setdefault(id(top), []).append(each.content)
+        chosen = [each for each, top in tops if top is each and self._can_speak(each)]
+        going = [each for each in chosen if not _ended(each.content)]
+        seen = [each for each in going if not self._exempt(each, namespaces)]
+        return Speakers(
+            speakers=tuple(Speaker(source=_anew(each), pods=tuple(live.get(id(each), ()))) for each in seen),
+            spoken_for=sum(top is not each for each, top in tops),
+            finished=len(chosen) - len(going),
+            exempt=len(going) - len(seen),
+            unknown=dict(sorted(self.unknown.items())),
+        )
+
+    def _may_make_pods(self, source: Source) -> bool:
+        content = source.content
+        if not is_known(content) and source.kind not in self.settings.template_paths:
+            name = f"{source.api_version} {source.kind}".strip() or "without a kind"
+            if (source.api_version.rpartition("/")[0], source.kind) not in LINKS:
+                self.unknown[name] = self.unknown.get(name, 0) + 1
+            return False
+        if source.kind in TEMPLATES_ONLY or not isinstance(content.get("metadata"), dict):
+            return False
+        is_pod = (source.api_version, source.kind) == ("v1", "Pod")
+        return is_pod or row_for(content) is not None or source.kind in self.settings.template_paths
+
+    def _top(self, source: Source) -> Source:
+        """Return the highest object above one that can speak for it; itself where none can."""
+        top = here = source
+        for _ in range(_DEEPEST):
+            above = self._above(here)
+            if above is source:  # in a circle, everybody speaks for itself
+                return source
+            if above is None:
+                break
+            here = above
+            top = here if self._can_speak(here) else top
+        return top
+
+    def _above(self, source: Source) -> Source | None:
+        """Return what made an object: by uid; by name where what is between was not asked for."""
+        owner = _controller(source.content)
+        if owner is None:
+            return None
+        found = self.by_uid.get(str(owner.get("uid") or ""))
+        name, kind = str(owner.get("name") or ""), owner.get("kind")
+        if found is None and kind == "ReplicaSet":
+            suffix = f"-{_labels(source.content).get(_HASH)}"
+            found = self.by_name.get(self._place(source, "Deployment", name.removesuffix(suffix)))
+        if found is None and kind == "Job":
+            found = self.by_name.get(self._place(source, "CronJob", _MINUTES.sub("", name)))
+        return found
+
+    def _place(self, source: Source, kind: str, name: str) -> tuple[str, str, str]:
+        return source.namespace(self.settings.namespace), kind, name
+
+    def _can_speak(self, source: Source) -> bool:
+        speaks = self._speaks.get(id(source))
+        if speaks is None and id(source) not in self._own:
+            speaks = False
+        if speaks is None:
+            namespace = source.namespace(self.settings.namespace)
+            paths = self.settings.template_paths
+            speaks = bool(templates(source.content, namespace=namespace, known=self.known, extra=paths))
+            self._speaks[id(source)] = speaks
+        return speaks
+
+    def _exempt(self, source: Source, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
+        """Tell whether the API server keeps what is in the namespace from podberth (manifests/base)."""
+        namespace = source.namespace(self.settings.namespace)
+        labels = namespaces.get(namespace, {}).get("metadata", {}).get("labels") or {}
+        return namespace in EXEMPT_NAMESPACES or EXEMPT_LABEL in labels
+
+
+def _controller(content: Document) -> Mapping[str, Any] | None:
+    """Return the owner reference of what made an object; of several without the mark, the first."""
+    owners = content["metadata"].get("ownerReferences")
+    found = [each for each in owners if isinstance(each, dict)] if isinstance(owners, list) else []
+    return next((each for each in found if each.get("controller") is True), found[0] if found else None)
+
+
+def _labels(content: Document) -> Mapping[str, Any]:
+    labels = content["metadata"].get("labels")
+    return labels if isinstance(labels, dict) else {}
+
+
+def _uid(content: Document) -> str:
+    uid = content["metadata"].get("uid")
+    return uid if isinstance(uid, str) else ""
+
+
+def _ended(content: Document) -> bool:
+    """Say whether an object makes no pods any more: it is done, or on its way out."""
+    if content["metadata"].get("deletionTimestamp"):
+        return True
+    status = content.get("status")
+    if not isinstance(status, dict):
+        return False
+    kind = str(content.get("kind"))
+    if kind == "Pod":
+        return str(status.get("phase")) in _ENDED_PHASES
+    conditions = status.get("conditions")
+    if not kind.endswith(("Job", "JobSet")) or not isinstance(conditions, list):
+        return False
+    return any(
+        isinstance(each, dict) and str(each.get("type")) in _ENDED and each.get("status") == "True"
+        for each in conditions
+    )
+
+
+def _anew(source: Source) -> Source:
+    """Return an object on its own, a Pod as it was when it was made, as far as that can be told.
+
+    It has no line: in a snapshot of thousands of objects that leads nobody anywhere, and to find it in JSON takes long.
+    """
+    content = dict(source.content)
+    if source.kind == "Pod":
+        content.pop("status", None)
+        content["metadata"] = {key: value for key, value in pods.metadata(content).items() if key not in _LATER}
+        if isinstance(content.get("spec"), dict):
+            content["spec"] = {key: value for key, value in content["spec"].items() if key not in _LATER_OF_SPEC}
+    return without_place(source.file, content)

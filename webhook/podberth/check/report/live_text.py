@@ -1,0 +1,115 @@
+"""The report of live workloads for people: how many, then who would be denied or changed, by which policy and why."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from ..model import Finding, Live, PolicyCount, Report, Result
+from .lines import Line, Span
+from .results import number, title
+
+_INDENT: Final = "  "
+_HANGING: Final = 6
+_ALL: Final = 100
+
+
+class _Said(NamedTuple):
+    """Something that a policy does to a workload."""
+
+    policy: str
+    workload: str
+    why: str
+
+
+_KINDS: Final = (("denied", "bold red"), ("changed", "bold green"), ("warned", "yellow"), ("audited", "dim"))
+
+
+def lines(report: Report) -> Iterator[Line]:
+    """Yield the report's lines: the summary, what would become of whom, and what was left out and why."""
+    live = report.live
+    if live is None:
+        raise ValueError("got a report of manifests, want one of live workloads")
+    grave = live.denied + live.error
+    yield Line((Span(headline(live), "bold red" if grave else "bold"),), len(_INDENT))
+    for kind, style in _KINDS:
+        yield from _section(kind, style, _said(kind, report.results))
+    yield from _errors(report.results)
+    rest = list(_rest(live))
+    if rest:
+        yield Line(())
+    for text in rest:
+        yield Line((Span(text, "dim"),), len(_INDENT))
+
+
+def headline(live: Live) -> str:
+    """Return the outcome in one sentence: ``3 of 120 workloads would be denied, 17 changed``."""
+    text = f"{live.denied} of {number(live.workloads, 'workload')} would be denied, {live.changed} changed"
+    text += f", {live.warned} warned" if live.warned else ""
+    return text + (f"; {live.error} could not be judged" if live.error else "")
+
+
+def _said(kind: str, results: Sequence[Result]) -> list[_Said]:
+    if kind == "changed":
+        return [_Said(each.policy, _name(result), each.reason) for result in results for each in result.wrote]
+    findings = {"denied": "denials", "warned": "warnings", "audited": "audits"}[kind]
+    return [_Said(each.policy, _name(result), _where(each)) for result in results for each in getattr(result, findings)]
+
+
+def _name(result: Result) -> str:
+    """Return the workload's name; which of its templates is meant, the field of a finding says."""
+    return title(replace(result, path=""))
+
+
+def _where(finding: Finding) -> str:
+    return f"{finding.field}: {finding.message}" if finding.field else finding.message
+
+
+def _section(kind: str, style: str, said: Sequence[_Said]) -> Iterator[Line]:
+    """Yield each policy with its workloads, the one with the most first."""
+    by_policy: dict[str, dict[tuple[str, str], None]] = {}
+    for each in said:
+        by_policy.setdefault(each.policy, {})[each.workload, each.why] = None
+    for policy, found in sorted(by_policy.items(), key=lambda item: (-len(item[1]), item[0])):
+        yield Line(())
+        count = len({workload for workload, _ in found})
+        name = Span(policy or "podberth", "bold")
+        yield Line((Span(kind, style), Span(" by "), name, Span(f": {number(count, 'workload')}")), len(_INDENT))
+        for workload, why in sorted(found):
+            yield Line((Span(f"{_INDENT}{workload}", "cyan"), Span(f": {why}" if why else "")), _HANGING)
+
+
+def _errors(results: Sequence[Result]) -> Iterator[Line]:
+    wrong = [(result, each) for result in results for each in result.errors]
+    if wrong:
+        yield Line(())
+        yield Line((Span("not judged", "bold red"),))
+    for result, each in wrong:
+        place = result.file if not result.kind else _name(result)
+        yield Line((Span(f"{_INDENT}{place}", "cyan"), Span(f": {_where(each)}")), _HANGING)
+
+
+def _rest(live: Live) -> Iterator[str]:
+    """Yield what the numbers above do not say."""
+    for each in live.policies:
+        if each.in_force:
+            yield f"in force: {each.policy} has written what it would on live pods of {_of(each.in_force, live)}"
+        if each.percent != _ALL and each.held_back:
+            yield _partial(each, live)
+    if live.spoken_for:
+        yield f"not repeated: {number(live.spoken_for, 'object')} that these workloads have made"
+    if live.finished:
+        yield f"left out: {number(live.finished, 'workload')} done or being deleted"
+    if live.exempt:
+        yield f"left out: {number(live.exempt, 'workload')} in namespaces that podberth never sees"
+    for kind, count in live.unknown.items():
+        yield f"not judged: {count} {kind}, a kind that podberth does not know; see --template-path"
+    yield from (f"missing: {each}" for each in live.missing)
+
+
+def _partial(each: PolicyCount, live: Live) -> str:
+    reached = live.workloads - each.held_back
+    return f"rollout: {each.policy} is asked about {_of(reached, live)} ({each.percent} percent); all: --as rolled-out"
+
+
+def _of(count: int, live: Live) -> str:
+    return f"{count} of {number(live.workloads, 'workload')}"

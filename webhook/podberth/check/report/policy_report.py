@@ -1,0 +1,119 @@
+"""Findings of live workloads as PolicyReports, one for each namespace that has any.
+
+https://github.com/kubernetes-sigs/wg-policy-prototypes/tree/main/policy-report has the words; the same fields are those
+of openreports.io. What a policy would change is no finding. No object's metadata beyond name and labels is made here.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+import orjson
+
+from ..model import Finding, Report, Result
+
+Document: TypeAlias = dict[str, Any]
+Outcome: TypeAlias = Literal["fail", "error", "warn"]
+
+NAME: Final = "podberth"
+LABELS: Final = {"app.kubernetes.io/managed-by": "podberth"}
+SOURCE: Final = "podberth"
+MAX_BYTES: Final = 2**20
+"""Of the results of one report: etcd takes 1.5 MiB a request (--max-request-bytes), metadata and summary included."""
+
+_ORDER: Final[tuple[Outcome, ...]] = ("fail", "error", "warn")
+_SEVERITIES: Final[Mapping[str, str]] = {"fail": "high", "error": "medium", "warn": "low", "skip": "info"}
+# Rule 14 of docs/rules.md has 256; a document that cannot be read may say more.
+_MESSAGE: Final = 1024
+
+
+def policy_reports(report: Report, at: int, before: Mapping[str, Document]) -> dict[str, Document]:
+    """Return ``results`` and ``summary`` by namespace, for those with findings.
+
+    ``at`` is the time in seconds since 1970. A finding that was there ``before``, in the reports as the cluster has
+    them, keeps its time: it says since when.
+    """
+    found: dict[str, list[Result]] = {}
+    for result in report.results:
+        if result.namespace:
+            found.setdefault(result.namespace, []).append(result)
+    missing = report.live.missing if report.live else ()
+    reports = {}
+    for namespace, results in sorted(found.items()):
+        entries = sorted((each for one in results for each in _entries(one)), key=_order)
+        if entries:
+            entries += [_of_podberth("error", f"not judged: {each}") for each in missing]
+            there: list[Document] = before.get(namespace, {}).get("results") or []
+            known = {_key(each): each.get("timestamp") for each in there}
+            kept = _within(entries)
+            timed = [{**each, "timestamp": known.get(_key(each)) or {"seconds": at, "nanos": 0}} for each in kept]
+            reports[namespace] = {"results": timed, "summary": _summary(results, entries)}
+    return reports
+
+
+def _entries(result: Result) -> Iterator[Document]:
+    graded: tuple[tuple[Outcome, Sequence[Finding]], ...] = (
+        ("fail", (*result.denials, *result.audits)),
+        ("error", result.errors),
+        ("warn", result.warnings),
+    )
+    for outcome, findings in graded:
+        for each in findings:
+            yield _entry(result, each, "error" if each.action == "error" else outcome)
+
+
+def _entry(result: Result, finding: Finding, outcome: Outcome) -> Document:
+    resource = {"apiVersion": result.api_version, "kind": result.kind, "namespace": result.namespace}
+    return {
+        **_of_podberth(outcome, finding.message),
+        "policy": finding.policy or SOURCE,
+        **({"rule": finding.rule} if finding.rule else {}),
+        **({"properties": {"field": finding.field}} if finding.field else {}),
+        "resources": [{**resource, "name": result.name}],
+    }
+
+
+def _of_podberth(outcome: str, message: str) -> Document:
+    return {
+        "source": SOURCE,
+        "policy": SOURCE,
+        "category": "GPU",
+        "result": outcome,
+        # A warning is advice: it counts for no score.
+        "scored": outcome == "fail",
+        "severity": _SEVERITIES[outcome],
+        "message": message[:_MESSAGE],
+    }
+
+
+def _order(entry: Document) -> tuple[int, str, bytes]:
+    return _ORDER.index(entry["result"]), entry["policy"], _key(entry)
+
+
+def _key(entry: Mapping[str, Any]) -> bytes:
+    """Return what tells a finding from the others, whenever it was found."""
+    return orjson.dumps({key: value for key, value in entry.items() if key != "timestamp"}, option=orjson.OPT_SORT_KEYS)
+
+
+def _within(entries: Sequence[Document]) -> list[Document]:
+    """Return the gravest that fit, and as the last one how many do not."""
+    room = MAX_BYTES
+    for index, each in enumerate(entries):
+        # The time and the commas: some 60 bytes
+        room -= len(_key(each)) + 64
+        if room < 0:
+            left = f"{len(entries) - index} more findings are left out of this report; podberth check --cluster has all"
+            return [*entries[:index], _of_podberth("skip", left)]
+    return list(entries)
+
+
+def _summary(results: Sequence[Result], entries: Sequence[Document]) -> dict[str, int]:
+    """Count the findings, those that are left out too.
+
+    ``pass`` are the pod templates without any, ``skip`` the templates that the rollout of a policy does not reach.
+    """
+    counted = Counter(each["result"] for each in entries)
+    clean = [each for each in results if not (each.denials or each.audits or each.errors or each.warnings)]
+    held_back = sum(len(each.held_back) for each in results)
+    found: dict[str, int] = {each: counted[each] for each in _ORDER}
+    return {**found, "pass": len(clean), "skip": held_back}

@@ -1,0 +1,162 @@
+"""The part of ``podberth check`` that judges live workloads: of a snapshot, or of the cluster itself."""
+
+import argparse
+import os
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ..check.live import SUPPOSITIONS
+from ..check.run import Settings
+from ..cluster.against import LiveRequest, Policies, policies_in, read_snapshot, run_live
+from ..cluster.checking import Done
+from ..errors import ClusterError, UsageError
+from .formats import FORMATS
+
+if TYPE_CHECKING:
+    from ..cluster.survey import Cluster
+
+_OF_CLUSTER: Final = "cluster"
+"""As ``--policies`` of serve has it; a directory of that name is ``./cluster``."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add its flags."""
+    add = parser.add_argument
+    add(
+        "--against",
+        metavar="SNAPSHOT",
+        action="append",
+        default=[],
+        help="judge the live workloads in what kubectl get deployments,jobs,pods -A -o json prints instead of "
+        "manifests; a file, a directory or -, repeatable",
+    )
+    add("--cluster", action="store_true", help="judge the live workloads of a cluster instead of manifests")
+    add("--kubeconfig", metavar="FILE", type=Path, help="how to reach it (default: as kubectl does)")
+    add("-A", "--all-namespaces", action="store_true", help="those of all namespaces (with --cluster, and its default)")
+    add("--report", action="store_true", help="write what is found as PolicyReports, too (with --cluster)")
+    add("--page", metavar="N", type=_page, default=500, help="objects to list at a time (with --cluster; default 500)")
+    add(
+        "--as",
+        dest="judged_as",
+        choices=SUPPOSITIONS,
+        action="append",
+        default=[],
+        help="judge as if every policy denied (deny), or had no rollout (rolled-out); repeatable",
+    )
+
+
+def wanted(arguments: argparse.Namespace) -> bool:
+    """Say whether live workloads are to be judged.
+
+    Raises:
+        UsageError: flags that do not go together.
+    """
+    given = {"PATH": arguments.paths, "--against": arguments.against, "--cluster": arguments.cluster}
+    named = [name for name, value in given.items() if value]
+    if len(named) != 1:
+        got = " and ".join(named) or "nothing to check"
+        raise UsageError(f"check: got {got}, want one of PATH, --against SNAPSHOT and --cluster")
+    flags = {"--kubeconfig": arguments.kubeconfig, "-A": arguments.all_namespaces, "--report": arguments.report}
+    alone = [name for name, value in flags.items() if value and not arguments.cluster]
+    if arguments.policies == _OF_CLUSTER and not arguments.cluster:
+        alone.append("--policies cluster")
+    if alone:
+        raise UsageError(f"check: got {', '.join(alone)} without --cluster, want both")
+    if arguments.report and arguments.judged_as:
+        raise UsageError("check: got --report and --as, want one of them: reports say what is, not what would be")
+    if arguments.all_namespaces and arguments.namespace:
+        raise UsageError(f"check: got -A and --namespace {arguments.namespace}, want one of them")
+    return not arguments.paths
+
+
+def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[str]) -> tuple[Done, bool]:
+    """Judge them; return what came of it, and whether that is of all of them.
+
+    Raises:
+        UsageError: flags that do not go together.
+        ClusterError: the API server cannot be asked, or cannot take reports.
+    """
+    _refuse(arguments, formats)
+    request = LiveRequest(
+        settings=settings,
+        topology=arguments.topology,
+        conventions=arguments.conventions,
+        as_if=arguments.judged_as,
+    )
+    if not arguments.cluster:
+        gathered = read_snapshot(arguments.against, sys.stdin.buffer)
+        return run_live(request, _policies(arguments), gathered), True
+    cluster = _cluster(arguments)
+    of_cluster = arguments.policies == _OF_CLUSTER
+    policies = None if of_cluster else _policies(arguments)
+    survey = cluster.survey(
+        frozenset(settings.template_paths),
+        nodes=arguments.topology is None,
+        policies=of_cluster,
+        reports=arguments.report,
+    )
+    done = run_live(request, survey.policies or policies or policies_in(None), survey.gathered)
+    complete = not survey.gathered.missing
+    talk = [*survey.talk, *done.talk]
+    if arguments.report and done.broken_policies:
+        talk.append("reports: none is written, for a policy is broken; mend it")
+    elif arguments.report:
+        try:
+            written = cluster.write(done.report)
+        except ClusterError as error:  # what was found is shown all the same
+            talk.append(f"reports: none is written: {error}")
+            complete = False
+        else:
+            talk += written.talk
+            complete = complete and not written.refused
+    return replace(done, talk=tuple(talk)), complete
+
+
+def _cluster(arguments: argparse.Namespace) -> "Cluster":
+    try:
+        from ..cluster.survey import Cluster  # noqa: PLC0415 - its library is an extra
+    except ModuleNotFoundError as error:
+        raise UsageError(f"--cluster: no module {error.name}; do: pip install 'podberth[cluster]'") from error
+    return Cluster(
+        kubeconfig=_kubeconfig(arguments.kubeconfig, os.environ),
+        namespace=arguments.namespace or "",
+        page=arguments.page,
+    )
+
+
+def _kubeconfig(given: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """Return where kubectl would look: the flag, the variable, the home; None: as a pod is told.
+
+    Raises:
+        UsageError: the variable names several files, which kubectl would merge.
+    """
+    named = environ.get("KUBECONFIG", "")
+    if given is not None or named:
+        if given is None and os.pathsep in named:
+            raise UsageError(f"KUBECONFIG: got {named}, want one file; give it by --kubeconfig")
+        return given or Path(named)
+    of_home = Path(environ.get("HOME", "")) / ".kube" / "config"
+    return of_home if "KUBERNETES_SERVICE_HOST" not in environ and of_home.is_file() else None
+
+
+def _policies(arguments: argparse.Namespace) -> Policies:
+    return policies_in(Path(arguments.policies) if arguments.policies else None)
+
+
+def _refuse(arguments: argparse.Namespace, formats: Collection[str]) -> None:
+    for each in FORMATS:
+        if each.of_manifests and each.name in formats:
+            raise UsageError(
+                f"-o: got {each.name} for live workloads, want a format without manifests, as text or json"
+            )
+    if arguments.jobs > 1:
+        raise UsageError(f"--jobs: got {arguments.jobs} for live workloads, want 1")
+
+
+def _page(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"got {text!r}, want a number of objects from 1 on")
+    return int(text)

@@ -1,0 +1,94 @@
+"""A check of a live cluster from its lists to its reports: the I/O of ``podberth check --cluster``."""
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..check.model import Report
+from ..errors import ClusterError
+from .against import Gathered, Policies
+from .client import ClusterClient
+from .inventory import PAGE, Lister, take_inventory
+from .policy_objects import text
+from .policy_reports import ReportWriter, dialect_of
+from .protocol import POLICIES, Timing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What there is to judge, by what, and what is to be said of it."""
+
+    gathered: Gathered
+    policies: Policies | None
+    """Those of the cluster; None where nobody asked for them."""
+    talk: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What became of the reports."""
+
+    talk: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Where the API server is, and what of it is looked at."""
+
+    kubeconfig: Path | None
+    namespace: str = ""
+    """Empty: all."""
+    page: int = PAGE
+    timing: Timing = field(default_factory=Timing)
+
+    def survey(self, extra: frozenset[str], *, nodes: bool, policies: bool, reports: bool) -> Survey:
+        """List everything; ``extra`` are further kinds of workloads.
+
+        Raises:
+            UsageError: nothing says where the API server is.
+            ClusterError: it cannot be asked, has no policies to judge by, or no reports to write.
+        """
+        return asyncio.run(self._survey(extra, nodes=nodes, policies=policies, reports=reports))
+
+    def write(self, report: Report) -> Written:
+        """Have the cluster's reports say what was found.
+
+        Raises:
+            ClusterError: it has none, or they cannot be listed.
+        """
+        return asyncio.run(self._write(report))
+
+    async def _survey(self, extra: frozenset[str], *, nodes: bool, policies: bool, reports: bool) -> Survey:
+        client = ClusterClient(self.kubeconfig, self.timing)
+        lister = Lister(client, self.timing, page=self.page)
+        try:
+            if reports:  # before an hour's work is done for nothing
+                await dialect_of(lister)
+            of_cluster = await _policies(lister) if policies else None
+            inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes)
+        finally:
+            await client.reset()
+        names = ", ".join(inventory.unserved)
+        talk = (f"not served here, so there are none: {names}",) if names else ()
+        return Survey(gathered=inventory.gathered, policies=of_cluster, talk=talk)
+
+    async def _write(self, report: Report) -> Written:
+        client = ClusterClient(self.kubeconfig, self.timing)
+        lister = Lister(client, self.timing, page=self.page)
+        try:
+            writer = ReportWriter(client, lister, await dialect_of(lister))
+            await writer.put(report, self.namespace)
+        finally:
+            await client.reset()
+        said = f"reports: {writer.written} written, {writer.removed} removed, the others are as they were"
+        return Written(talk=(said, *writer.refused), refused=tuple(writer.refused))
+
+
+async def _policies(lister: Lister) -> Policies:
+    try:
+        found = await lister.objects(POLICIES)
+    except ClusterError as error:
+        raise ClusterError(error.reason, f"--policies cluster: {error}") from error
+    texts = [(f"gpupolicy/{each['metadata']['name']}", text(each)) for each in found]
+    return Policies(texts=texts, problems=(), where=" of the cluster")
