@@ -22,7 +22,7 @@ def claim(*requests: Any) -> JSON:
     return {"metadata": {"name": "c"}, "spec": {"devices": {"requests": list(requests)}}}
 
 
-def exactly(name: str, **fields: Any) -> JSON:
+def exactly(name: Any, **fields: Any) -> JSON:
     return {"name": "r", "exactly": {"deviceClassName": name, **fields}}
 
 

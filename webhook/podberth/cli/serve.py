@@ -12,7 +12,8 @@ import uvloop
 
 from ..admission import decide
 from ..cluster.files import FileSource, read_pod_schema
-from ..cluster.follow import LiveCluster, open_cluster
+from ..cluster.follow import LiveCluster, Parts, open_cluster
+from ..cluster.kinds import KINDS
 from ..cluster.live import LiveTopology
 from ..cluster.naming import read_conventions
 from ..cluster.objects import LiveObjects
@@ -20,6 +21,7 @@ from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import PolicyStatuses
 from ..cluster.protocol import OBJECTS, POLICIES, Timing
 from ..cluster.shared_ca import open_shared
+from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
 from ..pki.rotation import Profile
 from ..server.drain import Leaving
@@ -107,7 +109,8 @@ async def _serve(settings: Settings, log: Log) -> None:
                 statuses = PolicyStatuses(connect, log, timing)
                 others.append(LiveObjects([POLICIES], following(source, snapshot, statuses, metrics, log)))
                 tasks.append(asyncio.create_task(statuses.run()))
-            cluster = LiveCluster(connect, followed, others, metrics, log, timing)
+            workloads = LiveWorkloads(KINDS, snapshot.adopt_workloads, log)
+            cluster = LiveCluster(connect, Parts(followed, others, workloads), metrics, log, timing)
             state.unlisted = cluster.unlisted
             for task in (*tasks, asyncio.create_task(cluster.run())):
                 leaving.depend_on(task)
