@@ -132,6 +132,13 @@ class Snapshot:
         object.__setattr__(known, "plans", self.plans)
         return known
 
+    def lacks_namespace(self, name: str) -> bool:
+        """Tell whether a review of that namespace cannot be decided for want of its Namespace."""
+        return name not in self.namespaces and any(
+            policy.reads_namespace or not policy.source.spec.match_constraints.namespace_selector.empty
+            for policy in self.policies
+        )
+
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
         """Return the plan for a review; made once."""
         route = (request.operation, request.group, request.version, request.resource, request.sub_resource)

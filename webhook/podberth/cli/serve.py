@@ -111,7 +111,7 @@ async def _serve(settings: Settings, log: Log) -> None:
                 tasks.append(asyncio.create_task(statuses.run()))
             workloads = LiveWorkloads(KINDS, snapshot.adopt_workloads, log)
             cluster = LiveCluster(connect, Parts(followed, others, workloads), metrics, log, timing)
-            state.unlisted = cluster.unlisted
+            state.unlisted, state.namespaces_followed = cluster.unlisted, True
             for task in (*tasks, asyncio.create_task(cluster.run())):
                 leaving.depend_on(task)
                 stack.callback(task.cancel)

@@ -106,6 +106,7 @@ class WatchedSnapshot:
         """Decide by these Namespaces and params from now on, likewise."""
         self._objects = objects
         self._put_in_force()
+        self._state.tell_namespaces()
 
     def adopt_workloads(self, workloads: ClusterObjects) -> None:
         """Decide by these owners, groups, claims and classes from now on, likewise."""
