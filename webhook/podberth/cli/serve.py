@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import uvloop
 
 from ..admission import decide
+from ..admission.awaited import Awaited
 from ..cluster.files import FileSource, read_pod_schema
 from ..cluster.follow import LiveCluster, Parts, open_cluster
 from ..cluster.kinds import KINDS
@@ -111,7 +112,7 @@ async def _serve(settings: Settings, log: Log) -> None:
                 tasks.append(asyncio.create_task(statuses.run()))
             workloads = LiveWorkloads(KINDS, snapshot.adopt_workloads, log)
             cluster = LiveCluster(connect, Parts(followed, others, workloads), metrics, log, timing)
-            state.unlisted, state.namespaces_followed = cluster.unlisted, True
+            state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.follows_owner)
             for task in (*tasks, asyncio.create_task(cluster.run())):
                 leaving.depend_on(task)
                 stack.callback(task.cancel)

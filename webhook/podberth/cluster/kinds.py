@@ -29,6 +29,8 @@ class Kind:
     """Those that can be read; the first that is served is followed."""
     plural: str
     take: Callable[[Document], Filed]
+    owner: str = ""
+    """The kind's name in ownerReferences, of a kind that owns pods."""
 
     @property
     def name(self) -> str:
@@ -118,7 +120,12 @@ KINDS: Final[tuple[Kind, ...]] = (
     ),
     *(
         Kind(
-            role="owner", group=each.group, versions=each.versions, plural=each.plural, take=partial(_take_owner, each)
+            role="owner",
+            group=each.group,
+            versions=each.versions,
+            plural=each.plural,
+            take=partial(_take_owner, each),
+            owner=each.kind,
         )
         for each in OWNER_KINDS
     ),

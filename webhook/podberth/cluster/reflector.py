@@ -71,6 +71,8 @@ class Reflector:
         """Set when all objects were listed for the first time."""
         self.contact_at = time.monotonic()
         """When the API server was last heard, by the monotonic clock."""
+        self.trouble = ""
+        """Why the API server was not heard at the last try (``protocol.Reason``); empty: it was."""
         self._client = client
         self._sink = sink
         self._metrics = metrics
@@ -82,7 +84,6 @@ class Reflector:
         self._version = ""
         self._why: ListReason = "start"
         self._resync_at = 0.0
-        self._troubled = False
 
     @property
     def count(self) -> int:
@@ -135,7 +136,7 @@ class Reflector:
         name = self.resource.name
         if error.reason == "expired":
             self._expire("expired")
-        self._troubled = True
+        self.trouble = error.reason
         self._sink.lost(self.contact_at)
         state = "the last known state stays in force" if self.listed.is_set() else "nothing is known yet"
         self._log.event("warning", f"{name}: the watch is lost; {state}", reason=error.reason, problem=str(error))
@@ -203,8 +204,8 @@ class Reflector:
 
     def _heard(self) -> None:
         self.contact_at = time.monotonic()
-        if self._troubled:
-            self._troubled = False
+        if self.trouble:
+            self.trouble = ""
             self._log.event("info", f"{self.resource.name}: the API server answers again")
             self._sink.regained(self.contact_at)
 

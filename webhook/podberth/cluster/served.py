@@ -24,6 +24,8 @@ from .workloads import LiveWorkloads
 if TYPE_CHECKING:
     from .client import ClusterClient
 
+# Of a single kind: its conversion webhook is down, say. An API server that is away keeps everything waiting.
+_BROKEN: Final = frozenset({"failed", "garbled"})
 _FORGOTTEN: Final = "no longer served; what was known of it is forgotten"
 
 
@@ -106,8 +108,10 @@ class ServedKinds:
         self.settled = asyncio.Event()
         """Set when all that is served and may be listed was listed for the first time."""
         self._workloads = workloads
-        self._connect = connect
         self._client = connect()
+        # Made now: what a kubeconfig says wrong later must not end what is followed.
+        self._owners = {(kind.group, kind.owner): kind for kind in workloads.sinks if kind.owner}
+        self._clients = {kind: connect() for kind in workloads.sinks}
         self._metrics = metrics
         self._log = log
         self._timing = timing
@@ -124,6 +128,12 @@ class ServedKinds:
         if self.settled.is_set():
             return ()
         return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
+
+    def follows_owner(self, group: str, kind: str) -> bool:
+        """Tell whether an owner of a kind is known as soon as the API server tells of it."""
+        found = self._owners.get((group, kind))
+        followed = None if found is None else self._followed.get(found)
+        return followed is not None and followed.reflector.listed.is_set() and not followed.reflector.trouble
 
     def watched(self) -> Mapping[str, Watched]:
         """Say what is to be said of the kinds that are followed."""
@@ -146,7 +156,7 @@ class ServedKinds:
         try:
             while True:
                 looked_at = time.monotonic()
-                calm = await self._look()
+                calm = await self._look_safely()
                 self._settle()
                 await self._until_something_happens(self._patience(calm=calm), looked_at)
         finally:
@@ -158,6 +168,13 @@ class ServedKinds:
         if calm and self.settled.is_set():
             return self._timing.discover_seconds * (1 + random.random()) / 2  # noqa: S311 - to spread
         return self._pace.wait_seconds(0.0)
+
+    async def _look_safely(self) -> bool:
+        try:
+            return await self._look()
+        except Exception as bug:  # noqa: BLE001 - what is followed goes on without a look
+            self._log.fault("kinds: a bug in podberth; what is followed goes on", bug)
+            return False
 
     async def _look(self) -> bool:
         """Find out what is served, and begin to follow what is new; tell whether the API server said."""
@@ -184,7 +201,7 @@ class ServedKinds:
         if self._absent.get(kind) == "not served":
             del self._absent[kind]
         sink = self._workloads.sinks[kind]
-        reflector = Reflector(resource, self._connect(), sink, self._metrics, self._log, self._timing)
+        reflector = Reflector(resource, self._clients[kind], sink, self._metrics, self._log, self._timing)
         task = asyncio.create_task(reflector.run())
         self._followed[kind] = _Followed(reflector, task)
 
@@ -224,6 +241,7 @@ class ServedKinds:
             self._absent[kind] = "refused"
             if not self._is_early():
                 self._tell(kind.name, f"{kind.name}: not followed; nothing is known of it: {error}")
+            self._workloads.sinks[kind].forget()
             return
         if error is not None and not isinstance(error, ClusterError):
             self._log.fault(f"{kind.name}: a bug in podberth; it is followed anew", error)
@@ -251,7 +269,8 @@ class ServedKinds:
             return self._is_early()
         followed = self._followed.get(kind)
         if followed is not None:
-            return not followed.reflector.listed.is_set()
+            broken = followed.reflector.trouble in _BROKEN and not self._is_early()
+            return not (followed.reflector.listed.is_set() or broken)
         return absent is None and not self._known
 
     def _is_early(self) -> bool:

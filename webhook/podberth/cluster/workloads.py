@@ -5,6 +5,7 @@ of changes copies the tables of the kinds concerned, not all.
 """
 
 import asyncio
+import time
 from collections import ChainMap
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
@@ -20,7 +21,7 @@ from .protocol import Document
 
 # Events that come together make one snapshot: a tenth of the second in which an answer has to follow an event.
 _TOGETHER_SECONDS: Final = 0.1
-# 1 KiB each, so a fifth of the memory that the manifests grant; a cluster of 10,000 nodes runs that many pods of jobs.
+# Some 2 KiB each (bench.live_workloads), so a fifth of the memory that the manifests grant.
 MOST_OBJECTS: Final = 100_000
 TOO_MANY: Final = "too many"
 
@@ -49,8 +50,10 @@ class LiveWorkloads:
         while True:
             self._wake.clear()
             self._on_change(self.objects())
+            handed_on = time.monotonic()
             await self._wake.wait()
-            await asyncio.sleep(_TOGETHER_SECONDS)
+            # The first after a while is handed on at once: the pods of a new Job are on their way.
+            await asyncio.sleep(max(0.0, handed_on + _TOGETHER_SECONDS - time.monotonic()))
 
     def objects(self) -> ClusterObjects:
         """Return what there is now."""

@@ -106,7 +106,7 @@ class WatchedSnapshot:
         """Decide by these Namespaces and params from now on, likewise."""
         self._objects = objects
         self._put_in_force()
-        self._state.tell_namespaces()
+        self._state.tell_news()
 
     def adopt_workloads(self, workloads: ClusterObjects) -> None:
         """Decide by these owners, groups, claims and classes from now on, likewise."""
@@ -115,6 +115,7 @@ class WatchedSnapshot:
             self._state.snapshot = self._state.snapshot.with_workloads(workloads)
         else:
             self._put_in_force()
+        self._state.tell_news()
 
     def _put_in_force(self) -> None:
         """Put together what is known, once it is all known. The loaded params stay defaults of the cluster's."""

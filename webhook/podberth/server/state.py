@@ -25,29 +25,27 @@ class ServingState:
     in_flight: int = 0
     unlisted: Callable[[], Sequence[str]] = tuple
     """Names the resources of the cluster that are to be known and are not yet."""
-    namespaces_followed: bool = False
-    """Whether a Namespace that is not known may be on its way."""
+    awaited: Callable[[AdmissionRequest, Snapshot], bool] | None = None
+    """Tells whether something that a review needs is not known yet and may be on its way; None: nothing ever is."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def tell_namespaces(self) -> None:
-        """Wake whoever waits for a Namespace: the snapshot has others now."""
+    def tell_news(self) -> None:
+        """Wake whoever waits for something to become known: the snapshot is another now."""
         news, self._news = self._news, asyncio.Event()
         news.set()
 
-    async def wait_for_namespace(self, name: str, seconds: float) -> None:
-        """Wait until the Namespace is known or no policy asks for it, and no longer than so many seconds."""
+    def lacks(self, review: AdmissionRequest) -> bool:
+        """Tell whether it may help a review to wait."""
+        return self.awaited is not None and self.snapshot is not None and self.awaited(review, self.snapshot)
+
+    async def wait_for(self, review: AdmissionRequest, seconds: float) -> None:
+        """Wait until all is known that a review needs, and no longer than so many seconds."""
         try:
             async with asyncio.timeout(seconds):
-                while self.lacks_namespace(name):
+                while self.lacks(review):
                     await self._news.wait()
         except TimeoutError:
             return
-
-    def lacks_namespace(self, name: str) -> bool:
-        """Tell whether it may help a review of that namespace to wait."""
-        return bool(
-            self.namespaces_followed and name and self.snapshot is not None and self.snapshot.lacks_namespace(name)
-        )
 
     def unready(self) -> list[str]:
         """Return why no review should be sent here; empty means ready."""
