@@ -48,7 +48,7 @@ POD = """
 
 
 def said(*texts: str) -> str:
-    return " ".join(finding.message for result in checked(*texts, by=SEEN).results for finding in result.findings)
+    return " ".join(finding.message for result in checked(*texts, by=SEEN).results for finding in result.warnings)
 
 
 def test_what_stands_beside_a_pod_counts_for_it() -> None:
