@@ -52,5 +52,5 @@ def said(*texts: str) -> str:
 
 
 def test_what_stands_beside_a_pod_counts_for_it() -> None:
-    assert "PodGroup of 0, claim 0,  0" in said(POD)
+    assert "PodGroup of 0, claim 0, 0" in said(POD)
     assert "PodGroup of 3, whole 4, gpu.nvidia.com 2" in said(TEMPLATE, CLASS, GROUP, POD)
