@@ -13,7 +13,6 @@ import pytest
 
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from crds import crds
 from integration.serving import CapturedLines, run, until
 from podberth.cluster.client import ClusterClient
 from podberth.cluster.kinds import KINDS
@@ -26,12 +25,12 @@ from podberth.topology.objects import ClusterObjects
 from podberth.wellknown import NAMESPACE
 
 from .access import enter, grant
+from .operator_crds import JOBSETS, PYTORCH, Crds, install, job_set, operator_crds, pytorch_job
 
 pytestmark = pytest.mark.shared("crds")
 
 TEAM = "team-a"
 TIMING = Timing(discover_seconds=0.5, first_wait_seconds=0.05, longest_wait_seconds=0.5)
-JOBSETS, PYTORCH = "jobsets.jobset.x-k8s.io", "pytorchjobs.kubeflow.org"
 
 
 @pytest.fixture(scope="module")
@@ -95,41 +94,12 @@ async def watching(kubeconfig: Path, timing: Timing = TIMING) -> AsyncIterator[W
 
 
 @pytest.fixture(scope="module")
-def real_crds() -> dict[str, dict[str, Any]]:
-    """Return the CRDs of JobSet and PyTorchJob; reading them takes seconds."""
-    wanted = {JOBSETS, PYTORCH}
-    found = {crd["metadata"]["name"]: crd for _, crd in crds() if crd["metadata"]["name"] in wanted}
-    assert set(found) == wanted
-    for crd in found.values():
-        crd["spec"].pop("conversion", None)  # it leads to an operator that does not run here
-    return found
-
-
-def install(plane: ControlPlane, crds: dict[str, dict[str, Any]]) -> None:
-    for crd in crds.values():
-        plane.kubectl("create", "-f", "-", input=json.dumps(crd, default=str))
-    plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *(f"crd/{name}" for name in crds))
-
-
-TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "i"}]}}
-
-
-def job_set(name: str) -> dict[str, Any]:
-    job = {"template": TEMPLATE, "parallelism": 3, "completions": 3}
-    spec = {"replicatedJobs": [{"name": "w", "replicas": 2, "template": {"spec": job}}]}
-    metadata = {"name": name, "namespace": TEAM}
-    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": spec}
-
-
-def pytorch_job(name: str) -> dict[str, Any]:
-    roles = {role: {"replicas": count, "template": TEMPLATE} for role, count in (("Master", 1), ("Worker", 3))}
-    metadata = {"name": name, "namespace": TEAM}
-    spec = {"pytorchReplicaSpecs": roles}
-    return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": metadata, "spec": spec}
+def real_crds() -> Crds:
+    return operator_crds()
 
 
 def test_a_crd_that_is_installed_later_is_followed_and_one_that_is_deleted_is_forgotten(
-    plane: ControlPlane, kubeconfig: Path, real_crds: dict[str, dict[str, Any]]
+    plane: ControlPlane, kubeconfig: Path, real_crds: Crds
 ) -> None:
     async def on_plane(*arguments: Any) -> Any:
         return await asyncio.to_thread(*arguments)
@@ -140,7 +110,7 @@ def test_a_crd_that_is_installed_later_is_followed_and_one_that_is_deleted_is_fo
             assert seen.served.states()[JOBSETS] == seen.served.states()[PYTORCH] == "not served"
             for _ in range(2):  # the second time it is installed again
                 await on_plane(install, plane, real_crds)
-                await on_plane(plane.apply, job_set("set"), pytorch_job("train"))
+                await on_plane(plane.apply, job_set("set", TEAM), pytorch_job("train", TEAM))
                 await seen.until("the owners", lambda: len(seen.sizes()) == 2)
                 assert seen.sizes() == {
                     '{"replicatedJobs": [{"replicas": 2, "template": {"spec": {"parallelism": 3}}}]}',

@@ -109,8 +109,8 @@ class ServedKinds:
         """Set when all that is served and may be listed was listed for the first time."""
         self._workloads = workloads
         self._client = connect()
-        # Made now: what a kubeconfig says wrong later must not end what is followed.
         self._owners = {(kind.group, kind.owner): kind for kind in workloads.sinks if kind.owner}
+        # Made now: what a kubeconfig says wrong later must not end what is followed.
         self._clients = {kind: connect() for kind in workloads.sinks}
         self._metrics = metrics
         self._log = log
