@@ -182,8 +182,9 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "gpu.requests[].vendor": "",
         "gpu.requests[].profile": 'MIG profile (`1g.10gb+me`), else `""`',
         "gpu.claims[].name": 'of the pod\'s resourceClaims; `""` for a DeviceClass that is asked for as a resource',
-        "gpu.claims[].deviceClass": '`""` where the pod alone does not tell',
-        "gpu.claims[].count": "0 where the pod alone does not tell",
+        "gpu.claims[].deviceClass": "what the claim or its template asks for, one entry for each class; "
+        '`""` where neither is known, or alternatives (`firstAvailable`) differ',
+        "gpu.claims[].count": "how many of that class; 0 where that is not known, or it is all that a node has",
     },
     "cel-gang": {
         "gang.known": "the pod belongs to a gang: pods that start together or are of no use",

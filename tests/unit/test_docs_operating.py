@@ -16,6 +16,7 @@ from podberth.admission.response import CODES
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.cli.exitcodes import ExitCode
 from podberth.cli.serve import DECIDERS
+from podberth.cluster.kinds import KINDS
 from podberth.cluster.protocol import OBJECTS, POLICIES, RESOURCES, ListReason, Reason
 from podberth.kube.documents import load_documents
 from podberth.server.reply import _HEADS
@@ -25,6 +26,8 @@ from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import (
     EVENT_FAULTS,
     EVENT_RESULTS,
+    KIND_LEFT_OUT,
+    KIND_STATES,
     LEFT_OUT,
     LIST_REASONS,
     WATCH_REASONS,
@@ -60,7 +63,7 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
     metrics.decision("policy", "warn")
     watched = Watched(objects=1, contact_age_seconds=0.0, left_out={})
     metrics.policy_error("policy")
-    WatchMetrics(metrics, lambda: dict.fromkeys(LEFT_OUT, watched), lambda: 0)
+    WatchMetrics(metrics, lambda: dict.fromkeys(LEFT_OUT, watched), lambda: 0, lambda: {"jobs.batch": "followed"})
     EventMetrics(metrics)
     labels: dict[str, set[str]] = {}
     name = ""
@@ -82,9 +85,18 @@ def test_every_reason_of_a_watch_is_named_and_is_one_that_is_counted() -> None:
     table = OPERATING.partition("\n| reason | what happened |")[2].partition("\n\n")[0]
     assert rows(table).keys() - {"---"} == set(WATCH_REASONS)
     assert set(LIST_REASONS) <= spans(OPERATING_ROWS["podberth_watch_lists_total"][2])
-    assert {reason for each in LEFT_OUT.values() for reason in each} <= spans(
-        OPERATING_ROWS["podberth_watch_left_out"][2]
-    )
+    reasons = {reason for each in (*LEFT_OUT.values(), KIND_LEFT_OUT) for reason in each}
+    assert reasons <= spans(OPERATING_ROWS["podberth_watch_left_out"][2])
+
+
+def test_every_kind_that_is_followed_where_it_is_served_is_named_with_its_versions() -> None:
+    section = OPERATING.partition("\n### Claims, groups and owners\n")[2].partition("\n### ")[0]
+    table = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
+    documented = {name for cell in table for name in spans(cell)}
+    assert documented == {kind.name for kind in KINDS}
+    versions = {version for kind in KINDS for version in kind.versions}
+    assert versions == set(re.findall(r"\bv\d+(?:(?:alpha|beta)\d+)?\b", section))
+    assert set(KIND_STATES) <= spans(OPERATING_ROWS["podberth_watch_kinds"][2])
 
 
 def test_everything_that_becomes_of_an_event_is_named() -> None:
@@ -194,12 +206,14 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
     for each in load_documents(text, "rbac.yaml")[0]:
         for rule in each.document.get("rules", ()):
             assert rule["verbs"] == WRITES.get(rule["resources"][0], ["list", "watch"])
-            granted |= {(name, each.document["kind"], rule["apiGroups"][0]) for name in rule["resources"]}
+            names, groups = rule["resources"], rule["apiGroups"]
+            granted |= {(name, each.document["kind"], group) for name in names for group in groups}
     expected = {("gpupolicies/status", "ClusterRole", "podberth.io"), ("events", "ClusterRole", "events.k8s.io")}
     for resource in (*RESOURCES, *OBJECTS, POLICIES):
         group = resource.path.split("/")[2] if resource.path.startswith("/apis/") else ""
         role = "Role" if "/namespaces/" in resource.path else "ClusterRole"
         expected.add((resource.path.rpartition("/")[2], role, group))
+    expected |= {(kind.plural, "ClusterRole", kind.group) for kind in KINDS}
     assert granted == expected
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from integration.serving import CapturedLines
 from podberth.cluster.follow import open_cluster
-from podberth.cluster.live import _Documents
+from podberth.cluster.live import Documents
 from podberth.cluster.protocol import NODES, Document, Timing
 from podberth.errors import TopologyError, UsageError
 from podberth.telemetry.log import Log
@@ -54,7 +54,7 @@ class Taken:
 @pytest.mark.parametrize("wrong", ["lie", "bug"])
 def test_a_document_of_no_use_costs_itself_and_is_told_once_until_it_is_of_use(wrong: str) -> None:
     taken, lines = Taken(), CapturedLines()
-    sink = _Documents(NODES, taken.take, taken.drop, taken.stir, Log(lines))
+    sink = Documents(NODES.name, taken.take, taken.drop, taken.stir, Log(lines))
     sink.put("a", {})
     for _ in range(3):
         sink.put("b", {wrong: 1})

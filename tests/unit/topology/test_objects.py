@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from node_builders import machines, node_manifest
+from podberth.devices.claims import DeviceRequest, KnownDevices
 from podberth.topology.objects import collect, is_stale
 from podberth.wellknown import NAMESPACE
 
@@ -35,6 +36,7 @@ def test_objects_are_sorted_by_what_they_are() -> None:
             thing("scheduling.k8s.io/v1alpha2", "PodGroup", "gang", namespace="team-a"),
             thing("scheduling.k8s.io/v1beta1", "PodGroup", "gang-2"),
             thing("scheduling.volcano.sh/v1beta1", "PodGroup", "vc"),
+            thing("resource.k8s.io/v1", "ResourceSlice", "slice"),
             job,
             jobset,
             thing("v1", "Pod", "p"),
@@ -49,7 +51,7 @@ def test_objects_are_sorted_by_what_they_are() -> None:
     assert objects.pod_groups == {("team-a", "gang"), ("default", "gang-2")}
     assert objects.owners == {"u-1": job, "u-2": jobset}
     assert objects.problems == (
-        "scheduling.volcano.sh/v1beta1 PodGroup: passed over 1; nothing is known from this kind",
+        "resource.k8s.io/v1 ResourceSlice: passed over 1; nothing is known from this kind",
         "v1 Pod: passed over 2; nothing is known from this kind",
     )
 
@@ -140,6 +142,40 @@ def test_device_classes_tell_what_dra_serves() -> None:
         "deviceclass.resource.kubernetes.io/mig-small",
         "deviceclass.resource.kubernetes.io/gpu.nvidia.com",
     }
+
+
+def test_pod_groups_tell_how_many_start_together_each_in_its_own_api_group() -> None:
+    native = {"schedulingPolicy": {"gang": {"minCount": 4}}}
+    objects = collect(
+        [
+            {**thing("scheduling.k8s.io/v1alpha2", "PodGroup", "a", namespace="team"), "spec": native},
+            {**thing("scheduling.k8s.io/v1alpha2", "PodGroup", "basic", namespace="team"), "spec": {}},
+            {**thing("scheduling.volcano.sh/v1beta1", "PodGroup", "a", namespace="team"), "spec": {"minMember": 3}},
+            {**thing("scheduling.run.ai/v2alpha2", "PodGroup", "one"), "spec": {"minMember": 1}},
+            {**thing("scheduling.x-k8s.io/v1alpha1", "PodGroup", "wrong"), "spec": {"minMember": "8"}},
+        ],
+        now=None,
+    )
+    assert objects.group_sizes == {
+        ("scheduling.k8s.io", "team", "a"): 4,
+        ("scheduling.volcano.sh", "team", "a"): 3,
+    }
+    assert objects.pod_groups == {("team", "a"), ("team", "basic")}
+
+
+def test_claims_and_templates_tell_what_is_asked_for_and_generated_claims_are_nobodys() -> None:
+    spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2}}]}}
+    made = {"resource.kubernetes.io/pod-claim-name": "gpu"}
+    objects = collect(
+        [
+            {**thing("resource.k8s.io/v1", "ResourceClaim", "shared", namespace="team"), "spec": spec},
+            {**thing("resource.k8s.io/v1", "ResourceClaim", "pod-gpu-x", annotations=made), "spec": spec},
+            {**thing("resource.k8s.io/v1", "ResourceClaimTemplate", "t", namespace="team"), "spec": {"spec": spec}},
+        ],
+        now=None,
+    )
+    asked = (DeviceRequest("gpu.nvidia.com", 2),)
+    assert objects.devices == KnownDevices(claims={("team", "shared"): asked}, templates={("team", "t"): asked})
 
 
 def test_the_default_priority_class_is_the_one_that_the_apiserver_would_take() -> None:

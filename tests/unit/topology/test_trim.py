@@ -27,6 +27,21 @@ def thing(version: str, kind: str, name: str = "x", **fields: Any) -> JSON:
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "status": {"secret": 1}, **fields}
 
 
+MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
+ASKED = {
+    "devices": {
+        "constraints": ["secret"],
+        "requests": [
+            {"name": "a", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2, "selectors": ["secret"]}},
+            {
+                "name": "b",
+                "firstAvailable": [{"name": "c", "deviceClassName": "mig.nvidia.com", "selectors": "secret"}],
+            },
+            {"name": "d", "deviceClassName": "old.example.com", "allocationMode": "All"},
+            "rubbish",
+        ],
+    }
+}
 NOISE = {"kubectl.kubernetes.io/last-applied-configuration": "secret"}
 OTHERS = [
     thing("v1", "Namespace", "research", metadata={"labels": {"team": "a"}, "annotations": {**NOISE, "owner": "b"}}),
@@ -36,10 +51,29 @@ OTHERS = [
     thing("v1", "Secret", data={"password": "secret"}),
     thing("v1", "Pod", spec={"containers": []}),
     thing("coordination.k8s.io/v1", "Lease", metadata={"namespace": NAMESPACE}, spec={"renewTime": "2026"}),
-    thing("scheduling.k8s.io/v1beta1", "PodGroup", metadata={"namespace": "research"}, spec={"secret": 1}),
+    thing(
+        "scheduling.k8s.io/v1beta1",
+        "PodGroup",
+        metadata={"namespace": "research"},
+        spec={"secret": 1, "schedulingPolicy": {"gang": {"minCount": 4, "of": "secret"}}},
+    ),
+    thing("scheduling.volcano.sh/v1beta1", "PodGroup", "vc", spec={"minMember": 3, "queue": "secret"}),
+    thing("resource.k8s.io/v1", "ResourceClaim", "mine", spec=ASKED),
+    thing("resource.k8s.io/v1", "ResourceClaim", "made", metadata={"annotations": MADE}, spec=ASKED),
+    thing("resource.k8s.io/v1", "ResourceClaimTemplate", "t", spec={"metadata": {"a": "secret"}, "spec": ASKED}),
     thing("scheduling.k8s.io/v1", "PriorityClass", "default", globalDefault=True, value=7, description="secret"),
     thing("scheduling.k8s.io/v1", "PriorityClass", "other", value=8),
     thing("resource.k8s.io/v1", "DeviceClass", spec={"extendedResourceName": "example.com/g", "selectors": ["secret"]}),
+    thing(
+        "resource.k8s.io/v1",
+        "DeviceClass",
+        "own",
+        spec={
+            "extendedResourceName": "example.com/own",
+            "selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}, "other": "secret"}],
+            "config": ["secret"],
+        },
+    ),
     thing(
         "jobset.x-k8s.io/v1alpha2",
         "JobSet",
@@ -72,16 +106,20 @@ def test_only_what_is_read_is_kept() -> None:
         "ConfigMap wanted",
         "Namespace research",
         "JobSet x",
+        "DeviceClass own",
         "DeviceClass x",
+        "ResourceClaim mine",
+        "ResourceClaimTemplate t",
         "PodGroup x",
         "PriorityClass default",
+        "PodGroup vc",
     ]
     text = json.dumps(found)
     assert not [word for word in ("secret", "managedFields", "resourceVersion") if word in text]
 
 
 def same(one: ClusterObjects, other: ClusterObjects) -> bool:
-    fields = ("nodes", "pod_groups", "class_resources", "default_priority_class")
+    fields = ("nodes", "pod_groups", "group_sizes", "class_resources", "devices", "default_priority_class")
     mappings = ("namespaces", "owners")
     return all(getattr(one, each) == getattr(other, each) for each in fields) and all(
         getattr(one, each).keys() == getattr(other, each).keys() for each in mappings

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from builders import container, gpu_container, gpu_pod, pod, sidecar
+from podberth.devices.claims import DeviceRequest, KnownDevices
+from podberth.devices.resources import Accelerator
 from podberth.workload.gpus import GpuClaim, GpuRequest, gpu_facts
 
 JSON = dict[str, Any]
@@ -224,6 +226,37 @@ def test_the_implicit_resource_of_a_gpu_class_is_both_request_and_claim() -> Non
 def test_the_implicit_resource_of_another_class_is_no_gpu() -> None:
     facts = gpu_facts(gpu_pod(1, resource="deviceclass.resource.kubernetes.io/imex.nvidia.com"))
     assert (facts.kind, facts.claims) == ("none", ())
+
+
+def test_a_claim_is_looked_up_where_it_is_known_and_stays_unknown_elsewhere() -> None:
+    claims = [
+        {"name": "gpus", "resourceClaimTemplateName": "two"},
+        {"name": "mixed", "resourceClaimName": "both"},
+        {"name": "lost", "resourceClaimName": "nowhere"},
+    ]
+    document = pod(container(claims=("gpus", "mixed", "lost")), resourceClaims=claims)
+    devices = KnownDevices(
+        claims={("team", "both"): (DeviceRequest("gpu.nvidia.com", 1), DeviceRequest("nic.example.com", 0))},
+        templates={("team", "two"): (DeviceRequest("gpu.nvidia.com", 2),)},
+    )
+    known = gpu_facts(document, "team", devices)
+    assert known.claims == (
+        GpuClaim("gpus", "gpu.nvidia.com", 2),
+        GpuClaim("mixed", "gpu.nvidia.com", 1),
+        GpuClaim("mixed", "nic.example.com", 0),
+        GpuClaim("lost", "", 0),
+    )
+    unknown = gpu_facts(document, "other", devices)
+    assert unknown.claims == tuple(GpuClaim(name, "", 0) for name in ("gpus", "mixed", "lost"))
+    assert (known.kind, known.count) == (unknown.kind, unknown.count) == ("claim", 0)
+
+
+def test_a_resource_of_a_known_class_is_a_request_for_gpus() -> None:
+    devices = KnownDevices(resources={"example.com/gpu": Accelerator("nvidia", "whole")})
+    document = gpu_pod(2, resource="example.com/gpu")
+    assert gpu_facts(document).kind == "none"
+    known = gpu_facts(document, "team", devices)
+    assert (known.kind, known.count, known.vendor) == ("whole", 2, "nvidia")
 
 
 @pytest.mark.parametrize(

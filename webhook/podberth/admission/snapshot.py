@@ -4,14 +4,16 @@ A snapshot is immutable; whoever learns something new makes another and swaps th
 what follows from the snapshot itself.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from ..cel.engine import Batch, Environment, Expression, ReviewContext
 from ..conventions import Conventions
+from ..devices.claims import KnownDevices
 from ..errors import PolicyError, Problem
 from ..policy.clashes import clashes
 from ..policy.compile import CompiledPolicy, compile_policies
@@ -20,6 +22,7 @@ from ..policy.parse import ParsedPolicies, ParsedPolicy
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
 from ..topology.objects import ClusterObjects
+from ..topology.pod_groups import GroupKey
 from .forecast import forecasts
 from .recall import Footprint, Recall, footprint
 from .review import AdmissionRequest
@@ -62,11 +65,15 @@ class Snapshot:
     """ConfigMaps that may be params, by (namespace, name)."""
     pod_groups: Mapping[str, frozenset[str]]
     """Names of the native PodGroups by namespace."""
+    group_sizes: Mapping[GroupKey, int]
+    """The least pods that PodGroups of all systems let start together."""
     owners: Mapping[str, Mapping[str, Any]]
     """Owners of gangs by uid."""
     conventions: Conventions
     class_resources: frozenset[str]
     """Extended resources that DeviceClasses serve."""
+    devices: KnownDevices
+    """What claims ask for, and DeviceClasses hand out."""
     default_priority_class: str
     """The cluster's global default PriorityClass; empty where none is known."""
     notes: tuple[Problem, ...]
@@ -78,7 +85,30 @@ class Snapshot:
 
     def with_owners(self, owners: Mapping[str, Mapping[str, Any]]) -> "Snapshot":
         """Return the snapshot with more owners of gangs by uid; plans and answers, which go by the gang, are shared."""
-        known = replace(self, owners={**self.owners, **owners})
+        # Of a cluster there may be tens of thousands, which are not copied for the few of one workload.
+        return self._sharing(replace(self, owners=ChainMap(dict(owners), *_layers(self.owners))))
+
+    def with_workloads(self, known: ClusterObjects) -> "Snapshot":
+        """Return the snapshot with these owners, groups, claims and classes in the place of its own.
+
+        Plans are shared. So are answers, which go by the facts of a pod: what its claims ask for and how many its gang
+        has are among them. Which resources are served, and which native groups there are, is seen beside them.
+        """
+        pod_groups = _by_namespace(known.pod_groups)
+        changed = replace(
+            self,
+            pod_groups=pod_groups,
+            group_sizes=known.group_sizes,
+            owners=known.owners,
+            class_resources=known.class_resources,
+            devices=known.devices,
+        )
+        if _seen_beside(changed) == _seen_beside(self):
+            return self._sharing(changed)
+        object.__setattr__(changed, "plans", self.plans)
+        return changed
+
+    def _sharing(self, known: "Snapshot") -> "Snapshot":
         for shared in ("plans", "recall"):
             object.__setattr__(known, shared, getattr(self, shared))
         return known
@@ -101,6 +131,13 @@ class Snapshot:
         known = replace(self, namespaces=namespaces, config_maps={**self.config_maps, **config_maps})
         object.__setattr__(known, "plans", self.plans)
         return known
+
+    def lacks_namespace(self, name: str) -> bool:
+        """Tell whether a review of that namespace cannot be decided for want of its Namespace."""
+        return name not in self.namespaces and any(
+            policy.reads_namespace or not policy.source.spec.match_constraints.namespace_selector.empty
+            for policy in self.policies
+        )
 
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
         """Return the plan for a review; made once."""
@@ -207,8 +244,10 @@ def load_working(
         namespaces=objects.namespaces,
         config_maps={**parsed.params, **objects.config_maps},
         pod_groups=_by_namespace(objects.pod_groups),
+        group_sizes=objects.group_sizes,
         owners=objects.owners,
         class_resources=objects.class_resources,
+        devices=objects.devices,
         default_priority_class=objects.default_priority_class,
         notes=(),
         conventions=conventions,
@@ -221,3 +260,12 @@ def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]
     for namespace, name in names:
         grouped.setdefault(namespace, set()).add(name)
     return {namespace: frozenset(members) for namespace, members in grouped.items()}
+
+
+def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
+    return snapshot.pod_groups, snapshot.class_resources, snapshot.devices.resources
+
+
+def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:
+    """Return the maps that a map of owners is made of, so that layers upon layers stay one list."""
+    return owners.maps if isinstance(owners, ChainMap) else [cast("MutableMapping[str, Mapping[str, Any]]", owners)]

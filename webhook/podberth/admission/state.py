@@ -97,7 +97,7 @@ _GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
 
 def observe(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> PodState:
     """Return the state of a pod that has just arrived."""
-    return _state(pod, gpu_facts(pod), gang_in(pod, request, snapshot), snapshot)
+    return _state(pod, gpu_in(pod, request, snapshot), gang_in(pod, request, snapshot), snapshot)
 
 
 def follow(
@@ -109,7 +109,7 @@ def follow(
         and own_tolerations(pod["spec"], known[1].conventions) == state.need.tolerations
     ):
         return replace(state, pod=pod)
-    gpu = gpu_facts(pod) if meets(written, _GPU_PARTS) else state.gpu
+    gpu = gpu_in(pod, *known) if meets(written, _GPU_PARTS) else state.gpu
     gang = gang_in(pod, *known) if meets(written, _GANG_PARTS) else state.gang
     return _state(pod, gpu, gang, known[1])
 
@@ -182,7 +182,13 @@ def _values(value: Any, tree: Tree) -> Any:
 
 def gang_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Gang:
     """Return a pod's gang, as far as the snapshot knows its owners and groups."""
-    return gang_of(pod, request.namespace, snapshot.owners, snapshot.pod_groups.get(request.namespace, frozenset()))
+    native = snapshot.pod_groups.get(request.namespace, frozenset())
+    return gang_of(pod, request.namespace, snapshot.owners, native, snapshot.group_sizes)
+
+
+def gpu_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> GpuFacts:
+    """Return what a pod asks of accelerators, as far as the snapshot knows its claims."""
+    return gpu_facts(pod, request.namespace, snapshot.devices)
 
 
 def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -> PodState:
@@ -205,7 +211,8 @@ def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -
 def _is_small(gpu: GpuFacts) -> bool:
     if len(gpu.requests) > _MOST_REQUESTS or len(gpu.claims) > _MOST_REQUESTS:
         return False
-    names = [request.container for request in gpu.requests] + [claim.name for claim in gpu.claims]
+    names = [request.container for request in gpu.requests]
+    names += [name for claim in gpu.claims for name in (claim.name, claim.device_class)]
     return max(map(len, names), default=0) <= _LONGEST_NAME
 
 

@@ -8,10 +8,13 @@ from dataclasses import replace
 from typing import Final
 
 from ..admission.snapshot import Snapshot
+from ..devices.claims import KnownDevices
 from ..topology.objects import collect
 from .sources import Document, Source, SourceFile
 
-_COLLECTED: Final = frozenset({"Namespace", "ConfigMap", "PodGroup", "DeviceClass", "PriorityClass"})
+_COLLECTED: Final = frozenset(
+    {"Namespace", "ConfigMap", "PodGroup", "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "PriorityClass"}
+)
 REFERRED: Final = frozenset({"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime"})
 """Kinds whose templates others use by name."""
 
@@ -49,7 +52,13 @@ def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
         namespaces={**namespaces, **snapshot.namespaces, **given.namespaces},
         config_maps={**snapshot.config_maps, **given.config_maps},
         pod_groups=groups,
+        group_sizes={**snapshot.group_sizes, **given.group_sizes},
         class_resources=snapshot.class_resources | given.class_resources,
+        devices=KnownDevices(
+            claims={**snapshot.devices.claims, **given.devices.claims},
+            templates={**snapshot.devices.templates, **given.devices.templates},
+            resources={**snapshot.devices.resources, **given.devices.resources},
+        ),
         default_priority_class=given.default_priority_class or snapshot.default_priority_class,
     )
 

@@ -7,14 +7,17 @@ import os
 import signal
 import socket
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import uvloop
 
 from ..admission import decide
+from ..admission.awaited import Awaited
 from ..cluster.events import Events
 from ..cluster.files import FileSource, read_pod_schema
-from ..cluster.follow import LiveCluster, open_cluster
+from ..cluster.follow import LiveCluster, Parts, open_cluster
+from ..cluster.kinds import KINDS
 from ..cluster.live import LiveTopology
 from ..cluster.naming import read_conventions
 from ..cluster.objects import LiveObjects
@@ -22,6 +25,7 @@ from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import PolicyStatuses
 from ..cluster.protocol import OBJECTS, POLICIES, Timing
 from ..cluster.shared_ca import open_shared
+from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
 from ..pki.rotation import Profile
 from ..server.drain import Leaving
@@ -75,6 +79,18 @@ def run(arguments: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """What the parts of the process share."""
+
+    settings: Settings
+    conventions: Conventions
+    state: ServingState
+    metrics: Metrics
+    log: Log
+    leaving: Leaving
+
+
 async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
     state = ServingState()
     metrics = Metrics(DECIDERS, lines_dropped=lambda: log.dropped, in_flight=lambda: state.in_flight)
@@ -91,6 +107,7 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
         watched.insert(0, WatchedClientAuthority(settings.client_ca, tls, metrics, log))
     leaving = Leaving()
     _heed_signals(leaving, settings.drain_seconds)
+    process = _Process(settings, conventions, state, metrics, log, leaving)
 
     async with AsyncExitStack() as stack:
         # First the probes: a large snapshot takes longer to load than the kubelet waits for /livez.
@@ -102,26 +119,7 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
             signing = asyncio.create_task(shared.run())
             leaving.depend_on(signing)
             stack.callback(signing.cancel)
-        events: Events | None = None
-        if live:
-            timing = Timing()
-            connect = open_cluster(settings.kubeconfig, timing)
-            followed = LiveTopology(conventions, log, snapshot.adopt)
-            others = [LiveObjects(OBJECTS, snapshot.adopt_objects)]
-            tasks = []
-            if settings.events:
-                # In a pod the host's name is the pod's.
-                events = Events(connect(), socket.gethostname(), EventMetrics(metrics), log, timing=timing)
-                stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
-            if isinstance(source, PolicyObjects):
-                statuses = PolicyStatuses(connect, log, timing, events.tell if events else None)
-                others.append(LiveObjects([POLICIES], following(source, snapshot, statuses, metrics, log)))
-                tasks.append(asyncio.create_task(statuses.run()))
-            cluster = LiveCluster(connect, followed, others, metrics, log, timing)
-            state.unlisted = cluster.unlisted
-            for task in (*tasks, asyncio.create_task(cluster.run())):
-                leaving.depend_on(task)
-                stack.callback(task.cancel)
+        events = _follow(process, source, snapshot, stack) if live else None
         recorder = ReviewRecorder(metrics, log, {"/validate": events.observe} if events else None)
         handler = ReviewHandler(DECIDERS, state, recorder, tracer=tracer)
         port = ReviewPort(handler, tls.context, settings.client_name)
@@ -131,6 +129,34 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
         watching = asyncio.create_task(watch(watched, settings.reload_seconds, metrics, log))
         stack.callback(watching.cancel)
         await leaving.leave(state, port, log)
+
+
+def _follow(
+    process: _Process, source: FileSource | PolicyObjects, snapshot: WatchedSnapshot, stack: AsyncExitStack
+) -> Events | None:
+    """Begin to follow the cluster, until the stack is left; return what tells Events, if they are wanted."""
+    settings, state, metrics, log = process.settings, process.state, process.metrics, process.log
+    timing = Timing()
+    connect = open_cluster(settings.kubeconfig, timing)
+    others = [LiveObjects(OBJECTS, snapshot.adopt_objects)]
+    tasks = []
+    events: Events | None = None
+    if settings.events:
+        # In a pod the host's name is the pod's.
+        events = Events(connect(), socket.gethostname(), EventMetrics(metrics), log, timing=timing)
+        stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
+    if isinstance(source, PolicyObjects):
+        statuses = PolicyStatuses(connect, log, timing, events.tell if events else None)
+        others.append(LiveObjects([POLICIES], following(source, snapshot, statuses, metrics, log)))
+        tasks.append(asyncio.create_task(statuses.run()))
+    topology = LiveTopology(process.conventions, log, snapshot.adopt)
+    workloads = LiveWorkloads(KINDS, snapshot.adopt_workloads, log)
+    cluster = LiveCluster(connect, Parts(topology, others, workloads), metrics, log, timing)
+    state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.follows_owner)
+    for task in (*tasks, asyncio.create_task(cluster.run())):
+        process.leaving.depend_on(task)
+        stack.callback(task.cancel)
+    return events
 
 
 def _tracer(log: Log) -> Tracer | None:

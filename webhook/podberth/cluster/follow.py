@@ -6,15 +6,18 @@ All of it runs on the event loop, in steps of a few milliseconds between reviews
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import UsageError
 from ..telemetry.log import Log
-from ..telemetry.metrics import Metrics, Watched, WatchMetrics
+from ..telemetry.metrics import KindState, Metrics, Watched, WatchMetrics
 from .live import LiveTopology
 from .protocol import Resource, Timing
 from .reflector import Reflector, Sink
+from .served import ServedKinds
+from .workloads import LiveWorkloads
 
 if TYPE_CHECKING:
     from .client import ClusterClient
@@ -37,31 +40,47 @@ class Part(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """All that makes something of a cluster's objects."""
+
+    topology: LiveTopology
+    others: Sequence[Part]
+    workloads: LiveWorkloads
+    """Of the kinds that are followed where they are served."""
+
+
 class LiveCluster:
     """One cluster."""
 
     def __init__(
         self,
         connect: Callable[[], "ClusterClient"],
-        topology: LiveTopology,
-        others: Sequence[Part],
+        parts: Parts,
         metrics: Metrics,
         log: Log,
         timing: Timing,
     ) -> None:
         """Know nothing; ``run`` begins."""
-        watching = WatchMetrics(metrics, self._watched, lambda: topology.stale_count)
+        watching = WatchMetrics(metrics, self._watched, lambda: parts.topology.stale_count, self._kinds)
+        self._workloads = parts.workloads
+        self._served = ServedKinds(parts.workloads, connect, watching, log, timing)
         self._followed: list[tuple[Part, list[Reflector]]] = [
             (
                 part,
                 [Reflector(resource, connect(), sink, watching, log, timing) for resource, sink in part.sinks.items()],
             )
-            for part in (topology, *others)
+            for part in (parts.topology, *parts.others)
         ]
 
     def unlisted(self) -> list[str]:
         """Name the resources that have not been listed yet; empty: the cluster is known."""
-        return [each.resource.name for _, each in self._reflectors() if not each.listed.is_set()]
+        needed = [each.resource.name for _, each in self._reflectors() if not each.listed.is_set()]
+        return [*needed, *self._served.unlisted()]
+
+    def follows_owner(self, group: str, kind: str) -> bool:
+        """Tell whether an owner of a kind is known as soon as the API server tells of it."""
+        return self._served.follows_owner(group, kind)
 
     async def run(self) -> None:
         """Follow the cluster until cancelled.
@@ -71,6 +90,7 @@ class LiveCluster:
         """
         tasks = [asyncio.create_task(each.run()) for _, each in self._reflectors()]
         tasks += [asyncio.create_task(_hand_on(*followed)) for followed in self._followed]
+        tasks += [asyncio.create_task(self._served.run()), asyncio.create_task(self._hand_on_workloads())]
         try:
             ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in ended:
@@ -82,12 +102,19 @@ class LiveCluster:
             for _, each in self._reflectors():
                 await each.close()
 
+    async def _hand_on_workloads(self) -> None:
+        await self._served.settled.wait()
+        await self._workloads.hand_on()
+
+    def _kinds(self) -> Mapping[str, KindState]:
+        return self._served.states()
+
     def _reflectors(self) -> list[tuple[Part, Reflector]]:
         return [(part, each) for part, reflectors in self._followed for each in reflectors]
 
     def _watched(self) -> Mapping[str, Watched]:
         now = time.monotonic()
-        return {
+        needed = {
             each.resource.name: Watched(
                 objects=each.count,
                 contact_age_seconds=now - each.contact_at,
@@ -95,6 +122,7 @@ class LiveCluster:
             )
             for part, each in self._reflectors()
         }
+        return {**needed, **self._served.watched()}
 
 
 async def _hand_on(part: Part, reflectors: Sequence[Reflector]) -> None:

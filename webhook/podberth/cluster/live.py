@@ -47,8 +47,8 @@ class LiveTopology:
         self._orphans_at = 0.0
         known = self._known
         self._sinks = {
-            NODES: _Documents(NODES, known.put_node, known.drop_node, self._stir, log),
-            TOPOLOGIES: _Documents(TOPOLOGIES, known.put_topology, known.drop_topology, self._stir, log),
+            NODES: Documents(NODES.name, known.put_node, known.drop_node, self._stir, log),
+            TOPOLOGIES: Documents(TOPOLOGIES.name, known.put_topology, known.drop_topology, self._stir, log),
             HEARTBEATS: _Leases(self._renew, self._forget, self._stir, log, self._sight),
         }
 
@@ -145,17 +145,18 @@ class LiveTopology:
                 self._orphans[name] = float("inf")  # said
 
 
-class _Documents:
+class Documents:
     """A sink that hands documents on, and keeps account of those that are of no use."""
 
     def __init__(
         self,
-        resource: Resource,
+        resource: str,
         take: Callable[[str, Document], None],
         drop: Callable[[str], None],
         stir: Callable[[], None],
         log: Log,
     ) -> None:
+        """Take objects of a resource of that name; ``stir`` is called after each."""
         self.left_out: set[str] = set()
         self._resource = resource
         self._take = take
@@ -174,7 +175,7 @@ class _Documents:
                 self._log.event("warning", "topology", problem=str(error))
         except Exception as bug:  # noqa: BLE001 - a bug that one document meets costs that one only
             if not told:
-                self._log.fault(f"{self._resource.name} {name}: a bug in podberth", bug)
+                self._log.fault(f"{self._resource} {name}: a bug in podberth", bug)
         else:
             self.left_out.discard(name)
         self._stir()
@@ -192,7 +193,7 @@ class _Documents:
         """Go on."""
 
 
-class _Leases(_Documents):
+class _Leases(Documents):
     """The sink of Leases: while they cannot be seen, none runs out."""
 
     def __init__(
@@ -203,7 +204,7 @@ class _Leases(_Documents):
         log: Log,
         sight: Sight,
     ) -> None:
-        super().__init__(HEARTBEATS, take, drop, stir, log)
+        super().__init__(HEARTBEATS.name, take, drop, stir, log)
         self._sight = sight
 
     def lost(self, at: float) -> None:

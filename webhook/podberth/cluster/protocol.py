@@ -24,6 +24,7 @@ came is no answer, its version is too old (410), the API server is busy (429), h
 ListReason: TypeAlias = Literal["start", "expired", "resync"]
 """Why all objects are listed: at the start, because a watch cannot go on from where it was, or to be sure."""
 
+NOT_FOUND: Final = 404
 _GONE = 410
 _TOO_MANY = 429
 _SERVER_FAULT = 500
@@ -40,6 +41,10 @@ class Resource:
     path: str
     selector: str = ""
     """Of labels; empty: all objects."""
+    of_all_namespaces: bool = False
+    """Then objects are told apart as NAMESPACE/NAME."""
+    optional: bool = False
+    """It may not be served, or not be for podberth to list: who follows it is told so, and does without."""
 
 
 NODES = Resource("nodes", "/api/v1/nodes")
@@ -79,6 +84,9 @@ class Timing:
     """The most before any try. client-go takes 30 s; a webhook that does not know of a lost GPU is worth more."""
     least_wait_seconds: float = 0.05
     """The least before any try, whatever chance says."""
+    discover_seconds: float = 120.0
+    """The most between two looks at which kinds are served, and twice the least: who installs an operator waits for
+    its images longer."""
     settled_seconds: float = 10.0
     """A watch that lasted as long has worked, and the next failure is a first one."""
 
@@ -113,7 +121,7 @@ class Bookmark:
 Event: TypeAlias = Put | Drop | Bookmark
 
 
-def read_event(line: bytes, what: str, after: str) -> Event:
+def read_event(line: bytes, what: str, after: str, *, of_all_namespaces: bool = False) -> Event:
     """Read a line of a watch of ``what`` whose last version was ``after``.
 
     Raises:
@@ -124,7 +132,7 @@ def read_event(line: bytes, what: str, after: str) -> Event:
         verb, thing = event["type"], event["object"]
         if verb == "ERROR":
             raise _refusal(what, thing, 0.0)
-        name, version = _identity(thing, bookmark=verb == "BOOKMARK")
+        name, version = _identity(thing, bookmark=verb == "BOOKMARK", of_all_namespaces=of_all_namespaces)
         known = verb in {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise garbled(what, line) from error
@@ -137,11 +145,13 @@ def read_event(line: bytes, what: str, after: str) -> Event:
     return Drop(name, version) if verb == "DELETED" else Put(name, version, thing)
 
 
-def _identity(thing: Mapping[str, Any], *, bookmark: bool) -> tuple[str, str]:
+def _identity(thing: Mapping[str, Any], *, bookmark: bool, of_all_namespaces: bool) -> tuple[str, str]:
     metadata = thing["metadata"]
     name, version = metadata.get("name"), metadata["resourceVersion"]
     if not (isinstance(version, str) and version and (bookmark or (isinstance(name, str) and name))):
         raise ValueError("neither name nor version")
+    if of_all_namespaces and name:
+        return f"{metadata.get('namespace') or ''}/{name}", version
     # A node's name is a key in a dozen tables.
     return intern(name or ""), version
 
@@ -165,7 +175,7 @@ class Page:
     """The token to ask for the next one with; empty: this is the last."""
 
 
-def read_page(body: bytes, what: str) -> Page:
+def read_page(body: bytes, what: str, *, of_all_namespaces: bool = False) -> Page:
     """Read an answer to a list of ``what``.
 
     Raises:
@@ -175,7 +185,10 @@ def read_page(body: bytes, what: str) -> Page:
         document = orjson.loads(body)
         metadata = document["metadata"]
         # Go writes a list without items as null.
-        items = tuple(Put(*_identity(item, bookmark=False), item) for item in document["items"] or ())
+        items = tuple(
+            Put(*_identity(item, bookmark=False, of_all_namespaces=of_all_namespaces), item)
+            for item in document["items"] or ()
+        )
         return Page(items, str(metadata["resourceVersion"]), str(metadata.get("continue") or ""))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise garbled(what, body) from error

@@ -13,6 +13,7 @@ from ..errors import ClusterError
 from ..telemetry.log import Log
 from ..telemetry.metrics import WatchMetrics
 from .protocol import (
+    NOT_FOUND,
     Document,
     Drop,
     Event,
@@ -70,6 +71,8 @@ class Reflector:
         """Set when all objects were listed for the first time."""
         self.contact_at = time.monotonic()
         """When the API server was last heard, by the monotonic clock."""
+        self.trouble = ""
+        """Why the API server was not heard at the last try (``protocol.Reason``); empty: it was."""
         self._client = client
         self._sink = sink
         self._metrics = metrics
@@ -81,7 +84,6 @@ class Reflector:
         self._version = ""
         self._why: ListReason = "start"
         self._resync_at = 0.0
-        self._troubled = False
 
     @property
     def count(self) -> int:
@@ -92,7 +94,8 @@ class Reflector:
         """Follow the resource until cancelled.
 
         Raises:
-            ClusterError: the API server goes on refusing, and has never answered: waiting would not help.
+            ClusterError: waiting would not help. The API server goes on refusing, and has never answered; or an
+                optional resource is refused at the first list, or at any time not served.
         """
         while True:
             lived, asked, reason = 0.0, 0.0, "ended"
@@ -105,7 +108,7 @@ class Reflector:
                 finally:
                     lived = time.monotonic() - began
             except ClusterError as error:
-                if self._refusals.lasting(error, time.monotonic()) and not self.listed.is_set():
+                if self._is_over(error):
                     raise
                 await self._fail(error)
                 asked, reason = error.retry_after_seconds, error.reason
@@ -118,6 +121,12 @@ class Reflector:
             self._metrics.restarted(self.resource.name, reason)
             await asyncio.sleep(self._pace.wait_seconds(lived, asked))
 
+    def _is_over(self, error: ClusterError) -> bool:
+        refused = error.reason == "refused" and not self.listed.is_set()
+        if self.resource.optional:
+            return refused or error.status == NOT_FOUND
+        return self._refusals.lasting(error, time.monotonic()) and refused
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.reset()
@@ -127,7 +136,7 @@ class Reflector:
         name = self.resource.name
         if error.reason == "expired":
             self._expire("expired")
-        self._troubled = True
+        self.trouble = error.reason
         self._sink.lost(self.contact_at)
         state = "the last known state stays in force" if self.listed.is_set() else "nothing is known yet"
         self._log.event("warning", f"{name}: the watch is lost; {state}", reason=error.reason, problem=str(error))
@@ -150,7 +159,8 @@ class Reflector:
         while True:
             limit = _LATER_PAGE if self.listed.is_set() else _FIRST_PAGE
             query = {"limit": str(limit), **self._selection(), **({"continue": token} if token else {})}
-            page = read_page(await self._client.get(path, query), f"list of {name}")
+            body = await self._client.get(path, query)
+            page = read_page(body, f"list of {name}", of_all_namespaces=self.resource.of_all_namespaces)
             self._heard()
             await self._take(page.items)
             seen.update(item.name for item in page.items)
@@ -182,18 +192,20 @@ class Reflector:
             "timeoutSeconds": str(int(lasts)),
             **self._selection(),
         }
-        what = f"watch of {self.resource.name}"
+        what, everywhere = f"watch of {self.resource.name}", self.resource.of_all_namespaces
         lines = Lines(what)
         async with self._client.stream(self.resource.path, query) as chunks:
             self._heard()
             async for chunk in chunks:
                 self._heard()
-                await self._take(read_event(line, what, self._version) for line in lines.feed(chunk))
+                await self._take(
+                    read_event(line, what, self._version, of_all_namespaces=everywhere) for line in lines.feed(chunk)
+                )
 
     def _heard(self) -> None:
         self.contact_at = time.monotonic()
-        if self._troubled:
-            self._troubled = False
+        if self.trouble:
+            self.trouble = ""
             self._log.event("info", f"{self.resource.name}: the API server answers again")
             self._sink.regained(self.contact_at)
 

@@ -33,9 +33,12 @@ _SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
 def depends_on_snapshot(path: tuple[str, ...]) -> bool:
     """Say whether what stands at a static access path depends on the cluster of the moment, not on the pod alone.
 
-    A gang's size may come from its owner, which a snapshot may or may not have.
+    A gang's size may come from its owner or its PodGroup, and what a claim asks for from the claim or its template, all
+    of which a snapshot may or may not have.
     """
-    return path[0] in _SNAPSHOT_NAMES or path in {("gang",), ("gang", "size")}
+    if path[:2] == ("gpu", "claims"):
+        return path[3:] != ("name",)
+    return path[0] in _SNAPSHOT_NAMES or path in {("gang",), ("gang", "size"), ("gpu",)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,11 @@ from .target import Target, resolve
 _JSON = "application/json"
 # The apiserver sends one target for each webhook entry; what a stranger sends must not stay.
 _REMEMBERED_TARGETS = 64
+# How long the first pod of a new Namespace or Job waits for the watch to bring that: events are handed on together
+# after a tenth of a second. The API server, which has the same question, waits 50 ms and then asks etcd
+# (missingNamespaceWait, apiserver pkg/admission/plugin/namespace/lifecycle); the shortest timeout of a webhook entry of
+# ours is 2 s.
+PATIENCE_SECONDS = 0.5
 
 
 class ReviewHandler:
@@ -60,6 +65,8 @@ class ReviewHandler:
             check_head(request, target)
             body = await self._bodies.read(request, deadline)
             review = decode_review(parse(request, body), len(body))
+            if state.lacks(review):
+                await state.wait_for(review, min(PATIENCE_SECONDS, deadline - perf_counter()))
             received = perf_counter()
             outcome = self._decide(review, target, deadline)
             decided = perf_counter()

@@ -20,6 +20,7 @@ from ..pki.certificate import Leaf
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
 from ..topology.index import TopologyIndex
+from ..topology.objects import ClusterObjects
 from ..wellknown import NAMESPACE
 from .memory import settle
 from .port_tls import PortTls
@@ -65,6 +66,7 @@ class WatchedSnapshot:
         self._live = live
         self._topology: TopologyIndex | None = None
         self._objects: Held | None = None
+        self._workloads: ClusterObjects | None = None
         self._loaded: Loaded | None = None
         self._source = source
         self._state = state
@@ -106,10 +108,20 @@ class WatchedSnapshot:
         """Decide by these Namespaces and params from now on, likewise."""
         self._objects = objects
         self._put_in_force()
+        self._state.tell_news()
+
+    def adopt_workloads(self, workloads: ClusterObjects) -> None:
+        """Decide by these owners, groups, claims and classes from now on, likewise."""
+        self._workloads = workloads
+        if self._state.snapshot is not None:
+            self._state.snapshot = self._state.snapshot.with_workloads(workloads)
+        else:
+            self._put_in_force()
+        self._state.tell_news()
 
     def _put_in_force(self) -> None:
         """Put together what is known, once it is all known. The loaded params stay defaults of the cluster's."""
-        if self._loaded is None or (self._live and None in (self._topology, self._objects)):
+        if self._loaded is None or (self._live and None in (self._topology, self._objects, self._workloads)):
             return
         snapshot = self._loaded.snapshot
         if self._topology is not None:
@@ -117,6 +129,8 @@ class WatchedSnapshot:
         if self._objects is not None:
             params = {(NAMESPACE, name): each for name, each in self._objects[PARAMS].items()}
             snapshot = snapshot.with_objects(self._objects[NAMESPACES], params)
+        if self._workloads is not None:
+            snapshot = snapshot.with_workloads(self._workloads)
         self._state.snapshot = snapshot
 
     def _publish(self, loaded: Loaded, changed: Sequence[str]) -> None:

@@ -1,7 +1,8 @@
 """What the parts of a running server share: which snapshot is in force, and whether it is leaving."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ..admission.outcome import Outcome
@@ -24,6 +25,27 @@ class ServingState:
     in_flight: int = 0
     unlisted: Callable[[], Sequence[str]] = tuple
     """Names the resources of the cluster that are to be known and are not yet."""
+    awaited: Callable[[AdmissionRequest, Snapshot], bool] | None = None
+    """Tells whether something that a review needs is not known yet and may be on its way; None: nothing ever is."""
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def tell_news(self) -> None:
+        """Wake whoever waits for something to become known: the snapshot is another now."""
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    def lacks(self, review: AdmissionRequest) -> bool:
+        """Tell whether it may help a review to wait."""
+        return self.awaited is not None and self.snapshot is not None and self.awaited(review, self.snapshot)
+
+    async def wait_for(self, review: AdmissionRequest, seconds: float) -> None:
+        """Wait until all is known that a review needs, and no longer than so many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self.lacks(review):
+                    await self._news.wait()
+        except TimeoutError:
+            return
 
     def unready(self) -> list[str]:
         """Return why no review should be sent here; empty means ready."""

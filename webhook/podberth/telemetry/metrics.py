@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
 from math import nan
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -52,6 +52,12 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
 """Why documents of a watched resource are left out."""
 OF_TOPOLOGY = ("nodes", "configmaps", "leases")
 """Which of them the topology is made of."""
+KIND_LEFT_OUT = ("unreadable", "too many")
+"""Likewise, of the kinds that are followed where they are served."""
+
+KindState: TypeAlias = Literal["followed", "listing", "not served", "refused"]
+KIND_STATES: tuple[KindState, ...] = get_args(KindState)
+"""Of a kind that is followed where it is served: it is; it will be; the cluster has none; podberth may not list it."""
 
 POLICY_STATES = ("active", "outdated", "broken")
 """Of a GPUPolicy object: it decides; it is broken and an older version of it decides; it is broken and none does."""
@@ -232,10 +238,15 @@ class WatchMetrics:
     """What ``--topology cluster`` adds. Belongs to the event loop's thread."""
 
     def __init__(
-        self, metrics: Metrics, watched: Callable[[], Mapping[str, Watched]], stale_nodes: Callable[[], int]
+        self,
+        metrics: Metrics,
+        watched: Callable[[], Mapping[str, Watched]],
+        stale_nodes: Callable[[], int],
+        kinds: Callable[[], Mapping[str, KindState]] = dict,
     ) -> None:
-        """Declare all; ``watched`` by resource, and the nodes that are stale, are asked at every scrape."""
+        """Declare all; ``watched`` by resource, the nodes that are stale, and ``kinds`` are asked at every scrape."""
         registry = metrics.registry
+        self._kinds = kinds
         self._watched = watched
         self._stale_nodes = stale_nodes
         self._restarts = Counter(
@@ -281,8 +292,17 @@ class WatchMetrics:
         for resource, watched in self._watched().items():
             objects.add_metric([resource], watched.objects)
             age.add_metric([resource], watched.contact_age_seconds)
-            for reason in LEFT_OUT[resource]:
+            for reason in LEFT_OUT.get(resource, KIND_LEFT_OUT):
                 left_out.add_metric([resource, reason], watched.left_out.get(reason, 0))
+        kinds = GaugeMetricFamily(
+            "podberth_watch_kinds",
+            "1 for the state of a kind that is followed where it is served.",
+            labels=["resource", "state"],
+        )
+        for kind, state in self._kinds().items():
+            for each in KIND_STATES:
+                kinds.add_metric([kind, each], float(each == state))
+        yield kinds
         stale = "Nodes whose agent's heartbeat has run out."
         yield from (objects, age, left_out)
         yield GaugeMetricFamily("podberth_topology_stale_nodes", stale, value=self._stale_nodes())

@@ -10,13 +10,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ..devices.resources import DEVICE_CLASS_PREFIX
+from ..devices.claims import (
+    Accelerators,
+    DeviceRequest,
+    KnownDevices,
+    class_accelerators,
+    class_resources,
+    is_generated,
+    read_claim,
+    read_template,
+)
 from ..errors import TopologyError
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from .codec import decode_topology
 from .heartbeats import read_heartbeat
 from .manifest import decode_node
 from .model import Node, NodeTopology
+from .pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, GroupKey, min_member
 
 Document = dict[str, Any]
 NamespacedName = tuple[str, str]
@@ -51,10 +61,14 @@ class ClusterObjects:
     """By namespace and name: possible parameters of policies; topology documents are not among them."""
     pod_groups: frozenset[NamespacedName] = frozenset()
     """Kubernetes' own (scheduling.k8s.io), by namespace and name."""
+    group_sizes: Mapping[GroupKey, int] = field(default_factory=dict)
+    """How many pods the PodGroups of all systems let start together at the least; without those that do not say."""
     owners: Mapping[str, Document] = field(default_factory=dict)
     """Workload objects by uid."""
     class_resources: frozenset[str] = frozenset()
     """Extended resource names that DeviceClasses serve, the implicit names included."""
+    devices: KnownDevices = field(default_factory=KnownDevices)
+    """What claims and their templates ask for, and what DeviceClasses hand out."""
     default_priority_class: str = ""
     """The global default PriorityClass; empty where none is known."""
     problems: tuple[str, ...] = ()
@@ -72,6 +86,10 @@ class _Heap:
         self.namespaces: dict[str, Document] = {}
         self.config_maps: dict[NamespacedName, Document] = {}
         self.pod_groups: set[NamespacedName] = set()
+        self.group_sizes: dict[GroupKey, int] = {}
+        self.claims: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
+        self.claim_templates: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
+        self.class_accelerators: Accelerators = {}
         self.owners: dict[str, Document] = {}
         self.class_resources: set[str] = set()
         self.default_priority_classes: dict[str, int] = {}
@@ -99,23 +117,45 @@ class _Heap:
             case "coordination.k8s.io", "Lease":
                 if place[0] == self.namespace:
                     self._add_once(self.leases, name, document)
-            # An object of its own since 1.36: v1alpha2, then v1alpha3 and v1beta1 in 1.37 (kubernetes/api scheduling).
-            case "scheduling.k8s.io", "PodGroup":
-                self.pod_groups.add(place)
+            case _, "PodGroup" if group in POD_GROUP_GROUPS:
+                self._add_pod_group(group, place, document)
+            case "resource.k8s.io", _:
+                self._add_devices(place, document)
             case _:
                 self._add_other(group, document)
 
     def _add_other(self, group: str, document: Document) -> None:
         kind = document["kind"]
         match group, kind:
-            case "resource.k8s.io", "DeviceClass":
-                self.class_resources |= _class_resources(document)
             case "scheduling.k8s.io", "PriorityClass":
                 self._add_priority_class(document)
             case _ if group in OWNER_GROUPS:
                 self._add_owner(document)
             case _:
-                self.unknown[f"{document['apiVersion']} {kind}"] += 1
+                self._pass_over(document)
+
+    def _add_pod_group(self, group: str, place: NamespacedName, document: Document) -> None:
+        if group == NATIVE_GROUP:
+            self.pod_groups.add(place)
+        size = min_member(group, document)
+        if size:
+            self.group_sizes[group, *place] = size
+
+    def _add_devices(self, place: NamespacedName, document: Document) -> None:
+        match document["kind"]:
+            case "DeviceClass":
+                self.class_resources |= class_resources(document)
+                self.class_accelerators |= class_accelerators(document)
+            case "ResourceClaim":
+                if not is_generated(document):
+                    self.claims[place] = read_claim(document)
+            case "ResourceClaimTemplate":
+                self.claim_templates[place] = read_template(document)
+            case _:
+                self._pass_over(document)
+
+    def _pass_over(self, document: Document) -> None:
+        self.unknown[f"{document['apiVersion']} {document['kind']}"] += 1
 
     def _add_once(self, filed: dict[str, Document], name: str, document: Document) -> None:
         if name in filed:
@@ -171,8 +211,10 @@ def collect(documents: Iterable[Document], *, now: datetime | None, namespace: s
         namespaces=heap.namespaces,
         config_maps=heap.config_maps,
         pod_groups=frozenset(heap.pod_groups),
+        group_sizes=heap.group_sizes,
         owners=heap.owners,
         class_resources=frozenset(heap.class_resources),
+        devices=KnownDevices(claims=heap.claims, templates=heap.claim_templates, resources=heap.class_accelerators),
         # Of several, the API server takes the one of the lowest value (plugin/pkg/admission/priority).
         default_priority_class=min(
             heap.default_priority_classes, key=lambda name: heap.default_priority_classes[name], default=""
@@ -224,11 +266,3 @@ def _namespace_of(document: Document) -> str:
     """Return the namespace; kubectl's own default where there is none."""
     namespace = document["metadata"].get("namespace")
     return namespace if isinstance(namespace, str) and namespace else "default"
-
-
-def _class_resources(device_class: Document) -> set[str]:
-    """Name the extended resources that stand for a DeviceClass (KEP-5004)."""
-    spec = device_class.get("spec")
-    explicit = spec.get("extendedResourceName") if isinstance(spec, dict) else None
-    implicit = DEVICE_CLASS_PREFIX + device_class["metadata"]["name"]
-    return {implicit, explicit} if isinstance(explicit, str) and explicit else {implicit}

@@ -9,12 +9,14 @@ what else it says may be secret.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from ..devices.claims import is_generated
 from ..devices.resources import recognise
 from ..errors import TopologyError
 from ..wellknown import TOPOLOGY_LABEL
 from .codec import decode_topology
 from .manifest import FAULTS, decode_node
 from .objects import OWNER_GROUPS, Document, unlist
+from .pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS
 
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 """Whether a policy may read a ConfigMap as its parameters, by namespace, name and labels."""
@@ -22,6 +24,8 @@ IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 # kubectl's copy of what was applied, and what only says how an object came to be.
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _CONDITIONS = frozenset({"Ready", *FAULTS})
+# What devices.claims reads of a request for devices.
+_OF_A_REQUEST = ("deviceClassName", "allocationMode", "count", "adminAccess")
 # By which the parts of a workload refer to each other (PodCliqueSet's scaling groups).
 _NAMES = frozenset({"name", "cliqueNames"})
 
@@ -58,6 +62,8 @@ def _trimmed(document: Document, is_param: IsParam, namespace: str) -> Document 
     group = version.rpartition("/")[0]
     if (group, kind) == ("", "ConfigMap"):
         kept = _config_map(document, is_param, namespace)
+    elif kind == "PodGroup" and group in POD_GROUP_GROUPS:
+        kept = _pod_group(document, group)
     elif read := _KINDS.get((group, kind)):
         kept = read(document)
     else:
@@ -70,8 +76,14 @@ def _namespace(document: Document) -> Document:
     return {"metadata": _metadata(document, "name", "labels", "annotations")}
 
 
-def _pod_group(document: Document) -> Document:
-    return {"metadata": _metadata(document, "name", "namespace")}
+def _pod_group(document: Document, group: str) -> Document:
+    spec = _object(document, "spec")
+    if group == NATIVE_GROUP:
+        gang = _pick(_object(_object(spec, "schedulingPolicy"), "gang"), "minCount")
+        counted: Document = {"schedulingPolicy": {"gang": gang}} if gang else {}
+    else:
+        counted = _pick(spec, "minMember")
+    return {"metadata": _metadata(document, "name", "namespace"), **({"spec": counted} if counted else {})}
 
 
 def _priority_class(document: Document) -> Document | None:
@@ -81,8 +93,36 @@ def _priority_class(document: Document) -> Document | None:
 
 
 def _device_class(document: Document) -> Document:
-    spec = _pick(_object(document, "spec"), "extendedResourceName")
+    whole = _object(document, "spec")
+    spec, selectors = _pick(whole, "extendedResourceName"), whole.get("selectors")
+    kept = [{"cel": _pick(_object(each, "cel"), "expression")} for each in _objects(selectors)]
+    spec |= {"selectors": kept} if kept else {}
     return {"metadata": _metadata(document, "name"), **({"spec": spec} if spec else {})}
+
+
+def _claim(document: Document) -> Document | None:
+    if is_generated(document):
+        return None
+    return {"metadata": _metadata(document, "name", "namespace"), "spec": _asked(_object(document, "spec"))}
+
+
+def _claim_template(document: Document) -> Document:
+    asked = _asked(_object(_object(document, "spec"), "spec"))
+    return {"metadata": _metadata(document, "name", "namespace"), "spec": {"spec": asked}}
+
+
+def _asked(spec: Document) -> Document:
+    requests = _object(spec, "devices").get("requests")
+    return {"devices": {"requests": [_request(each) for each in _objects(requests)]}}
+
+
+def _request(request: Document) -> Document:
+    kept = _pick(request, *_OF_A_REQUEST)
+    if isinstance(request.get("exactly"), dict):
+        kept["exactly"] = _pick(request["exactly"], *_OF_A_REQUEST)
+    if alternatives := [_pick(each, *_OF_A_REQUEST) for each in _objects(request.get("firstAvailable"))]:
+        kept["firstAvailable"] = alternatives
+    return kept
 
 
 def _owner(document: Document) -> Document | None:
@@ -152,6 +192,10 @@ def _object(document: Mapping[str, Any], key: str) -> Document:
     return value if isinstance(value, dict) else {}
 
 
+def _objects(value: object) -> list[Document]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
 def _counted(value: Any, key: str) -> Any:
     """Copy a workload's spec with only numbers, flags and names in it."""
     if isinstance(value, dict):
@@ -164,9 +208,10 @@ def _counted(value: Any, key: str) -> Any:
 _KINDS: Final[Mapping[tuple[str, str], Callable[[Document], Document | None]]] = {
     ("", "Node"): _node,
     ("", "Namespace"): _namespace,
-    ("scheduling.k8s.io", "PodGroup"): _pod_group,
     ("scheduling.k8s.io", "PriorityClass"): _priority_class,
     ("resource.k8s.io", "DeviceClass"): _device_class,
+    ("resource.k8s.io", "ResourceClaim"): _claim,
+    ("resource.k8s.io", "ResourceClaimTemplate"): _claim_template,
 }
 """What is kept of each kind beside apiVersion and kind; ConfigMaps and owners are told otherwise."""
 

@@ -6,13 +6,16 @@ the user's own word, the label ``podberth.io/gang``. Facts only: nothing is writ
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from .groups import NATIVE_GROUPS
 from .sources import member_of
 from .subject import LARGEST_SIZE, Member, Subject, mapping_at, number
 from .systems import NATIVE, PLAIN, system_of
+
+NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,24 +52,28 @@ def gang_of(
     namespace: str,
     owners: Mapping[str, Mapping[str, Any]],
     pod_groups: Collection[str] = frozenset(),
+    group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
 ) -> Gang:
     """Return the pod's gang; never raises on a Pod whose shape has been checked, whatever the owners hold.
 
     ``namespace`` is the review's, for a controller's pod may name none. ``owners`` are documents by uid, as far as
-    known; ``pod_groups`` the names of the native PodGroups in the namespace.
+    known; ``pod_groups`` the names of the native PodGroups in the namespace; ``group_sizes`` how many pods PodGroups
+    let start together at the least, by API group, namespace and name.
 
     The user's label beats what the owner says. Where it says the same as the owner, as it does once podberth has
     written it, the owner's facts stay. A gang of one, known from its owner, is none.
     """
-    subject = _subject(pod, namespace, owners)
+    subject = _subject(pod, namespace, owners, group_sizes)
     member = member_of(subject)
     problems: list[str] = []
     declared = _declared_size(subject, problems)
     said = subject.labels.get(GANG_LABEL) or ""
     if said and (member is None or member.name != said):
         # Another group's size says nothing of this one; the pod's number within its role stays what it is.
-        source = "PodGroup" if said in pod_groups else "label"
-        member = Member(source, said, index=member.index if member else -1)
+        source, size = "label", 0
+        if said in pod_groups:
+            source, size = "PodGroup", subject.group_size(said, NATIVE_GROUPS)
+        member = Member(source, said, size, index=member.index if member else -1)
     elif member is not None and not said and (declared or member.size) == 1:
         member = None
     system = system_of(subject.spec, subject.labels, subject.annotations, _owner_labels(subject))
@@ -85,7 +92,12 @@ def gang_of(
     )
 
 
-def _subject(pod: Mapping[str, Any], namespace: str, owners: Mapping[str, Mapping[str, Any]]) -> Subject:
+def _subject(
+    pod: Mapping[str, Any],
+    namespace: str,
+    owners: Mapping[str, Mapping[str, Any]],
+    group_sizes: Mapping[tuple[str, str, str], int],
+) -> Subject:
     return Subject(
         namespace=namespace,
         name=metadata(pod).get("name") or "",
@@ -94,6 +106,7 @@ def _subject(pod: Mapping[str, Any], namespace: str, owners: Mapping[str, Mappin
         spec=spec(pod),
         controller=controller(pod),
         owners=owners,
+        group_sizes=group_sizes,
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from ..devices.claims import NO_DEVICES, DeviceRequest, KnownDevices
 from ..devices.resources import COUNTED_KINDS, DEVICE_CLASS_PREFIX, recognise
 from ..kube.pod import Container, annotations, containers, spec
 from ..kube.positions import render_path
@@ -22,6 +23,8 @@ Kind = Literal["none", "whole", "mig", "shared", "mixed", "claim"]
 _KINDS: Final[dict[str, Kind]] = {"whole": "whole", "mig": "mig", "shared": "shared"}
 
 _MEBIBYTE: Final = 2**20
+
+_UNKNOWN: Final = (DeviceRequest("", 0),)
 
 # CEL's int has 64 bits (cel-spec, langdef, "Values"); a sum of quantities, each of at most that, may have more.
 _LARGEST: Final = 2**63 - 1
@@ -47,9 +50,9 @@ class GpuRequest:
 class GpuClaim:
     """A device asked through DRA.
 
-    A Pod only names its claim: ``device_class`` is empty and ``count`` 0 where the Pod alone does not tell, and a claim
-    may be a NIC or an IMEX channel as well. Both are known for the implicit extended resource of a GPU class, whose
-    ``name`` is empty.
+    A Pod only names its claim, which is looked up: ``device_class`` is empty and ``count`` 0 where that does not tell,
+    and a claim may be a NIC or an IMEX channel as well. One that asks for devices of several classes is one for each.
+    Both are known for the implicit extended resource of a GPU class, whose ``name`` is empty.
     """
 
     name: str
@@ -105,16 +108,19 @@ class GpuFacts:
         }
 
 
-def gpu_facts(pod: Mapping[str, Any]) -> GpuFacts:
-    """Read what the Pod asks of accelerators; never raises on a Pod whose shape has been checked."""
+def gpu_facts(pod: Mapping[str, Any], namespace: str = "", devices: KnownDevices = NO_DEVICES) -> GpuFacts:
+    """Read what the Pod asks of accelerators; never raises on a Pod whose shape has been checked.
+
+    ``namespace`` is the review's, for a controller's pod may name none; ``devices`` say what claims ask for.
+    """
     problems: list[str] = []
     found: list[tuple[Container, GpuRequest]] = []
     for container in containers(pod):
         resources = container.body.get("resources")
         if resources and container.kind != "ephemeral":  # those hold no resources
-            found += [(container, request) for request in _requests(container, resources, problems)]
+            found += [(container, request) for request in _requests(container, resources, devices, problems)]
     memory_mib = _memory_mib(pod, problems)
-    claimed = _claims(pod)
+    claimed = _claims(pod, namespace, devices)
     if not found:
         return GpuFacts(
             kind="claim" if claimed else "none",
@@ -139,7 +145,9 @@ def gpu_facts(pod: Mapping[str, Any]) -> GpuFacts:
     )
 
 
-def _requests(container: Container, resources: dict[str, Any], problems: list[str]) -> Iterator[GpuRequest]:
+def _requests(
+    container: Container, resources: dict[str, Any], devices: KnownDevices, problems: list[str]
+) -> Iterator[GpuRequest]:
     """Yield what one container asks for.
 
     Of a device the limit counts: the apiserver sets an absent request to it and refuses another one. Where there is no
@@ -148,7 +156,7 @@ def _requests(container: Container, resources: dict[str, Any], problems: list[st
     limits, requested = resources.get("limits") or {}, resources.get("requests") or {}
     for resource in {**limits, **requested}:
         # Names without a domain are Kubernetes' own.
-        accelerator = recognise(resource) if "/" in resource else None
+        accelerator = recognise(resource) or devices.resources.get(resource) if "/" in resource else None
         if accelerator is None or accelerator.kind not in COUNTED_KINDS:
             continue
         amount = limits.get(resource)
@@ -203,7 +211,7 @@ def _one_of(words: set[str]) -> str:
     return next(iter(words)) if len(words) == 1 else "mixed"
 
 
-def _claims(pod: Mapping[str, Any]) -> tuple[GpuClaim, ...]:
+def _claims(pod: Mapping[str, Any], namespace: str, devices: KnownDevices) -> tuple[GpuClaim, ...]:
     """Return the Pod's claims that some container uses."""
     declared = spec(pod).get("resourceClaims")
     if not declared:
@@ -214,8 +222,12 @@ def _claims(pod: Mapping[str, Any]) -> tuple[GpuClaim, ...]:
         if container.kind != "ephemeral"
         for use in (container.body.get("resources") or {}).get("claims") or ()
     }
-    names = (claim.get("name") for claim in declared)
-    return tuple(GpuClaim(name, "", 0) for name in names if name and name in used)
+    return tuple(
+        GpuClaim(claim["name"], asked.device_class, asked.count)
+        for claim in declared
+        if claim.get("name") and claim["name"] in used
+        for asked in devices.asked(namespace, claim) or _UNKNOWN
+    )
 
 
 def _class_claims(totals: dict[str, int]) -> tuple[GpuClaim, ...]:

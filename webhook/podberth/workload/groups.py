@@ -1,12 +1,19 @@
 """Groups that stand on the pod by name: made by hand, or by an operator for the scheduler that places them.
 
-One row for each way of naming one. Their sizes mostly live in PodGroup objects, which nobody reads here.
+One row for each way of naming one. Where the pod does not say how many there are, the PodGroup may: of the systems'
+groups called so, each is looked up in its own API group.
 """
 
 import json
 from typing import Final
 
 from .subject import Member, Row, Subject, at, completion_index, count, index_of, number
+
+NATIVE_GROUPS: Final = "scheduling.k8s.io"
+"""The API group of Kubernetes' own PodGroups."""
+_KOORDINATOR_GROUPS: Final = "scheduling.sigs.k8s.io"
+# Koordinator's scheduler goes by the same label.
+_COSCHEDULING_GROUPS: Final = ("scheduling.x-k8s.io", _KOORDINATOR_GROUPS)
 
 
 def _kueue_group(pod: Subject) -> Member:
@@ -17,33 +24,38 @@ def _kueue_group(pod: Subject) -> Member:
 
 def _native_group(pod: Subject) -> Member | None:
     name = pod.spec["schedulingGroup"].get("podGroupName")
-    return Member("PodGroup", name, index=completion_index(pod)) if name else None
+    if not name:
+        return None
+    return Member("PodGroup", name, pod.group_size(name, NATIVE_GROUPS), completion_index(pod))
 
 
 def _volcano_group(pod: Subject) -> Member:
     key, volcanos_own = "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"
-    size = number(pod.annotations.get("scheduling.volcano.sh/group-min-member")) or 0
+    size = number(pod.annotations.get("scheduling.volcano.sh/group-min-member"))
     name = pod.annotations.get(key) or pod.annotations[volcanos_own]
-    return Member("PodGroup", name, size, completion_index(pod))
+    return Member("PodGroup", name, size or pod.group_size(name, "scheduling.volcano.sh"), completion_index(pod))
 
 
 def _labelled_group(pod: Subject) -> Member:
-    return Member("PodGroup", pod.labels["scheduling.x-k8s.io/pod-group"], index=completion_index(pod))
+    name = pod.labels["scheduling.x-k8s.io/pod-group"]
+    return Member("PodGroup", name, pod.group_size(name, *_COSCHEDULING_GROUPS), completion_index(pod))
 
 
 def _koordinator_gang(pod: Subject) -> Member:
     size = number(pod.annotations.get("gang.scheduling.koordinator.sh/total-number")) or number(
         pod.annotations.get("gang.scheduling.koordinator.sh/min-available")
     )
-    return Member("PodGroup", pod.annotations["gang.scheduling.koordinator.sh/name"], size or 0, completion_index(pod))
+    name = pod.annotations["gang.scheduling.koordinator.sh/name"]
+    return Member("PodGroup", name, size or pod.group_size(name, _KOORDINATOR_GROUPS), completion_index(pod))
 
 
 def _kai_group(pod: Subject) -> Member | None:
     """A group of KAI's pod-grouper. The key has no domain, so it counts under KAI's own scheduler only."""
     if pod.spec.get("schedulerName") != "kai-scheduler":
         return None
-    size = number(pod.annotations.get("kai.scheduler/batch-min-member")) or 0
-    return Member("PodGroup", pod.annotations["pod-group-name"], size, completion_index(pod))
+    size = number(pod.annotations.get("kai.scheduler/batch-min-member"))
+    name = pod.annotations["pod-group-name"]
+    return Member("PodGroup", name, size or pod.group_size(name, "scheduling.run.ai"), completion_index(pod))
 
 
 def _yunikorn_application(pod: Subject) -> Member | None:

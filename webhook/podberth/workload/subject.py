@@ -44,6 +44,13 @@ class Subject:
     spec: Mapping[str, Any]
     controller: OwnerReference | None
     owners: Mapping[str, Mapping[str, Any]]
+    group_sizes: Mapping[tuple[str, str, str], int]
+    """The least pods that PodGroups let start together, by API group, namespace and name."""
+
+    def group_size(self, name: str, *api_groups: str) -> int:
+        """Return the size of the pod's PodGroup of that name; 0 where no such group is known, or it does not say."""
+        found = (self.group_sizes.get((each, self.namespace, name), 0) for each in api_groups)
+        return next((size for size in found if size), 0)
 
     def lineage(self) -> Iterator[Mapping[str, Any]]:
         """Yield the controller's document and its controller's, as far as known.

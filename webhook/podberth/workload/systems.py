@@ -102,6 +102,8 @@ _BY_SCHEDULER: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in
 _BY_LABEL: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.labels}
 _BY_ANNOTATION: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.annotations}
 _BY_OWNER_LABEL: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.owner_labels}
+OWNER_LABELS: Final = frozenset(_BY_OWNER_LABEL)
+"""The label keys of owners that tell a system."""
 _BY_FIELD: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.fields}
 
 

@@ -1,0 +1,185 @@
+"""Which kinds are followed, by what an API server may say of what it serves."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from integration.scripted import scripted
+from integration.serving import CapturedLines, run, until
+from podberth.cluster.client import ClusterClient
+from podberth.cluster.kinds import KINDS
+from podberth.cluster.protocol import Timing
+from podberth.cluster.served import ServedKinds, read_plurals, read_versions
+from podberth.cluster.workloads import LiveWorkloads
+from podberth.errors import ClusterError
+from podberth.telemetry.log import Log
+from podberth.telemetry.metrics import Metrics, WatchMetrics
+
+TIMING = Timing(
+    first_wait_seconds=0.01,
+    longest_wait_seconds=0.05,
+    least_wait_seconds=0.01,
+    refused_seconds=0.2,
+    discover_seconds=0.1,
+)
+JOBS, CLAIMS = "jobs.batch", "resourceclaims.resource.k8s.io"
+VERBS = ["list", "watch"]
+
+Paths = dict[str, Any]
+"""What is answered by path: a document, or a status code."""
+
+
+def groups(*versions: str) -> Paths:
+    made = [{"name": each.partition("/")[0], "versions": [{"groupVersion": each}]} for each in versions]
+    return {"/apis": {"kind": "APIGroupList", "groups": made}}
+
+
+def resources(version: str, *plurals: str) -> Paths:
+    made = [{"name": each, "verbs": VERBS} for each in plurals]
+    return {f"/apis/{version}": {"kind": "APIResourceList", "resources": made}}
+
+
+def objects(path: str, *names: str) -> Paths:
+    items = [{"metadata": {"name": name, "namespace": "team", "uid": name, "resourceVersion": "1"}} for name in names]
+    return {path: {"metadata": {"resourceVersion": "1"}, "items": items}}
+
+
+class Watching:
+    """What follows the kinds of a scripted API server."""
+
+    def __init__(self, kubeconfig: Path, timing: Timing) -> None:
+        self.lines = CapturedLines()
+        log = Log(self.lines)
+        metrics = WatchMetrics(Metrics((), lines_dropped=lambda: 0, in_flight=lambda: 0), dict, lambda: 0)
+        self.workloads = LiveWorkloads(KINDS, lambda _: None, log)
+        connect = partial(ClusterClient, kubeconfig, timing)
+        self.served = ServedKinds(self.workloads, connect, metrics, log, timing)
+
+    async def until(self, what: str, reached: Callable[[], object]) -> None:
+        async def ask() -> bool:
+            return bool(reached())
+
+        try:
+            await until(what, ask)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; {self.served.states()}; {self.lines.lines}") from error
+
+
+@asynccontextmanager
+async def watching(directory: Path, paths: Mapping[str, Any], timing: Timing = TIMING) -> AsyncIterator[Watching]:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if "watch" in request.query and isinstance(paths.get(request.path), dict):
+            await asyncio.Event().wait()
+        found = paths.get(request.path, 404)
+        status = found if isinstance(found, int) else 200
+        body = {"kind": "Status", "code": status} if isinstance(found, int) else found
+        return web.Response(status=status, text=body if isinstance(body, str) else json.dumps(body))
+
+    async with scripted(directory, answer) as server:
+        seen = Watching(server.kubeconfig, timing)
+        task = asyncio.create_task(seen.served.run())
+        try:
+            yield seen
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+BATCH: Paths = {**resources("batch/v1", "jobs"), **objects("/apis/batch/v1/jobs", "a", "b")}
+
+
+def test_what_is_served_is_listed_in_the_first_version_that_can_be_read(tmp_path: Path) -> None:
+    paths = {
+        **groups("batch/v1", "resource.k8s.io/v1beta1", "resource.k8s.io/v2"),
+        **BATCH,
+        **resources("resource.k8s.io/v1beta1", "resourceclaims"),
+        **objects("/apis/resource.k8s.io/v1beta1/resourceclaims", "c"),
+    }
+
+    async def test() -> None:
+        async with watching(tmp_path, paths) as seen:
+            assert {JOBS, CLAIMS} <= set(seen.served.unlisted())
+            await seen.until("all to be listed", seen.served.settled.is_set)
+            states = seen.served.states()
+            assert {name for name, state in states.items() if state == "followed"} == {JOBS, CLAIMS}
+            assert set(states.values()) == {"followed", "not served"}
+            assert set(seen.workloads.objects().owners) == {"a", "b"}
+            assert seen.served.watched()[JOBS].objects == 2
+            assert seen.served.follows_owner("batch", "Job")
+            assert not seen.served.follows_owner("jobset.x-k8s.io", "JobSet")
+            assert not seen.served.follows_owner("apps", "ReplicaSet")
+
+    run(test)
+
+
+@pytest.mark.parametrize("answer", [500, "rubbish"])
+def test_a_kind_that_cannot_be_listed_for_a_fault_of_its_own_keeps_nobody_waiting(
+    tmp_path: Path, answer: int | str
+) -> None:
+    paths = {**groups("batch/v1"), **BATCH, "/apis/batch/v1/jobs": answer}
+
+    async def test() -> None:
+        async with watching(tmp_path, paths) as seen:
+            await seen.until("nobody to wait", seen.served.settled.is_set)
+            assert seen.served.states()[JOBS] == "listing"
+            assert not seen.served.follows_owner("batch", "Job")
+            paths.update(BATCH)
+            await seen.until("it to be listed", lambda: seen.served.states()[JOBS] == "followed")
+
+    run(test)
+
+
+def test_where_nobody_may_ask_what_is_served_nothing_is_waited_for(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with watching(tmp_path, {"/apis": 403}) as seen:
+            await seen.until("nobody to wait", seen.served.settled.is_set)
+            assert set(seen.served.states().values()) == {"listing"}
+            assert [line["msg"] for line in seen.lines.lines] == ["kinds"]
+
+    run(test)
+
+
+@pytest.mark.parametrize("answer", [503, "rubbish", {"groups": [3]}])
+def test_an_api_server_that_does_not_say_is_waited_for(tmp_path: Path, answer: Any) -> None:
+    paths: Paths = {"/apis": answer, **BATCH}
+
+    async def test() -> None:
+        # Whatever becomes of the first looks, not before it says so is anything settled.
+        async with watching(tmp_path, paths, replace(TIMING, refused_seconds=0.0)) as seen:
+            await seen.until("a first look", lambda: seen.lines.lines)
+            assert not seen.served.settled.is_set()
+            assert JOBS in seen.served.unlisted()
+            paths.update(groups("batch/v1"))
+            await seen.until("all to be listed", seen.served.settled.is_set)
+            assert seen.served.states()[JOBS] == "followed"
+
+    run(test)
+
+
+def test_a_group_version_that_goes_while_it_is_asked_for_serves_nothing(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with watching(tmp_path, groups("batch/v1")) as seen:
+            await seen.until("all to be known", seen.served.settled.is_set)
+            assert set(seen.served.states().values()) == {"not served"}
+
+    run(test)
+
+
+RUBBISH = [b"", b"{}", b"3", b'{"groups": 3, "resources": 3}', b'{"groups": [{}], "resources": [{}]}']
+
+
+@pytest.mark.parametrize("read", [read_versions, read_plurals])
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b"3", b'{"groups": 3, "resources": 3}', b'{"groups": [{}], "resources": [{}]}']
+)
+def test_what_is_no_answer_to_a_discovery_is_told(read: Callable[[bytes], frozenset[str]], body: bytes) -> None:
+    with pytest.raises(ClusterError, match=r"^discovery of (groups|resources): got "):
+        read(body)

@@ -1,0 +1,140 @@
+"""The kinds that are followed where they are served: what is kept of their objects."""
+
+from typing import Any
+
+import pytest
+
+from builders import gpu_pod, job, pod_group
+from integration.serving import CapturedLines
+from podberth.cluster import workloads
+from podberth.cluster.kinds import KINDS, Kind
+from podberth.cluster.workloads import Filed, LiveWorkloads
+from podberth.devices.claims import DeviceRequest
+from podberth.telemetry.log import Log
+
+JSON = dict[str, Any]
+BY_NAME = {kind.name: kind for kind in KINDS}
+
+
+def test_a_kind_is_watched_in_all_namespaces_and_nobody_needs_it() -> None:
+    found = BY_NAME["jobs.batch"].resource("v1")
+    assert (found.path, found.of_all_namespaces, found.optional) == ("/apis/batch/v1/jobs", True, True)
+    assert not BY_NAME["deviceclasses.resource.k8s.io"].resource("v1").of_all_namespaces
+
+
+def named(document: JSON, name: str = "x", **metadata: Any) -> JSON:
+    return {**document, "metadata": {"name": name, "namespace": "team", "uid": f"uid-{name}", **metadata}}
+
+
+CLAIM = {"spec": {"devices": {"requests": [{"exactly": {"deviceClassName": "gpu", "count": 2}}]}}}
+DONE = {"status": {"conditions": [{"type": "Complete", "status": "True"}]}}
+MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "document", "filed"),
+    [
+        (
+            "jobs.batch",
+            named(job(gpu_pod(1), parallelism=4)),
+            ("uid-x", {"kind": "Job", "metadata": {"uid": "uid-x"}, "spec": {"parallelism": 4, "completions": 4}}),
+        ),
+        ("jobs.batch", named({**job(gpu_pod(1)), **DONE}), None),
+        (
+            "podgroups.scheduling.k8s.io",
+            named(pod_group("x", 3, "rack")),
+            (("scheduling.k8s.io", "team", "x"), 3),
+        ),
+        ("podgroups.scheduling.k8s.io", named({"spec": {}}), (("scheduling.k8s.io", "team", "x"), 0)),
+        ("podgroups.scheduling.volcano.sh", named({"spec": {"minMember": 1}}), None),
+        ("podgroups.scheduling.run.ai", named({"spec": {"minMember": 8}}), (("scheduling.run.ai", "team", "x"), 8)),
+        ("resourceclaims.resource.k8s.io", named(CLAIM), (("team", "x"), (DeviceRequest("gpu", 2),))),
+        ("resourceclaims.resource.k8s.io", named(CLAIM, annotations=MADE), None),
+        ("resourceclaimtemplates.resource.k8s.io", named({"spec": CLAIM}), (("team", "x"), (DeviceRequest("gpu", 2),))),
+        (
+            "deviceclasses.resource.k8s.io",
+            {"metadata": {"name": "c"}, "spec": {"extendedResourceName": "example.com/g", "config": ["large"]}},
+            ("c", {"metadata": {"name": "c"}, "spec": {"extendedResourceName": "example.com/g"}}),
+        ),
+    ],
+)
+def test_what_is_kept_of_an_object_is_what_is_read(kind: str, document: JSON, filed: Any) -> None:
+    assert BY_NAME[kind].take(document) == filed
+
+
+class Stirred:
+    """How often something has changed."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def stir(self) -> None:
+        self.count += 1
+
+
+def sink(kind: Kind) -> tuple[Filed, Stirred, CapturedLines]:
+    stirred, lines = Stirred(), CapturedLines()
+    return Filed(kind, stirred.stir, Log(lines)), stirred, lines
+
+
+def test_only_a_change_of_what_is_read_counts() -> None:
+    filed, stirred, _ = sink(BY_NAME["jobs.batch"])
+    filed.put("team/x", named(job(gpu_pod(1), parallelism=4)))
+    first = filed.table()
+    filed.put("team/x", named({**job(gpu_pod(8), parallelism=4), "status": {"active": 4}}, resourceVersion="9"))
+    assert (stirred.count, filed.table()) == (1, first)
+    assert filed.table() is first
+    filed.put("team/x", named(job(gpu_pod(1), parallelism=5)))
+    assert stirred.count == 2
+    assert first["uid-x"]["spec"]["parallelism"] == 4, "what was handed on stays as it was"
+    filed.put("team/x", named({**job(gpu_pod(1), parallelism=5), **DONE}))
+    assert (stirred.count, filed.table()) == (3, {})
+    filed.drop("team/x")
+    assert stirred.count == 3
+
+
+def test_one_of_the_same_name_that_was_made_anew_is_another() -> None:
+    filed, _, _ = sink(BY_NAME["jobs.batch"])
+    filed.put("team/x", named(job(gpu_pod(1)), uid="a"))
+    filed.put("team/x", named(job(gpu_pod(1)), uid="b"))
+    assert set(filed.table()) == {"b"}
+    filed.forget()
+    assert filed.table() == {}
+
+
+def test_what_is_beyond_bounds_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workloads, "MOST_OBJECTS", 2)
+    lines = CapturedLines()
+    kind = BY_NAME["pytorchjobs.kubeflow.org"]
+    live = LiveWorkloads([kind], lambda _: None, Log(lines))
+    filed = live.sinks[kind]
+    huge = {"spec": {"pytorchReplicaSpecs": {f"r{number}": {"replicas": 1} for number in range(300)}}}
+    filed.put("team/huge", named(huge, "huge"))
+    for name in "abc":
+        filed.put(f"team/{name}", named({"spec": {}}, name))
+    assert set(filed.table()) == {"uid-a", "uid-b"}
+    assert live.left_out(kind) == {"unreadable": 1, "too many": 1}
+    assert [line["problem"] for line in lines.lines] == [
+        f"{kind.name} team/huge: got 300 parts in one place, want 256 at most",
+        f"{kind.name} team/c: got more than 2 objects; left out",
+    ]
+    filed.put("team/huge", named({"spec": {}}, "huge"))
+    filed.drop("team/a")
+    filed.put("team/c", named({"spec": {}}, "c"))
+    assert set(filed.table()) == {"uid-b", "uid-c"}
+    assert live.left_out(kind) == {"unreadable": 0, "too many": 1}
+    filed.forget()
+    assert live.left_out(kind) == {"unreadable": 0, "too many": 0}
+
+
+def test_the_same_is_made_of_it_as_of_the_objects_of_a_snapshot() -> None:
+    live = LiveWorkloads(KINDS, lambda _: None, Log(CapturedLines()))
+    one, other = BY_NAME["podgroups.scheduling.k8s.io"], BY_NAME["podgroups.scheduling.volcano.sh"]
+    live.sinks[one].put("team/a", named(pod_group("a", 3, "rack"), "a"))
+    live.sinks[other].put("team/b", named({"spec": {"minMember": 4}}, "b"))
+    live.sinks[BY_NAME["deviceclasses.resource.k8s.io"]].put("c", {"metadata": {"name": "c"}, "spec": {}})
+    made = live.objects()
+    assert made.pod_groups == {("team", "a")}
+    assert dict(made.group_sizes) == {("scheduling.k8s.io", "team", "a"): 3, ("scheduling.volcano.sh", "team", "b"): 4}
+    assert made.class_resources == {"deviceclass.resource.kubernetes.io/c"}
+    assert made.owners == {}

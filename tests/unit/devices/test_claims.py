@@ -1,0 +1,142 @@
+"""What claims ask for, and which accelerators DeviceClasses hand out; by objects that nobody has checked."""
+
+from typing import Any
+
+import pytest
+
+from podberth.devices.claims import (
+    DeviceRequest,
+    KnownDevices,
+    class_accelerators,
+    class_resources,
+    is_generated,
+    read_claim,
+    read_template,
+)
+from podberth.devices.resources import Accelerator
+
+JSON = dict[str, Any]
+
+
+def claim(*requests: Any) -> JSON:
+    return {"metadata": {"name": "c"}, "spec": {"devices": {"requests": list(requests)}}}
+
+
+def exactly(name: Any, **fields: Any) -> JSON:
+    return {"name": "r", "exactly": {"deviceClassName": name, **fields}}
+
+
+def first(*alternatives: tuple[str, int]) -> JSON:
+    return {"name": "r", "firstAvailable": [{"deviceClassName": name, "count": count} for name, count in alternatives]}
+
+
+@pytest.mark.parametrize(
+    ("document", "asked"),
+    [
+        (claim(exactly("gpu")), [("gpu", 1)]),
+        (claim(exactly("gpu", count=4, allocationMode="ExactCount")), [("gpu", 4)]),
+        (claim(exactly("gpu", allocationMode="All")), [("gpu", 0)]),
+        (claim(exactly("gpu", allocationMode="Newer", count=3)), [("gpu", 0)]),
+        (claim({"name": "r", "deviceClassName": "gpu", "count": 2}), [("gpu", 2)]),  # v1beta1
+        (claim(exactly("gpu", count=2), exactly("nic"), exactly("gpu")), [("gpu", 3), ("nic", 1)]),
+        (claim(exactly("gpu", count=2), exactly("gpu", allocationMode="All")), [("gpu", 0)]),
+        (claim(exactly("gpu", allocationMode="All"), exactly("gpu", count=2)), [("gpu", 0)]),
+        (claim(first(("gpu", 2), ("gpu", 2))), [("gpu", 2)]),
+        (claim(first(("gpu", 1), ("gpu", 2))), [("gpu", 0)]),
+        (claim(first(("big", 1), ("small", 2))), [("", 0)]),
+        (claim(exactly("gpu", adminAccess=True), exactly("nic")), [("nic", 1)]),
+        (claim(exactly("gpu", count=2**31 - 1), exactly("gpu", count=2**31 - 1)), [("gpu", 2**31 - 1)]),
+    ],
+)
+def test_a_claim_asks_for_a_number_of_each_class_or_an_unknown_one(
+    document: JSON, asked: list[tuple[str, int]]
+) -> None:
+    expected = tuple(DeviceRequest(name, count) for name, count in asked)
+    assert read_claim(document) == expected
+    assert read_template({"spec": {"spec": document["spec"]}}) == expected
+
+
+@pytest.mark.parametrize("rubbish", [None, 3, "x", [], {"devices": 1}, {"devices": {"requests": {}}}])
+def test_a_claim_that_makes_no_sense_asks_for_nothing_that_is_known(rubbish: Any) -> None:
+    assert read_claim({"spec": rubbish}) == ()
+    assert read_template({"spec": rubbish}) == ()
+    assert read_template({"spec": {"spec": rubbish}}) == ()
+
+
+@pytest.mark.parametrize("odd", [{}, exactly(3), exactly("gpu", count="2"), {"firstAvailable": [None]}])
+def test_a_request_that_makes_no_sense_has_neither_class_nor_count_to_rely_on(odd: Any) -> None:
+    assert read_claim(claim(None, 3, odd)) in {(DeviceRequest("", 1),), (DeviceRequest("gpu", 0),)}
+
+
+def test_more_requests_than_the_api_takes_are_not_read() -> None:
+    assert read_claim(claim(*[exactly("gpu")] * 1000)) == (DeviceRequest("gpu", 32),)
+
+
+def test_a_pods_entry_is_looked_up_in_its_namespace() -> None:
+    asked, other = (DeviceRequest("gpu", 2),), (DeviceRequest("nic", 1),)
+    known = KnownDevices(claims={("team", "x"): asked}, templates={("team", "x"): other})
+    assert known.asked("team", {"name": "c", "resourceClaimName": "x"}) == asked
+    assert known.asked("team", {"name": "c", "resourceClaimTemplateName": "x"}) == other
+    assert known.asked("other", {"name": "c", "resourceClaimName": "x"}) == ()
+    assert known.asked("team", {"name": "c"}) == ()
+
+
+def test_a_claim_that_was_made_for_a_pod_is_generated() -> None:
+    for key in ("resource.kubernetes.io/pod-claim-name", "resource.kubernetes.io/extended-resource-claim"):
+        assert is_generated({"metadata": {"name": "x", "annotations": {key: "y"}}})
+    for metadata in ({}, {"annotations": None}, {"annotations": {"a": "b"}}, None):
+        assert not is_generated({"metadata": metadata})
+
+
+def device_class(*selectors: Any, name: str = "own", resource: Any = None) -> JSON:
+    spec: JSON = {"selectors": [{"cel": {"expression": each}} for each in selectors]}
+    return {
+        "metadata": {"name": name},
+        "spec": spec if resource is None else {**spec, "extendedResourceName": resource},
+    }
+
+
+IMPLICIT = "deviceclass.resource.kubernetes.io/own"
+
+
+@pytest.mark.parametrize(
+    ("selector", "accelerator"),
+    [
+        ("device.driver == 'gpu.nvidia.com'", Accelerator("nvidia", "whole")),
+        (
+            """device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].type == "mig" """,
+            Accelerator("nvidia", "mig"),
+        ),
+        (
+            "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'vfio'",
+            Accelerator("nvidia", "passthrough"),
+        ),
+        ("device.driver=='gpu.amd.com'", Accelerator("amd", "whole")),
+        ("device.driver == 'nic.example.com'", None),
+        ("device.driver == 'gpu.nvidia.com' || device.driver == 'gpu.amd.com'", None),
+        ("device.driver != 'gpu.nvidia.com'", None),
+    ],
+)
+def test_a_class_of_ones_own_hands_out_what_its_driver_has(selector: str, accelerator: Accelerator | None) -> None:
+    made = device_class(selector, resource="example.com/gpu")
+    expected = {"example.com/gpu": accelerator, IMPLICIT: accelerator} if accelerator else {}
+    assert class_accelerators(made) == expected
+    assert class_resources(made) == {"example.com/gpu", IMPLICIT}
+
+
+def test_names_that_the_table_knows_stay_what_the_table_says() -> None:
+    made = device_class("device.driver == 'gpu.nvidia.com'", resource="nvidia.com/mig-1g.12gb")
+    assert set(class_accelerators(made)) == {IMPLICIT}
+    assert class_accelerators(device_class(name="gpu.nvidia.com", resource="nvidia.com/gpu")) == {}
+    renamed = device_class(name="gpu.nvidia.com", resource="example.com/gpu")
+    assert class_accelerators(renamed) == {"example.com/gpu": Accelerator("nvidia", "whole")}
+
+
+ODD_SELECTORS = [None, {"cel": 3}, {"cel": {"expression": 3}}]
+
+
+@pytest.mark.parametrize("spec", [None, 3, {"selectors": 3}, {"selectors": ODD_SELECTORS}])
+def test_a_class_that_makes_no_sense_hands_out_nothing_that_is_known(spec: Any) -> None:
+    made = {"metadata": {"name": "own"}, "spec": spec}
+    assert class_accelerators(made) == {}
+    assert class_resources(made) == {IMPLICIT}

@@ -1,0 +1,91 @@
+"""What is kept of an owner says the same of its gang as the whole object."""
+
+from typing import Any
+
+import pytest
+
+from builders import gpu_pod, job, job_pod
+from pages import ROOT
+from podberth.kube.documents import load_documents
+from podberth.workload.gangs import gang_of
+from podberth.workload.operators import INDEXED_JOB, OPERATOR_ROWS
+from podberth.workload.owners import OWNER_KINDS, OwnerKind, keep
+from podberth.workload.subject import Subject
+from podberth.workload.templates import templates
+
+JSON = dict[str, Any]
+BY_KIND = {(kind.group, kind.kind): kind for kind in OWNER_KINDS}
+SAMPLES = [
+    document
+    for file in sorted((ROOT / "tests" / "manifests").glob("*.yaml"))
+    for document in [each.document for each in load_documents(file.read_text(), file.name)[0]]
+    if (document["apiVersion"].rpartition("/")[0], document["kind"]) in BY_KIND
+]
+
+
+def of(document: JSON) -> OwnerKind:
+    return BY_KIND[document["apiVersion"].rpartition("/")[0], document["kind"]]
+
+
+def test_there_is_a_sample_of_every_kind() -> None:
+    assert {(of(each).group, of(each).kind) for each in SAMPLES} == set(BY_KIND)
+
+
+@pytest.mark.parametrize("document", SAMPLES, ids=lambda each: f"{each['apiVersion']}-{each['kind']}")
+def test_a_gang_is_as_large_by_what_is_kept_as_by_the_object(document: JSON) -> None:
+    read = 0
+    for template in templates(document, namespace="team"):
+        kept: dict[str, Any] = dict(template.owners)
+        for uid, owner in template.owners.items():
+            if owner.get("kind") == document["kind"]:
+                kept[uid] = keep(of(document), {**owner, "metadata": {**owner.get("metadata", {}), "uid": uid}})
+                read += 1
+        assert gang_of(template.pod, "team", kept) == gang_of(template.pod, "team", template.owners)
+    assert read
+
+
+def test_of_labels_those_are_kept_that_tell_who_places_the_group() -> None:
+    owner = job(gpu_pod(1), indexed=True, parallelism=4)
+    owner["metadata"] |= {"uid": "job-uid", "labels": {"kueue.x-k8s.io/queue-name": "q", "secret": "s"}}
+    kept = keep(BY_KIND["batch", "Job"], owner)
+    assert kept is not None
+    assert "secret" not in str(kept)
+    assert gang_of(job_pod(), "team", {"job-uid": kept}).system == "kueue"
+
+
+def test_whose_an_owner_is_stays_known() -> None:
+    references = [{"uid": "a", "kind": "X"}, {"uid": "set", "controller": True, "name": "long"}]
+    document = {"metadata": {"uid": "j", "ownerReferences": references}, "spec": None}
+    kept = keep(BY_KIND["batch", "Job"], document)
+    assert kept == {
+        "kind": "Job",
+        "metadata": {"uid": "j", "ownerReferences": [{"controller": True, "uid": "set"}]},
+        "spec": None,
+    }
+
+
+@pytest.mark.parametrize("condition", ["Complete", "Completed", "Failed", "Succeeded"])
+def test_what_is_finished_makes_no_pods(condition: str) -> None:
+    for status, kept in (("True", False), ("False", True), (None, True)):
+        conditions = [None, {"type": condition, "status": status}]
+        document = {"metadata": {"uid": "j"}, "spec": {}, "status": {"conditions": conditions}}
+        assert (keep(BY_KIND["batch", "Job"], document) is not None) is kept
+
+
+@pytest.mark.parametrize("rubbish", [None, 3, "x", [], {"uid": 3}, {"uid": ""}, {"uid": "u", "labels": 3}])
+@pytest.mark.parametrize("kind", OWNER_KINDS, ids=lambda kind: kind.plural)
+def test_rubbish_is_kept_as_nothing_or_as_rubbish_that_reads_alike(kind: OwnerKind, rubbish: Any) -> None:
+    kept = keep(kind, {"metadata": rubbish, "spec": rubbish, "status": rubbish})
+    if kept is not None:
+        subject = Subject(
+            namespace="team",
+            name="",
+            labels={row.label: "x" for row in (*OPERATOR_ROWS, INDEXED_JOB) if row.label},
+            annotations={},
+            spec={},
+            controller=None,
+            owners={"u": kept},
+            group_sizes={},
+        )
+        for row in (*OPERATOR_ROWS, INDEXED_JOB):
+            row.read(subject)

@@ -1,0 +1,57 @@
+"""How many start together, by the PodGroups of the systems that have them."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import gpu_pod, pod
+from podberth.workload.gangs import Gang, gang_of
+
+JSON = dict[str, Any]
+
+
+def gang(document: JSON, **known: Any) -> Gang:
+    return gang_of(document, "default", {}, **known)
+
+
+GROUPED = [
+    ("scheduling.k8s.io", gpu_pod(8, schedulingGroup={"podGroupName": "ring"})),
+    ("scheduling.volcano.sh", gpu_pod(8, annotations={"scheduling.k8s.io/group-name": "ring"})),
+    ("scheduling.x-k8s.io", gpu_pod(8, labels={"scheduling.x-k8s.io/pod-group": "ring"})),
+    ("scheduling.sigs.k8s.io", gpu_pod(8, labels={"scheduling.x-k8s.io/pod-group": "ring"})),
+    ("scheduling.sigs.k8s.io", gpu_pod(8, annotations={"gang.scheduling.koordinator.sh/name": "ring"})),
+    ("scheduling.run.ai", gpu_pod(8, annotations={"pod-group-name": "ring"}, schedulerName="kai-scheduler")),
+]
+
+
+@pytest.mark.parametrize(("api_group", "document"), GROUPED)
+def test_a_group_that_the_pod_names_tells_how_many_start_together(api_group: str, document: JSON) -> None:
+    unknown = gang(document)
+    assert (unknown.known, unknown.name, unknown.size) == (True, "ring", 0)
+    known = gang(document, group_sizes={(api_group, "default", "ring"): 5})
+    assert known == replace(unknown, size=5)
+
+
+@pytest.mark.parametrize(("api_group", "document"), GROUPED)
+def test_groups_of_other_namespaces_names_and_systems_tell_nothing(api_group: str, document: JSON) -> None:
+    others = {
+        (api_group, "other", "ring"): 5,
+        (api_group, "default", "other"): 5,
+        ("example.com", "default", "ring"): 5,
+    }
+    assert gang(document, group_sizes=others).size == 0
+
+
+def test_what_the_pod_says_of_its_group_beats_the_group() -> None:
+    said = {"scheduling.k8s.io/group-name": "ring", "scheduling.volcano.sh/group-min-member": "4"}
+    assert gang(gpu_pod(annotations=said), group_sizes={("scheduling.volcano.sh", "default", "ring"): 5}).size == 4
+    said["podberth.io/gang-size"] = "6"
+    assert gang(gpu_pod(annotations=said), group_sizes={("scheduling.volcano.sh", "default", "ring"): 5}).size == 6
+
+
+def test_a_label_that_names_a_native_group_has_its_size() -> None:
+    sizes = {("scheduling.k8s.io", "default", "ring"): 5}
+    document = pod(labels={"podberth.io/gang": "ring"})
+    assert gang(document, pod_groups=frozenset({"ring"}), group_sizes=sizes).size == 5
+    assert gang(document, group_sizes=sizes).size == 0

@@ -1,0 +1,132 @@
+"""The kinds that are followed where they are served: in which versions, and what is kept of an object of each.
+
+One row for a kind. A row's ``take`` returns under which key an object is looked up and what is known of it, or None
+where it is of no interest; so a cluster's objects cost what is read of them, not what they are.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias
+
+from ..devices.claims import is_generated, read_claim, read_template
+from ..topology.pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, min_member
+from ..workload.owners import OWNER_KINDS, OwnerKind, keep
+from .protocol import Document, Resource
+
+Filed: TypeAlias = tuple[Hashable, Any] | None
+Role: TypeAlias = Literal["owner", "pod group", "class", "claim", "template"]
+"""What a kind is for the core."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind that a cluster may serve or not."""
+
+    role: Role
+    group: str
+    versions: tuple[str, ...]
+    """Those that can be read; the first that is served is followed."""
+    plural: str
+    take: Callable[[Document], Filed]
+    owner: str = ""
+    """The kind's name in ownerReferences, of a kind that owns pods."""
+
+    @property
+    def name(self) -> str:
+        """The name that kubectl takes, which tells kinds of one plural apart."""
+        return f"{self.plural}.{self.group}"
+
+    def resource(self, version: str) -> Resource:
+        """Return what is to be watched where that version is served."""
+        path = f"/apis/{self.group}/{version}/{self.plural}"
+        return Resource(self.name, path, of_all_namespaces=self.role != "class", optional=True)
+
+
+def _place(document: Document) -> tuple[str, str]:
+    metadata: Mapping[str, Any] = document["metadata"]
+    return str(metadata.get("namespace") or ""), str(metadata["name"])
+
+
+def _take_owner(kind: OwnerKind, document: Document) -> Filed:
+    kept = keep(kind, document)
+    return None if kept is None else (kept["metadata"]["uid"], kept)
+
+
+def _take_pod_group(group: str, document: Document) -> Filed:
+    # Of a native one the name alone counts, too: a gang may join it.
+    size = min_member(group, document)
+    return ((group, *_place(document)), size) if size or group == NATIVE_GROUP else None
+
+
+def _take_class(document: Document) -> Filed:
+    spec = document.get("spec")
+    fields = spec if isinstance(spec, dict) else {}
+    read = {key: fields[key] for key in ("extendedResourceName", "selectors") if key in fields}
+    name = document["metadata"]["name"]
+    return name, {"metadata": {"name": name}, "spec": read}
+
+
+def _take_claim(document: Document) -> Filed:
+    return None if is_generated(document) else (_place(document), read_claim(document))
+
+
+def _take_template(document: Document) -> Filed:
+    return _place(document), read_template(document)
+
+
+# GA in 1.34; what podberth reads is the same in both betas but for `exactly` (kubernetes/api resource).
+_DRA_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
+_POD_GROUP_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    # The API's own name for a stable version is foreseen: what it drops of the fields counts as unknown.
+    NATIVE_GROUP: ("v1", "v1beta1", "v1alpha3", "v1alpha2"),
+    "scheduling.volcano.sh": ("v1beta1",),
+    "scheduling.x-k8s.io": ("v1alpha1",),
+    "scheduling.sigs.k8s.io": ("v1alpha1",),
+    "scheduling.run.ai": ("v2alpha2",),
+}
+
+KINDS: Final[tuple[Kind, ...]] = (
+    Kind(
+        role="class",
+        group="resource.k8s.io",
+        versions=_DRA_VERSIONS,
+        plural="deviceclasses",
+        take=_take_class,
+    ),
+    Kind(
+        role="claim",
+        group="resource.k8s.io",
+        versions=_DRA_VERSIONS,
+        plural="resourceclaims",
+        take=_take_claim,
+    ),
+    Kind(
+        role="template",
+        group="resource.k8s.io",
+        versions=_DRA_VERSIONS,
+        plural="resourceclaimtemplates",
+        take=_take_template,
+    ),
+    *(
+        Kind(
+            role="pod group",
+            group=group,
+            versions=_POD_GROUP_VERSIONS[group],
+            plural="podgroups",
+            take=partial(_take_pod_group, group),
+        )
+        for group in sorted(POD_GROUP_GROUPS)
+    ),
+    *(
+        Kind(
+            role="owner",
+            group=each.group,
+            versions=each.versions,
+            plural=each.plural,
+            take=partial(_take_owner, each),
+            owner=each.kind,
+        )
+        for each in OWNER_KINDS
+    ),
+)

@@ -1,0 +1,292 @@
+"""Follows kinds that a cluster may serve or not: finds out which, and follows each for as long as it is served.
+
+None of them is needed. A kind that is not served, or that podberth may not list, is told of and keeps nobody waiting;
+one that is served is listed before podberth is ready. A CRD may come and go at any time.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from ..errors import ClusterError
+from ..telemetry.log import Log
+from ..telemetry.metrics import KindState, Watched, WatchMetrics
+from .kinds import Kind
+from .protocol import NOT_FOUND, Pace, Resource, Timing, garbled
+from .reflector import Reflector
+from .workloads import LiveWorkloads
+
+if TYPE_CHECKING:
+    from .client import ClusterClient
+
+# Of a single kind: its conversion webhook is down, say. An API server that is away keeps everything waiting.
+_BROKEN: Final = frozenset({"failed", "garbled"})
+_FORGOTTEN: Final = "no longer served; what was known of it is forgotten"
+
+
+def read_versions(body: bytes) -> frozenset[str]:
+    """Return the group versions that an answer to ``/apis`` names, as in ``batch/v1``.
+
+    Raises:
+        ClusterError: it is no APIGroupList.
+    """
+    try:
+        groups = orjson.loads(body)["groups"]
+        return frozenset(version["groupVersion"] for group in groups for version in group["versions"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise garbled("discovery of groups", body) from error
+
+
+def read_plurals(body: bytes) -> frozenset[str]:
+    """Return the resources of a group version that can be listed and watched.
+
+    Raises:
+        ClusterError: it is no APIResourceList.
+    """
+    try:
+        resources = orjson.loads(body)["resources"] or ()
+        return frozenset(each["name"] for each in resources if {"list", "watch"} <= set(each["verbs"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise garbled("discovery of resources", body) from error
+
+
+async def discover(client: "ClusterClient", kinds: Iterable[Kind]) -> dict[Kind, Resource]:
+    """Return where those of the kinds are that are served.
+
+    Raises:
+        ClusterError: the API server does not say.
+    """
+    wanted = list(kinds)
+    served = read_versions(await client.get("/apis", {}))
+    plurals: dict[str, frozenset[str]] = {}
+    found: dict[Kind, Resource] = {}
+    for kind in wanted:
+        for version in kind.versions:
+            group_version = f"{kind.group}/{version}"
+            if group_version not in served:
+                continue
+            if group_version not in plurals:
+                plurals[group_version] = await _plurals(client, group_version)
+            if kind.plural in plurals[group_version]:
+                found[kind] = kind.resource(version)
+                break
+    return found
+
+
+async def _plurals(client: "ClusterClient", group_version: str) -> frozenset[str]:
+    try:
+        return read_plurals(await client.get(f"/apis/{group_version}", {}))
+    except ClusterError as error:
+        if error.status == NOT_FOUND:  # gone in between
+            return frozenset()
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    reflector: Reflector
+    task: asyncio.Task[None]
+
+
+class ServedKinds:
+    """Those of some kinds that a cluster serves."""
+
+    def __init__(
+        self,
+        workloads: LiveWorkloads,
+        connect: Callable[[], "ClusterClient"],
+        metrics: WatchMetrics,
+        log: Log,
+        timing: Timing,
+    ) -> None:
+        """Follow nothing; ``run`` begins. The objects go to ``workloads``."""
+        self.settled = asyncio.Event()
+        """Set when all that is served and may be listed was listed for the first time."""
+        self._workloads = workloads
+        self._client = connect()
+        self._owners = {(kind.group, kind.owner): kind for kind in workloads.sinks if kind.owner}
+        # Made now: what a kubeconfig says wrong later must not end what is followed.
+        self._clients = {kind: connect() for kind in workloads.sinks}
+        self._metrics = metrics
+        self._log = log
+        self._timing = timing
+        self._pace = Pace(timing, random.random)
+        self._began = time.monotonic()
+        self._known = False
+        self._followed: dict[Kind, _Followed] = {}
+        self._absent: dict[Kind, KindState] = {}
+        """Why a kind is not followed; one that was refused stays so until it is listed."""
+        self._told: dict[str, str] = {}
+
+    def unlisted(self) -> Sequence[str]:
+        """Name the kinds that have not been listed yet; nobody waits for one that comes later."""
+        if self.settled.is_set():
+            return ()
+        return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
+
+    def follows_owner(self, group: str, kind: str) -> bool:
+        """Tell whether an owner of a kind is known as soon as the API server tells of it."""
+        found = self._owners.get((group, kind))
+        followed = None if found is None else self._followed.get(found)
+        return followed is not None and followed.reflector.listed.is_set() and not followed.reflector.trouble
+
+    def watched(self) -> Mapping[str, Watched]:
+        """Say what is to be said of the kinds that are followed."""
+        now = time.monotonic()
+        return {
+            kind.name: Watched(
+                objects=each.reflector.count,
+                contact_age_seconds=now - each.reflector.contact_at,
+                left_out=self._workloads.left_out(kind),
+            )
+            for kind, each in self._followed.items()
+        }
+
+    def states(self) -> Mapping[str, KindState]:
+        """Say of every kind whether it is followed, and why not."""
+        return {kind.name: self._state(kind) for kind in self._workloads.sinks}
+
+    async def run(self) -> None:
+        """Follow what is served until cancelled."""
+        try:
+            while True:
+                looked_at = time.monotonic()
+                calm = await self._look_safely()
+                self._settle()
+                await self._until_something_happens(self._patience(calm=calm), looked_at)
+        finally:
+            await asyncio.gather(*(self._stop(each) for each in self._followed.values()))
+            await self._client.reset()
+
+    def _patience(self, *, calm: bool) -> float:
+        """Return how long to wait for the next look: CRDs come and go by the week, unless podberth has just begun."""
+        if calm and self.settled.is_set():
+            return self._timing.discover_seconds * (1 + random.random()) / 2  # noqa: S311 - to spread
+        return self._pace.wait_seconds(0.0)
+
+    async def _look_safely(self) -> bool:
+        try:
+            return await self._look()
+        except Exception as bug:  # noqa: BLE001 - what is followed goes on without a look
+            self._log.fault("kinds: a bug in podberth; what is followed goes on", bug)
+            return False
+
+    async def _look(self) -> bool:
+        """Find out what is served, and begin to follow what is new; tell whether the API server said."""
+        try:
+            served = await discover(self._client, self._workloads.sinks)
+        except ClusterError as error:
+            self._tell("discovery", f"discovery of kinds: no answer; what is followed goes on: {error}")
+            # As with a list: one that has just started refuses everybody for some seconds.
+            self._known = self._known or (error.reason == "refused" and not self._is_early())
+            await self._client.reset()
+            return False
+        self._known = True
+        self._told.pop("discovery", None)
+        for kind in self._workloads.sinks:
+            if kind in self._followed:
+                continue
+            if kind in served:
+                self._follow(kind, served[kind])
+            else:
+                self._absent[kind] = "not served"
+        return True
+
+    def _follow(self, kind: Kind, resource: Resource) -> None:
+        if self._absent.get(kind) == "not served":
+            del self._absent[kind]
+        sink = self._workloads.sinks[kind]
+        reflector = Reflector(resource, self._clients[kind], sink, self._metrics, self._log, self._timing)
+        task = asyncio.create_task(reflector.run())
+        self._followed[kind] = _Followed(reflector, task)
+
+    async def _until_something_happens(self, seconds: float, looked_at: float) -> None:
+        """Wait for the time of the next look, or until a kind can be followed no longer, or was listed."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            listing = [
+                asyncio.create_task(each.reflector.listed.wait())
+                for each in self._followed.values()
+                if not each.reflector.listed.is_set()
+            ]
+            watched = [*listing, *(each.task for each in self._followed.values())]
+            try:
+                if watched:
+                    await asyncio.wait(watched, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                else:
+                    await asyncio.sleep(left)
+            finally:
+                for each in listing:
+                    each.cancel()
+            ended = [kind for kind, each in self._followed.items() if each.task.done()]
+            for kind in ended:
+                await self._end(kind)
+            self._settle()
+            if any(self._absent.get(kind) == "not served" for kind in ended):
+                # It may be served in another version now, or be gone for good.
+                await asyncio.sleep(self._pace.wait_seconds(time.monotonic() - looked_at))
+                return
+
+    async def _end(self, kind: Kind) -> None:
+        """Take in why a kind can be followed no longer."""
+        followed = self._followed.pop(kind)
+        error = followed.task.exception()
+        await followed.reflector.close()
+        if isinstance(error, ClusterError) and error.status != NOT_FOUND:
+            self._absent[kind] = "refused"
+            if not self._is_early():
+                self._tell(kind.name, f"{kind.name}: not followed; nothing is known of it: {error}")
+            self._workloads.sinks[kind].forget()
+            return
+        if error is not None and not isinstance(error, ClusterError):
+            self._log.fault(f"{kind.name}: a bug in podberth; it is followed anew", error)
+        self._absent[kind] = "not served"
+        if followed.reflector.listed.is_set():
+            self._tell(kind.name, f"{kind.name}: {_FORGOTTEN}")
+        self._workloads.sinks[kind].forget()
+
+    async def _stop(self, followed: _Followed) -> None:
+        followed.task.cancel()
+        await asyncio.gather(followed.task, return_exceptions=True)
+        await followed.reflector.close()
+
+    # ---- what is told -----------------------------------------------------------------------------------------------
+
+    def _state(self, kind: Kind) -> KindState:
+        followed = self._followed.get(kind)
+        if followed is not None and followed.reflector.listed.is_set():
+            return "followed"
+        return self._absent.get(kind, "listing")
+
+    def _keeps_waiting(self, kind: Kind) -> bool:
+        absent = self._absent.get(kind)
+        if absent == "refused":
+            return self._is_early()
+        followed = self._followed.get(kind)
+        if followed is not None:
+            broken = followed.reflector.trouble in _BROKEN and not self._is_early()
+            return not (followed.reflector.listed.is_set() or broken)
+        return absent is None and not self._known
+
+    def _is_early(self) -> bool:
+        """Tell whether a refusal may be that of an API server that has just started."""
+        return time.monotonic() - self._began < self._timing.refused_seconds
+
+    def _settle(self) -> None:
+        for kind, each in self._followed.items():
+            if each.reflector.listed.is_set():
+                self._absent.pop(kind, None)
+                self._told.pop(kind.name, None)
+        if self._known and not any(map(self._keeps_waiting, self._workloads.sinks)):
+            self.settled.set()
+
+    def _tell(self, what: str, message: str) -> None:
+        """Say it once, until something else is to be said of it."""
+        if self._told.get(what) != message:
+            self._told[what] = message
+            self._log.event("warning", "kinds", problem=message)

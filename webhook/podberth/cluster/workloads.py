@@ -1,0 +1,138 @@
+"""What is known of owners, PodGroups and DRA objects, handed on together whenever some of it changes.
+
+Unlike nodes they come and go with every job, by the ten thousand: of each is kept what the core reads, and one batch
+of changes copies the tables of the kinds concerned, not all.
+"""
+
+import asyncio
+import time
+from collections import ChainMap
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Final
+
+from ..devices.claims import KnownDevices, class_accelerators, class_resources
+from ..errors import TopologyError
+from ..telemetry.log import Log
+from ..topology.objects import ClusterObjects
+from ..topology.pod_groups import NATIVE_GROUP
+from .kinds import Kind, Role
+from .live import Documents
+from .protocol import Document
+
+# Events that come together make one snapshot: a tenth of the second in which an answer has to follow an event.
+_TOGETHER_SECONDS: Final = 0.1
+# Some 2 KiB each (bench.live_workloads), so a fifth of the memory that the manifests grant.
+MOST_OBJECTS: Final = 100_000
+TOO_MANY: Final = "too many"
+
+
+class LiveWorkloads:
+    """The objects of the kinds that are followed where they are served."""
+
+    def __init__(self, kinds: Sequence[Kind], on_change: Callable[[ClusterObjects], None], log: Log) -> None:
+        """Know nothing. ``on_change`` is called first when all that is served was listed."""
+        self._on_change = on_change
+        self._wake = asyncio.Event()
+        self._filed = {kind: Filed(kind, self._wake.set, log) for kind in kinds}
+
+    @property
+    def sinks(self) -> Mapping[Kind, "Filed"]:
+        """Where the objects of each kind go."""
+        return self._filed
+
+    def left_out(self, kind: Kind) -> Mapping[str, int]:
+        """Return how many objects of a kind are of no use, by reason."""
+        filed = self._filed[kind]
+        return {"unreadable": len(filed.left_out - filed.beyond), TOO_MANY: len(filed.beyond)}
+
+    async def hand_on(self) -> None:
+        """Hand on what there is, and again whenever it changes, until cancelled."""
+        while True:
+            self._wake.clear()
+            self._on_change(self.objects())
+            handed_on = time.monotonic()
+            await self._wake.wait()
+            # The first after a while is handed on at once: the pods of a new Job are on their way.
+            await asyncio.sleep(max(0.0, handed_on + _TOGETHER_SECONDS - time.monotonic()))
+
+    def objects(self) -> ClusterObjects:
+        """Return what there is now."""
+        sizes, classes = self._of("pod group"), list(self._of("class").values())
+        native = [key[1:] for key in sizes if key[0] == NATIVE_GROUP]
+        resources: dict[str, Any] = {}
+        for each in classes:
+            resources |= class_accelerators(each)
+        return ClusterObjects(
+            pod_groups=frozenset(native),
+            group_sizes=sizes,
+            owners=self._of("owner"),
+            class_resources=frozenset().union(*map(class_resources, classes)),
+            devices=KnownDevices(claims=self._of("claim"), templates=self._of("template"), resources=resources),
+        )
+
+    def _of(self, role: Role) -> Mapping[Any, Any]:
+        """Return what is known of a role, by what it is looked up by."""
+        tables = [filed.table() for kind, filed in self._filed.items() if kind.role == role]
+        held = [table for table in tables if table]
+        return ChainMap(*held) if len(held) > 1 else held[0] if held else {}
+
+
+class Filed(Documents):
+    """The objects of one kind, by what they are looked up by."""
+
+    def __init__(self, kind: Kind, stir: Callable[[], None], log: Log) -> None:
+        """Hold none. ``stir`` is called where something has changed that is read."""
+        super().__init__(kind.name, self._file, self._unfile, lambda: None, log)
+        self.beyond: set[str] = set()
+        """What is left out because there are too many."""
+        self._kind = kind
+        self._stir_readers = stir
+        self._keys: dict[str, Hashable] = {}
+        self._known: dict[Hashable, Any] = {}
+        self._table: dict[Hashable, Any] | None = None
+
+    def table(self) -> dict[Hashable, Any]:
+        """Return all that is known as it is now, which stays as it is."""
+        if self._table is None:
+            self._table = dict(self._known)
+        return self._table
+
+    def forget(self) -> None:
+        """Let go of everything: the kind is no longer served."""
+        for name in [*self._keys, *self.left_out]:
+            self.drop(name)
+
+    def _file(self, name: str, document: Document) -> None:
+        self.beyond.discard(name)
+        try:
+            found = self._kind.take(document)
+        except ValueError as error:
+            self._unfile(name)
+            raise TopologyError(f"{self._kind.name} {name}: {error}") from error
+        if found is None:
+            self._unfile(name)
+            return
+        key, known = found
+        if self._keys.get(name) != key:  # one of the same name that was made anew is another
+            self._unfile(name)
+            if len(self._keys) >= MOST_OBJECTS:
+                self.beyond.add(name)
+                raise TopologyError(f"{self._kind.name} {name}: got more than {MOST_OBJECTS} objects; left out")
+        if self._known.get(key, _NOTHING) != known:
+            self._keys[name] = key
+            self._known[key] = known
+            self._changed()
+
+    def _unfile(self, name: str) -> None:
+        self.beyond.discard(name)
+        key = self._keys.pop(name, _NOTHING)
+        if key is not _NOTHING:
+            del self._known[key]
+            self._changed()
+
+    def _changed(self) -> None:
+        self._table = None
+        self._stir_readers()
+
+
+_NOTHING: Final[Any] = object()

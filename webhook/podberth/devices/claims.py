@@ -1,0 +1,168 @@
+"""What DRA objects say of devices: what a ResourceClaim asks for, and which accelerators a DeviceClass hands out.
+
+Nobody has checked the objects: no reader here raises, whatever they hold, and what cannot be read counts as unknown.
+https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation and KEP-5004.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from .resources import DEVICE_CLASS_PREFIX, Accelerator, recognise, recognise_class
+
+NamespacedName: TypeAlias = tuple[str, str]
+Accelerators: TypeAlias = dict[str, Accelerator]
+"""By extended resource."""
+
+# https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin, intel-resource-drivers-for-kubernetes
+# and ROCm/k8s-gpu-dra-driver: the drivers whose devices are accelerators, with their makers.
+_DRIVERS: Final[Mapping[str, str]] = {
+    "gpu.nvidia.com": "nvidia",
+    "gpu.intel.com": "intel",
+    "gaudi.intel.com": "intel",
+    "gpu.amd.com": "amd",
+}
+# How selectors of DeviceClasses name a driver, and the sort of an NVIDIA device (its attribute `type`).
+_DRIVER: Final = re.compile(r"""\bdevice\.driver\s*==\s*["']([^"']+)["']""")
+_MIG: Final = re.compile(r"""\.type\s*==\s*["']mig["']""")
+_VFIO: Final = re.compile(r"""\.type\s*==\s*["']vfio["']""")
+# The API's own limit for requests, selectors and more (kubernetes/api resource/v1 DeviceRequestsMaxSize,
+# DeviceSelectorsMaxSize): what is beyond is no object of an API server.
+_MOST: Final = 32
+_LARGEST_COUNT: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequest:
+    """Devices of one class that a claim asks for.
+
+    ``device_class`` is empty and ``count`` 0 where unknown: alternatives that differ, or all that a node has.
+    """
+
+    device_class: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownDevices:
+    """What is known of a cluster's DRA objects."""
+
+    claims: Mapping[NamespacedName, tuple[DeviceRequest, ...]] = field(default_factory=dict)
+    """ResourceClaims that somebody has made by hand, by namespace and name."""
+    templates: Mapping[NamespacedName, tuple[DeviceRequest, ...]] = field(default_factory=dict)
+    """ResourceClaimTemplates, likewise."""
+    resources: Mapping[str, Accelerator] = field(default_factory=dict)
+    """Extended resources that the table does not know, and that DeviceClasses of a known GPU driver stand behind."""
+
+    def asked(self, namespace: str, claim: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
+        """Return what an entry of a Pod's ``resourceClaims`` asks for; empty where that is not known."""
+        template, name = claim.get("resourceClaimTemplateName"), claim.get("resourceClaimName")
+        if isinstance(template, str):
+            return self.templates.get((namespace, template), ())
+        return self.claims.get((namespace, name), ()) if isinstance(name, str) else ()
+
+
+NO_DEVICES: Final = KnownDevices()
+
+
+def is_generated(claim: Mapping[str, Any]) -> bool:
+    """Tell whether a ResourceClaim was made for a Pod, which therefore names its template or nothing.
+
+    Sources: resourceclaim.PodResourceClaimAnnotation and resourceapi.ExtendedResourceClaimAnnotation.
+    """
+    annotations = _object(_object(claim.get("metadata")).get("annotations"))
+    return (
+        "resource.kubernetes.io/pod-claim-name" in annotations
+        or "resource.kubernetes.io/extended-resource-claim" in annotations
+    )
+
+
+def read_claim(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
+    """Return what a ResourceClaim asks for, one entry for each class in the order of the requests."""
+    return _device_requests(document.get("spec"))
+
+
+def read_template(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
+    """Return what a ResourceClaimTemplate's claims ask for, likewise."""
+    return _device_requests(_object(document.get("spec")).get("spec"))
+
+
+def _device_requests(spec: object) -> tuple[DeviceRequest, ...]:
+    counts: dict[str, int] = {}
+    for request in _objects(_object(_object(spec).get("devices")).get("requests")):
+        found = _device_request(request)
+        if found is None:
+            continue
+        before = counts.get(found.device_class)
+        # Unknown and five are unknown.
+        known = found.count and before != 0
+        counts[found.device_class] = min((before or 0) + found.count, _LARGEST_COUNT) if known else 0
+    return tuple(DeviceRequest(name, count) for name, count in counts.items())
+
+
+def _device_request(request: Mapping[str, Any]) -> DeviceRequest | None:
+    """Read a request of any version: v1beta1 has what is asked for exactly in the request itself.
+
+    None: it asks for access to devices that others have (adminAccess).
+    """
+    found = {_exactly(each) for each in _objects(request.get("firstAvailable"))}
+    if found:
+        classes, counts = {each.device_class for each in found}, {each.count for each in found}
+        if len(classes) > 1:
+            return DeviceRequest("", 0)
+        return DeviceRequest(classes.pop(), counts.pop() if len(counts) == 1 else 0)
+    exactly = _object(request.get("exactly")) or request
+    return None if exactly.get("adminAccess") is True else _exactly(exactly)
+
+
+def _exactly(asked: Mapping[str, Any]) -> DeviceRequest:
+    name, count = asked.get("deviceClassName"), asked.get("count", 1)
+    every = asked.get("allocationMode") not in (None, "", "ExactCount")
+    known = type(count) is int and 0 < count <= _LARGEST_COUNT and not every
+    return DeviceRequest(name if isinstance(name, str) else "", count if known else 0)
+
+
+def class_resources(device_class: Mapping[str, Any]) -> frozenset[str]:
+    """Name the extended resources that stand for a DeviceClass (KEP-5004)."""
+    explicit = _object(device_class.get("spec")).get("extendedResourceName")
+    implicit = DEVICE_CLASS_PREFIX + str(_object(device_class.get("metadata")).get("name"))
+    return frozenset({implicit, explicit} if isinstance(explicit, str) and explicit else {implicit})
+
+
+def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
+    """Return those of the extended resources of a DeviceClass that the table does not know, if it hands out GPUs."""
+    accelerator = _class_accelerator(device_class)
+    if accelerator is None:
+        return {}
+    return {name: accelerator for name in class_resources(device_class) if recognise(name) is None}
+
+
+def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
+    """Tell what a DeviceClass hands out: by its name, else by the one driver that its selectors name."""
+    known = recognise_class(str(_object(device_class.get("metadata")).get("name")))
+    if known is not None:
+        return known
+    expressions = list(_expressions(device_class))
+    drivers = {driver for each in expressions for driver in _DRIVER.findall(each)}
+    vendor = _DRIVERS.get(drivers.pop()) if len(drivers) == 1 else None
+    if vendor is None:
+        return None
+    if any(map(_VFIO.search, expressions)):
+        return Accelerator(vendor, "passthrough")
+    return Accelerator(vendor, "mig" if any(map(_MIG.search, expressions)) else "whole")
+
+
+def _expressions(device_class: Mapping[str, Any]) -> Iterator[str]:
+    for selector in _objects(_object(device_class.get("spec")).get("selectors")):
+        expression = _object(selector.get("cel")).get("expression")
+        if isinstance(expression, str):
+            yield expression
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)][:_MOST] if isinstance(value, list) else []

@@ -1,0 +1,159 @@
+"""The kinds of objects whose gangs cannot be counted by their pods alone, and what of them is read.
+
+Whoever follows a cluster keeps of an object what ``keep`` returns: what ``operators`` counts, the keys by which
+``systems`` knows who places the group, and whose it is. A LeaderWorkerSet is not among them: its pods say it all.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from ..kube.paths import ELEMENT
+from .subject import at, mapping_at
+from .systems import OWNER_LABELS
+
+Fields: TypeAlias = "Mapping[str, Fields] | None"
+"""Fields to keep, each with those below it, None for all of it; ELEMENT is every element of a list or a map."""
+
+# Replicated jobs, tasks, roles and cliques of one object: the largest of the examples that are known have ten. What
+# an object has beyond would be kept for nothing.
+_MOST_ELEMENTS: Final = 256
+_FINISHED: Final = frozenset({"Complete", "Completed", "Failed", "Succeeded"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerKind:
+    """A kind of owners."""
+
+    source: str
+    group: str
+    versions: tuple[str, ...]
+    """Those in which the fields are where they are read, the one to ask for first."""
+    kind: str
+    plural: str
+    spec: Fields
+    """What of its spec is read."""
+
+
+_REPLICAS: Final[Fields] = {"replicas": None}
+
+
+def _kubeflow(kind: str, field: str, *versions: str) -> OwnerKind:
+    return OwnerKind(
+        source="kubeflow/training-operator pkg/apis/kubeflow.org/v1, kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1",
+        group="kubeflow.org",
+        versions=versions or ("v1",),
+        kind=kind,
+        plural=f"{kind.lower()}s",
+        spec={f"{field}ReplicaSpecs": {ELEMENT: _REPLICAS}},
+    )
+
+
+OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
+    OwnerKind(
+        # Also the way from a pod to what owns its Job: a JobSet, an MPIJob.
+        source="kubernetes/api batch/v1/types.go JobSpec",
+        group="batch",
+        versions=("v1",),
+        kind="Job",
+        plural="jobs",
+        spec={"parallelism": None, "completions": None},
+    ),
+    OwnerKind(
+        source="kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go",
+        group="jobset.x-k8s.io",
+        versions=("v1alpha2",),
+        kind="JobSet",
+        plural="jobsets",
+        spec={"replicatedJobs": {ELEMENT: {"replicas": None, "template": {"spec": {"parallelism": None}}}}},
+    ),
+    _kubeflow("PyTorchJob", "pytorch"),
+    _kubeflow("TFJob", "tf"),
+    _kubeflow("XGBoostJob", "xgb"),
+    _kubeflow("PaddleJob", "paddle"),
+    _kubeflow("JAXJob", "jax"),
+    _kubeflow("MPIJob", "mpi", "v2beta1", "v1"),
+    OwnerKind(
+        source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/batch/v1alpha1/job.go",
+        group="batch.volcano.sh",
+        versions=("v1alpha1",),
+        kind="Job",
+        plural="jobs",
+        spec={"tasks": {ELEMENT: _REPLICAS}},
+    ),
+    OwnerKind(
+        source="ray-project/kuberay ray-operator/apis/ray/v1/raycluster_types.go",
+        group="ray.io",
+        versions=("v1",),
+        kind="RayCluster",
+        plural="rayclusters",
+        spec={
+            "enableInTreeAutoscaling": None,
+            "workerGroupSpecs": {ELEMENT: {"replicas": None, "numOfHosts": None}},
+        },
+    ),
+    OwnerKind(
+        source="ai-dynamo/grove operator/api/core/v1alpha1/podcliqueset.go",
+        group="grove.io",
+        versions=("v1alpha1",),
+        kind="PodCliqueSet",
+        plural="podcliquesets",
+        spec={
+            "template": {
+                "cliques": {ELEMENT: {"name": None, "spec": {"replicas": None, "autoScalingConfig": {}}}},
+                "podCliqueScalingGroups": {ELEMENT: {"cliqueNames": {ELEMENT: None}, "minAvailable": None}},
+            }
+        },
+    ),
+)
+
+
+def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what is read of an owner; None where it makes no more pods, or has no uid to be found by.
+
+    Raises:
+        ValueError: it has more parts than any of its kind.
+    """
+    uid = at(document, "metadata", "uid")
+    if not (isinstance(uid, str) and uid) or _is_finished(document):
+        return None
+    labels = {key: "" for key in mapping_at(document, "metadata", "labels") if key in OWNER_LABELS}
+    owners = at(document, "metadata", "ownerReferences")
+    # There is one at the most (apimachinery pkg/api/validation ValidateOwnerReferences).
+    controllers = [
+        {"controller": True, "uid": at(each, "uid")}
+        for each in (owners if isinstance(owners, list) else ())
+        if at(each, "controller") is True
+    ][:1]
+    metadata: dict[str, Any] = {"uid": uid}
+    if labels:
+        metadata["labels"] = labels
+    if controllers:
+        metadata["ownerReferences"] = controllers
+    return {"kind": kind.kind, "metadata": metadata, "spec": _kept(document.get("spec"), kind.spec)}
+
+
+def _is_finished(document: Mapping[str, Any]) -> bool:
+    """Tell whether the conditions say so, as Jobs, JobSets and Kubeflow's jobs do: most Jobs of a cluster are done."""
+    conditions = at(document, "status", "conditions")
+    return any(
+        at(each, "status") == "True" and at(each, "type") in _FINISHED
+        for each in (conditions if isinstance(conditions, list) else ())
+    )
+
+
+def _kept(value: object, fields: Fields) -> Any:
+    """Copy of a document what stands at the fields; in the place of anything else that is no scalar None."""
+    if fields is None:
+        return None if isinstance(value, dict | list) else value
+    below = fields.get(ELEMENT)
+    every = ELEMENT in fields
+    if every and isinstance(value, dict | list) and len(value) > _MOST_ELEMENTS:
+        raise ValueError(f"got {len(value)} parts in one place, want {_MOST_ELEMENTS} at most")
+    if every and isinstance(value, list):
+        return [_kept(each, below) for each in value]
+    if not isinstance(value, dict):
+        return None
+    if every:
+        return {key: _kept(each, below) for key, each in value.items()}
+    return {key: _kept(value[key], inner) for key, inner in fields.items() if value.get(key) is not None}
