@@ -1,9 +1,12 @@
 """One control plane of our own: its processes, its simulated nodes, and the way to them."""
 
 import atexit
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+import signal
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -125,6 +128,16 @@ class ControlPlane(Cluster):
         """End one component, if it runs; `crash` gives it no time to say goodbye."""
         if component := self._running.pop(name, None):
             component.stop(crash=crash)
+
+    @contextmanager
+    def paused(self, name: str) -> Iterator[None]:
+        """Hold one component still until the block ends."""
+        pid = self._running[name].pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
     def check(self) -> None:
         """Raise ComponentError, with the tail of its log, where a component has ended by itself."""
