@@ -158,13 +158,17 @@ class Group:
                 webhook["failurePolicy"] = failure_policy
         self.control_plane.apply(*documents)
 
-    def start(self) -> None:
-        """Start both at the same moment; return once both are ready and are called."""
+    def begin(self) -> None:
+        """Start all at the same moment; return once all are ready."""
         for each in self.each:
             each.begin()
         for each in self.each:
             assert each.running
             each.running.wait_ready(SECONDS)
+
+    def start(self) -> None:
+        """As `begin`; return once those that mark every pod are called."""
+        self.begin()
         wait_for(self.called, timeout_seconds=SECONDS, what="the apiserver to trust podberth")
 
     def called(self) -> bool:
