@@ -1,9 +1,7 @@
 """One control plane of our own: its processes, its simulated nodes, and the way to them."""
 
 import atexit
-import os
 import shutil
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -132,12 +130,8 @@ class ControlPlane(Cluster):
     @contextmanager
     def paused(self, name: str) -> Iterator[None]:
         """Hold one component still until the block ends."""
-        pid = self._running[name].pid
-        os.kill(pid, signal.SIGSTOP)
-        try:
+        with self._running[name].paused():
             yield
-        finally:
-            os.kill(pid, signal.SIGCONT)
 
     def check(self) -> None:
         """Raise ComponentError, with the tail of its log, where a component has ended by itself."""

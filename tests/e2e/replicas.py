@@ -8,6 +8,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -98,11 +99,22 @@ class Replica:
         if running:
             running.stop(crash=True)
 
+    def paused(self) -> AbstractContextManager[None]:
+        """Hold it still until the block ends: it is neither ready nor gone."""
+        assert self.running
+        return self.running.paused()
+
     def close(self) -> None:
         """End it for good."""
         self.kill()
         self._guard.close()
         self._ports.release()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self.running
+        return self.running.pid
 
     def ready(self) -> bool:
         """Tell whether its probe says so."""

@@ -22,6 +22,7 @@ SLOW_CLIENTS = 50
 SILENT_CONNECTIONS = 100
 # Creations that have to go well while it lasts.
 _MEANWHILE = 20
+_DROPPED = "log_lines_dropped_total"
 _LONG = b"Content-Length: 100000\r\n\r\n"
 _HEAD = b"POST /mutate HTTP/1.1\r\nHost: podberth\r\nContent-Type: application/json\r\n"
 
@@ -45,13 +46,21 @@ def rotation(stage: Overlay, running: Load) -> int:
 
 def sigkill(stage: Overlay, running: Load) -> int:
     """Kill a replica; each connection that was open to it may cost the one review that was on its way."""
-    replica, balancer = stage.next_replica(), stage.group.balancer
+    replica, balancer = stage.group.each[stage.busiest(running)], stage.group.balancer
     tried, connections = balancer.tried[replica.port], balancer.open_to(replica.port)
     replica.kill()
     running.more(_MEANWHILE)
     most = connections + balancer.tried[replica.port] - tried
     replica.start()
     return most
+
+
+def replica_stands_still(stage: Overlay, running: Load) -> None:
+    """Hold a replica still, that takes connections and answers nothing."""
+    replica = stage.group.each[stage.busiest(running)]
+    with replica.paused():
+        running.more(_MEANWHILE)
+    wait_for(replica.ready, timeout_seconds=SECONDS, what="the replica to answer again")
 
 
 def api_server_restart(stage: Overlay, running: Load) -> int:
@@ -99,7 +108,7 @@ def slow_client(stage: Overlay, running: Load) -> int:
                 left = b"X" * len(left)
             dribbling.append((client, left))
         with _dribble(dribbling):
-            running.more(2 * _MEANWHILE)
+            running.more(_MEANWHILE)
     return 0
 
 
@@ -112,28 +121,26 @@ def half_open(stage: Overlay, running: Load) -> int:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             if number % 4 > 1:
                 open_connections.enter_context(_tls(client)).sendall(_HEAD + _LONG)
-        running.more(2 * _MEANWHILE)
+        running.more(_MEANWHILE)
     running.more(_MEANWHILE // 2)
     return 0
 
 
 def full_disk(stage: Overlay, running: Load) -> int:
-    """Leave no room where the replicas log to, until each has lost lines; then make room."""
-    for disk, replica in zip(stage.disks, stage.group.each, strict=True):
-        assert replica.running
-        disk.fill(replica.running.pid)
-    before = stage.group.metrics("log_lines_dropped_total")
-    wait_for(
-        lambda: all(
-            now > then for now, then in zip(stage.group.metrics("log_lines_dropped_total"), before, strict=True)
-        ),
-        timeout_seconds=SECONDS,
-        what="log lines to be dropped",
-    )
-    running.more(_MEANWHILE)
-    for disk, replica in zip(stage.disks, stage.group.each, strict=True):
-        assert replica.running
-        disk.free(replica.running.pid)
+    """Leave no room where the replicas log to, until lines are lost and reviews have gone on; then make room."""
+    on = [(disk, replica.pid) for disk, replica in zip(stage.disks, stage.group.each, strict=True)]
+    for disk, pid in on:
+        disk.fill(pid)
+    try:
+        before = sum(stage.group.metrics(_DROPPED))
+        # By either: one of them may be asked nothing.
+        wait_for(
+            lambda: sum(stage.group.metrics(_DROPPED)) > before, timeout_seconds=SECONDS, what="lines to be dropped"
+        )
+        running.more(_MEANWHILE)
+    finally:
+        for disk, pid in on:
+            disk.free(pid)
     return 0
 
 

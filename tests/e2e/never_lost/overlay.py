@@ -1,11 +1,10 @@
 """Two replicas on this machine behind a balancer: the shipped configurations with a URL in the place of the Service."""
 
-import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..replicas import Replica, Replicas
+from ..replicas import Replicas
 from .disk import Disk
 from .stage import FLAGS, Ground, Stage, ground
 
@@ -18,11 +17,6 @@ class Overlay(Stage):
     def __init__(self, on: Ground, group: Replicas, disks: list[Disk]) -> None:
         super().__init__(on, group)
         self.disks = disks
-        self._turn = itertools.cycle(group.each)
-
-    def next_replica(self) -> Replica:
-        """Return one replica after the other."""
-        return next(self._turn)
 
 
 @contextmanager

@@ -10,11 +10,13 @@ from ..registration import FailurePolicy
 from . import disturbances
 from .disturbances import SILENT_CONNECTIONS, SLOW_CLIENTS
 from .overlay import Overlay
+from .service import Service, host_cut_off
 from .stage import Outcome, Stage, creating, finish
 
 S = TypeVar("S", bound=Stage)
 
 NONE = "none refused, none unmutated"
+_CUT = "refused only what is sent to it, after timeoutSeconds (5 s); none unmutated"
 _AWAY = "what the API server cannot do, it refuses by itself; podberth refuses none, and none is unmutated"
 
 
@@ -47,6 +49,13 @@ SCENARIOS: tuple[Scenario[Overlay], ...] = (
         may=frozenset({Verdict.REFUSED}),
     ),
     Scenario(
+        "stands-still",
+        "a replica stands still (SIGSTOP)",
+        disturbances.replica_stands_still,
+        _CUT,
+        may=frozenset({Verdict.REFUSED}),
+    ),
+    Scenario(
         "api-server-restart",
         "restart of the API server",
         disturbances.api_server_restart,
@@ -70,6 +79,15 @@ SCENARIOS: tuple[Scenario[Overlay], ...] = (
         may=frozenset({Verdict.UNMUTATED}),
     ),
 )
+CUT_OFF: Scenario[Service] = Scenario(
+    "host-cut-off",
+    "one of two hosts cut off; the Service is as shipped",
+    host_cut_off,
+    _CUT,
+    may=frozenset({Verdict.REFUSED}),
+)
+[STANDS_STILL] = [each for each in SCENARIOS if each.name == "stands-still"]
+"""What comes nearest to it where no hosts can be made."""
 
 
 def play(stage: S, scenario: Scenario[S], seconds: float) -> Outcome:
@@ -95,7 +113,7 @@ def broken(scenario: Scenario[S], outcome: Outcome) -> list[str]:
     """Return how a promise was broken; empty where it was kept."""
     found = []
     for verdict, count in outcome.counts.items():
-        if verdict is Verdict.RIGHT:
+        if verdict is Verdict.RIGHT or not count:
             continue
         if verdict not in scenario.may:
             found.append(f"{verdict}: got {count}, want none")
