@@ -1,6 +1,7 @@
 """Pods created while podberth and its cluster are disturbed: how many were refused, not mutated, wrong or lost.
 
-GPU pods are created on a real API server with two replicas; a disturbance is repeated for as long as is said. Without names all rows of docs/never-lost.md are played. What breaks its promise is said, and the exit code is 1.
+GPU pods are created on a real API server with two replicas; a disturbance is repeated for as long as is said. Without
+names all rows of docs/never-lost.md are played. What breaks its promise is said, and the exit code is 1.
 
     python -m bench.never_lost [--seconds 20] [NAME ...]
 """

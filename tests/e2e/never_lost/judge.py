@@ -70,6 +70,12 @@ def is_current(stored: Mapping[str, Any], spec: Document, mark: str) -> bool:
     return _ours(stored) == spec and stored["metadata"]["labels"].get(MARK) == mark
 
 
+def shown(stored: Mapping[str, Any]) -> str:
+    """Return what a pod is judged by."""
+    metadata = stored["metadata"]
+    return f"{metadata['name']}: {json.dumps(_ours(stored))}, labels {metadata['labels']}"
+
+
 def _ours(stored: Mapping[str, Any]) -> Document:
     """Return of a pod all that a shipped policy may write into its spec."""
     spec = stored["spec"]

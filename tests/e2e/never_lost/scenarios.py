@@ -9,6 +9,7 @@ from ..load import Load, Verdict
 from ..registration import FailurePolicy
 from . import disturbances
 from .disturbances import SILENT_CONNECTIONS, SLOW_CLIENTS
+from .judge import shown
 from .overlay import Overlay
 from .service import Service, host_cut_off
 from .stage import Outcome, Stage, creating, finish
@@ -16,6 +17,8 @@ from .stage import Outcome, Stage, creating, finish
 S = TypeVar("S", bound=Stage)
 
 NONE = "none refused, none unmutated"
+# Of stored pods that are not right: one is a find, and ten thousand say no more.
+_SHOWN = 3
 _CUT = "refused only what is sent to it, after timeoutSeconds (5 s); none unmutated"
 _AWAY = "what the API server cannot do, it refuses by itself; podberth refuses none, and none is unmutated"
 
@@ -103,7 +106,7 @@ def play(stage: S, scenario: Scenario[S], seconds: float) -> Outcome:
         counts=running.counts,
         most=_sum(suffered),
         late=[each for each in running.failures if each.began > over],
-        said=sorted(set(running.refusals)),
+        said=[*sorted(set(running.refusals)), *map(shown, running.wrong[:_SHOWN])],
         seconds=time.monotonic() - began,
         rounds=len(suffered),
     )

@@ -118,7 +118,7 @@ class Outcome:
     most: int | None
     late: Sequence[Failure]
     said: Sequence[str]
-    """What the API server said, each once."""
+    """What the API server said, each once, and the first of the stored pods that are not right."""
     seconds: float
     rounds: int
 
