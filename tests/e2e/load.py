@@ -14,6 +14,7 @@ from builders import gpu_pod
 from controlplane.api import CONNECTION_ERRORS, Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
+from podberth.wellknown import APPLIED_ANNOTATION
 
 Document = dict[str, Any]
 
@@ -142,9 +143,9 @@ def _message(body: bytes) -> str:
 
 
 def seen_by_podberth(pod: Document) -> Verdict:
-    """Judge a pod by the mark of replicas.marking."""
-    marked = "podberth.example/seen" in pod["metadata"].get("labels", {})
-    return Verdict.RIGHT if marked else Verdict.UNMUTATED
+    """Judge a pod by podberth's record, whatever the policies have written."""
+    recorded = APPLIED_ANNOTATION in pod["metadata"].get("annotations", {})
+    return Verdict.RIGHT if recorded else Verdict.UNMUTATED
 
 
 @contextmanager
