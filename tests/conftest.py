@@ -46,7 +46,9 @@ _STARTERS = (
     "e2e/test_cluster_topology.py",
     "e2e/test_demo_cluster.py",
     "e2e/test_fleet_and_webhook.py",
+    "e2e/test_never_lost.py",
     "e2e/test_reflector.py",
+    "e2e/test_service_reference.py",
     "e2e/test_shared_ca.py",
 )
 _FIXTURES = frozenset({"control_plane", "stage"})

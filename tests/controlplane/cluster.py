@@ -2,8 +2,9 @@
 
 import atexit
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -125,6 +126,12 @@ class ControlPlane(Cluster):
         """End one component, if it runs; `crash` gives it no time to say goodbye."""
         if component := self._running.pop(name, None):
             component.stop(crash=crash)
+
+    @contextmanager
+    def paused(self, name: str) -> Iterator[None]:
+        """Hold one component still until the block ends."""
+        with self._running[name].paused():
+            yield
 
     def check(self) -> None:
         """Raise ComponentError, with the tail of its log, where a component has ended by itself."""

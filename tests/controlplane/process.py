@@ -1,9 +1,10 @@
 """The processes of one control plane: started with a log each, ended by their own ids."""
 
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,6 +120,15 @@ class Component:
         """Raise ComponentError where it has ended by itself."""
         if (status := self._process.poll()) is not None:
             raise ComponentError(f"{self.launch.name} ended with status {status}:\n{self.log_tail()}")
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Hold it still until the block ends."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def stop(self, *, crash: bool = False) -> None:
         """End it with SIGTERM, then SIGKILL after ten seconds; a `crash` is SIGKILL at once. It is gone then."""

@@ -142,6 +142,14 @@ def test_the_grace_of_a_pod_is_what_draining_takes(control_plane: ControlPlane) 
     assert pod["terminationGracePeriodSeconds"] == read_settings({}, env).drain_seconds + 35
 
 
+def test_a_replica_that_answers_in_a_reviews_time_is_ready(control_plane: ControlPlane) -> None:
+    """All replicas compile a changed policy at the same moment: a probe that is less patient finds none ready."""
+    objects = overlay(control_plane, "self-signed")
+    [container] = only(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    timeout = max(each["timeoutSeconds"] for each in _webhooks(objects) if each["failurePolicy"] == "Fail")
+    assert container["readinessProbe"].get("timeoutSeconds", 1) == timeout
+
+
 @pytest.mark.parametrize("name", [None, "agent-labels", "agent-nfd-labels", "dev", "gpu-metrics"])
 def test_the_agent_understands_its_arguments(control_plane: ControlPlane, tmp_path: Path, name: str | None) -> None:
     rendered = control_plane.kubectl("kustomize", str(composed(tmp_path, [name] if name else []))).stdout

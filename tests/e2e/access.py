@@ -23,10 +23,10 @@ def grant(control_plane: ControlPlane, *components: str) -> None:
         control_plane.apply(*(one.document for one in load_documents(text, "rbac.yaml")[0]))
 
 
-def enter(control_plane: ControlPlane, directory: Path) -> Path:
+def enter(control_plane: ControlPlane, directory: Path, server: str = "") -> Path:
     """Write a token of podberth's own ServiceAccount and a kubeconfig with it; return where the latter is."""
     write_token(control_plane, directory / TOKEN)
-    return write_kubeconfig(control_plane, directory / TOKEN)
+    return write_kubeconfig(control_plane, directory / TOKEN, server)
 
 
 def token_of(control_plane: ControlPlane, pod: Mapping[str, Any]) -> str:
@@ -46,9 +46,14 @@ def write_token(control_plane: ControlPlane, token_file: Path, duration: str = "
 
 
 def write_kubeconfig(control_plane: ControlPlane, token_file: Path, server: str = "") -> Path:
-    """Write a kubeconfig beside the file of the token, which it names; return where."""
+    """Write a kubeconfig beside the file of the token, which it names; return where.
+
+    `server` is another way to the API server, whose certificate knows it as localhost.
+    """
     authority = base64.b64encode(control_plane.ca_file.read_bytes()).decode()
     cluster = {"server": server or control_plane.url, "certificate-authority-data": authority}
+    if server:
+        cluster["tls-server-name"] = "localhost"
     document = {
         "clusters": [{"name": "test", "cluster": cluster}],
         "users": [{"name": "podberth", "user": {"tokenFile": token_file.name}}],

@@ -6,6 +6,7 @@ As kube-proxy does: the choice is made once a connection, among the endpoints th
 import itertools
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -17,7 +18,7 @@ _CHUNK = 65536
 class Balancer:
     """Listens on a port of its own. ``backends`` is asked for the ports of those that are ready."""
 
-    def __init__(self, backends: Callable[[], Sequence[int]]) -> None:
+    def __init__(self, backends: Callable[[], Sequence[int]], host: str = "127.0.0.1") -> None:
         self._ports = Ports()
         self.port = self._ports.take()
         self._backends = backends
@@ -26,10 +27,18 @@ class Balancer:
         self._closing = False
         self.accepted = 0
         self.closed_by_server = 0
+        self.tried: Counter[int] = Counter()
+        """By the port of a backend, the connections that were begun to it, those included that it did not take."""
+        self._ended: Counter[int] = Counter()
         self._lock = threading.Lock()
-        self._listener = socket.create_server(("127.0.0.1", self.port), backlog=512)
+        self._listener = socket.create_server((host, self.port), backlog=512)
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
+
+    def open_to(self, port: int) -> int:
+        """Return how many connections to a backend are open."""
+        with self._lock:
+            return self.tried[port] - self._ended[port]
 
     def close(self) -> None:
         """End it, and every connection."""
@@ -51,21 +60,29 @@ class Balancer:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            try:
-                ready = self._backends()
-                server = socket.create_connection(("127.0.0.1", ready[next(self._turn) % len(ready)]), timeout=5)
-            except (OSError, ZeroDivisionError):
+            ready = self._backends()
+            if not ready:
                 client.close()
+                continue
+            port = ready[next(self._turn) % len(ready)]
+            with self._lock:
+                self.tried[port] += 1
+            try:
+                server = socket.create_connection(("127.0.0.1", port), timeout=5)
+            except OSError:
+                client.close()
+                with self._lock:
+                    self._ended[port] += 1
                 continue
             server.settimeout(None)
             self.accepted += 1
             with self._lock:
                 self._open |= {client, server}
-            thread = threading.Thread(target=self._serve, args=(client, server))
+            thread = threading.Thread(target=self._serve, args=(client, server, port))
             self._threads.append(thread)
             thread.start()
 
-    def _serve(self, client: socket.socket, server: socket.socket) -> None:
+    def _serve(self, client: socket.socket, server: socket.socket, port: int) -> None:
         back = threading.Thread(target=self._pump, args=(server, client))
         back.start()
         client_first = self._pump(client, server)
@@ -74,6 +91,7 @@ class Balancer:
             self.closed_by_server += 1
         with self._lock:
             self._open -= {client, server}
+            self._ended[port] += 1
             client.close()
             server.close()
 

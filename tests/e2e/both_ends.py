@@ -1,8 +1,6 @@
 """Both ends of the topology at once: a fleet that publishes it and a podberth that follows it, in one cluster."""
 
 import json
-import os
-import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -101,17 +99,13 @@ class BothEnds:
     @contextmanager
     def without_etcd(self) -> Iterator[None]:
         """Hold etcd still until the block ends, and wait until the API server has noticed."""
-        pid = self.control_plane.pids["etcd"]
-        os.kill(pid, signal.SIGSTOP)
-        try:
+        with self.control_plane.paused("etcd"):
             wait_for(
                 lambda: self.control_plane.raw("GET", "/readyz/etcd")[0] != 200,
                 timeout_seconds=SETTLES_SECONDS,
                 what="the API server to miss etcd",
             )
             yield
-        finally:
-            os.kill(pid, signal.SIGCONT)
 
     # ---- what has to follow -----------------------------------------------------------------------------------------
 

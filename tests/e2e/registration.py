@@ -42,6 +42,20 @@ def pointed(configuration: Document, endpoint: Endpoint) -> Document:
     return changed
 
 
+def altered(control_plane: ControlPlane) -> set[str]:
+    """Return the fields that the API server holds otherwise than they are shipped, of any entry.
+
+    Of `clientConfig`, `caBundle` is podberth's to write; what is not shipped has defaults.
+    """
+    found = set()
+    for configuration in shipped():
+        stored = control_plane.get(configuration["kind"], configuration["metadata"]["name"])
+        for webhook, original in zip(stored["webhooks"], configuration["webhooks"], strict=True):
+            webhook["clientConfig"].pop("caBundle", None)
+            found |= {field for field in original if webhook.get(field) != original[field]}
+    return found
+
+
 def for_every_pod() -> list[Document]:
     """Return the shipped configurations with what docs/policy.md ("Scope") says a policy for every pod needs besides.
 

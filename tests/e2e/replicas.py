@@ -1,21 +1,19 @@
-"""Replicas of `podberth serve --ca-secret` behind one address, and a load of real creations through them."""
+"""Replicas of `podberth serve --ca-secret` behind one address."""
 
 import base64
 import json
 import os
 import subprocess
 import sys
-import threading
 import urllib.error
 import urllib.request
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from builders import gpu_pod
-from controlplane.api import CONNECTION_ERRORS, Api
 from controlplane.cluster import ControlPlane
 from controlplane.ports import Ports
 from controlplane.process import Component, Guard, Launch
@@ -27,7 +25,7 @@ from snapshots import policy
 from .access import enter
 from .balancer import Balancer
 from .podberth_process import ROOT, Endpoint, parse_metrics
-from .registration import pointed, shipped
+from .registration import FailurePolicy, pointed, shipped
 
 Document = dict[str, Any]
 
@@ -35,7 +33,6 @@ SECRET = "podberth-ca"  # noqa: S105 - a name
 SECRET_PATH = f"/api/v1/namespaces/{NAMESPACE}/secrets/{SECRET}"
 SECONDS = 60.0
 
-_MARK = b"podberth.example/seen"
 # Every pod that comes this way is marked, whatever is known of the cluster.
 _POLICY = policy(
     "mark",
@@ -46,21 +43,34 @@ _POLICY = policy(
 )
 
 
-class Replica:
-    """One process, which marks every pod that it is asked of."""
+def marking(directory: Path) -> tuple[str, ...]:
+    """Write the policy that marks every pod; return the flags that serve it."""
+    policies = directory / "policies"
+    policies.mkdir(parents=True)
+    (policies / "policy.yaml").write_text(_POLICY)
+    return "--policies", str(policies)
 
-    def __init__(self, directory: Path, flags: Sequence[str]) -> None:
-        policies = directory / "policies"
-        policies.mkdir(parents=True)
-        (policies / "policy.yaml").write_text(_POLICY)
+
+class Replica:
+    """One process, on ports that stay the same over restarts.
+
+    `host` is the address that it is reached at, and `prefix` the command that it is started by: one that goes to
+    another host, or to another disk, and becomes podberth.
+    """
+
+    def __init__(
+        self, directory: Path, flags: Sequence[str], *, host: str = "127.0.0.1", prefix: Sequence[str] = ()
+    ) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
+        self.host = host
         self._ports = Ports()
         self.port, self.metrics_port = self._ports.take(), self._ports.take()
         self._guard = Guard()
         self.running: Component | None = None
         command = (
-            *(sys.executable, "-m", "podberth", "serve", "--policies", str(policies)),
-            *("--listen", f"127.0.0.1:{self.port}", "--metrics-listen", f"127.0.0.1:{self.metrics_port}"),
+            *(*prefix, sys.executable, "-m", "podberth", "serve"),
+            *("--listen", f"{host}:{self.port}", "--metrics-listen", f"{host}:{self.metrics_port}"),
             *("--drain-seconds", "0", *flags),
         )
         environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
@@ -76,11 +86,23 @@ class Replica:
         assert self.running
         self.running.wait_ready(SECONDS)
 
+    def stop(self) -> None:
+        """End it with SIGTERM, and return once it is gone."""
+        if self.running:
+            # Not ready is what it says itself.
+            self.running.stop()
+            self.running = None
+
     def kill(self) -> None:
         """End it with SIGKILL."""
         running, self.running = self.running, None
         if running:
             running.stop(crash=True)
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Hold it still until the block ends: it is neither ready nor gone."""
+        assert self.running
+        return self.running.paused()
 
     def close(self) -> None:
         """End it for good."""
@@ -88,17 +110,23 @@ class Replica:
         self._guard.close()
         self._ports.release()
 
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self.running
+        return self.running.pid
+
     def ready(self) -> bool:
         """Tell whether its probe says so."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/readyz", timeout=2):
+            with urllib.request.urlopen(f"http://{self.host}:{self.metrics_port}/readyz", timeout=2):
                 return self.running is not None
         except (OSError, urllib.error.URLError):
             return False
 
     def metric(self, name: str) -> float:
         """Return a metric."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{self.host}:{self.metrics_port}/metrics", timeout=5) as answer:
             return parse_metrics(answer.read().decode())[f"podberth_{name}"]
 
     def lines(self, message: str) -> list[Document]:
@@ -118,38 +146,41 @@ def unregister(control_plane: ControlPlane) -> None:
 def marked(control_plane: ControlPlane) -> bool:
     """Tell whether a creation goes through podberth."""
     status, body = control_plane.raw("POST", "/api/v1/namespaces/default/pods?dryRun=All", gpu_pod())
-    return status == 201 and _MARK in body
+    return status == 201 and b"podberth.example/seen" in body
 
 
-class Replicas:
-    """Two of them, one Service, and the shipped configurations that lead to it, without a caBundle."""
+class Group:
+    """Several replicas that share an authority, and the configurations that lead to them, without a caBundle."""
 
-    def __init__(self, control_plane: ControlPlane, directory: Path, flags: Sequence[str]) -> None:
+    def __init__(self, control_plane: ControlPlane, each: list[Replica], configurations: Sequence[Document]) -> None:
         self.control_plane = control_plane
-        directory.mkdir(parents=True, exist_ok=True)
-        self.kubeconfig = enter(control_plane, directory)
-        flags = ("--kubeconfig", str(self.kubeconfig), "--ca-secret", SECRET, *flags)
-        self.each = [Replica(directory / f"replica-{number}", flags) for number in range(2)]
-        self.balancer = Balancer(lambda: [each.port for each in self.each if each.ready()])
-        self.register()
+        self.each = each
+        self.configurations = configurations
 
-    def register(self) -> None:
-        """Put the configurations up anew, which takes every caBundle away."""
+    def unregister(self) -> None:
+        """Take the configurations away."""
         unregister(self.control_plane)
-        url = f"https://127.0.0.1:{self.balancer.port}"
-        documents = [pointed(configuration, Endpoint(url, "")) for configuration in shipped()]
-        for document in documents:
-            for webhook in document["webhooks"]:
-                del webhook["clientConfig"]["caBundle"]
+
+    def register(self, failure_policy: FailurePolicy = "Fail") -> None:
+        """Put the configurations up anew, which takes every caBundle away; creations have this failurePolicy."""
+        self.unregister()
+        documents = [deepcopy(each) for each in self.configurations]
+        for webhook in (webhook for each in documents for webhook in each["webhooks"]):
+            if webhook["failurePolicy"] == "Fail":  # creations alone, as shipped
+                webhook["failurePolicy"] = failure_policy
         self.control_plane.apply(*documents)
 
-    def start(self) -> None:
-        """Start both at the same moment; return once both are ready and are called."""
+    def begin(self) -> None:
+        """Start all at the same moment; return once all are ready."""
         for each in self.each:
             each.begin()
         for each in self.each:
             assert each.running
             each.running.wait_ready(SECONDS)
+
+    def start(self) -> None:
+        """As `begin`; return once those that mark every pod are called."""
+        self.begin()
         wait_for(self.called, timeout_seconds=SECONDS, what="the apiserver to trust podberth")
 
     def called(self) -> bool:
@@ -160,7 +191,6 @@ class Replicas:
         """End all, and take the configurations and the Secret away."""
         for each in self.each:
             each.close()
-        self.balancer.close()
         unregister(self.control_plane)
         self.control_plane.raw("DELETE", SECRET_PATH)
 
@@ -191,59 +221,38 @@ class Replicas:
         return done.returncode, done.stdout, done.stderr
 
 
-class Load:
-    """Creates GPU pods for as long as it is asked to, in a namespace of its own. Every one must be made and mutated."""
+class Replicas(Group):
+    """Two of them behind one address; without flags for policies, both mark every pod."""
 
-    def __init__(self, control_plane: ControlPlane, namespace: str, mark: bytes) -> None:
-        self._api = Api(control_plane.url, control_plane.admin_token, control_plane.ca_file)
-        self._namespace = namespace
-        self._mark = mark
-        self._stop = threading.Event()
-        self.counts: Counter[str] = Counter()
-        self.refusals: list[str] = []
-        self._threads = [threading.Thread(target=self._create, args=(number,)) for number in range(2)]
+    def __init__(
+        self,
+        control_plane: ControlPlane,
+        directory: Path,
+        flags: Sequence[str],
+        *,
+        prefixes: Sequence[Sequence[str]] = ((), ()),
+    ) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.kubeconfig = enter(control_plane, directory)
+        flags = ("--kubeconfig", str(self.kubeconfig), "--ca-secret", SECRET, *flags)
+        if "--policies" not in flags:
+            flags = (*flags, *marking(directory))
+        each = [
+            Replica(directory / f"replica-{number}", flags, prefix=prefix) for number, prefix in enumerate(prefixes)
+        ]
+        self.balancer = Balancer(lambda: [one.port for one in each if one.ready()])
+        super().__init__(control_plane, each, leading_to(f"https://127.0.0.1:{self.balancer.port}"))
+        self.register()
 
-    def _create(self, thread: int) -> None:
-        path = f"/api/v1/namespaces/{self._namespace}/pods"
-        number = 0
-        # Ten a second and thread: the quiet in between lets other work on the machine go on, and the connections idle.
-        while not self._stop.wait(0.1):
-            number += 1
-            pod = gpu_pod(name=f"load-{thread}-{number}")
-            pod["metadata"]["namespace"] = self._namespace
-            try:
-                status, body = self._api.raw("POST", path, pod)
-            except CONNECTION_ERRORS as error:
-                self.counts["no answer"] += 1
-                self.refusals.append(str(error))
-                continue
-            if status != 201:
-                self.counts["refused"] += 1
-                self.refusals.append(json.loads(body)["message"])
-            else:
-                self.counts["mutated" if self._mark in body else "not mutated"] += 1
-
-    def stop(self) -> None:
-        """End it."""
-        self._stop.set()
-        for each in self._threads:
-            each.join()
-        self._api.close()
-
-    def start(self) -> None:
-        """Begin."""
-        for each in self._threads:
-            each.start()
+    def close(self) -> None:
+        """End all."""
+        super().close()
+        self.balancer.close()
 
 
-@contextmanager
-def load(control_plane: ControlPlane, namespace: str, mark: bytes = _MARK) -> Iterator[Load]:
-    """Create pods while the block runs; one that has the mark counts as mutated."""
-    control_plane.add_namespace(namespace)
-    running = Load(control_plane, namespace, mark)
-    running.start()
-    try:
-        yield running
-    finally:
-        running.stop()
-        control_plane.kubectl("delete", "namespace", namespace, "--wait=false")
+def leading_to(url: str) -> list[Document]:
+    """Return the shipped configurations with a URL in the place of each Service, and no caBundle yet."""
+    documents = [pointed(configuration, Endpoint(url, "")) for configuration in shipped()]
+    for webhook in (webhook for document in documents for webhook in document["webhooks"]):
+        del webhook["clientConfig"]["caBundle"]
+    return documents

@@ -20,10 +20,11 @@ from podberth.pki.issue import issue_leaf, living, new_authority
 from podberth.wellknown import NAMESPACE
 
 from .access import grant
+from .load import Verdict, load
 from .mounted_secret import MountedSecret
 from .podberth_process import ROOT, Endpoint
 from .registration import pointed, shipped
-from .replicas import SECONDS, SECRET_PATH, Replica, Replicas, load, marked, unregister
+from .replicas import SECONDS, SECRET_PATH, Replica, Replicas, marked, marking, unregister
 
 Document = dict[str, Any]
 SHARED = Path(__file__).parents[3] / "shared"
@@ -125,7 +126,7 @@ def test_its_secret_may_rotate_under_load(plane: ControlPlane, tmp_path: Path) -
     mounted = MountedSecret(tmp_path / "tls")
     mounted.write(next(secrets))
     files = ("--tls-cert", str(mounted.folder / "tls.crt"), "--tls-key", str(mounted.folder / "tls.key"))
-    replica = Replica(tmp_path / "replica", (*files, "--reload-seconds", "0.1"))
+    replica = Replica(tmp_path / "replica", (*files, *marking(tmp_path), "--reload-seconds", "0.1"))
     try:
         replica.start()
         endpoint = Endpoint(f"https://127.0.0.1:{replica.port}", base64.b64encode(authority).decode())
@@ -141,7 +142,7 @@ def test_its_secret_may_rotate_under_load(plane: ControlPlane, tmp_path: Path) -
                     what=f"certificate {number}",
                 )
         assert replica.metric(loaded) == count
-        assert set(creating.counts) == {"mutated"}, creating.refusals[:3]
+        assert set(creating.counts) == {Verdict.RIGHT}, creating.refusals[:3]
     finally:
         replica.close()
         unregister(plane)

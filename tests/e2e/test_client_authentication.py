@@ -16,7 +16,7 @@ from controlplane.wait import wait_for
 
 from .podberth_process import ROOT, Endpoint
 from .registration import pointed, shipped
-from .replicas import SECONDS, Replica, marked
+from .replicas import SECONDS, Replica, marked, marking
 
 _FILES = ROOT / "certs" / "client-auth"
 
@@ -47,7 +47,7 @@ def test_only_the_api_server_is_answered(tmp_path: Path) -> None:
     clients = ClientAuthority(tmp_path / "clients")
     directory = tmp_path / "replica"
     flags = ("--client-ca", str(clients.file), "--client-name", "kube-apiserver")
-    replica = Replica(directory, (*flags, "--self-signed", str(directory / "tls")))
+    replica = Replica(directory, (*flags, *marking(directory), "--self-signed", str(directory / "tls")))
     try:
         replica.start()  # so probes are answered without a certificate
         assert replica.metric("policies_loaded") == 1

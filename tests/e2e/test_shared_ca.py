@@ -14,7 +14,8 @@ from controlplane.wait import wait_for
 from podberth.cluster.shared_ca import KINDS
 
 from .access import TOKEN, grant
-from .replicas import SECONDS, SECRET_PATH, Replica, Replicas, load
+from .load import Verdict, load
+from .replicas import SECONDS, SECRET_PATH, Replica, Replicas
 
 # Leaves are renewed every eight seconds or so; what is trusted for two seconds counts.
 FLAGS = ("--leaf-life", "15s", "--ca-life", "1h", "--ca-trust-seconds", "2")
@@ -63,7 +64,7 @@ def test_leaves_are_renewed_and_the_authority_rotated_under_load(plane: ControlP
     second = replicas.authorities()["current"]["certificate"]
     assert first != second
     assert set(replicas.bundles()) == {second}
-    assert set(creating.counts) == {"mutated"}, creating.refusals[:3]
+    assert set(creating.counts) == {Verdict.RIGHT}, creating.refusals[:3]
     assert replicas.balancer.closed_by_server == 0
     for each in replicas.each:
         signed = [line["reason"] for line in each.lines("signed a certificate")]
@@ -96,10 +97,10 @@ def test_a_replica_killed_in_the_midst_of_a_rotation_leaves_it_to_the_other(
         )
         assert first in replicas.bundles()[0]  # its leaves may still be in force
     # A call that was in flight to the killed process is lost, and failurePolicy Fail says so; nothing else is.
-    assert creating.counts["mutated"] > 20
-    assert creating.counts["not mutated"] == 0
+    assert creating.counts[Verdict.RIGHT] > 20
+    assert creating.counts[Verdict.UNMUTATED] == 0
     assert all("x509" not in said and "certificate" not in said for said in creating.refusals), creating.refusals
-    assert creating.counts["refused"] <= 2
+    assert creating.counts[Verdict.REFUSED] <= 2
 
 
 def test_a_secret_that_was_deleted_is_made_again_and_nobody_notices(plane: ControlPlane, replicas: Replicas) -> None:
@@ -121,7 +122,7 @@ def test_a_secret_that_was_deleted_is_made_again_and_nobody_notices(plane: Contr
             timeout_seconds=SECONDS,
             what="leaves of it",
         )
-    assert set(creating.counts) == {"mutated"}, creating.refusals[:3]
+    assert set(creating.counts) == {Verdict.RIGHT}, creating.refusals[:3]
 
 
 def test_a_secret_that_is_not_podberths_is_left_alone_and_told_of(plane: ControlPlane, replicas: Replicas) -> None:
@@ -153,7 +154,7 @@ def test_a_secret_that_is_not_podberths_is_left_alone_and_told_of(plane: Control
             timeout_seconds=SECONDS,
             what="leaves to be renewed again",
         )
-    assert set(creating.counts) == {"mutated"}, creating.refusals[:3]
+    assert set(creating.counts) == {Verdict.RIGHT}, creating.refusals[:3]
 
 
 def test_a_cabundle_that_was_taken_away_comes_back(replicas: Replicas) -> None:
@@ -192,7 +193,7 @@ def test_a_leaked_key_is_out_of_use_within_seconds(plane: ControlPlane, replicas
         # Spreading and hurried draining take the margin of 2 s each, and a look or two between; not a leaf's 15 s.
         assert time.monotonic() - began < 15
     assert all(first not in bundle for bundle in replicas.bundles())
-    assert set(creating.counts) == {"mutated"}, creating.refusals[:3]
+    assert set(creating.counts) == {Verdict.RIGHT}, creating.refusals[:3]
 
 
 def test_status_says_in_which_stage_a_rotation_is_and_what_is_presented(replicas: Replicas) -> None:

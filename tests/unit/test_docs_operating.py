@@ -225,6 +225,7 @@ PAGES = (
     "docs/policy.md",
     "docs/cel.md",
     "docs/operating.md",
+    "docs/never-lost.md",
     "docs/check.md",
     "docs/topology.md",
     "docs/agent.md",

@@ -1,0 +1,34 @@
+"""Two replicas on this machine behind a balancer: the shipped configurations with a URL in the place of the Service."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..replicas import Replicas
+from .disk import Disk
+from .stage import FLAGS, Ground, Stage, ground
+
+
+class Overlay(Stage):
+    """`disks` are where the replicas log to."""
+
+    group: Replicas
+
+    def __init__(self, on: Ground, group: Replicas, disks: list[Disk]) -> None:
+        super().__init__(on, group)
+        self.disks = disks
+
+
+@contextmanager
+def overlay(directory: Path) -> Iterator[Overlay]:
+    """Yield two replicas that serve."""
+    with ground(directory) as on:
+        disks = [Disk(directory / f"disk-{number}") for number in range(2)]
+        prefixes = [disk.prefix for disk in disks]
+        group = Replicas(on.control_plane, directory / "replicas", FLAGS, prefixes=prefixes)
+        try:
+            stage = Overlay(on, group, disks)
+            stage.prepare("Fail")
+            yield stage
+        finally:
+            group.close()
