@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from .build import assets
+from .wait import wait_for
 
 # The kubeconfig of an existing cluster to test against.
 EXISTING_VARIABLE = "PODBERTH_TEST_KUBECONFIG"
+
+_ESTABLISHED_SECONDS = 60.0
 
 
 class KubectlError(RuntimeError):
@@ -89,6 +92,17 @@ class Cluster:
         """Create the documents, which unlike for `apply` may have a generateName, and return them as stored."""
         return self._send("create", documents=documents)
 
+    def await_crds(self) -> None:
+        """Return once every CustomResourceDefinition is established.
+
+        Not `kubectl wait`: of a definition whose status is still empty it says that its conditions are no list.
+        """
+
+        def waiting() -> list[str]:
+            return [each["metadata"]["name"] for each in self.get("crd")["items"] if not _established(each)]
+
+        wait_for(lambda: not waiting(), timeout_seconds=_ESTABLISHED_SECONDS, what=lambda: f"{waiting()} to be served")
+
     def create_token(self, namespace: str, serviceaccount: str) -> str:
         """Return a new token of a service account: a program run with it is held to its RBAC."""
         return self.kubectl("create", "token", serviceaccount, "--namespace", namespace).stdout.strip()
@@ -118,3 +132,8 @@ def external(kubeconfig: Path | str, directory: Path) -> Cluster:
     """
     found = shutil.which("kubectl")
     return Cluster(Path(found) if found else assets() / "kubectl", Path(kubeconfig), directory)
+
+
+def _established(crd: Mapping[str, Any]) -> bool:
+    conditions = crd.get("status", {}).get("conditions") or ()
+    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)

@@ -22,7 +22,7 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
 def gpupolicies(control_plane: ControlPlane) -> ControlPlane:
     """Return the control plane once it serves GPUPolicies."""
     control_plane.kubectl("apply", "-f", str(BASE / "gpupolicy-crd.yaml"))
-    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/gpupolicies.podberth.io")
+    control_plane.await_crds()
     return control_plane
 
 

@@ -62,7 +62,7 @@ class Live:
         plane.add_nodes([gpu_node("cpu", gpus=0), *(node for node, _ in pairs)])
         namespaces = [each for each in objects if each["kind"] in {"Namespace", "CustomResourceDefinition"}]
         plane.apply(*namespaces, {**runtime, "handler": "nvidia"})
-        plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/gpupolicies.podberth.io")
+        plane.await_crds()
         plane.apply(*(config_map for _, config_map in pairs), *map(lease, GPU_NODES))
         plane.apply(*_shipped_policies(), *(each for each in objects if each not in namespaces))
         plane.add_namespace(TEAM)

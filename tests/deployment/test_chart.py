@@ -170,7 +170,7 @@ def test_helm_installs_it_upgrades_it_rolls_it_back_and_takes_it_away(elsewhere:
     assert _failure_policy(elsewhere.control_plane, "pods-update.validate.podberth.io") == "Fail"
     elsewhere("rollback", "podberth", "--namespace", "default")
     assert _failure_policy(elsewhere.control_plane, "pods-update.validate.podberth.io") == "Ignore"
-    kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/gpupolicies.podberth.io")
+    elsewhere.control_plane.await_crds()
 
     elsewhere("uninstall", "podberth", "--namespace", "default")
     wait_for(lambda: _left(elsewhere.control_plane) == [], timeout_seconds=SECONDS, what="all but the CRD to be gone")

@@ -34,7 +34,7 @@ def others(control_plane: ControlPlane) -> None:
     files = [*FOLDER.glob("cert-manager/*.yaml"), *FOLDER.glob("prometheus-operator/*.yaml")]
     for file in files:
         control_plane.kubectl("create", "-f", str(file))
-    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+    control_plane.await_crds()
 
 
 @pytest.mark.parametrize("name", [each for each in OVERLAYS if each != "cert-manager"])

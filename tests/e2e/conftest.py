@@ -57,14 +57,13 @@ def served(control_plane: ControlPlane) -> Iterator[set[tuple[str, str]]]:
             first["spec"]["versions"] += [{**each, "storage": False} for each in crd["spec"]["versions"]]
     for crd in found.values():
         control_plane.kubectl("create", "-f", "-", input=json.dumps(crd, default=str))
-    names = [f"crd/{name}" for name in found]
-    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *names)
+    control_plane.await_crds()
     yield {
         (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
         for spec in (crd["spec"] for crd in found.values())
         for version in spec["versions"]
     }
-    control_plane.kubectl("delete", "--wait=false", *names)
+    control_plane.kubectl("delete", "--wait=false", *(f"crd/{name}" for name in found))
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def install(plane: ControlPlane, crds: Crds) -> None:
     """Install CRDs, and wait until they are served."""
     for crd in crds.values():
         plane.kubectl("create", "-f", "-", input=json.dumps(crd, default=str))
-    plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *(f"crd/{name}" for name in crds))
+    plane.await_crds()
 
 
 def job_set(name: str, namespace: str) -> Document:

@@ -196,8 +196,14 @@ def test_whatever_is_published_costs_only_itself(following: Following) -> None:
     )
     # One of the same name in another namespace is nobody's business here.
     assert following.metric("watch_objects", resource="configmaps") == objects + len(LIES) + 1
-    told = [line["problem"].split(":")[0] for line in following.lines("topology")]
-    assert {f"ConfigMap {name}" for name in LIES} <= set(told)
+    wait_for(
+        lambda: (
+            {f"ConfigMap {name}" for name in LIES}
+            <= {line["problem"].split(":")[0] for line in following.lines("topology")}
+        ),
+        timeout_seconds=FOLLOWS_SECONDS,
+        what="what is left out to be told",
+    )
     assert following.settled() == before
     for name in (*LIES, "nobody"):
         following.delete(name)

@@ -82,7 +82,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with ControlPlane.start(directory / "plane") as plane:
         grant(plane)
         plane.kubectl("apply", "-f", str(ROOT / "manifests" / "base" / "gpupolicy-crd.yaml"))
-        plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/gpupolicies.podberth.io")
+        plane.await_crds()
         plane.kubectl("apply", "-f", "-", input=_WARNS)
         kubeconfig = enter(plane, directory)
         first, second = (

@@ -51,7 +51,7 @@ def nfd(stage: Stage) -> None:
         if each.document["spec"]["names"]["kind"] == "NodeFeature"
     ]
     stage.control_plane.kubectl("create", "-f", "-", input=json.dumps(crd))
-    stage.control_plane.kubectl("wait", "--for=condition=Established", f"crd/{crd['metadata']['name']}")
+    stage.control_plane.await_crds()
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def ground(directory: Path, *, extra_apiserver_args: Sequence[str] = ()) -> Iter
     with ControlPlane.start(directory / "plane", extra_apiserver_args=extra_apiserver_args) as plane:
         grant(plane, "shared-ca")
         plane.kubectl("apply", "-f", str(ROOT / "manifests" / "base" / "gpupolicy-crd.yaml"))
-        plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/gpupolicies.podberth.io")
+        plane.await_crds()
         files = [("-f", str(file)) for file in sorted(POLICIES.glob("*/p*.yaml"))]  # policies and their params
         plane.kubectl("apply", *itertools.chain.from_iterable(files))
         (directory / "judge").mkdir()
