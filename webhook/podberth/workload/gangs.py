@@ -11,7 +11,7 @@ from typing import Any
 from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from .sources import member_of
-from .subject import LARGEST_SIZE, Member, Subject, mapping_at, number
+from .subject import LARGEST_SIZE, Member, Subject, mapping_at, number, ordinal
 from .systems import NATIVE, PLAIN, system_of
 
 
@@ -25,6 +25,8 @@ class Gang:
     """How many pods, 0 where unknown."""
     index: int = -1
     """The pod's number within its role, -1 where unknown."""
+    role: str = ""
+    """What the operator calls the pods that are made alike: worker, head; empty where it has no word for it."""
     source: str = ""
     """What says so: Job, JobSet, PyTorchJob, … PodGroup, or ``label`` for the user's own word."""
     system: str = PLAIN
@@ -39,6 +41,7 @@ class Gang:
             "name": self.name,
             "size": self.size,
             "index": self.index,
+            "role": self.role,
             "source": self.source,
             "system": self.system,
         }
@@ -64,9 +67,10 @@ def gang_of(
     declared = _declared_size(subject, problems)
     said = subject.labels.get(GANG_LABEL) or ""
     if said and (member is None or member.name != said):
-        # Another group's size says nothing of this one; the pod's number within its role stays what it is.
+        # Another group's size says nothing of this one; the pod's role and its number within that stay what they are.
         source = "PodGroup" if said in pod_groups else "label"
-        member = Member(source, said, index=member.index if member else -1)
+        index, role = (member.index, member.role) if member else (ordinal(subject), "")
+        member = Member(source, said, index=index, role=role)
     elif member is not None and not said and (declared or member.size) == 1:
         member = None
     system = system_of(subject.spec, subject.labels, subject.annotations, _owner_labels(subject))
@@ -79,6 +83,7 @@ def gang_of(
         name=member.name,
         size=declared or min(member.size, LARGEST_SIZE),
         index=member.index,
+        role=member.role,
         source=member.source,
         system=system,
         problems=tuple(problems),

@@ -55,7 +55,9 @@ SYSTEMS: Final[tuple[System, ...]] = (
         name="kueue",
         source="kubernetes-sigs/kueue pkg/controller/constants, pkg/controller/jobs/pod/constants",
         labels=_under("kueue.x-k8s.io", "queue-name", "managed", "pod-group-name", "podset", "tas"),
-        annotations=_under("kueue.x-k8s.io", "queue-name", "pod-group-total-count", "workload", "role-hash")
+        annotations=_under(
+            "kueue.x-k8s.io", "queue-name", "pod-group-name", "pod-group-total-count", "workload", "role-hash"
+        )
         | _KUEUE_PLACEMENT,
         owner_labels=_under("kueue.x-k8s.io", "queue-name"),
     ),
