@@ -201,8 +201,8 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
             "`label` for the user's own word"
         ),
         "gang.system": (
-            "who places the group: `native`, `kueue`, `volcano`, `kai`, `koordinator`, `coscheduling`, "
-            "`yunikorn` or `plain`; said of pods without a gang, too"
+            "who places the group: `native`, `kueue`, `volcano`, `kai`, `koordinator`, `slurm-bridge`, "
+            "`coscheduling`, `yunikorn` or `plain`; said of pods without a gang, too"
         ),
     },
     "cel-topology": {
