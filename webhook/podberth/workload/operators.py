@@ -135,6 +135,7 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         read=_kubeflow,
         size="the job: `replicas` of its replica specs",
         label="training.kubeflow.org/job-name",
+        roles="labels `training.kubeflow.org/replica-type`, `job-role`",
     ),
     Row(
         name="Volcano Job",
@@ -142,6 +143,7 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         read=_volcano_job,
         size="the job: `replicas` of its tasks",
         label="volcano.sh/job-name",
+        roles="label or annotation `volcano.sh/task-spec`",
         annotation="volcano.sh/job-name",
     ),
     Row(
@@ -161,6 +163,7 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         read=_spark_application,
         size="the SparkApplication, for its driver: itself and `executor.instances`, unless it allocates dynamically",
         label="spark-app-selector",
+        roles="label `spark-role`",
     ),
 )
 

@@ -155,6 +155,7 @@ ROLE_BASED_GROUPS: Final[tuple[Row, ...]] = tuple(
         read=_role_based_group,
         size="the RoleBasedGroup: `replicas` of its roles, times the pods of one replica",
         label=key,
+        roles="its label of the role's name",
     )
     for version, where, key in (
         ("v1alpha2", "api/workloads/constants/label.go", "rbg.workloads.x-k8s.io/group-name"),
@@ -168,14 +169,16 @@ LEADER_WORKER_SET: Final = Row(
     read=_leader_worker_set,
     size="the annotation `leaderworkerset.sigs.k8s.io/size`",
     label="leaderworkerset.sigs.k8s.io/name",
+    roles="leader or worker, by the index",
 )
 
 GROVE: Final = Row(
-    name="PodCliqueSet (Grove), and DynamoGraphDeployment, which makes one",
+    name="PodCliqueSet (Grove), and DynamoGraphDeployment, which makes one with Grove",
     source="ai-dynamo/grove operator/api/common/labels.go",
     read=_pod_gang,
     size="the PodCliqueSet: `replicas` of the gang's cliques, unless one autoscales",
     label="grove.io/podgang",
+    roles="the clique's name in label `grove.io/podclique`",
 )
 
 SERVING_ROWS: Final[tuple[Row, ...]] = (
@@ -186,5 +189,6 @@ SERVING_ROWS: Final[tuple[Row, ...]] = (
         read=_inference_service,
         size="the variable `RAY_NODE_COUNT` of its container",
         label="isvc.generation",
+        roles="the name of its container",
     ),
 )

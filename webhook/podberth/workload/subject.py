@@ -84,6 +84,8 @@ class Row:
     field: str = ""
     role: str = ""
     """The label that says the role, where it is no more than that; else ``read`` says it."""
+    roles: str = ""
+    """In words, where the role is from, if ``read`` says it; empty: its pods have none."""
 
     def concerns(self, pod: Subject) -> bool:
         """Tell whether the pod carries the row's key."""
