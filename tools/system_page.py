@@ -75,7 +75,7 @@ def _parts() -> dict[str, str]:
 
 
 def _operator(row: Row) -> tuple[str, ...]:
-    role = f"label `{row.role}`" if row.role else row.roles or "none"
+    role = f"label `{row.role}`" if row.role else row.role_from or "none"
     return row.name, _keys(row), role, row.size, _proof(row.name)
 
 

@@ -439,6 +439,13 @@ def test_a_service_on_one_node_and_a_connect_server_are_replicas() -> None:
     assert not gang_of(pod(labels=server), "default", {}).known
 
 
+@pytest.mark.parametrize("env", [None, {}, "x", 3, [None, 3, "x", [], {}, {"name": "RAY_NODE_COUNT", "value": 3}]])
+def test_an_environment_of_any_shape_is_borne(env: Any) -> None:
+    document = of_kserve("kserve-container")
+    document["spec"]["containers"][0]["env"] = env
+    assert gang_of(document, "default", {}).size == 0
+
+
 def test_a_size_without_a_set_or_that_is_none_declares_no_gang() -> None:
     document = of_set(0)
     assert gang_of(document, "default", {}).known

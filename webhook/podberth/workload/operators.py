@@ -75,7 +75,7 @@ def _ray_cluster(pod: Subject) -> Member | None:
 
 
 def _spark_application(pod: Subject) -> Member | None:
-    """A Spark application's driver or executor. The driver makes the executors, so its own owner is theirs only to it.
+    """A Spark application's driver or executor. The executors belong to the driver's pod, which a snapshot seldom has.
 
     One with dynamic allocation has no size. Executors are numbered from 1, over the application's whole life.
     """
@@ -135,7 +135,7 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         read=_kubeflow,
         size="the job: `replicas` of its replica specs",
         label="training.kubeflow.org/job-name",
-        roles="labels `training.kubeflow.org/replica-type`, `job-role`",
+        role_from="labels `training.kubeflow.org/replica-type`, `job-role`",
     ),
     Row(
         name="Volcano Job",
@@ -143,7 +143,7 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         read=_volcano_job,
         size="the job: `replicas` of its tasks",
         label="volcano.sh/job-name",
-        roles="label or annotation `volcano.sh/task-spec`",
+        role_from="label or annotation `volcano.sh/task-spec`",
         annotation="volcano.sh/job-name",
     ),
     Row(
@@ -163,7 +163,7 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         read=_spark_application,
         size="the SparkApplication, for its driver: itself and `executor.instances`, unless it allocates dynamically",
         label="spark-app-selector",
-        roles="label `spark-role`",
+        role_from="label `spark-role`",
     ),
 )
 

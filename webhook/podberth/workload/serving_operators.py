@@ -145,7 +145,10 @@ def _containers(pod: Subject) -> Iterator[Mapping[str, Any]]:
 
 
 def _variable(container: Mapping[str, Any], name: str) -> str:
-    return next((text(each.get("value")) for each in container.get("env") or () if each.get("name") == name), "")
+    """Return a variable's value; the environment is no part of a pod's checked shape."""
+    env = container.get("env")
+    found = (text_at(each, "value") for each in (env if isinstance(env, list) else ()) if at(each, "name") == name)
+    return next(found, "")
 
 
 ROLE_BASED_GROUPS: Final[tuple[Row, ...]] = tuple(
@@ -155,7 +158,7 @@ ROLE_BASED_GROUPS: Final[tuple[Row, ...]] = tuple(
         read=_role_based_group,
         size="the RoleBasedGroup: `replicas` of its roles, times the pods of one replica",
         label=key,
-        roles="its label of the role's name",
+        role_from="its label of the role's name",
     )
     for version, where, key in (
         ("v1alpha2", "api/workloads/constants/label.go", "rbg.workloads.x-k8s.io/group-name"),
@@ -169,7 +172,7 @@ LEADER_WORKER_SET: Final = Row(
     read=_leader_worker_set,
     size="the annotation `leaderworkerset.sigs.k8s.io/size`",
     label="leaderworkerset.sigs.k8s.io/name",
-    roles="leader or worker, by the index",
+    role_from="leader or worker, by the index",
 )
 
 GROVE: Final = Row(
@@ -178,7 +181,7 @@ GROVE: Final = Row(
     read=_pod_gang,
     size="the PodCliqueSet: `replicas` of the gang's cliques, unless one autoscales",
     label="grove.io/podgang",
-    roles="the clique's name in label `grove.io/podclique`",
+    role_from="the clique's name in label `grove.io/podclique`",
 )
 
 SERVING_ROWS: Final[tuple[Row, ...]] = (
@@ -189,6 +192,6 @@ SERVING_ROWS: Final[tuple[Row, ...]] = (
         read=_inference_service,
         size="the variable `RAY_NODE_COUNT` of its container",
         label="isvc.generation",
-        roles="the name of its container",
+        role_from="the name of its container",
     ),
 )

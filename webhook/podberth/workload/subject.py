@@ -84,7 +84,7 @@ class Row:
     field: str = ""
     role: str = ""
     """The label that says the role, where it is no more than that; else ``read`` says it."""
-    roles: str = ""
+    role_from: str = ""
     """In words, where the role is from, if ``read`` says it; empty: its pods have none."""
 
     def concerns(self, pod: Subject) -> bool:
@@ -174,4 +174,5 @@ def completion_index(pod: Subject) -> int:
 
 def ordinal(pod: Subject) -> int:
     """Return the number that a Job or a StatefulSet gave the pod, -1 for none."""
-    return index_of(pod.labels.get(STATEFUL_SET_INDEX)) if completion_index(pod) < 0 else completion_index(pod)
+    index = completion_index(pod)
+    return index if index >= 0 else index_of(pod.labels.get(STATEFUL_SET_INDEX))
