@@ -91,6 +91,13 @@ def of_job_set(role: str, index: int, *, jobs: int = 1, gpus: int = 8) -> JSON:
     return job_pod(index, gpus=gpus, labels=keys, annotations=keys)
 
 
+def of_train_job(index: int) -> JSON:
+    """As the JobSet of a TrainJob (kubeflow/trainer pkg/runtime/framework/plugins/jobset): its nodes are one Job."""
+    made = of_job_set("node", index)
+    made["metadata"]["labels"]["trainer.kubeflow.org/trainjob-ancestor-step"] = "trainer"
+    return made
+
+
 def of_volcano(task: str, index: int, gpus: int) -> JSON:
     """As createJobPod (volcano-sh/volcano pkg/controllers/job/job_controller_util.go)."""
     keys = {"volcano.sh/job-name": "mpi", "volcano.sh/task-spec": task, "volcano.sh/task-index": str(index)}
@@ -250,6 +257,20 @@ CASES = (
             )
         },
     ),
+    Case(
+        row="JobSet, and TrainJob",
+        name="jobset-u",
+        size=4,
+        source="JobSet",
+        members=((of_train_job(0), "node", 0), (of_train_job(3), "node", 3)),
+        owners={
+            "u": workload(
+                "jobset.x-k8s.io/v1alpha2",
+                "JobSet",
+                {"replicatedJobs": [{"name": "node", "template": {"spec": {"parallelism": 4, "completions": 4}}}]},
+            )
+        },
+    ),
     of_kubeflow_kind("PyTorchJob", "pytorchReplicaSpecs", "Master"),
     of_kubeflow_kind("TFJob", "tfReplicaSpecs", "Chief"),
     of_kubeflow_kind("XGBoostJob", "xgbReplicaSpecs", "Master"),
@@ -394,7 +415,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.source}-{case.name}")
 def test_the_pods_of_an_operator_are_one_gang(case: Case) -> None:
     for document, role, index in case.members:
         system = "volcano" if case.source == "VolcanoJob" else "plain"
