@@ -191,14 +191,19 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "gang.name": 'equal for all members; `""` where not known',
         "gang.size": "how many pods; 0: unknown",
         "gang.index": "the pod's number within its role; -1: unknown",
+        "gang.role": (
+            "what the operator calls the pods that it makes alike: `worker`, `launcher`, `headgroup`, the name of a "
+            'replicated job, a task or a clique; `""` where it has no word for it'
+        ),
         "gang.source": (
             "what says so: `Job`, `JobSet`, `LeaderWorkerSet`, `PyTorchJob` and the other kinds of Kubeflow, "
-            "`MPIJob`, `RayCluster`, `VolcanoJob`, `PodCliqueSet`, `PodGroup`, `Kueue`, `YuniKorn`, or "
+            "`MPIJob`, `RayCluster`, `VolcanoJob`, `PodCliqueSet`, `RoleBasedGroup`, `InferenceService`, `Spark`, "
+            "`StatefulSet`, `PodGroup`, `Kueue`, `YuniKorn`, or "
             "`label` for the user's own word"
         ),
         "gang.system": (
-            "who places the group: `native`, `kueue`, `volcano`, `kai`, `koordinator`, `coscheduling`, "
-            "`yunikorn` or `plain`; said of pods without a gang, too"
+            "who places the group: `native`, `kueue`, `volcano`, `kai`, `koordinator`, `slurm-bridge`, "
+            "`coscheduling`, `yunikorn` or `plain`; said of pods without a gang, too"
         ),
     },
     "cel-topology": {

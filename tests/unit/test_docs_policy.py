@@ -95,6 +95,17 @@ def test_each_mutation_has_an_example_that_writes(concern: str) -> None:
     assert concern in json.loads(written)["page"]
 
 
+def test_a_policy_that_chooses_a_system_by_namespace_writes_what_that_reads() -> None:
+    [block] = [each for each in blocks(POLICY) if "kai.scheduler/queue" in each]
+    known = snapshot(whole(block))
+    assert not decide.mutate(decode_review(review(gpu_pod())), known).patch
+    first = decide.mutate(decode_review(review(gpu_pod(), namespace="research-nlp")), known)
+    after = apply(gpu_pod(), first.patch)
+    assert after["metadata"]["labels"] == {"kai.scheduler/queue": "research"}
+    assert after["spec"]["schedulerName"] == "kai-scheduler"
+    assert not decide.mutate(decode_review(review(after, namespace="research-nlp")), known).patch
+
+
 # ---- the policy object ----------------------------------------------------------------------------------------------
 
 

@@ -39,6 +39,12 @@ def test_what_a_system_has_accounted_is_not_written(path: str, value: Any) -> No
     assert "kueue has accounted this pod's resources already" in outcome.decisions[0].message
 
 
+def test_slurm_has_reserved_for_what_the_pod_asks() -> None:
+    """Its webhook refuses pods with claims, and it counts whole GPUs only."""
+    for path, value in ACCOUNTED:
+        assert patched(path, value, schedulerName="slurm-bridge-scheduler").patch == []
+
+
 @pytest.mark.parametrize("system", [{}, KAI])
 @pytest.mark.parametrize(("path", "value"), ACCOUNTED)
 def test_of_others_it_is(path: str, value: Any, system: dict[str, Any]) -> None:

@@ -82,6 +82,13 @@ def test_what_is_remembered_of_a_pod_is_small() -> None:
     assert len(remembered) < 10_000
 
 
+def test_a_role_that_is_too_long_is_not_remembered() -> None:
+    known = snapshot(policy("a", "  scope: All\n  mutations:\n  - labels: {seen: string(gang.role.size())}"))
+    said = {"volcano.sh/job-name": "mpi", "volcano.sh/task-spec": "x" * 100_000}
+    assert mutated(gpu_pod(1, annotations=said), known)["metadata"]["labels"]["seen"] == "100000"
+    assert len(repr(known.recall._answers)) < 10_000
+
+
 def test_another_topology_keeps_the_plans_and_forgets_the_answers() -> None:
     known = snapshot(
         policy("a", "  mutations:\n  - annotations: {seen: string(topology.nodes(gpu).count)}"),

@@ -8,7 +8,8 @@ from builders import gpu_pod, template, workload, workload_review
 from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.errors import ReviewError
-from snapshots import policy, snapshot
+from podberth.workload.systems import SYSTEMS
+from snapshots import cluster, policy, snapshot
 
 JSON = dict[str, Any]
 
@@ -61,3 +62,40 @@ def test_a_template_of_a_wrong_shape_is_named_by_its_place() -> None:
     document["spec"]["replicatedJobs"] = 3
     with pytest.raises(ReviewError, match=r"^template: spec\.replicatedJobs: got integer, want a list or an object$"):
         warned(document)
+
+
+# ---- what a group system is asked for elsewhere (docs/rules.md, rule 2) ----------------------------------------------
+
+_LEVEL = policy("near", "  mutations:\n  - topology: {level: \"'topology.kubernetes.io/zone'\", mode: preferred}")
+_OF_SYSTEM: dict[str, JSON] = {
+    "native": gpu_pod(8, schedulingGroup={"podGroupName": "g"}),
+    "kueue": gpu_pod(8, labels={"kueue.x-k8s.io/queue-name": "q"}),
+    "volcano": gpu_pod(8, schedulerName="volcano"),
+    "kai": gpu_pod(8, schedulerName="kai-scheduler"),
+    "koordinator": gpu_pod(8, schedulerName="koord-scheduler"),
+    "slurm-bridge": gpu_pod(8, schedulerName="slurm-bridge-scheduler"),
+    "coscheduling": gpu_pod(8, labels={"scheduling.x-k8s.io/pod-group": "g"}),
+    "yunikorn": gpu_pod(8, schedulerName="yunikorn"),
+}
+_NAMES = {
+    "native": ("spec.schedulingConstraints.topology[].key", "PodGroup"),
+    "kueue": ("kueue.x-k8s.io/podset-preferred-topology", "pod template"),
+    "volcano": ("spec.networkTopology", "PodGroup or Volcano Job"),
+    "kai": ("kai.scheduler/topology-preferred-placement", "workload"),
+    "koordinator": ("gang.scheduling.koordinator.sh/network-topology-spec", "PodGroup"),
+    "slurm-bridge": ("slurmjob.slinky.slurm.net/constraints", "workload"),
+    "coscheduling": ("affinity", "pod template"),
+    "yunikorn": ("yunikorn.apache.org/task-groups", "pod template"),
+}
+
+
+@pytest.mark.parametrize("system", [row.name for row in SYSTEMS])
+def test_a_workload_of_a_group_system_is_told_the_field_and_the_object(system: str) -> None:
+    job = {"name": "j", "template": {"spec": {"template": template(_OF_SYSTEM[system])}}}
+    document = workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": [job]})
+    known = snapshot(_LEVEL, objects=cluster(hgx_h100_8=1))
+    outcome = decide.validate_workload(decode_review(workload_review(document, "jobsets")), known)
+    [line] = outcome.warnings
+    assert line.startswith(f"podberth near: {system} places this pod's group; for topology ")
+    assert all(word in line for word in _NAMES[system])
+    assert len(line) <= 256

@@ -1,6 +1,7 @@
 """Which gang a pod belongs to: pods as their operators make them, and what is known of their owners."""
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +20,15 @@ def gang(document: JSON, owners: dict[str, Any] | None = None, **known: Any) -> 
 
 def test_a_plain_pod_is_in_no_gang() -> None:
     found = gang(gpu_pod(8))
-    assert found.as_cel() == {"known": False, "name": "", "size": 0, "index": -1, "source": "", "system": "plain"}
+    assert found.as_cel() == {
+        "known": False,
+        "name": "",
+        "size": 0,
+        "index": -1,
+        "role": "",
+        "source": "",
+        "system": "plain",
+    }
 
 
 # ---- the user's own word -------------------------------------------------------------------------------------------
@@ -32,6 +41,7 @@ def test_the_label_names_a_gang_and_the_annotation_its_size() -> None:
         "name": "ring",
         "size": 5,
         "index": -1,
+        "role": "",
         "source": "label",
         "system": "plain",
     }
@@ -133,8 +143,9 @@ def test_a_leader_and_its_workers_are_one_gang_before_lws_has_labelled_the_leade
     key = hashlib.sha1(b"default/serve-1", usedforsecurity=False).hexdigest()
     marks = {f"{LWS}/name": "serve", f"{LWS}/group-key": key, "apps.kubernetes.io/pod-index": "2"}
     worker = gpu_pod(8, labels=marks, annotations={f"{LWS}/size": "4"})
-    assert gang(leader()) == Gang(known=True, name=f"lws-{key}", size=4, index=0, source="LeaderWorkerSet")
-    assert gang(worker) == Gang(known=True, name=f"lws-{key}", size=4, index=2, source="LeaderWorkerSet")
+    expected = Gang(known=True, name=f"lws-{key}", size=4, source="LeaderWorkerSet")
+    assert gang(leader()) == replace(expected, index=0, role="leader")
+    assert gang(worker) == replace(expected, index=2, role="worker")
     assert gang(leader("serve-2")).name != gang(worker).name
 
 
@@ -181,7 +192,7 @@ def kubeflow_pod(kind: str, role: str, index: str = "", **labels: str) -> JSON:
 def test_a_kubeflow_job_is_a_gang_of_all_its_roles(kind: str, field: str) -> None:
     owner = workload("kubeflow.org/v1", kind, {field: {"Master": {}, "Worker": {"replicas": 3}}})
     found = gang(kubeflow_pod(kind, "worker", "1"), {"kf-uid": owner})
-    assert found == Gang(known=True, name=f"{kind.lower()}-kf-uid", size=4, index=1, source=kind)
+    assert found == Gang(known=True, name=f"{kind.lower()}-kf-uid", size=4, index=1, role="worker", source=kind)
 
 
 def test_an_mpi_launcher_belongs_to_its_workers_gang() -> None:
@@ -254,6 +265,14 @@ def test_a_grove_pod_belongs_to_its_pod_gang() -> None:
                 annotations={"kueue.x-k8s.io/pod-group-pod-index-label": "apps.kubernetes.io/pod-index"},
             ),
             Gang(known=True, name="g", index=3, source="Kueue", system="kueue"),
+        ),
+        (
+            pod(annotations={"kueue.x-k8s.io/pod-group-name": "a"}, labels={"kueue.x-k8s.io/pod-group-name": "g"}),
+            Gang(known=True, name="a", source="Kueue", system="kueue"),
+        ),
+        (
+            pod(annotations={"kueue.x-k8s.io/pod-group-name": "a"}),
+            Gang(known=True, name="a", source="Kueue", system="kueue"),
         ),
         (
             pod(schedulingGroup={"podGroupName": "g"}),

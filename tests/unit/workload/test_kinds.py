@@ -47,6 +47,7 @@ def found_in(document: JSON) -> list[Template]:
 
 
 _RAY_CRON = "spec.jobTemplate.rayClusterSpec"
+_ISVC = ("InferenceService", "isvc-llama-0000000000")
 _FLEET = ("RayCluster", f"raycluster-{UID}", 2, "plain")
 FOUND: dict[str, list[Row]] = {
     "app-wrapper": [
@@ -107,8 +108,8 @@ FOUND: dict[str, list[Row]] = {
         Row("spec.services.Decode", "Decode", 8, 2, "PodCliqueSet", "disagg-0", 0, "plain"),
     ],
     "inference-service": [
-        Row("spec.predictor", "predictor", 2, 2, "", "", 0, "plain"),
-        Row("spec.predictor.workerSpec", "predictor-worker", 2, 1, "", "", 0, "plain"),
+        Row("spec.predictor", "predictor", 2, 2, *_ISVC, 0, "plain"),
+        Row("spec.predictor.workerSpec", "predictor-worker", 2, 1, *_ISVC, 0, "plain"),
         Row("spec.transformer", "transformer", 0, 1, "", "", 0, "plain"),
     ],
     "jax-job": [
@@ -228,19 +229,19 @@ FOUND: dict[str, list[Row]] = {
         Row("spec.template", "", 8, 2, "", "", 0, "plain"),
     ],
     "role-based-group-v1alpha2": [
-        Row("spec.roles[0].standalonePattern.template", "router", 0, 1, "", "", 0, "plain"),
-        Row("spec.roles[1].leaderWorkerPattern.template", "decode", 8, 2, "", "", 0, "plain"),
+        Row("spec.roles[0].standalonePattern.template", "router", 0, 1, "RoleBasedGroup", "rbg-pd", 3, "plain"),
+        Row("spec.roles[1].leaderWorkerPattern.template", "decode", 8, 2, "RoleBasedGroup", "rbg-pd", 3, "plain"),
     ],
     "role-based-group": [
-        Row("spec.roles[0].template", "prefill", 8, 2, "PodGroup", "pd", 0, "coscheduling"),
-        Row("spec.roles[1].template", "decode", 8, 2, "PodGroup", "pd", 0, "coscheduling"),
+        Row("spec.roles[0].template", "prefill", 8, 2, "RoleBasedGroup", "rbg-pd", 4, "coscheduling"),
+        Row("spec.roles[1].template", "decode", 8, 2, "RoleBasedGroup", "rbg-pd", 4, "coscheduling"),
     ],
     "serving-runtime": [
         Row("spec", "runtime", 1, 0, "", "", 0, "plain"),
     ],
     "spark-application": [
-        Row("spec.driver", "driver", 0, 1, "", "", 0, "plain"),
-        Row("spec.executor", "executor", 2, 3, "", "", 0, "plain"),
+        Row("spec.driver", "driver", 0, 1, "Spark", "spark-0000000000", 4, "plain"),
+        Row("spec.executor", "executor", 2, 3, "Spark", "spark-0000000000", 4, "plain"),
     ],
     "stateful-set": [
         Row("spec.template", "", 8, 2, "", "", 0, "plain"),

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from ..kube.patch import Path
 from ..kube.shape import RESOURCED_LISTS
 from ..policy.compile import CompiledMutation, CompiledPolicy, depends_on_snapshot
+from ..workload.systems import SYSTEMS
 from .state import meets
 
-# These hash, copy or account pod specs before podberth's next answer (Kueue's role-hash; Volcano's minResources and
-# YuniKorn's placeholders are sized from the first pod): whatever may differ between two snapshots would split the
-# group.
-_ACCOUNTED = frozenset({"kueue", "volcano", "yunikorn"})
+_TOPOLOGY = {row.name: row.topology for row in SYSTEMS}
+# These hash, copy or account pod specs before podberth's next answer: whatever may differ between two snapshots would
+# split the group.
+_ACCOUNTED = frozenset(row.name for row in SYSTEMS if row.keeps)
 _PLACEMENT = frozenset({"nodeAffinity", "topology"})
 _PLACING: tuple[Path, ...] = (("spec", "affinity"), ("spec", "schedulerName"), ("spec", "schedulingGroup"))
 # The group's system has said who schedules the pod, and to which group it belongs.
@@ -57,7 +58,7 @@ def overreach(system: str, written: Iterable[Path]) -> str:
 
 
 def _placed(system: str) -> str:
-    return f"{system} places this pod's group: ask it for topology instead of affinity"
+    return f"{system} places this pod's group; for topology {_TOPOLOGY[system]}"
 
 
 def _accounted(system: str) -> str:

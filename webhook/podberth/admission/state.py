@@ -196,7 +196,9 @@ def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -
     tolerations = own_tolerations(pod_spec, snapshot.conventions)
     need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, NodeSelection.of(pod_spec), tolerations)
     review = ReviewContext(snapshot.topology, need, snapshot.class_resources)
-    comparable = is_small(need) and _is_small(gpu) and max(len(gang.name), len(gang.source)) <= _LONGEST_NAME
+    comparable = (
+        is_small(need) and _is_small(gpu) and max(map(len, (gang.name, gang.source, gang.role))) <= _LONGEST_NAME
+    )
     return PodState(
         pod=pod,
         gpu=gpu,

@@ -66,6 +66,7 @@ DECLARED: Mapping[str, Fields] = MappingProxyType(
             "name": "string",
             "size": "int",
             "index": "int",
+            "role": "string",
             "source": "string",
             "system": "string",
         },

@@ -218,6 +218,8 @@ def _stamp_spark(pod: dict[str, Any], scene: Scene) -> None:
     add_labels(
         pod,
         {
+            # Spark's own, made of the time of the submission
+            "spark-app-selector": f"spark-{PLACEHOLDER_HASH}",
             "sparkoperator.k8s.io/app-name": scene.name,
             "spark-role": role,
             "sparkoperator.k8s.io/launched-by-spark-operator": "true",

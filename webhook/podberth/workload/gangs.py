@@ -12,7 +12,7 @@ from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from .groups import NATIVE_GROUPS
 from .sources import member_of
-from .subject import LARGEST_SIZE, Member, Subject, mapping_at, number
+from .subject import LARGEST_SIZE, Member, Subject, mapping_at, number, ordinal
 from .systems import NATIVE, PLAIN, system_of
 
 NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
@@ -28,6 +28,8 @@ class Gang:
     """How many pods, 0 where unknown."""
     index: int = -1
     """The pod's number within its role, -1 where unknown."""
+    role: str = ""
+    """What the operator calls the pods that are made alike: worker, head; empty where it has no word for it."""
     source: str = ""
     """What says so: Job, JobSet, PyTorchJob, … PodGroup, or ``label`` for the user's own word."""
     system: str = PLAIN
@@ -42,6 +44,7 @@ class Gang:
             "name": self.name,
             "size": self.size,
             "index": self.index,
+            "role": self.role,
             "source": self.source,
             "system": self.system,
         }
@@ -69,11 +72,12 @@ def gang_of(
     declared = _declared_size(subject, problems)
     said = subject.labels.get(GANG_LABEL) or ""
     if said and (member is None or member.name != said):
-        # Another group's size says nothing of this one; the pod's number within its role stays what it is.
+        # Another group's size says nothing of this one; the pod's role and its number within that stay what they are.
         source, size = "label", 0
         if said in pod_groups:
             source, size = "PodGroup", subject.group_size(said, NATIVE_GROUPS)
-        member = Member(source, said, size, index=member.index if member else -1)
+        index, role = (member.index, member.role) if member else (ordinal(subject), "")
+        member = Member(source, said, size, index, role)
     elif member is not None and not said and (declared or member.size) == 1:
         member = None
     system = system_of(subject.spec, subject.labels, subject.annotations, _owner_labels(subject))
@@ -86,6 +90,7 @@ def gang_of(
         name=member.name,
         size=declared or min(member.size, LARGEST_SIZE),
         index=member.index,
+        role=member.role,
         source=member.source,
         system=system,
         problems=tuple(problems),

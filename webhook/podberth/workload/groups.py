@@ -17,9 +17,12 @@ _COSCHEDULING_GROUPS: Final = ("scheduling.x-k8s.io", _KOORDINATOR_GROUPS)
 
 
 def _kueue_group(pod: Subject) -> Member:
+    """A group of Kueue's: the annotation beats the label (its gate WorkloadIdentifierAnnotations, on since 0.18)."""
+    key = "kueue.x-k8s.io/pod-group-name"
+    name = pod.annotations.get(key) or pod.labels[key]
     size = number(pod.annotations.get("kueue.x-k8s.io/pod-group-total-count")) or 0
     index_label = pod.annotations.get("kueue.x-k8s.io/pod-group-pod-index-label") or ""
-    return Member("Kueue", pod.labels["kueue.x-k8s.io/pod-group-name"], size, index_of(pod.labels.get(index_label)))
+    return Member("Kueue", name, size, index_of(pod.labels.get(index_label)))
 
 
 def _native_group(pod: Subject) -> Member | None:
@@ -73,43 +76,60 @@ def _yunikorn_application(pod: Subject) -> Member | None:
 
 GROUP_ROWS: Final[tuple[Row, ...]] = (
     Row(
+        name="Kueue pod group",
         source="kubernetes-sigs/kueue pkg/controller/jobs/pod/constants/constants.go",
         read=_kueue_group,
+        size="the annotation `kueue.x-k8s.io/pod-group-total-count`",
         label="kueue.x-k8s.io/pod-group-name",
+        annotation="kueue.x-k8s.io/pod-group-name",
     ),
     Row(
+        name="PodGroup",
         source="kubernetes/api core/v1/types.go PodSchedulingGroup; KEP-4671",
         read=_native_group,
+        size="its PodGroup",
         field="schedulingGroup",
     ),
     Row(
+        name="Volcano PodGroup",
         source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/labels.go",
         read=_volcano_group,
+        size="the annotation `scheduling.volcano.sh/group-min-member`, or its PodGroup",
         annotation="scheduling.k8s.io/group-name",
     ),
     Row(
+        name="Volcano PodGroup",
         source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/labels.go",
         read=_volcano_group,
+        size="the annotation `scheduling.volcano.sh/group-min-member`, or its PodGroup",
         annotation="scheduling.volcano.sh/group-name",
     ),
     Row(
+        name="Koordinator gang",
         source="koordinator-sh/koordinator apis/extension/coscheduling.go",
         read=_koordinator_gang,
+        size="the annotations `total-number`, `min-available`, or its PodGroup",
         annotation="gang.scheduling.koordinator.sh/name",
     ),
     Row(
+        name="coscheduling PodGroup",
         source="kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go",
         read=_labelled_group,
+        size="its PodGroup",
         label="scheduling.x-k8s.io/pod-group",
     ),
     Row(
+        name="KAI PodGroup",
         source="kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go PodGroupAnnotationForPod",
         read=_kai_group,
+        size="the annotation `kai.scheduler/batch-min-member`, or its PodGroup",
         annotation="pod-group-name",
     ),
     Row(
+        name="YuniKorn application",
         source="apache/yunikorn-site docs/user_guide/gang_scheduling.md",
         read=_yunikorn_application,
+        size="the annotation `yunikorn.apache.org/task-groups`, on the first pod",
         annotation="yunikorn.apache.org/task-group-name",
     ),
 )

@@ -1,34 +1,16 @@
-"""Gangs that an operator or the Job controller makes: one row for each kind of owner, by the keys on its pods.
+"""Gangs that an operator or a controller of Kubernetes' own makes: one row for each, by the keys on its pods.
 
-What stands on the pod comes first; the owner is read for the size where a snapshot has it. ReplicaSets, DaemonSets and
-plain StatefulSets make no gangs, and so have no row.
+What stands on the pod comes first; the owner is read for the size where a snapshot has it. ReplicaSets, DaemonSets,
+StatefulSets that say nothing, and the steps of an Argo workflow, each a pod by itself, make no gangs, and so have no
+row; what a step creates (a JobSet, a PyTorchJob) has its own. Those that serve a model are in ``serving_operators``.
 """
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..wellknown import JOB_COMPLETION_INDEX
-from .subject import Member, Row, Subject, at, completion_index, count, index_of, named, number
-
-
-def _leader_worker_set(pod: Subject) -> Member | None:
-    """A group of a LeaderWorkerSet, named by its group key.
-
-    The leader gets its key from LWS's own webhook, which may come after us: the key is computed as there.
-    """
-    key = pod.labels.get("leaderworkerset.sigs.k8s.io/group-key")
-    worker = pod.labels.get("leaderworkerset.sigs.k8s.io/worker-index")
-    if not key and worker == "0" and pod.name:
-        key = hashlib.sha1(
-            f"{pod.namespace}/{pod.name}".encode(errors="surrogatepass"), usedforsecurity=False
-        ).hexdigest()
-    if not key:
-        return None
-    size = number(pod.annotations.get("leaderworkerset.sigs.k8s.io/size")) or 0
-    # A worker's StatefulSet starts at ordinal 1, so its ordinal is the worker index that LWS's webhook writes.
-    index = index_of(worker or pod.labels.get("apps.kubernetes.io/pod-index"))
-    return Member("LeaderWorkerSet", named("lws", key), size, index)
+from ..wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
+from .serving_operators import GROVE, LEADER_WORKER_SET, ROLE_BASED_GROUPS, SERVING_ROWS
+from .subject import Member, Row, Subject, at, completion_index, count, index_of, named, number, ordinal
 
 
 def _job_set(pod: Subject) -> Member:
@@ -49,13 +31,15 @@ _KUBEFLOW_GROUP: Final = "kubeflow.org"
 def _kubeflow(pod: Subject) -> Member:
     """A job of Training Operator v1, or of mpi-operator, whose launcher is a Job's pod and its workers are its own."""
     job = pod.labels["training.kubeflow.org/job-name"]
+    # mpi-operator has no replica types; what Training Operator calls job-role marks one pod of a type.
+    role = pod.labels.get("training.kubeflow.org/replica-type") or pod.labels.get("training.kubeflow.org/job-role")
     index = index_of(pod.labels.get("training.kubeflow.org/replica-index"))
     controller = pod.controller
     if controller is not None and controller.group == _KUBEFLOW_GROUP and controller.kind != "MPIJob":
         size = _replica_specs(pod.owner(controller.kind))
-        return Member(controller.kind, named(controller.kind.lower(), controller.uid), size, index)
+        return Member(controller.kind, named(controller.kind.lower(), controller.uid), size, index, role or "")
     # Launcher and workers have no owner in common that both could name.
-    return Member("MPIJob", named("mpijob", job), _replica_specs(pod.owner("MPIJob")), index)
+    return Member("MPIJob", named("mpijob", job), _replica_specs(pod.owner("MPIJob")), index, role or "")
 
 
 def _replica_specs(job: Mapping[str, Any] | None) -> int:
@@ -71,8 +55,9 @@ def _volcano_job(pod: Subject) -> Member:
     tasks = at(pod.owner("Job"), "spec", "tasks")
     size = sum(count(at(task, "replicas"), 1) for task in (tasks if isinstance(tasks, list) else ()))
     index = pod.labels.get("volcano.sh/task-index") or pod.annotations.get("volcano.sh/task-index")
+    role = pod.labels.get("volcano.sh/task-spec") or pod.annotations.get("volcano.sh/task-spec") or ""
     identity = pod.controller.uid if pod.controller else name
-    return Member("VolcanoJob", named("vcjob", identity), size, index_of(index))
+    return Member("VolcanoJob", named("vcjob", identity), size, index_of(index), role)
 
 
 def _ray_cluster(pod: Subject) -> Member | None:
@@ -89,30 +74,20 @@ def _ray_cluster(pod: Subject) -> Member | None:
     return Member("RayCluster", named("raycluster", identity), size)
 
 
-def _pod_gang(pod: Subject) -> Member:
-    index = index_of(pod.labels.get("grove.io/podclique-pod-index"))
-    return Member("PodCliqueSet", pod.labels["grove.io/podgang"], _cliques(pod.owner("PodCliqueSet")), index)
+def _spark_application(pod: Subject) -> Member | None:
+    """A Spark application's driver or executor. The executors belong to the driver's pod, which a snapshot seldom has.
 
-
-def _cliques(owner: Mapping[str, Any] | None) -> int:
-    """Return the pods of a base gang: each clique, as often as its scaling group needs it at least; 0 if it scales.
-
-    Source: ai-dynamo/grove operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
+    One with dynamic allocation has no size. Executors are numbered from 1, over the application's whole life.
     """
-    template = at(owner, "spec", "template")
-    groups = at(template, "podCliqueScalingGroups")
-    times: dict[str, int] = {}
-    for group in groups if isinstance(groups, list) else ():
-        names = at(group, "cliqueNames")
-        for name in names if isinstance(names, list) else ():
-            times[str(name)] = count(at(group, "minAvailable"), 1)
-    cliques = at(template, "cliques")
+    role = pod.labels.get("spark-role") or ""
+    if role not in {"driver", "executor"}:
+        return None
+    spec = at(pod.owner("SparkApplication"), "spec")
     size = 0
-    for clique in cliques if isinstance(cliques, list) else ():
-        if at(clique, "spec", "autoScalingConfig") is not None:
-            return 0
-        size += count(at(clique, "spec", "replicas"), 1) * times.get(str(at(clique, "name")), 1)
-    return size
+    if isinstance(spec, Mapping) and at(spec, "dynamicAllocation", "enabled") is not True:
+        size = 1 + count(at(spec, "executor", "instances"), 1)
+    number_of = number(pod.labels.get("spark-exec-id")) or 0
+    return Member("Spark", pod.labels["spark-app-selector"], size, number_of - 1, role)
 
 
 def _indexed_job(pod: Subject) -> Member | None:
@@ -132,39 +107,79 @@ def _indexed_job(pod: Subject) -> Member | None:
     return Member("Job", named("job", pod.controller.uid), size, completion_index(pod))
 
 
+def _declared_set(pod: Subject) -> Member | None:
+    """A StatefulSet whose template says how large a gang it is. Without that its pods are replicas, not members."""
+    controller, size = pod.controller, number(pod.annotations[GANG_SIZE_ANNOTATION])
+    if controller is None or (controller.group, controller.kind) != ("apps", "StatefulSet") or not size:
+        return None
+    return Member("StatefulSet", named("statefulset", controller.uid), size, ordinal(pod))
+
+
 OPERATOR_ROWS: Final[tuple[Row, ...]] = (
+    # A group of roles may be made of LeaderWorkerSets, whose pods carry both.
+    *ROLE_BASED_GROUPS,
+    LEADER_WORKER_SET,
     Row(
-        source="kubernetes-sigs/lws api/leaderworkerset/v1/leaderworkerset_types.go, pkg/webhooks/pod_webhook.go",
-        read=_leader_worker_set,
-        label="leaderworkerset.sigs.k8s.io/name",
-    ),
-    Row(
-        source="kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go; Kubeflow Trainer v2 makes JobSets",
+        name="JobSet, and TrainJob (Trainer v2), which makes one",
+        source="kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go; kubeflow/trainer pkg/runtime/framework/"
+        "plugins/jobset",
         read=_job_set,
+        size="the JobSet: `replicas` of each replicated job, times its `parallelism`",
         label="jobset.sigs.k8s.io/jobset-name",
+        role="jobset.sigs.k8s.io/replicatedjob-name",
     ),
     Row(
-        source="kubeflow/training-operator pkg/apis/kubeflow.org/v1, kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1",
+        name="PyTorchJob, TFJob, MPIJob, XGBoostJob, PaddleJob, JAXJob (Training Operator v1, mpi-operator)",
+        source="kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go, kubeflow/mpi-operator "
+        "pkg/apis/kubeflow/v2beta1/constants.go",
         read=_kubeflow,
+        size="the job: `replicas` of its replica specs",
         label="training.kubeflow.org/job-name",
+        role_from="labels `training.kubeflow.org/replica-type`, `job-role`",
     ),
     Row(
+        name="Volcano Job",
         source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/batch/v1alpha1/labels.go",
         read=_volcano_job,
+        size="the job: `replicas` of its tasks",
         label="volcano.sh/job-name",
+        role_from="label or annotation `volcano.sh/task-spec`",
         annotation="volcano.sh/job-name",
     ),
     Row(
+        name="RayCluster, and those of RayJob and RayService",
         source="ray-project/kuberay ray-operator/controllers/ray/utils/constant.go",
         read=_ray_cluster,
+        size="the RayCluster: the head, and `replicas` times `numOfHosts` of its worker groups, unless it autoscales",
         label="ray.io/cluster",
+        role="ray.io/group",
     ),
-    Row(source="ai-dynamo/grove operator/api/common/labels.go", read=_pod_gang, label="grove.io/podgang"),
+    GROVE,
+    *SERVING_ROWS,
+    Row(
+        name="Spark application (spark-submit, SparkApplication)",
+        source="apache/spark resource-managers/kubernetes/core Constants.scala; kubeflow/spark-operator "
+        "pkg/common/spark.go; api/v1beta2/sparkapplication_types.go",
+        read=_spark_application,
+        size="the SparkApplication, for its driver: itself and `executor.instances`, unless it allocates dynamically",
+        label="spark-app-selector",
+        role_from="label `spark-role`",
+    ),
 )
 
 INDEXED_JOB: Final = Row(
+    name="Indexed Job",
     source="kubernetes/api batch/v1/types.go JobCompletionIndexAnnotation",
     read=_indexed_job,
+    size="the Job: `parallelism`, where that is not less than `completions`",
     label=JOB_COMPLETION_INDEX,
     annotation=JOB_COMPLETION_INDEX,
+)
+
+DECLARED_SET: Final = Row(
+    name="StatefulSet that declares a gang",
+    source="podberth's own annotation; kubernetes/api apps/v1/types.go PodIndexLabel",
+    read=_declared_set,
+    size=f"the annotation `{GANG_SIZE_ANNOTATION}`",
+    annotation=GANG_SIZE_ANNOTATION,
 )

@@ -52,6 +52,9 @@ def _stamp_inference_service(pod: dict[str, Any], scene: Scene) -> None:
     worker = "-worker" if scene.path[-1] == "workerSpec" else ""
     name = f"{scene.name}-{component}{worker}"
     add_labels(pod, {"serving.kserve.io/inferenceservice": scene.name, "component": component, "app": f"isvc.{name}"})
+    if component == "predictor" and at(scene.spec, "predictor", "workerSpec") is not None:
+        # Of an object that changes, the next generation has another number.
+        add_labels(pod, {"isvc.generation": PLACEHOLDER_HASH})
     _own_deployment(pod, name)
 
 

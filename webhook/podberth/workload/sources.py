@@ -3,19 +3,19 @@
 from typing import Final
 
 from .groups import GROUP_ROWS
-from .operators import INDEXED_JOB, OPERATOR_ROWS
+from .operators import DECLARED_SET, INDEXED_JOB, OPERATOR_ROWS
 from .subject import Member, Row, Subject
 
 # The operator's own word comes first: it tells one object from another of the same name, and its size. An Indexed Job
-# comes last, for its pods may have been put into a larger group by hand.
-ROWS: Final[tuple[Row, ...]] = (*OPERATOR_ROWS, *GROUP_ROWS, INDEXED_JOB)
+# comes late, for its pods may have been put into a larger group by hand, and last what only says how large it is.
+ROWS: Final[tuple[Row, ...]] = (*OPERATOR_ROWS, *GROUP_ROWS, INDEXED_JOB, DECLARED_SET)
 
 
 def member_of(pod: Subject) -> Member | None:
     """Return the pod's place by the first row that knows it, or None."""
     for row in ROWS:
         if row.concerns(pod):
-            found = row.read(pod)
+            found = row.member(pod)
             if found is not None:
                 return found
     return None

@@ -6,7 +6,7 @@ Owners come from a snapshot as they are: no reader here raises, whatever they ho
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..kube.pod import OwnerReference
@@ -17,6 +17,9 @@ LARGEST_SIZE: Final = 2**31 - 1
 
 # Label values (apimachinery pkg/util/validation LabelValueMaxLength): the name becomes one.
 _LONGEST_NAME: Final = 63
+
+STATEFUL_SET_INDEX: Final = "apps.kubernetes.io/pod-index"
+"""The label with a StatefulSet's pod's ordinal (kubernetes/api apps/v1/types.go PodIndexLabel)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Member:
     name: str
     size: int = 0
     index: int = -1
+    role: str = ""
+    """What the operator calls the pods that are made alike: worker, head; empty where it has no word for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +58,13 @@ class Subject:
         return next((size for size in found if size), 0)
 
     def lineage(self) -> Iterator[Mapping[str, Any]]:
-        """Yield the controller's document and its controller's, as far as known.
+        """Yield the controller's document, its controller's, and so on, as far as known.
 
-        Two are enough: no operator puts more than one Job or set between a pod and the object that counts.
+        Three are enough: no operator puts more between a pod and the object that counts than Grove, with a PodClique
+        and its scaling group, and RoleBasedGroup, with an instance of a role and their set.
         """
         uid = self.controller.uid if self.controller else ""
-        for _ in range(2):
+        for _ in range(3):
             document = self.owners.get(uid)
             if not isinstance(document, Mapping):
                 return
@@ -74,11 +80,19 @@ class Subject:
 class Row:
     """One way of belonging: ``read`` is asked where the label, the annotation or the field of the spec is there."""
 
+    name: str
+    """What makes such pods, as its users call it."""
     source: str
     read: Callable[[Subject], Member | None]
+    size: str
+    """In words, where the size is from."""
     label: str = ""
     annotation: str = ""
     field: str = ""
+    role: str = ""
+    """The label that says the role, where it is no more than that; else ``read`` says it."""
+    role_from: str = ""
+    """In words, where the role is from, if ``read`` says it; empty: its pods have none."""
 
     def concerns(self, pod: Subject) -> bool:
         """Tell whether the pod carries the row's key."""
@@ -87,6 +101,13 @@ class Row:
             or (self.annotation and pod.annotations.get(self.annotation))
             or (self.field and pod.spec.get(self.field))
         )
+
+    def member(self, pod: Subject) -> Member | None:
+        """Return the pod's place by this row; None where its key says nothing."""
+        found = self.read(pod)
+        if found is None or found.role or not self.role:
+            return found
+        return replace(found, role=pod.labels.get(self.role) or "")
 
 
 def number(text: str | None) -> int | None:
@@ -156,3 +177,9 @@ def _controller_uid(document: Mapping[str, Any]) -> str:
 def completion_index(pod: Subject) -> int:
     """Return a Job pod's index, -1 for none; older controllers write the annotation only."""
     return index_of(pod.annotations.get(JOB_COMPLETION_INDEX) or pod.labels.get(JOB_COMPLETION_INDEX))
+
+
+def ordinal(pod: Subject) -> int:
+    """Return the number that a Job or a StatefulSet gave the pod, -1 for none."""
+    index = completion_index(pod)
+    return index if index >= 0 else index_of(pod.labels.get(STATEFUL_SET_INDEX))

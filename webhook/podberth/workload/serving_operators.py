@@ -1,0 +1,197 @@
+"""Gangs that serve one model with many pods: LeaderWorkerSet, RoleBasedGroup, Grove and Dynamo, KServe.
+
+The rows are read as those of ``operators``, which puts them in their order.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ..kube.shape import RESOURCED_LISTS
+from .subject import STATEFUL_SET_INDEX, Member, Row, Subject, at, count, index_of, named, number, text, text_at
+
+
+def _leader_worker_set(pod: Subject) -> Member | None:
+    """A group of a LeaderWorkerSet, named by its group key.
+
+    The leader gets its key from LWS's own webhook, which may come after us: the key is computed as there.
+    """
+    key = pod.labels.get("leaderworkerset.sigs.k8s.io/group-key")
+    worker = pod.labels.get("leaderworkerset.sigs.k8s.io/worker-index")
+    if not key and worker == "0" and pod.name:
+        key = hashlib.sha1(
+            f"{pod.namespace}/{pod.name}".encode(errors="surrogatepass"), usedforsecurity=False
+        ).hexdigest()
+    if not key:
+        return None
+    size = number(pod.annotations.get("leaderworkerset.sigs.k8s.io/size")) or 0
+    # A worker's StatefulSet starts at ordinal 1, so its ordinal is the worker index that LWS's webhook writes.
+    index = index_of(worker or pod.labels.get(STATEFUL_SET_INDEX))
+    return Member("LeaderWorkerSet", named("lws", key), size, index, "leader" if index == 0 else "worker")
+
+
+# ---- RoleBasedGroup -------------------------------------------------------------------------------------------------
+def _role_based_group(pod: Subject) -> Member:
+    group = (
+        pod.labels.get("rbg.workloads.x-k8s.io/group-name")
+        or pod.labels.get("rolebasedgroup.workloads.x-k8s.io/name")
+        or ""
+    )
+    role = pod.labels.get("rbg.workloads.x-k8s.io/role-name") or pod.labels.get(
+        "rolebasedgroup.workloads.x-k8s.io/role"
+    )
+    # Of a role whose instances are of several pods each there is no number that is the pod's own.
+    index = index_of(pod.labels.get(STATEFUL_SET_INDEX)) if not _is_of_leader_worker_set(pod) else -1
+    return Member("RoleBasedGroup", named("rbg", group), _roles(pod.owner("RoleBasedGroup")), index, role or "")
+
+
+def _is_of_leader_worker_set(pod: Subject) -> bool:
+    return "leaderworkerset.sigs.k8s.io/name" in pod.labels
+
+
+def _roles(owner: Mapping[str, Any] | None) -> int:
+    """Return the pods of all roles: ``replicas`` of each, times the pods of one replica.
+
+    Source: sgl-project/rbg api/workloads/v1alpha2/helper.go GetGroupSize, which takes custom components for one pod.
+    """
+    roles = at(owner, "spec", "roles")
+    return sum(count(at(role, "replicas"), 1) * _instance(role) for role in (roles if isinstance(roles, list) else ()))
+
+
+def _instance(role: object) -> int:
+    components = at(role, "customComponentsPattern", "components")
+    if isinstance(components, list):
+        return sum(count(at(each, "size"), 1) for each in components)
+    size = at(role, "leaderWorkerPattern", "size") or at(role, "leaderWorkerSet", "size")
+    return count(size, 1)
+
+
+# ---- Grove, Dynamo --------------------------------------------------------------------------------------------------
+def _pod_gang(pod: Subject) -> Member:
+    index = index_of(pod.labels.get("grove.io/podclique-pod-index"))
+    clique = _clique(pod)
+    owner = pod.owner("PodCliqueSet")
+    scaled = "grove.io/base-podgang" in pod.labels
+    size = _scaled_cliques(owner, clique) if scaled else _cliques(owner)
+    return Member("PodCliqueSet", pod.labels["grove.io/podgang"], size, index, clique)
+
+
+def _clique(pod: Subject) -> str:
+    """Return a clique's name in its PodCliqueSet: a PodClique's is that behind its owner's name and number.
+
+    Source: ai-dynamo/grove operator/api/common/namegen.go.
+    """
+    full = pod.labels.get("grove.io/podclique") or ""
+    kind = "podcliquescalinggroup" if "grove.io/podcliquescalinggroup" in pod.labels else "podcliqueset"
+    owner = pod.labels.get("app.kubernetes.io/part-of" if kind == "podcliqueset" else f"grove.io/{kind}")
+    return full.removeprefix(f"{owner}-{pod.labels.get(f'grove.io/{kind}-replica-index')}-")
+
+
+def _cliques(owner: Mapping[str, Any] | None) -> int:
+    """Return the pods of a base gang: each clique, as often as its scaling group needs it at least; 0 if it scales.
+
+    Source: ai-dynamo/grove operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
+    """
+    times = {name: least for names, least in _scaling_groups(owner) for name in names}
+    return _pods(owner, times)
+
+
+def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> int:
+    """Return the pods of a gang beyond what a scaling group needs at least: its cliques, once each (syncflow.go)."""
+    group = next((names for names, _ in _scaling_groups(owner) if clique in names), [])
+    return _pods(owner, dict.fromkeys(group, 1), only=frozenset(group))
+
+
+def _scaling_groups(owner: Mapping[str, Any] | None) -> Iterator[tuple[list[str], int]]:
+    """Yield the names of the cliques of each scaling group, and how often they come at least."""
+    groups = at(owner, "spec", "template", "podCliqueScalingGroups")
+    for group in groups if isinstance(groups, list) else ():
+        names = at(group, "cliqueNames")
+        if isinstance(names, list):
+            yield [str(name) for name in names], count(at(group, "minAvailable"), 1)
+
+
+def _pods(owner: Mapping[str, Any] | None, times: Mapping[str, int], only: frozenset[str] | None = None) -> int:
+    cliques = at(owner, "spec", "template", "cliques")
+    size = 0
+    for clique in cliques if isinstance(cliques, list) else ():
+        name = text_at(clique, "name")
+        if only is not None and name not in only:
+            continue
+        if at(clique, "spec", "autoScalingConfig") is not None:
+            return 0
+        size += count(at(clique, "spec", "replicas"), 1) * times.get(name, 1)
+    return size
+
+
+# ---- KServe ---------------------------------------------------------------------------------------------------------
+def _inference_service(pod: Subject) -> Member | None:
+    """A model over several nodes: a Deployment of heads and one of workers, for each generation of the service.
+
+    An LLMInferenceService over several nodes makes a LeaderWorkerSet.
+    """
+    service = pod.labels.get("serving.kserve.io/inferenceservice")
+    if not service:
+        return None
+    role = "worker" if "worker-container" in {text(each.get("name")) for each in _containers(pod)} else "head"
+    nodes = (_variable(each, "RAY_NODE_COUNT") for each in _containers(pod))
+    size = next((found for found in map(number, nodes) if found), 0)
+    return Member("InferenceService", named("isvc", f"{service}-{pod.labels['isvc.generation']}"), size, role=role)
+
+
+def _containers(pod: Subject) -> Iterator[Mapping[str, Any]]:
+    for field in RESOURCED_LISTS:
+        yield from pod.spec.get(field) or ()
+
+
+def _variable(container: Mapping[str, Any], name: str) -> str:
+    """Return a variable's value; the environment is no part of a pod's checked shape."""
+    env = container.get("env")
+    found = (text_at(each, "value") for each in (env if isinstance(env, list) else ()) if at(each, "name") == name)
+    return next(found, "")
+
+
+ROLE_BASED_GROUPS: Final[tuple[Row, ...]] = tuple(
+    Row(
+        name=f"RoleBasedGroup ({version})",
+        source=f"sgl-project/rbg {where}, api/workloads/{version}/helper.go",
+        read=_role_based_group,
+        size="the RoleBasedGroup: `replicas` of its roles, times the pods of one replica",
+        label=key,
+        role_from="its label of the role's name",
+    )
+    for version, where, key in (
+        ("v1alpha2", "api/workloads/constants/label.go", "rbg.workloads.x-k8s.io/group-name"),
+        ("v1alpha1", "api/workloads/v1alpha1/constant.go", "rolebasedgroup.workloads.x-k8s.io/name"),
+    )
+)
+
+LEADER_WORKER_SET: Final = Row(
+    name="LeaderWorkerSet, and LLMInferenceService over several nodes, which makes one",
+    source="kubernetes-sigs/lws api/leaderworkerset/v1/leaderworkerset_types.go, pkg/webhooks/pod_webhook.go",
+    read=_leader_worker_set,
+    size="the annotation `leaderworkerset.sigs.k8s.io/size`",
+    label="leaderworkerset.sigs.k8s.io/name",
+    role_from="leader or worker, by the index",
+)
+
+GROVE: Final = Row(
+    name="PodCliqueSet (Grove), and DynamoGraphDeployment, which makes one with Grove",
+    source="ai-dynamo/grove operator/api/common/labels.go",
+    read=_pod_gang,
+    size="the PodCliqueSet: `replicas` of the gang's cliques, unless one autoscales",
+    label="grove.io/podgang",
+    role_from="the clique's name in label `grove.io/podclique`",
+)
+
+SERVING_ROWS: Final[tuple[Row, ...]] = (
+    Row(
+        name="InferenceService over several nodes (KServe)",
+        source="kserve/kserve pkg/constants/constants.go, pkg/controller/v1beta1/inferenceservice/components/"
+        "predictor.go",
+        read=_inference_service,
+        size="the variable `RAY_NODE_COUNT` of its container",
+        label="isvc.generation",
+        role_from="the name of its container",
+    ),
+)

@@ -1,0 +1,55 @@
+"""Group systems: who places a pod's group as a whole, recognised by what the pod itself carries.
+
+One file for a system, the most decisive first in ``SYSTEMS``. Recognising one too many costs the pod a preference of
+ours; one too few puts affinity into a group that its own system has to place (docs/rules.md, rule 2). So a row has
+every key that speaks for its system. What podberth does for a system's pods is decided elsewhere.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from . import coscheduling, kai, koordinator, kueue, native, slurm_bridge, volcano, yunikorn
+from .system import System
+
+__all__ = ["NATIVE", "OWNER_LABELS", "PLAIN", "SYSTEMS", "System", "system_of"]
+
+NATIVE: Final = native.SYSTEM.name
+PLAIN: Final = "plain"
+"""No group system: whatever the scheduler is called, it places pod by pod."""
+
+SYSTEMS: Final[tuple[System, ...]] = (
+    native.SYSTEM,
+    kueue.SYSTEM,
+    volcano.SYSTEM,
+    kai.SYSTEM,
+    koordinator.SYSTEM,
+    slurm_bridge.SYSTEM,
+    coscheduling.SYSTEM,
+    yunikorn.SYSTEM,
+)
+
+# The rows turned over, so that the cost is the number of keys on the pod: key -> rank of its system.
+_BY_SCHEDULER: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.schedulers}
+_BY_LABEL: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.labels}
+_BY_ANNOTATION: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.annotations}
+_BY_OWNER_LABEL: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.owner_labels}
+OWNER_LABELS: Final = frozenset(_BY_OWNER_LABEL)
+"""The label keys of owners that tell a system."""
+_BY_FIELD: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.fields}
+
+
+def system_of(
+    spec: Mapping[str, Any],
+    labels: Mapping[str, str],
+    annotations: Mapping[str, str],
+    owner_labels: Iterable[str] = (),
+) -> str:
+    """Return the system that places the pod's group; ``owner_labels`` are the label keys of the pod's owners."""
+    ranks = [_BY_LABEL[key] for key in labels if key in _BY_LABEL]
+    ranks += [_BY_ANNOTATION[key] for key in annotations if key in _BY_ANNOTATION]
+    ranks += [_BY_OWNER_LABEL[key] for key in owner_labels if key in _BY_OWNER_LABEL]
+    ranks += [rank for field, rank in _BY_FIELD.items() if spec.get(field)]
+    scheduler = spec.get("schedulerName")
+    if scheduler in _BY_SCHEDULER:
+        ranks.append(_BY_SCHEDULER[scheduler])
+    return SYSTEMS[min(ranks)].name if ranks else PLAIN
