@@ -4,7 +4,8 @@ The trace is read from a folder with its two CSV files; a sample of its machines
 Five replays, one after the other on one control plane: the three that are compared, and two that say what podberth
 could at best or need not do: users who look MIG profiles up by hand, and a cluster without MIG.
 
-    python -m bench.placement --trace FOLDER [--nodes 303] [--pods 2038] [--seed 1] [--out FOLDER]
+    python -m bench.placement --trace FOLDER [--nodes 303] [--pods 2038] [--seed 1] [--demand 1.0]
+        [--out FOLDER]
 """
 
 import argparse
@@ -41,11 +42,12 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=_NODES, help="machines in the sample; 0: all 1,213")
     parser.add_argument("--pods", type=int, default=_PODS, help="pods in the sample; 0: all 8,152")
     parser.add_argument("--seed", type=int, default=1, help="where the sample begins")
+    parser.add_argument("--demand", type=float, default=1.0, help="share of the pods that the MIG layout is made for")
     parser.add_argument("--out", type=Path, help="where the plots go; without it none are drawn")
     options = parser.parse_args()
     try:
         nodes, pods = _sampled(options.trace, options.nodes, options.pods, options.seed)
-        clusters = {cut: lay_over(nodes, pods, cut=cut) for cut in (True, False)}
+        clusters = {cut: lay_over(nodes, pods, cut=cut, demand=options.demand) for cut in (True, False)}
     except (OSError, TraceError) as error:
         raise SystemExit(f"bench: {error}") from None
     outcomes = _replayed(clusters, pods)

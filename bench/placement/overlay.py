@@ -14,8 +14,8 @@ G2, in the trace's order: machines of ``dgx-a100-8-mig-mixed`` (six of eight A10
 3g.20gb each, which is mig-parted's all-balanced) are spread evenly among them, as many as the pods that can share a GPU
 have use for: of the profile that is wanted most, one instance for each such pod, but never on more than half of the G2
 machines. Of the rest, every other one is a ``dgx-a100-8`` (NVLink among all eight), the others are ``l40s-8`` (none).
-So the layout is made for the demand, which is the best case for MIG. In a cluster that is not cut, those machines are
-``dgx-a100-8``.
+So the layout is made for the demand, the best case for MIG; ``--demand`` makes it for less. In a cluster that is not
+cut, those machines are ``dgx-a100-8``.
 
 How much GPU memory a pod needs that asks for a part of a GPU: that part of 15,360 MiB. The trace lets it run on any
 model, the T4 among them, and that has no more.
@@ -28,6 +28,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 from podberth.devices import mig
@@ -91,9 +92,14 @@ class Machine:
     config_map: JSON
 
 
-def lay_over(nodes: Sequence[TraceNode], pods: Sequence[TracePod], *, cut: bool = True) -> tuple[Machine, ...]:
-    """Make the cluster of these machines for these pods; TraceError where a model has no rule."""
-    kinds = list(_kinds(nodes, machines_to_cut(nodes, pods), _CUT if cut else _LINKED))
+def lay_over(
+    nodes: Sequence[TraceNode], pods: Sequence[TracePod], *, cut: bool = True, demand: float = 1.0
+) -> tuple[Machine, ...]:
+    """Make the cluster of these machines for these pods; TraceError where a model has no rule.
+
+    ``demand`` is the share of the pods that the MIG layout is made for.
+    """
+    kinds = list(_kinds(nodes, machines_to_cut(nodes, pods, demand), _CUT if cut else _LINKED))
     seen: Counter[str] = Counter()
     machines = []
     for node, kind in zip(nodes, kinds, strict=True):
@@ -117,12 +123,12 @@ def right_profile(pod: TracePod) -> str:
     return found
 
 
-def machines_to_cut(nodes: Sequence[TraceNode], pods: Sequence[TracePod]) -> int:
+def machines_to_cut(nodes: Sequence[TraceNode], pods: Sequence[TracePod], demand: float = 1.0) -> int:
     """Count the machines that the layout needs for these pods, at most half of those that can have it."""
     shape = SHAPES[_CUT]
     wanted = Counter(right_profile(pod) for pod in pods if pod.shares)
     each = {profile: count * (shape.gpus - shape.whole) for profile, count in shape.cut.items()}
-    needed = max((-(-count // each[profile]) for profile, count in wanted.items()), default=0)
+    needed = max((ceil(count * demand / each[profile]) for profile, count in wanted.items()), default=0)
     return min(needed, sum(node.model == "G2" for node in nodes) // 2)
 
 

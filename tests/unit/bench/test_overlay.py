@@ -72,6 +72,11 @@ def test_never_more_than_half_is_cut() -> None:
     assert machines_to_cut([node(number) for number in range(5)], [sharing(500)] * 1000) == 2
 
 
+def test_the_layout_can_be_made_for_less() -> None:
+    nodes, pods = [node(number) for number in range(20)], [sharing(500)] * 24
+    assert [machines_to_cut(nodes, pods, demand) for demand in (0.0, 0.25, 0.3, 0.5, 1.0)] == [0, 1, 2, 2, 4]
+
+
 def test_what_is_not_cut_is_the_same_machine_whole() -> None:
     nodes, pods = [node(number) for number in range(8)], [sharing(500)] * 7
     pairs = list(zip(lay_over(nodes, pods), lay_over(nodes, pods, cut=False), strict=True))
