@@ -41,9 +41,13 @@ REQUIRED = ("gang-topology", "inference-roles", "multi-gpu-nvlink", "multi-node-
 _NAMESPACE = "openb"
 _PODS = f"/api/v1/namespaces/{_NAMESPACE}/pods"
 _PARALLEL = 8
+# The API server's own clients page so (client-go, tools/pager).
 _PAGE = 500
-# The whole trace takes minutes on two cores; this bounds a scheduler that stands still, not one that is slow.
-_STANDSTILL_SECONDS = 120.0
+_STEP = 500  # pods from one word of progress to the next
+# For so many pods as a step has, or all deletions: for a scheduler that stands still, not one that is slow.
+_STANDSTILL_SECONDS = 300.0
+# The scheduler needs the processor more than whoever watches it.
+_LOOK_SECONDS = 0.5
 _MIB = 1 << 20
 
 
@@ -80,10 +84,10 @@ class Stage:
             list(pool.map(self._add, machines))
         with self._podberth(mode, machines):
             for number, pod in enumerate(pods):
-                if number % _PAGE == 0:
+                if number % _STEP == 0:
                     say(f"{mode.name}: {number} of {len(pods)} pods sent")
                 self._send(manifest(pod, by_hand=mode.by_hand))
-            self._wait(len(pods), mode.name)
+            self._wait(pods, mode.name)
         found = {each["metadata"]["name"]: each for each in self._list()}
         return [trial(pod, found[pod.name]) for pod in pods]
 
@@ -137,20 +141,24 @@ class Stage:
         if status != HTTPStatus.CREATED:
             raise SystemExit(f"bench: {pod['metadata']['name']}: status {status}: {body.decode()[:1000]}")
 
-    def _wait(self, count: int, name: str) -> None:
-        """Wait until the scheduler has decided on every pod."""
-        before, since = -1, time.monotonic()
-        while (left := self._undecided()) > 0:
-            if left != before:
-                say(f"{name}: {count - left} of {count} pods tried")
-                before, since = left, time.monotonic()
-            elif time.monotonic() - since > _STANDSTILL_SECONDS:
-                raise SystemExit(f"bench: {name}: the scheduler stands still; {left} pods wait untried")
-            # Each look is a list of all that wait; the scheduler needs the processor more.
-            time.sleep(1)
+    def _wait(self, pods: Sequence[TracePod], name: str) -> None:
+        """Wait until the scheduler has decided on every pod; in order, so that the last of a step speaks for it."""
+        for number in (*range(_STEP, len(pods), _STEP), len(pods)):
+            deadline = time.monotonic() + _STANDSTILL_SECONDS
+            while not self._decided(pods[number - 1]):
+                if time.monotonic() > deadline:
+                    raise SystemExit(f"bench: {name}: the scheduler stands still before pod {number} of {len(pods)}")
+                time.sleep(_LOOK_SECONDS)
+            say(f"{name}: {number} of {len(pods)} pods tried")
+        # A decision is written down while the next is made.
+        wait_for(
+            lambda: all(map(_tried, self._list("&fieldSelector=spec.nodeName="))),
+            timeout_seconds=_STANDSTILL_SECONDS,
+            what=f"{name}: every pod to have a node or a reason",
+        )
 
-    def _undecided(self) -> int:
-        return sum(not _refusal(pod) for pod in self._list("&fieldSelector=spec.nodeName="))
+    def _decided(self, pod: TracePod) -> bool:
+        return _tried(self._plane.api.read(f"{_PODS}/{pod.name}"))
 
     def _list(self, query: str = "") -> Iterator[JSON]:
         page = ""
@@ -189,6 +197,10 @@ def ask_of(document: JSON) -> Ask:
 def say(what: str) -> None:
     """Tell how far it is: stdout is for the tables."""
     print(f"{datetime.now(UTC):%H:%M:%S} {what}", file=sys.stderr, flush=True)
+
+
+def _tried(pod: JSON) -> bool:
+    return bool(pod["spec"].get("nodeName") or _refusal(pod))
 
 
 def _refusal(pod: JSON) -> str:
