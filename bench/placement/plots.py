@@ -84,7 +84,7 @@ def _curves(chart: _Chart, outcomes: Mapping[str, Outcome]) -> str:
         parts.append(_line(points, number))
         if outcome.first is not None:
             x, y = _point(outcome.at_first, outcome, chart.share, at)
-            parts.append(f'<circle cx="{x:g}" cy="{y:g}" r="6" fill="{_STROKES[number % len(_STROKES)][0]}"/>')
+            parts.append(_dot(x, y, number))
         parts += _legend(24 + number * _LEGEND, 88, number, name)
     return drawing(_WIDTH, _HEIGHT, chart.title, _description(chart, outcomes), parts)
 
@@ -101,6 +101,11 @@ def _line(points: Sequence[tuple[float, float]], number: int) -> str:
     path = " ".join(f"{x:g},{y:g}" for x, y in points)
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{width}"{dashed}/>'
+
+
+def _dot(x: float, y: float, number: int) -> str:
+    """Draw a dot, smaller than the one before, which may lie in the same place."""
+    return f'<circle cx="{x:g}" cy="{y:g}" r="{max(11 - 2 * number, 3)}" fill="{_STROKES[number % len(_STROKES)][0]}"/>'
 
 
 def _legend(x: float, y: float, number: int, name: str) -> Iterator[str]:
