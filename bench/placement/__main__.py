@@ -5,7 +5,7 @@ Five replays, one after the other on one control plane: the three that are compa
 could at best or need not do: users who look MIG profiles up by hand, and a cluster without MIG.
 
     python -m bench.placement --trace FOLDER [--nodes 303] [--pods 2038] [--seed 1] [--demand 1.0]
-        [--out FOLDER]
+        [--modes off,defaults,required] [--out FOLDER]
 """
 
 import argparse
@@ -23,13 +23,16 @@ from .overlay import Machine, lay_over
 from .replay import Mode, Stage, say
 from .trace import NODE_FILE, POD_FILE, TraceError, TraceNode, TracePod, read_nodes, read_pods, sample
 
-MODES = (
-    Mode(name="off"),
-    Mode(name="defaults", podberth=True),
-    Mode(name="required", podberth=True, required=True),
-    Mode(name="off, MIG by hand", by_hand=True),
-    Mode(name="off, no MIG", cut=False),
-)
+MODES = {
+    mode.name: mode
+    for mode in (
+        Mode(name="off"),
+        Mode(name="defaults", podberth=True),
+        Mode(name="required", podberth=True, required=True),
+        Mode(name="MIG by hand", by_hand=True),
+        Mode(name="no MIG", cut=False),
+    )
+}
 
 # A quarter of both lists: minutes on two cores, and still some machines of nearly every kind.
 _NODES, _PODS = 303, 2038
@@ -43,14 +46,19 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=_PODS, help="pods in the sample; 0: all 8,152")
     parser.add_argument("--seed", type=int, default=1, help="where the sample begins")
     parser.add_argument("--demand", type=float, default=1.0, help="share of the pods that the MIG layout is made for")
+    parser.add_argument("--modes", default=",".join(MODES), help="which replays; default: all five")
     parser.add_argument("--out", type=Path, help="where the plots go; without it none are drawn")
     options = parser.parse_args()
+    try:
+        modes = [MODES[name] for name in options.modes.split(",")]
+    except KeyError as error:
+        raise SystemExit(f"bench: --modes: got {error}, want some of {','.join(MODES)}") from None
     try:
         nodes, pods = _sampled(options.trace, options.nodes, options.pods, options.seed)
         clusters = {cut: lay_over(nodes, pods, cut=cut, demand=options.demand) for cut in (True, False)}
     except (OSError, TraceError) as error:
         raise SystemExit(f"bench: {error}") from None
-    outcomes = _replayed(clusters, pods)
+    outcomes = _replayed(modes, clusters, pods)
     print(report.cluster(clusters[True], pods))
     print("\nWhen the first pod cannot be placed\n")
     print(table(*report.moments(outcomes, "at_first")))
@@ -74,13 +82,15 @@ def _sampled(
     return tuple(sorted(drawn, key=lambda node: node.name)), sample(pods, pod_count, seed)
 
 
-def _replayed(clusters: Mapping[bool, Sequence[Machine]], pods: Sequence[TracePod]) -> dict[str, Outcome]:
+def _replayed(
+    modes: Sequence[Mode], clusters: Mapping[bool, Sequence[Machine]], pods: Sequence[TracePod]
+) -> dict[str, Outcome]:
     outcomes = {}
     with tempfile.TemporaryDirectory(prefix="podberth-bench-") as name:
         folder = Path(name)
         with ControlPlane.start(folder / "plane") as control_plane:
             stage = Stage(control_plane, folder)
-            for mode in MODES:
+            for mode in modes:
                 began = time.monotonic()
                 machines = clusters[mode.cut]
                 outcomes[mode.name] = work_out(stage.replay(mode, machines, pods), machines)

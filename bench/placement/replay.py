@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ _PARALLEL = 8
 # The API server's own clients page so (client-go, tools/pager).
 _PAGE = 500
 _STEP = 500  # pods from one word of progress to the next
-# For so many pods as a step has, or all deletions: for a scheduler that stands still, not one that is slow.
+# For so many pods as a step has: for a scheduler that stands still, not one that is slow.
 _STANDSTILL_SECONDS = 300.0
 # The scheduler needs the processor more than whoever watches it.
 _LOOK_SECONDS = 0.5
@@ -93,14 +92,9 @@ class Stage:
 
     def _clear(self) -> None:
         for path in (_PODS, "/api/v1/nodes"):
-            self._plane.api.request("DELETE", f"{path}?gracePeriodSeconds=0")
-            # Two cores at work on thousands of deletions.
-            wait_for(
-                partial(self._empty, path), timeout_seconds=_STANDSTILL_SECONDS, what=f"no object to be left of {path}"
-            )
-
-    def _empty(self, path: str) -> bool:
-        return not self._plane.api.read(f"{path}?limit=1")["items"]
+            # All at once would take longer than the API server gives a request.
+            while self._plane.api.read(f"{path}?limit=1")["items"]:
+                self._plane.api.request("DELETE", f"{path}?gracePeriodSeconds=0&limit={_PAGE}")
 
     def _add(self, machine: Machine) -> None:
         self._plane.api.request("POST", "/api/v1/nodes", complete_node(machine.node, datetime.now(UTC)))
