@@ -10,7 +10,7 @@ the half of a GPU that it is. A class is what pods ask for when they come out of
 """
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -49,9 +49,9 @@ class Fragmentation:
         return before[1]
 
     def _measured(self, account: Account) -> float:
-        free: Counter[str] = Counter()
+        free: defaultdict[str, float] = defaultdict(float)
         for unit in account.free:
-            free[unit.resource] += unit.size  # type: ignore[assignment]  # a Counter adds up floats as well
+            free[unit.resource] += unit.size
         usable = sum(size * self._served(account, resource) for resource, size in free.items())
         return sum(free.values()) - usable
 

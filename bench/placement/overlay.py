@@ -128,7 +128,7 @@ def machines_to_cut(nodes: Sequence[TraceNode], pods: Sequence[TracePod], demand
     shape = SHAPES[_CUT]
     wanted = Counter(right_profile(pod) for pod in pods if pod.shares)
     each = {profile: count * (shape.gpus - shape.whole) for profile, count in shape.cut.items()}
-    needed = max((ceil(count * demand / each[profile]) for profile, count in wanted.items()), default=0)
+    needed = max((0, *(ceil(count * demand / each[profile]) for profile, count in wanted.items())))
     return min(needed, sum(node.model == "G2" for node in nodes) // 2)
 
 
