@@ -1,0 +1,102 @@
+"""Replay the OpenB trace without podberth, with its defaults, and with ``mode: required``; print tables, draw plots.
+
+The trace is read from a folder with its two CSV files; a sample of its machines and pods is taken at equal distances.
+Five replays, one after the other on one control plane: the three that are compared, and two that say what podberth
+could at best or need not do: users who look MIG profiles up by hand, and a cluster without MIG.
+
+    python -m bench.placement --trace FOLDER [--nodes 303] [--pods 2038] [--seed 1] [--demand 1.0]
+        [--modes off,defaults,required] [--out FOLDER]
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from controlplane.cluster import ControlPlane
+
+from ..figures import table
+from . import plots, report
+from .outcome import Outcome, work_out
+from .overlay import Machine, lay_over
+from .replay import Mode, Stage, say
+from .trace import NODE_FILE, POD_FILE, TraceError, TraceNode, TracePod, read_nodes, read_pods, sample
+
+MODES = {
+    mode.name: mode
+    for mode in (
+        Mode(name="off"),
+        Mode(name="defaults", podberth=True),
+        Mode(name="required", podberth=True, required=True),
+        Mode(name="MIG by hand", by_hand=True),
+        Mode(name="no MIG", cut=False),
+    )
+}
+
+# A quarter of both lists: minutes on two cores, and still some machines of nearly every kind.
+_NODES, _PODS = 303, 2038
+
+
+def main() -> None:
+    """Replay, print and draw."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trace", type=Path, required=True, help=f"a folder with {NODE_FILE} and {POD_FILE}")
+    parser.add_argument("--nodes", type=int, default=_NODES, help="machines in the sample; 0: all 1,213")
+    parser.add_argument("--pods", type=int, default=_PODS, help="pods in the sample; 0: all 8,152")
+    parser.add_argument("--seed", type=int, default=1, help="where the sample begins")
+    parser.add_argument("--demand", type=float, default=1.0, help="share of the pods that the MIG layout is made for")
+    parser.add_argument("--modes", default=",".join(MODES), help="which replays; default: all five")
+    parser.add_argument("--out", type=Path, help="where the plots go; without it none are drawn")
+    options = parser.parse_args()
+    try:
+        modes = [MODES[name] for name in options.modes.split(",")]
+    except KeyError as error:
+        raise SystemExit(f"bench: --modes: got {error}, want some of {','.join(MODES)}") from None
+    try:
+        nodes, pods = _sampled(options.trace, options.nodes, options.pods, options.seed)
+        clusters = {cut: lay_over(nodes, pods, cut=cut, demand=options.demand) for cut in (True, False)}
+    except (OSError, TraceError) as error:
+        raise SystemExit(f"bench: {error}") from None
+    outcomes = _replayed(modes, clusters, pods)
+    print(report.cluster(clusters[True], pods))
+    print("\nWhen the first pod cannot be placed\n")
+    print(table(*report.moments(outcomes, "at_first")))
+    print("\nWhen all have been tried\n")
+    print(table(*report.moments(outcomes, "at_end")))
+    print("\nThe scheduler, of the first\n")
+    print("\n".join(report.reasons(outcomes)))
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        for name, drawing in plots.drawings(outcomes).items():
+            (options.out / name).write_text(drawing, encoding="utf-8")
+
+
+def _sampled(
+    folder: Path, node_count: int, pod_count: int, seed: int
+) -> tuple[tuple[TraceNode, ...], tuple[TracePod, ...]]:
+    nodes = read_nodes((folder / NODE_FILE).read_text(encoding="utf-8"))
+    pods = read_pods((folder / POD_FILE).read_text(encoding="utf-8"))
+    by_kind = sorted(nodes, key=lambda node: (node.model, node.gpus, node.cpu_milli, node.name))
+    drawn = sample(by_kind, node_count, seed)
+    return tuple(sorted(drawn, key=lambda node: node.name)), sample(pods, pod_count, seed)
+
+
+def _replayed(
+    modes: Sequence[Mode], clusters: Mapping[bool, Sequence[Machine]], pods: Sequence[TracePod]
+) -> dict[str, Outcome]:
+    outcomes = {}
+    with tempfile.TemporaryDirectory(prefix="podberth-bench-") as name:
+        folder = Path(name)
+        with ControlPlane.start(folder / "plane") as control_plane:
+            stage = Stage(control_plane, folder)
+            for mode in modes:
+                began = time.monotonic()
+                machines = clusters[mode.cut]
+                outcomes[mode.name] = work_out(stage.replay(mode, machines, pods), machines)
+                say(f"{mode.name}: done in {time.monotonic() - began:.0f} s")
+    return outcomes
+
+
+if __name__ == "__main__":
+    main()

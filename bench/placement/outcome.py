@@ -1,0 +1,157 @@
+"""The figures of one replay: at the moment when the first pod cannot be placed, and when all have been tried."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from podberth.devices import mig
+
+from .accounts import Account, Ask, Held, allowed
+from .fragments import Fragmentation
+from .overlay import WHOLE, Machine, right_profile
+from .trace import TracePod
+
+Fit: TypeAlias = Literal["right", "larger", "whole"]
+"""What a pod got that needs a part of a GPU: the smallest instance that is enough, a larger one, a whole GPU."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What became of one pod."""
+
+    pod: TracePod
+    ask: Ask
+    node: str = ""
+    """Empty: the scheduler found none."""
+    reason: str = ""
+    """Why, in the scheduler's words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """The cluster after so many pods."""
+
+    arrived_gpus: float
+    """What all pods so far have use for."""
+    placed_pods: int
+    used_gpus: float
+    """What the placed ones have use for."""
+    held_gpus: float
+    """What nobody else can have because of them."""
+    free_gpus: float
+    fragmented_gpus: float
+    multi: int
+    """Placed pods of several GPUs."""
+    together: int
+    """Of them, those with all GPUs in one NVLink domain."""
+    fits: tuple[tuple[Fit, int], ...]
+    """Placed pods that need a part of a GPU, by what they got."""
+
+    @property
+    def fragmentation(self) -> float:
+        """The fragmented part of what is free."""
+        return self.fragmented_gpus / self.free_gpus if self.free_gpus else 0.0
+
+    def got(self, fit: Fit) -> int:
+        """Count the pods that got this."""
+        return dict(self.fits).get(fit, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One replay."""
+
+    capacity_gpus: float
+    pods: int
+    first: int | None
+    """How many pods came before the first that could not be placed; None: all were placed."""
+    first_small: int | None
+    """The same for the first that wants one GPU at most."""
+    reason: str
+    """The scheduler's about that pod, the first."""
+    at_first: Moment
+    at_end: Moment
+    curve: tuple[Moment, ...]
+
+
+class _Tally:
+    def __init__(self, machines: Sequence[Machine], workload: Sequence[Ask]) -> None:
+        self.machines = machines
+        self.accounts = {machine.name: Account(machine) for machine in machines}
+        self.fragmentation = Fragmentation(workload, machines)
+        self.arrived = self.used = self.held = 0.0
+        self.placed = self.multi = self.together = 0
+        self.fits: Counter[Fit] = Counter()
+
+    def add(self, trial: Trial) -> None:
+        self.arrived += trial.pod.asked
+        if not trial.node:
+            return
+        held = self.accounts[trial.node].place(trial.ask)
+        self.placed += 1
+        self.used += trial.pod.asked
+        self.held += held.size
+        if trial.pod.gpus > 1:
+            self.multi += 1
+            self.together += held.together
+        if trial.pod.shares:
+            self.fits[_fit(trial.pod, held)] += 1
+
+    def must_refuse(self, trial: Trial) -> None:
+        """See that the accounts are the scheduler's; ValueError where they have room that it had not."""
+        leave = allowed(json.loads(trial.ask.terms), self.machines) if trial.ask.terms else self.accounts.keys()
+        if room := [name for name in leave if self.accounts[name].hosts(trial.ask)]:
+            raise ValueError(f"{trial.pod.name}: got refused ({trial.reason}), want a place on {room[0]}")
+
+    def moment(self) -> Moment:
+        return Moment(
+            arrived_gpus=self.arrived,
+            placed_pods=self.placed,
+            used_gpus=self.used,
+            held_gpus=self.held,
+            free_gpus=sum(unit.size for account in self.accounts.values() for unit in account.free),
+            fragmented_gpus=sum(map(self.fragmentation.of, self.accounts.values())),
+            multi=self.multi,
+            together=self.together,
+            fits=tuple(sorted(self.fits.items())),
+        )
+
+
+def work_out(trials: Sequence[Trial], machines: Sequence[Machine], *, points: int = 40) -> Outcome:
+    """Follow the pods in the order of their arrival.
+
+    What is free only ever shrinks, so a pod that the scheduler refused was refused at its turn, and one that it placed
+    was placed then: the order is enough to tell what each pod found.
+    """
+    refused = [number for number, trial in enumerate(trials) if not trial.node]
+    first = next(iter(refused), None)
+    tally = _Tally(machines, [trial.ask for trial in trials])
+    every = max(len(trials) // points, 1)
+    curve = [tally.moment()]
+    at_first = curve[0]
+    for number, trial in enumerate(trials):
+        if number == first:
+            at_first = tally.moment()
+            tally.must_refuse(trial)
+        tally.add(trial)
+        if (number + 1) % every == 0 or number + 1 == len(trials):
+            curve.append(tally.moment())
+    return Outcome(
+        capacity_gpus=sum(unit.size for machine in machines for unit in machine.units),
+        pods=len(trials),
+        first=first,
+        first_small=next((number for number in refused if trials[number].pod.gpus <= 1), None),
+        reason="" if first is None else trials[first].reason,
+        at_first=curve[-1] if first is None else at_first,
+        at_end=curve[-1],
+        curve=tuple(curve),
+    )
+
+
+def _fit(pod: TracePod, held: Held) -> Fit:
+    (unit,) = held.units
+    if unit.resource == WHOLE:
+        return "whole"
+    return "right" if unit.resource == mig.parse(right_profile(pod)).resource else "larger"

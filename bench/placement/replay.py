@@ -1,0 +1,212 @@
+"""The replay itself: pods go to a real API server in the order of their arrival, and the real scheduler has its say.
+
+Machines are Nodes without kubelets. The scheduler takes pods of one priority in the order in which it hears of them
+(its PrioritySort plugin), and one at a time, so that they need not wait for each other here. Nothing is deleted
+meanwhile: what is refused stays refused.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from builders import gpu_pod
+from controlplane.cluster import ControlPlane
+from controlplane.kubelet import complete_node
+from controlplane.wait import wait_for
+from e2e.podberth_process import Podberth
+from e2e.registration import Registration
+from podberth.kube.quantity import parse_quantity
+from podberth.wellknown import NAMESPACE
+
+from .accounts import Ask
+from .manifests import manifest
+from .outcome import Trial
+from .overlay import Machine
+from .trace import TracePod
+
+JSON = dict[str, Any]
+
+REQUIRED = ("gang-topology", "inference-roles", "multi-gpu-nvlink", "multi-node-nvlink", "product-affinity")
+"""The shipped policies whose ConfigMap has a mode, each ``podberth-<name>`` (their policy.yaml)."""
+
+_NAMESPACE = "openb"
+_PODS = f"/api/v1/namespaces/{_NAMESPACE}/pods"
+_PARALLEL = 8
+# The API server's own clients page so (client-go, tools/pager).
+_PAGE = 500
+_STEP = 500  # pods from one word of progress to the next
+# For so many pods as a step has: for a scheduler that stands still, not one that is slow.
+_STANDSTILL_SECONDS = 300.0
+# The scheduler needs the processor more than whoever watches it.
+_LOOK_SECONDS = 0.5
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """One replay's cluster and what stands before it."""
+
+    name: str
+    podberth: bool = False
+    required: bool = False
+    by_hand: bool = False
+    """Users look up the MIG profile that they need."""
+    cut: bool = True
+    """Whether the cluster has MIG instances."""
+
+
+class Stage:
+    """A control plane for one replay after the other."""
+
+    def __init__(self, control_plane: ControlPlane, folder: Path) -> None:
+        """Keep nothing running but the API server, etcd and the scheduler: nobody would be kubelet for a real pod."""
+        self._plane = control_plane
+        self._folder = folder
+        control_plane.add_namespace(_NAMESPACE)
+        self._registration = Registration(control_plane)
+        # Without kubelets' heartbeats the node controller would give the machines up.
+        for name in ("nodes", "kube-controller-manager"):
+            control_plane.stop_component(name)
+
+    def replay(self, mode: Mode, machines: Sequence[Machine], pods: Sequence[TracePod]) -> list[Trial]:
+        """Empty the cluster, fill it with these machines, and let the pods come."""
+        self._clear()
+        with ThreadPoolExecutor(_PARALLEL) as pool:
+            list(pool.map(self._add, machines))
+        with self._podberth(mode, machines):
+            for number, pod in enumerate(pods):
+                if number % _STEP == 0:
+                    say(f"{mode.name}: {number} of {len(pods)} pods sent")
+                self._send(manifest(pod, by_hand=mode.by_hand))
+            self._wait(pods, mode.name)
+        found = {each["metadata"]["name"]: each for each in self._list()}
+        return [trial(pod, found[pod.name]) for pod in pods]
+
+    def _clear(self) -> None:
+        for path in (_PODS, "/api/v1/nodes"):
+            # All at once would take longer than the API server gives a request.
+            while self._plane.api.read(f"{path}?limit=1")["items"]:
+                self._plane.api.request("DELETE", f"{path}?gracePeriodSeconds=0&limit={_PAGE}")
+
+    def _add(self, machine: Machine) -> None:
+        self._plane.api.request("POST", "/api/v1/nodes", complete_node(machine.node, datetime.now(UTC)))
+        # Admission taints a new node, and the controller that would take that back does not run.
+        taints = {"spec": {"taints": machine.node["spec"]["taints"]}}
+        path = f"/api/v1/nodes/{machine.name}"
+        self._plane.api.request("PATCH", path, taints, "application/merge-patch+json")
+
+    @contextmanager
+    def _podberth(self, mode: Mode, machines: Sequence[Machine]) -> Iterator[None]:
+        """Have podberth called, with the shipped policies and what is known of the machines, if the mode has it."""
+        if not mode.podberth:
+            yield
+            return
+        folder = self._folder / mode.name.replace(" ", "-")
+        folder.mkdir()
+        snapshot = folder / "cluster.json"
+        items = [each for machine in machines for each in (machine.node, machine.config_map)]
+        items += list(map(_parameters, REQUIRED)) if mode.required else []
+        snapshot.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        with Podberth(folder, snapshot) as podberth:
+            self._registration.put(podberth.endpoint)
+            self._check(mode)
+            yield
+            self._registration.remove()
+
+    def _check(self, mode: Mode) -> None:
+        """See for oneself that a pod of four GPUs is sent to linked ones, as the mode says."""
+        _, pod = self._registration.dry_run(gpu_pod(4))
+        required = "requiredDuringSchedulingIgnoredDuringExecution"
+        preferred = "preferredDuringSchedulingIgnoredDuringExecution"
+        affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
+        if not affinity.get(required if mode.required else preferred):
+            raise SystemExit(f"bench: {mode.name}: a pod of 4 GPUs got {affinity}, want a node affinity of that mode")
+
+    def _send(self, pod: JSON) -> None:
+        status, body = self._plane.raw("POST", _PODS, pod)
+        if status != HTTPStatus.CREATED:
+            raise SystemExit(f"bench: {pod['metadata']['name']}: status {status}: {body.decode()[:1000]}")
+
+    def _wait(self, pods: Sequence[TracePod], name: str) -> None:
+        """Wait until the scheduler has decided on every pod; in order, so that the last of a step speaks for it."""
+        for number in (*range(_STEP, len(pods), _STEP), len(pods)):
+            deadline = time.monotonic() + _STANDSTILL_SECONDS
+            while not self._decided(pods[number - 1]):
+                if time.monotonic() > deadline:
+                    raise SystemExit(f"bench: {name}: the scheduler stands still before pod {number} of {len(pods)}")
+                time.sleep(_LOOK_SECONDS)
+            say(f"{name}: {number} of {len(pods)} pods tried")
+        # A decision is written down while the next is made.
+        wait_for(
+            lambda: all(map(_tried, self._list("&fieldSelector=spec.nodeName="))),
+            timeout_seconds=_STANDSTILL_SECONDS,
+            what=f"{name}: every pod to have a node or a reason",
+        )
+
+    def _decided(self, pod: TracePod) -> bool:
+        return _tried(self._plane.api.read(f"{_PODS}/{pod.name}"))
+
+    def _list(self, query: str = "") -> Iterator[JSON]:
+        page = ""
+        while True:
+            found = self._plane.api.read(f"{_PODS}?limit={_PAGE}{query}{page}")
+            yield from found["items"]
+            if not (token := found["metadata"].get("continue")):
+                return
+            page = f"&continue={token}"
+
+
+def trial(pod: TracePod, document: JSON) -> Trial:
+    """Read what became of a pod off the document that the API server has of it."""
+    node = document["spec"].get("nodeName", "")
+    return Trial(pod=pod, ask=ask_of(document), node=node, reason="" if node else _refusal(document))
+
+
+def ask_of(document: JSON) -> Ask:
+    """Read what a pod of one container wants of its node."""
+    spec = document["spec"]
+    requests = spec["containers"][0]["resources"]["requests"]
+    devices = {name: int(amount) for name, amount in requests.items() if "/" in name}
+    if len(devices) > 1:
+        raise ValueError(f"{document['metadata']['name']}: resources: got {devices}, want one kind of device")
+    affinity = spec.get("affinity", {}).get("nodeAffinity", {})
+    terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [])
+    return Ask(
+        cpu_milli=int(parse_quantity(requests["cpu"]) * 1000),
+        memory_mib=int(parse_quantity(requests["memory"]) / _MIB),
+        resource=next(iter(devices), ""),
+        count=sum(devices.values()),
+        terms=json.dumps(terms, sort_keys=True) if terms else "",
+    )
+
+
+def say(what: str) -> None:
+    """Tell how far it is: stdout is for the tables."""
+    print(f"{datetime.now(UTC):%H:%M:%S} {what}", file=sys.stderr, flush=True)
+
+
+def _tried(pod: JSON) -> bool:
+    return bool(pod["spec"].get("nodeName") or _refusal(pod))
+
+
+def _refusal(pod: JSON) -> str:
+    """Return the scheduler's message about a pod that it could not place; empty while it has said nothing."""
+    said = (each for each in pod.get("status", {}).get("conditions", ()) if each["type"] == "PodScheduled")
+    return next((each.get("message", "") for each in said if each.get("reason") == "Unschedulable"), "")
+
+
+def _parameters(policy: str) -> JSON:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": f"podberth-{policy}", "namespace": NAMESPACE},
+        "data": {"mode": "required"},
+    }

@@ -1,0 +1,67 @@
+"""The tables: a column for each replay, so that they stand side by side."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from .outcome import Moment, Outcome
+from .overlay import Machine
+from .trace import TracePod
+
+When: TypeAlias = Literal["at_first", "at_end"]
+
+
+def cluster(machines: Sequence[Machine], pods: Sequence[TracePod]) -> str:
+    """Say in a paragraph what was replayed on what."""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(each.kind for each in machines).most_common())
+    gpus = sum(unit.size for machine in machines for unit in machine.units)
+    sharing = sum(pod.shares for pod in pods)
+    multi = sum(pod.gpus > 1 for pod in pods)
+    asked = sum(pod.asked for pod in pods)
+    whole = sum(pod.gpus for pod in pods)
+    return (
+        f"{len(machines)} machines with {gpus:,.0f} GPUs: {kinds}.\n"
+        f"{len(pods):,} pods that have use for {asked:,.0f} GPUs, and ask for {whole:,} where none is shared: "
+        f"{sharing:,} need a part of one, {multi} several, {sum(not pod.gpus for pod in pods)} none."
+    )
+
+
+def moments(outcomes: Mapping[str, Outcome], when: When) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Return header and rows of the figures at a moment."""
+    at = [getattr(outcome, when) for outcome in outcomes.values()]
+    capacity = [outcome.capacity_gpus for outcome in outcomes.values()]
+    rows: list[Sequence[str]] = []
+    if when == "at_first":
+        rows.append(("pods before it", *(_count(outcome.first) for outcome in outcomes.values())))
+        small = (_count(outcome.first_small) for outcome in outcomes.values())
+        rows.append(("pods before the first of one GPU or less", *small))
+    rows += [
+        ("pods placed", *(f"{each.placed_pods:,}" for each in at)),
+        ("GPUs allocated", *map(_gpus, (each.held_gpus for each in at), capacity)),
+        ("GPUs that the placed pods have use for", *map(_gpus, (each.used_gpus for each in at), capacity)),
+        ("GPUs free", *map(_gpus, (each.free_gpus for each in at), capacity)),
+        ("fragmented of what is free (FGD)", *map(_fragmented, at)),
+        ("pods of several GPUs in one link domain", *(f"{each.together} of {each.multi}" for each in at)),
+        ("pods with a part: right MIG size", *(str(each.got("right")) for each in at)),
+        ("larger MIG instance", *(str(each.got("larger")) for each in at)),
+        ("whole GPU", *(str(each.got("whole")) for each in at)),
+    ]
+    return ("", *outcomes), rows
+
+
+def reasons(outcomes: Mapping[str, Outcome]) -> Iterator[str]:
+    """Yield what the scheduler said of each replay's first refusal."""
+    for name, outcome in outcomes.items():
+        yield f"- {name}: {outcome.reason or 'every pod was placed'}"
+
+
+def _count(first: int | None) -> str:
+    return "all were placed" if first is None else f"{first:,}"
+
+
+def _fragmented(moment: Moment) -> str:
+    return f"{moment.fragmented_gpus:,.0f} ({moment.fragmentation:.0%})"
+
+
+def _gpus(value: float, capacity: float) -> str:
+    return f"{value:,.0f} ({value / capacity:.0%})"
