@@ -165,6 +165,13 @@ def test_waits_grow_to_a_cap_and_start_again_after_a_watch_that_lasted() -> None
     assert [pace.wait_seconds(10), pace.wait_seconds(0)] == [1, 2]
 
 
+def test_waits_start_again_once_it_went_well() -> None:
+    pace = Pace(TIMING, lambda: 1.0)
+    assert [pace.wait_seconds(0) for _ in range(3)] == [1, 2, 4]
+    pace.begin_anew()
+    assert [pace.wait_seconds(0) for _ in range(2)] == [1, 2]
+
+
 def test_a_wait_is_drawn_and_never_nothing() -> None:
     draws = iter([0.0, 0.5, 0.5])
     pace = Pace(TIMING, lambda: next(draws))

@@ -65,11 +65,10 @@ class Events:
         self._instance = instance[:_LONGEST_INSTANCE]
         self._metrics = metrics
         self._log = log
-        self._timing = timing or Timing()
         self._limits = limits or Limits()
         self._series = OpenSeries(self._limits)
         self._room = Bucket(self._limits.burst, 1.0 / self._limits.requests_per_second)
-        self._pace = Pace(self._timing, random)
+        self._pace = Pace(timing or Timing(), random)
         self._wake = asyncio.Event()
         self._well = True
 
@@ -120,7 +119,7 @@ class Events:
         """Send. What is refused waits alone; where nobody answers, all wait, for the next one would fail too."""
         error = await self._send(series)
         if error is None:
-            self._pace = Pace(self._timing, random)
+            self._pace.begin_anew()
             return
         series.tries += 1
         refused = error.reason == "refused"

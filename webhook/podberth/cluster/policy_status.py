@@ -63,6 +63,7 @@ class PolicyStatuses:
                 self._due.clear()
                 try:
                     await self._write()
+                    self._pace.begin_anew()
                 except ClusterError as error:
                     self._log.event("warning", "policies: a status cannot be written; tried again", problem=str(error))
                     await self._client.reset()

@@ -295,6 +295,10 @@ class Pace:
         asked = min(retry_after_seconds, timing.longest_wait_seconds)
         return max(timing.least_wait_seconds, asked + self._draw() * bound)
 
+    def begin_anew(self) -> None:
+        """Forget failures: what was tried has worked."""
+        self._failures = 0
+
 
 class Refusals:
     """Whether the API server means it when it refuses.
