@@ -23,7 +23,9 @@ _CONFIGURATION_FAULT, _CLUSTER_FAULT = 2, 3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Start it, write the kubeconfig's path to stdout, wait for Ctrl-C or SIGTERM, stop it."""
     options = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Ctrl-C too: what a shell has put into the background ignores it.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
         with ExitStack() as stack:
             directory = options.directory or Path(tempfile.mkdtemp(prefix="podberth-demo-"))

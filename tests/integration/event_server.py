@@ -24,6 +24,8 @@ class EventServer:
     """The statuses of the next answers; 0: the connection is cut."""
     gone: frozenset[str] = frozenset()
     """Namespaces that are being deleted."""
+    sick: frozenset[str] = frozenset()
+    """Namespaces in which somebody's webhook fails."""
     hangs: bool = False
     url: str = ""
     _version: int = 0
@@ -61,6 +63,8 @@ class EventServer:
             return _status(fault or 500)
         if request.path.split("/")[5] in self.gone:
             return _status(403)
+        if request.path.split("/")[5] in self.sick:
+            return _status(500)
         return self._post(request.path, body) if request.method == "POST" else self._patch(request.path, body)
 
     def _post(self, collection: str, body: Document) -> web.StreamResponse:

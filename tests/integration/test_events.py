@@ -263,3 +263,30 @@ def test_an_api_server_that_does_not_answer_holds_up_nobodys_end(tmp_path: Path)
             assert process.counted() == {"failed": 1}
 
     run(body)
+
+
+def test_a_namespace_whose_events_fail_holds_up_no_other(tmp_path: Path) -> None:
+    async def body() -> None:
+        async with event_server(tmp_path) as server, telling(server) as process:
+            server.sick = frozenset({"sick"})
+            process.events.tell(replace(LOOK, regarding=replace(JOB, namespace="sick")))
+            await process.until("a failure", lambda: process.errors("failed") > 0)
+            process.events.tell(LOOK)
+            await process.until("the other's Event", lambda: PATH in server.events)
+            assert process.counted().get("failed", 0) == 0
+
+    run(body)
+
+
+def test_at_the_end_what_is_refused_keeps_nothing_else_from_being_told(tmp_path: Path) -> None:
+    async def body() -> None:
+        late = Limits(together_seconds=60.0)
+        async with event_server(tmp_path) as server:
+            server.gone = frozenset({"going"})
+            async with telling(server, late) as process:
+                process.events.tell(replace(LOOK, regarding=replace(JOB, namespace="going")))
+                process.events.tell(LOOK)
+            assert PATH in server.events
+            assert process.counted() == {"created": 1, "failed": 1}
+
+    run(body)

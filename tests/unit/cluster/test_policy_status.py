@@ -1,13 +1,18 @@
 """When a policy's status is written: a verdict is said once, and nobody answers another replica."""
 
+import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from podberth.cluster.policy_status import status_due, turn
+from integration.serving import CapturedLines, run, until
+from podberth.cluster.policy_status import PolicyStatuses, status_due, turn
+from podberth.cluster.protocol import Timing
 from podberth.cluster.source import Verdict
 from podberth.errors import Problem
+from podberth.telemetry.log import Log
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 4, 4, 5, tzinfo=UTC)
@@ -59,6 +64,57 @@ def test_a_new_generation_is_spoken_of_and_what_stays_true_keeps_its_time() -> N
 
 def test_a_verdict_on_an_earlier_generation_is_kept_to_oneself() -> None:
     assert status_due(policy(generation=3), GOOD, NOW, again=True) is None
+
+
+class Sending:
+    """The client of somebody who sees every status that is sent, while it is on its way."""
+
+    def __init__(self, seen: Callable[[dict[str, Any]], None]) -> None:
+        self._seen = seen
+
+    async def send(self, _: str, __: str, body: dict[str, Any], ___: str) -> bytes:
+        self._seen(body)
+        await asyncio.sleep(0)
+        return b""
+
+    async def reset(self) -> None:
+        """Have nothing to close."""
+
+
+def test_what_changes_while_a_status_is_sent_gets_no_verdict_of_before() -> None:
+    """B is deleted and made again, mended, while the status of a is on its way: both are generation 1."""
+
+    def document(name: str, uid: str) -> dict[str, Any]:
+        return {"metadata": {"name": name, "uid": uid, "generation": 1, "resourceVersion": "1"}}
+
+    def verdict(name: str, *, good: bool) -> Verdict:
+        return Verdict(name, 1, "active" if good else "broken", () if good else BROKEN.problems)
+
+    sent: list[tuple[str, str]] = []
+
+    def seen(body: dict[str, Any]) -> None:
+        sent.append((body["metadata"]["uid"], body["status"]["conditions"][0]["status"]))
+        if len(sent) > 1:
+            return
+        mended = {"a": document("a", "a-1"), "b": document("b", "b-2")}
+        statuses.tell(mended, [verdict("a", good=True), verdict("b", good=True)])
+
+    client: Any = Sending(seen)
+    statuses = PolicyStatuses(lambda: client, Log(CapturedLines()), Timing())
+    before = {"a": document("a", "a-1"), "b": document("b", "b-1")}
+    statuses.tell(before, [verdict("a", good=True), verdict("b", good=False)])
+
+    async def body() -> None:
+        task = asyncio.create_task(statuses.run())
+        await until("the mended policy's status", lambda: _soon(("b-2", "True") in sent))
+        task.cancel()
+
+    run(body)
+    assert ("b-2", "False") not in sent
+
+
+async def _soon(reached: bool) -> bool:
+    return reached
 
 
 # ---- what is told in Events -----------------------------------------------------------------------------------------

@@ -41,6 +41,8 @@ _MOST_TRIES: Final = 12
 # An API server that has just started refuses everybody for 3 to 6 s (``protocol.Refusals``): once more behind these,
 # and then, to be sure. A namespace that is going, or rights that nobody has granted, are no better the third time.
 _MOST_REFUSALS: Final = 3
+# Anything else is an answer, and may be of one namespace alone: its quota, or a webhook of somebody's.
+_NOBODY_ANSWERS: Final = frozenset({"lost", "silent"})
 FINISH_SECONDS: Final = 1.0
 """How long the end of the process waits: less than what the grace period of manifests/base leaves."""
 # Another replica writes the same Event at the same time, and wins as often; behind a wait it goes on.
@@ -109,14 +111,17 @@ class Events:
         with suppress(TimeoutError):
             async with asyncio.timeout(patience_seconds):
                 while (series := self._series.next()) is not None:
-                    if await self._send(series) is not None:
+                    error = await self._send(series)
+                    if error is not None and error.reason in _NOBODY_ANSWERS:
                         break
+                    if error is not None:
+                        self._give_up(series)
         while (series := self._series.next()) is not None:
             self._give_up(series)
         await self._client.reset()
 
     async def _try(self, series: Series) -> None:
-        """Send. What is refused waits alone; where nobody answers, all wait, for the next one would fail too."""
+        """Send. What cannot be written waits alone; where nobody answers all wait, for the next one would fail too."""
         error = await self._send(series)
         if error is None:
             self._pace.begin_anew()
@@ -125,7 +130,7 @@ class Events:
         refused = error.reason == "refused"
         if series.tries >= (_MOST_REFUSALS if refused else _MOST_TRIES):
             self._give_up(series)
-        elif refused:
+        elif error.reason not in _NOBODY_ANSWERS:
             self._series.put_off(series, time.monotonic())
         if not refused:
             await asyncio.sleep(self._pace.wait_seconds(0.0, error.retry_after_seconds))

@@ -73,8 +73,10 @@ class PolicyStatuses:
             await self._client.reset()
 
     async def _write(self) -> None:
-        for verdict in self._verdicts:
-            document = self._documents.get(verdict.name)
+        # Both of one moment: what comes while a status is being sent is another policy, perhaps of the same name.
+        documents, verdicts = self._documents, self._verdicts
+        for verdict in verdicts:
+            document = documents.get(verdict.name)
             if document is None:
                 continue
             metadata = document["metadata"]

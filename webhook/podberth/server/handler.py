@@ -66,7 +66,8 @@ class ReviewHandler:
             body = await self._bodies.read(request, deadline)
             review = decode_review(parse(request, body), len(body))
             if state.lacks(review):
-                await state.wait_for(review, min(PATIENCE_SECONDS, deadline - perf_counter()))
+                # Half of what is left: the rest is for deciding without it.
+                await state.wait_for(review, min(PATIENCE_SECONDS, (deadline - perf_counter()) / 2))
             received = perf_counter()
             outcome = self._decide(review, target, deadline)
             decided = perf_counter()
