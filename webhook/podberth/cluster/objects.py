@@ -1,6 +1,7 @@
 """Objects that are taken as they are: kept by name, and handed on together whenever one of them changes."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -40,8 +41,10 @@ class LiveObjects:
         while True:
             self._wake.clear()
             await self._on_change({resource: dict(kept.objects) for resource, kept in self._kept.items()})
+            handed_on = time.monotonic()
             await self._wake.wait()
-            await asyncio.sleep(_TOGETHER_SECONDS)
+            # The first after a while is handed on at once: the first pod of a new Namespace is on its way.
+            await asyncio.sleep(max(0.0, handed_on + _TOGETHER_SECONDS - time.monotonic()))
 
 
 class _Kept:
