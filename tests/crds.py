@@ -23,10 +23,14 @@ def crds(*, shallow: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
     plurals = {f"{each.kind.lower()}s.yaml" for each in KINDS}
     for file in sorted(FOLDER.glob("*/*.yaml")):
         if file.name.rpartition("_")[2] in plurals:
-            text = "\n".join(_terse(file.read_text(), (*WIDE, *PROBES) if shallow else ()))
-            documents, problems = load_documents(text, file.name)
-            assert problems == []
-            yield from ((file.parent.name, each.document) for each in documents)
+            yield from ((file.parent.name, each) for each in read(file, (*WIDE, *PROBES) if shallow else ()))
+
+
+def read(file: Path, emptied: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Return a file's CRDs without descriptions, these fields empty."""
+    documents, problems = load_documents("\n".join(_terse(file.read_text(), emptied)), file.name)
+    assert problems == []
+    return [each.document for each in documents]
 
 
 def _terse(text: str, emptied: tuple[str, ...]) -> Iterator[str]:

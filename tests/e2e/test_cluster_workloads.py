@@ -13,7 +13,19 @@ from snapshots import policy
 
 from .access import grant
 from .following import Following
-from .operator_crds import JOBSETS, PYTORCH, install, job_set, operator_crds, pytorch_job
+from .operator_crds import (
+    GROVE,
+    JOBSETS,
+    PYTORCH,
+    grove_crds,
+    install,
+    job_set,
+    operator_crds,
+    pod_clique,
+    pod_clique_set,
+    pytorch_job,
+    scaling_group,
+)
 from .registration import pointed, shipped
 
 pytestmark = pytest.mark.shared("crds")
@@ -43,7 +55,7 @@ def following(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Following]:
     with ControlPlane.start(tmp_path_factory.mktemp("plane")) as plane:
         grant(plane)
         plane.add_namespace(TEAM)
-        install(plane, operator_crds())
+        install(plane, operator_crds() | grove_crds())
         served = tmp_path_factory.mktemp("policies")
         (served / "seen.yaml").write_text(_SEEN)
         with Following(plane, tmp_path_factory.mktemp("following"), served=served) as following:
@@ -76,10 +88,10 @@ def until_seen(following: Following, document: Document, **expected: str) -> Non
 
 def test_when_it_is_ready_it_follows_what_is_served_and_says_what_is_not(following: Following) -> None:
     states = {kind.name: following.metric("watch_kinds", resource=kind.name, state="followed") for kind in KINDS}
-    # What Kubernetes itself serves here, and the two operators' kinds.
+    # What Kubernetes itself serves here, and the three operators' kinds.
     served = {"jobs.batch", "podgroups.scheduling.k8s.io"}
     served |= {f"{plural}.resource.k8s.io" for plural in ("deviceclasses", "resourceclaims", "resourceclaimtemplates")}
-    assert {name for name, followed in states.items() if followed} == served | {JOBSETS, PYTORCH}
+    assert {name for name, followed in states.items() if followed} == served | {JOBSETS, PYTORCH, *GROVE}
     assert following.metric("watch_kinds", resource="podgroups.scheduling.volcano.sh", state="not served") == 1
     assert following.metric("watch_objects", resource="jobs.batch") == 0
 
@@ -162,6 +174,32 @@ def test_operators_jobs_say_how_many_pods_they_make(following: Following) -> Non
     uid = uid_of(following, PYTORCH, "train")
     member = owned(member, "PyTorchJob", api_version="kubeflow.org/v1", name="train", uid=uid)
     until_seen(following, member, gang="PyTorchJob of 4")
+
+
+def test_groves_cliques_lead_to_the_set_that_counts(following: Following) -> None:
+    """Owned as by the operator's SetControllerReference: set, scaling group, clique, pod."""
+    plane = following.control_plane
+    sets, groups, cliques = GROVE
+    plane.apply(pod_clique_set("dyn", TEAM))
+    of_set = {"api_version": "grove.io/v1alpha1", "name": "dyn", "uid": uid_of(following, sets, "dyn")}
+    plane.apply(
+        owned(scaling_group("dyn-0-workers", TEAM), "PodCliqueSet", **of_set),
+        owned(pod_clique("dyn-0-router", TEAM, 1), "PodCliqueSet", **of_set),
+    )
+    uid = uid_of(following, groups, "dyn-0-workers")
+    clique = owned(
+        pod_clique("dyn-0-workers-0-decode", TEAM, 3),
+        "PodCliqueScalingGroup",
+        api_version="grove.io/v1alpha1",
+        name="dyn-0-workers",
+        uid=uid,
+    )
+    plane.apply(clique)
+    for name in ("dyn-0-router", "dyn-0-workers-0-decode"):
+        member = gpu_pod(1, labels={"grove.io/podgang": "dyn-0", "grove.io/podclique": name})
+        uid = uid_of(following, cliques, name)
+        member = owned(member, "PodClique", api_version="grove.io/v1alpha1", name=name, uid=uid)
+        until_seen(following, member, gang="PodCliqueSet of 7")
 
 
 def test_a_native_group_says_how_many_start_together(following: Following) -> None:

@@ -31,7 +31,7 @@ PLAIN = """
 SIZE = "  mutations:\n  - annotations: {size: string(gang.size)}"
 TEAM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
 REVIEW = post(json.dumps(review(gpu_pod(1), namespace="team")).encode())
-AWAITED = Awaited(lambda group, kind: (group, kind) == ("batch", "Job"))
+AWAITED = Awaited(lambda group, kind, uid: (group, kind) == ("batch", "Job") and uid != "left-out")
 
 
 def of(spec: str) -> Snapshot:
@@ -127,6 +127,20 @@ def test_the_first_pod_of_a_job_waits_until_that_is_known(tmp_path: Path, monkey
             await until("the review", _is(lambda: server.state.in_flight == 1))
             job_known(server)
             assert size(await asked) == "4"
+
+    run(test)
+
+
+def test_nobody_waits_for_a_job_that_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(*_: object) -> None:
+        raise AssertionError("it waits")
+
+    async def test() -> None:
+        async with serving(tmp_path, decide.mutate) as server:
+            server.state.snapshot, server.state.awaited = of(SIZE), AWAITED
+            monkeypatch.setattr(type(server.state), "wait_for", never)
+            answer = await server.ask(post(json.dumps(review(job_pod(uid="left-out"))).encode()))
+            assert size(answer) == "0"
 
     run(test)
 

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from integration.scripted import scripted
 from integration.serving import CapturedLines, run, until
+from podberth.cluster import workloads
 from podberth.cluster.client import ClusterClient
 from podberth.cluster.kinds import KINDS
 from podberth.cluster.protocol import Timing
@@ -96,7 +97,9 @@ async def watching(directory: Path, paths: Mapping[str, Any], timing: Timing = T
 BATCH: Paths = {**resources("batch/v1", "jobs"), **objects("/apis/batch/v1/jobs", "a", "b")}
 
 
-def test_what_is_served_is_listed_in_the_first_version_that_can_be_read(tmp_path: Path) -> None:
+def test_what_is_served_is_listed_in_the_first_version_that_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     paths = {
         **groups("batch/v1", "resource.k8s.io/v1beta1", "resource.k8s.io/v2"),
         **BATCH,
@@ -113,9 +116,13 @@ def test_what_is_served_is_listed_in_the_first_version_that_can_be_read(tmp_path
             assert set(states.values()) == {"followed", "not served"}
             assert set(seen.workloads.objects().owners) == {"a", "b"}
             assert seen.served.watched()[JOBS].objects == 2
-            assert seen.served.follows_owner("batch", "Job")
-            assert not seen.served.follows_owner("jobset.x-k8s.io", "JobSet")
-            assert not seen.served.follows_owner("apps", "ReplicaSet")
+            assert seen.served.follows_owner("batch", "Job", "u")
+            assert not seen.served.follows_owner("jobset.x-k8s.io", "JobSet", "u")
+            assert not seen.served.follows_owner("apps", "ReplicaSet", "u")
+            monkeypatch.setattr(workloads, "MOST_OBJECTS", 2)
+            [jobs] = [sink for kind, sink in seen.workloads.sinks.items() if kind.name == JOBS]
+            jobs.put("team/c", {"metadata": {"name": "c", "namespace": "team", "uid": "c"}, "spec": {}})
+            assert [seen.served.follows_owner("batch", "Job", uid) for uid in ("c", "u")] == [False, True]
 
     run(test)
 
@@ -130,7 +137,7 @@ def test_a_kind_that_cannot_be_listed_for_a_fault_of_its_own_keeps_nobody_waitin
         async with watching(tmp_path, paths) as seen:
             await seen.until("nobody to wait", seen.served.settled.is_set)
             assert seen.served.states()[JOBS] == "listing"
-            assert not seen.served.follows_owner("batch", "Job")
+            assert not seen.served.follows_owner("batch", "Job", "u")
             paths.update(BATCH)
             await seen.until("it to be listed", lambda: seen.served.states()[JOBS] == "followed")
 

@@ -127,6 +127,60 @@ def test_what_is_beyond_bounds_is_left_out_and_counted(monkeypatch: pytest.Monke
     assert live.left_out(kind) == {"unreadable": 0, "too many": 0}
 
 
+def test_what_has_waited_longest_comes_in_when_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workloads, "MOST_OBJECTS", 2)
+    monkeypatch.setattr(workloads, "MOST_WAITING", 3)
+    filed, stirred, _ = sink(BY_NAME["jobs.batch"])
+    for name in "abcdefg":
+        filed.put(f"team/{name}", named(job(gpu_pod(1), parallelism=1), name))
+    assert set(filed.table()) == {"uid-a", "uid-b"}
+    filed.put("team/c", named(job(gpu_pod(1), parallelism=5), "c"))  # keeps its place
+    filed.drop("team/d")
+    filed.put("team/e", named({**job(gpu_pod(1)), **DONE}, "e"))
+    before = stirred.count
+    filed.put("team/a", named({**job(gpu_pod(1)), **DONE}, "a"))
+    assert stirred.count > before
+    assert set(filed.table()) == {"uid-b", "uid-c"}
+    assert filed.table()["uid-c"]["spec"]["parallelism"] == 5
+    assert filed.left_out == filed.beyond == {"team/f", "team/g"}
+    filed.drop("team/b")
+    # Three places to wait were taken when f and g came, so they are seen when they change.
+    assert set(filed.table()) == {"uid-c"}
+    filed.put("team/f", named(job(gpu_pod(1)), "f"))
+    assert set(filed.table()) == {"uid-c", "uid-f"}
+    filed.forget()
+    assert (filed.table(), filed.left_out) == ({}, set())
+
+
+def test_one_that_is_made_anew_keeps_its_own_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workloads, "MOST_OBJECTS", 1)
+    filed, _, _ = sink(BY_NAME["jobs.batch"])
+    filed.put("team/a", named(job(gpu_pod(1)), "a"))
+    filed.put("team/b", named(job(gpu_pod(1)), "b"))
+    filed.put("team/a", named(job(gpu_pod(1)), "a", uid="again"))
+    assert set(filed.table()) == {"again"}
+
+
+def test_what_is_left_out_is_known_by_its_uid_until_it_is_of_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workloads, "MOST_OBJECTS", 1)
+    filed, _, _ = sink(BY_NAME["pytorchjobs.kubeflow.org"])
+    huge = {"spec": {"pytorchReplicaSpecs": {f"r{number}": {"replicas": 1} for number in range(300)}}}
+    filed.put("team/huge", named(huge, "huge"))
+    assert filed.leaves_out("uid-huge")
+    filed.put("team/huge", named(huge, "huge", uid="again"))
+    assert not filed.leaves_out("uid-huge")
+    filed.put("team/a", named({"spec": {}}, "a"))
+    filed.put("team/b", named({"spec": {}}, "b"))
+    # One uid is remembered of two: of the other its pods wait in vain.
+    assert [filed.leaves_out(uid) for uid in ("again", "uid-a", "uid-b")] == [True, False, False]
+    filed.drop("team/huge")
+    filed.put("team/b", named({"spec": {}}, "b"))
+    assert filed.leaves_out("uid-b")
+    filed.drop("team/a")
+    assert not filed.leaves_out("uid-b")
+    assert set(filed.table()) == {"uid-b"}
+
+
 def test_the_same_is_made_of_it_as_of_the_objects_of_a_snapshot() -> None:
     live = LiveWorkloads(KINDS, lambda _: None, Log(CapturedLines()))
     one, other = BY_NAME["podgroups.scheduling.k8s.io"], BY_NAME["podgroups.scheduling.volcano.sh"]

@@ -1,5 +1,6 @@
 """Gangs by operator: the pods of each as it makes them, by the source that its row names, and what is read of them."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
+from podberth.topology.objects import collect
 from podberth.wellknown import APPLIED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from podberth.workload.gangs import Gang, gang_of
 from podberth.workload.gpus import gpu_facts
@@ -431,6 +433,30 @@ def test_every_row_has_a_case_and_every_case_a_row() -> None:
     for case in CASES:
         assert any(name.startswith(case.row) for name in rows), case.row
     assert all(any(name.startswith(case.row) for case in CASES) for name in rows)
+
+
+# The template of a CronJob stands for its Job before there is one; no pod is of a CronJob.
+CRON_JOB = workload("batch/v1", "CronJob", {})
+
+
+def test_every_owner_that_is_read_is_known_from_a_snapshot() -> None:
+    for case in CASES:
+        documents = [
+            {**document, "metadata": {**document["metadata"], "name": uid, "uid": uid}}
+            for uid, document in case.owners.items()
+            if document["kind"] != "Pod"  # of a Spark driver's a snapshot would be too large
+        ]
+        objects = collect([*documents, CRON_JOB], now=None)
+        assert objects.problems == ()
+        assert list(objects.owners.values()) == documents
+
+
+def test_every_kind_that_is_asked_for_owns_a_pod_of_a_case() -> None:
+    """So the test above forgets none: the kinds are those that the rows name in ``pod.owner``."""
+    code = "".join(file.read_text() for file in (ROOT / "webhook/podberth/workload").rglob("*.py"))
+    asked = set(re.findall(r'pod\.owner\("(\w+)"\)', code))
+    assert {"RoleBasedGroup", "SparkApplication", "PodCliqueSet"} <= asked
+    assert asked <= {owner["kind"] for case in CASES for owner in (*case.owners.values(), CRON_JOB)}
 
 
 def test_every_key_that_names_a_gang_sends_its_pods_to_podberth() -> None:

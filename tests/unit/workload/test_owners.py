@@ -13,6 +13,8 @@ from podberth.workload.owners import OWNER_KINDS, OwnerKind, keep
 from podberth.workload.subject import Subject
 from podberth.workload.templates import templates
 
+from .test_operators import CASES, Case
+
 JSON = dict[str, Any]
 BY_KIND = {(kind.group, kind.kind): kind for kind in OWNER_KINDS}
 SAMPLES = [
@@ -27,8 +29,33 @@ def of(document: JSON) -> OwnerKind:
     return BY_KIND[document["apiVersion"].rpartition("/")[0], document["kind"]]
 
 
-def test_there_is_a_sample_of_every_kind() -> None:
-    assert {(of(each).group, of(each).kind) for each in SAMPLES} == set(BY_KIND)
+def test_there_is_a_sample_of_every_kind_that_counts() -> None:
+    assert {(of(each).group, of(each).kind) for each in SAMPLES} == {key for key, kind in BY_KIND.items() if kind.spec}
+
+
+LINEAGES = [case for case in CASES if len(case.owners) > 1 or case.row.startswith("RoleBasedGroup")]
+# Neither is followed: of both there are more in a cluster than of anything else that owns pods.
+UNFOLLOWED = {"Pod", "StatefulSet"}
+
+
+@pytest.mark.parametrize("case", LINEAGES, ids=lambda case: case.name)
+def test_what_stands_between_a_pod_and_the_object_that_counts_is_followed(case: Case) -> None:
+    kept: dict[str, Any] = {}
+    for uid, owner in case.owners.items():
+        if owner["kind"] not in UNFOLLOWED:
+            kept[uid] = keep(of(owner), {**owner, "metadata": {**owner["metadata"], "uid": uid}})
+    for document, _, _ in case.members:
+        [controller] = document["metadata"]["ownerReferences"]
+        known = case.owners.get(controller["uid"], {"kind": "StatefulSet"})
+        expected = 0 if known["kind"] in UNFOLLOWED else case.size
+        assert gang_of(document, "default", kept).size == expected
+
+
+@pytest.mark.parametrize("state", ["COMPLETED", "FAILED"])
+def test_a_spark_application_that_is_over_makes_no_pods(state: str) -> None:
+    for said, kept in ((state, False), ("RUNNING", True), ("PENDING_RERUN", True), (["x"], True)):
+        document = {"metadata": {"uid": "s"}, "spec": {}, "status": {"applicationState": {"state": said}}}
+        assert (keep(BY_KIND["sparkoperator.k8s.io", "SparkApplication"], document) is not None) is kept
 
 
 @pytest.mark.parametrize("document", SAMPLES, ids=lambda each: f"{each['apiVersion']}-{each['kind']}")
@@ -67,7 +94,7 @@ def test_whose_an_owner_is_stays_known() -> None:
 @pytest.mark.parametrize("condition", ["Complete", "Completed", "Failed", "Succeeded"])
 def test_what_is_finished_makes_no_pods(condition: str) -> None:
     for status, kept in (("True", False), ("False", True), (None, True)):
-        conditions = [None, {"type": condition, "status": status}]
+        conditions = [None, {"type": ["x"], "status": "True"}, {"type": condition, "status": status}]
         document = {"metadata": {"uid": "j"}, "spec": {}, "status": {"conditions": conditions}}
         assert (keep(BY_KIND["batch", "Job"], document) is not None) is kept
 

@@ -17,8 +17,8 @@ from .snapshot import Snapshot
 class Awaited:
     """Tells what a review lacks that is followed, and so will be known."""
 
-    follows_owner: Callable[[str, str], bool]
-    """Tells whether owners of an API group and kind are."""
+    follows_owner: Callable[[str, str, str], bool]
+    """Tells whether the owner of an API group, a kind and a uid is; not one that was seen and is left out."""
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> bool:
         """Tell whether the review's Namespace, if a policy reads it, or its pod's owner is not known yet."""
@@ -33,5 +33,5 @@ class Awaited:
             if at(owner, "controller") is True:
                 group, kind = text_at(owner, "apiVersion").rpartition("/")[0], text_at(owner, "kind")
                 uid = text_at(owner, "uid")
-                return bool(uid) and uid not in snapshot.owners and self.follows_owner(group, kind)
+                return bool(uid) and uid not in snapshot.owners and self.follows_owner(group, kind, uid)
         return False

@@ -78,9 +78,9 @@ class LiveCluster:
         needed = [each.resource.name for _, each in self._reflectors() if not each.listed.is_set()]
         return [*needed, *self._served.unlisted()]
 
-    def follows_owner(self, group: str, kind: str) -> bool:
-        """Tell whether an owner of a kind is known as soon as the API server tells of it."""
-        return self._served.follows_owner(group, kind)
+    def follows_owner(self, group: str, kind: str, uid: str) -> bool:
+        """Tell whether an owner is known as soon as the API server tells of it, if it is not one that is left out."""
+        return self._served.follows_owner(group, kind, uid)
 
     async def run(self) -> None:
         """Follow the cluster until cancelled.

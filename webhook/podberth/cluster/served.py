@@ -129,11 +129,13 @@ class ServedKinds:
             return ()
         return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
 
-    def follows_owner(self, group: str, kind: str) -> bool:
-        """Tell whether an owner of a kind is known as soon as the API server tells of it."""
+    def follows_owner(self, group: str, kind: str, uid: str) -> bool:
+        """Tell whether an owner is known as soon as the API server tells of it, if it is not one that is left out."""
         found = self._owners.get((group, kind))
         followed = None if found is None else self._followed.get(found)
-        return followed is not None and followed.reflector.listed.is_set() and not followed.reflector.trouble
+        if found is None or followed is None or self._workloads.sinks[found].leaves_out(uid):
+            return False
+        return followed.reflector.listed.is_set() and not followed.reflector.trouble
 
     def watched(self) -> Mapping[str, Watched]:
         """Say what is to be said of the kinds that are followed."""

@@ -15,6 +15,7 @@ from ..errors import TopologyError
 from ..telemetry.log import Log
 from ..topology.objects import ClusterObjects
 from ..topology.pod_groups import NATIVE_GROUP
+from ..workload.subject import text_at
 from .kinds import Kind, Role
 from .live import Documents
 from .protocol import Document
@@ -24,6 +25,8 @@ _TOGETHER_SECONDS: Final = 0.1
 # Some 2 KiB each (bench.live_workloads), so a fifth of the memory that the manifests grant.
 MOST_OBJECTS: Final = 100_000
 TOO_MANY: Final = "too many"
+# Of those beyond, how many are kept for when there is room: a tenth more memory. The rest has to change to be seen.
+MOST_WAITING: Final = 10_000
 
 
 class LiveWorkloads:
@@ -85,6 +88,10 @@ class Filed(Documents):
         super().__init__(kind.name, self._file, self._unfile, lambda: None, log)
         self.beyond: set[str] = set()
         """What is left out because there are too many."""
+        self._waiting: dict[str, tuple[Hashable, Any]] = {}
+        self._useless: dict[str, str] = {}
+        """The uids of what is left out, by name."""
+        self._useless_uids: set[str] = set()
         self._kind = kind
         self._stir_readers = stir
         self._keys: dict[str, Hashable] = {}
@@ -96,6 +103,20 @@ class Filed(Documents):
         if self._table is None:
             self._table = dict(self._known)
         return self._table
+
+    def leaves_out(self, uid: str) -> bool:
+        """Tell whether the object of that uid is there and of no use; of the first hundred thousand of these."""
+        return uid in self._useless_uids
+
+    def put(self, name: str, document: Document) -> None:
+        """Take an object, and remember it by uid if it is of no use: nobody should wait for it."""
+        super().put(name, document)
+        self._set_useless(name, text_at(document, "metadata", "uid") if name in self.left_out else "")
+
+    def drop(self, name: str) -> None:
+        """Take in that there is none."""
+        super().drop(name)
+        self._set_useless(name, "")
 
     def forget(self) -> None:
         """Let go of everything: the kind is no longer served."""
@@ -114,10 +135,13 @@ class Filed(Documents):
             return
         key, known = found
         if self._keys.get(name) != key:  # one of the same name that was made anew is another
-            self._unfile(name)
+            self._take_away(name)
             if len(self._keys) >= MOST_OBJECTS:
                 self.beyond.add(name)
+                if name in self._waiting or len(self._waiting) < MOST_WAITING:
+                    self._waiting[name] = found
                 raise TopologyError(f"{self._kind.name} {name}: got more than {MOST_OBJECTS} objects; left out")
+        self._waiting.pop(name, None)
         if self._known.get(key, _NOTHING) != known:
             self._keys[name] = key
             self._known[key] = known
@@ -125,6 +149,29 @@ class Filed(Documents):
 
     def _unfile(self, name: str) -> None:
         self.beyond.discard(name)
+        self._waiting.pop(name, None)
+        self._take_away(name)
+        self._let_in()
+
+    def _let_in(self) -> None:
+        """File what has waited longest for room: unchanged, it is never put again."""
+        while self._waiting and len(self._keys) < MOST_OBJECTS:
+            name = next(iter(self._waiting))
+            key, known = self._waiting.pop(name)
+            self._keys[name] = key
+            self._known[key] = known
+            self.beyond.discard(name)
+            self.left_out.discard(name)
+            self._set_useless(name, "")
+            self._changed()
+
+    def _set_useless(self, name: str, uid: str) -> None:
+        self._useless_uids.discard(self._useless.pop(name, ""))
+        if uid and len(self._useless) < MOST_OBJECTS:
+            self._useless[name] = uid
+            self._useless_uids.add(uid)
+
+    def _take_away(self, name: str) -> None:
         key = self._keys.pop(name, _NOTHING)
         if key is not _NOTHING:
             del self._known[key]

@@ -46,6 +46,7 @@ OWNER_GROUPS: frozenset[str] = frozenset(
         "sparkoperator.k8s.io",
         "trainer.kubeflow.org",
         "workload.codeflare.dev",
+        "workloads.x-k8s.io",
     }
 )
 

@@ -75,7 +75,7 @@ def _ray_cluster(pod: Subject) -> Member | None:
 
 
 def _spark_application(pod: Subject) -> Member | None:
-    """A Spark application's driver or executor. The executors belong to the driver's pod, which a snapshot seldom has.
+    """A Spark application's driver or executor. The executors belong to the driver's pod, which is seldom known.
 
     One with dynamic allocation has no size. Executors are numbered from 1, over the application's whole life.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from ..kube.paths import ELEMENT
-from .subject import at, mapping_at
+from .subject import at, mapping_at, text_at
 from .systems import OWNER_LABELS
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"
@@ -19,6 +19,9 @@ Fields: TypeAlias = "Mapping[str, Fields] | None"
 # an object has beyond would be kept for nothing.
 _MOST_ELEMENTS: Final = 256
 _FINISHED: Final = frozenset({"Complete", "Completed", "Failed", "Succeeded"})
+# kubeflow/spark-operator api/v1beta2/sparkapplication_types.go: the states that none follows, as long as nobody changes
+# the application.
+_FINISHED_STATES: Final = frozenset({"COMPLETED", "FAILED"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,11 @@ def _kubeflow(kind: str, field: str, *versions: str) -> OwnerKind:
         plural=f"{kind.lower()}s",
         spec={f"{field}ReplicaSpecs": {ELEMENT: _REPLICAS}},
     )
+
+
+def _link(kind: str, group: str, version: str, source: str) -> OwnerKind:
+    """Return a kind that only leads from a pod, or from another link, to the object that counts."""
+    return OwnerKind(source=source, group=group, versions=(version,), kind=kind, plural=f"{kind.lower()}s", spec={})
 
 
 OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
@@ -105,6 +113,56 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
             }
         },
     ),
+    _link(
+        "PodClique",
+        "grove.io",
+        "v1alpha1",
+        source="ai-dynamo/grove operator/internal/controller/podclique/components/pod/pod.go (SetControllerReference)",
+    ),
+    _link(
+        "PodCliqueScalingGroup",
+        "grove.io",
+        "v1alpha1",
+        source="ai-dynamo/grove operator/internal/controller/podcliquescalinggroup/components/podclique/podclique.go",
+    ),
+    OwnerKind(
+        source="sgl-project/rbg api/workloads/{v1alpha2,v1alpha1}/rolebasedgroup_types.go",
+        group="workloads.x-k8s.io",
+        versions=("v1alpha2", "v1alpha1"),
+        kind="RoleBasedGroup",
+        plural="rolebasedgroups",
+        spec={
+            "roles": {
+                ELEMENT: {
+                    "replicas": None,
+                    "customComponentsPattern": {"components": {ELEMENT: {"size": None}}},
+                    "leaderWorkerPattern": {"size": None},
+                    "leaderWorkerSet": {"size": None},
+                }
+            }
+        },
+    ),
+    _link(
+        "RoleInstance",
+        "workloads.x-k8s.io",
+        "v1alpha2",
+        source="sgl-project/rbg pkg/reconciler/roleinstance/core/instance_core.go (NewUpdatePods)",
+    ),
+    _link(
+        "RoleInstanceSet",
+        "workloads.x-k8s.io",
+        "v1alpha2",
+        source="sgl-project/rbg pkg/reconciler/roleinstanceset_reconciler.go, and roleinstanceset/, for its instances",
+    ),
+    OwnerKind(
+        # Of the driver. An executor's controller is the driver's Pod, and Pods are not followed.
+        source="kubeflow/spark-operator internal/controller/sparkapplication/submission.go (buildDriverPodTemplate)",
+        group="sparkoperator.k8s.io",
+        versions=("v1beta2",),
+        kind="SparkApplication",
+        plural="sparkapplications",
+        spec={"dynamicAllocation": {"enabled": None}, "executor": {"instances": None}},
+    ),
 )
 
 
@@ -134,10 +192,15 @@ def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _is_finished(document: Mapping[str, Any]) -> bool:
-    """Tell whether the conditions say so, as Jobs, JobSets and Kubeflow's jobs do: most Jobs of a cluster are done."""
+    """Tell whether the status says so: most Jobs of a cluster are done.
+
+    Jobs, JobSets and Kubeflow's jobs have conditions for it, a SparkApplication has a state.
+    """
+    if text_at(document, "status", "applicationState", "state") in _FINISHED_STATES:
+        return True
     conditions = at(document, "status", "conditions")
     return any(
-        at(each, "status") == "True" and at(each, "type") in _FINISHED
+        at(each, "status") == "True" and text_at(each, "type") in _FINISHED
         for each in (conditions if isinstance(conditions, list) else ())
     )
 
