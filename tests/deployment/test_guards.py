@@ -1,4 +1,4 @@
-"""The two guards that the API server asks itself, proved by requests with tokens of those they are about."""
+"""The guards that the API server asks itself, proved by requests with tokens of those they are about."""
 
 import ast
 import base64
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod
-from controlplane.api import Api
+from controlplane.api import Answer, Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES, NAMESPACE
@@ -282,3 +282,51 @@ def test_podberth_may_neither_make_nor_delete_nor_touch_others(installed: Contro
 def _assert_refused(answer: Any, what: str) -> None:
     assert answer.status == HTTPStatus.FORBIDDEN, (what, json.dumps(answer.document)[:500])
     assert "podberth may change webhooks[*].clientConfig.caBundle" in answer.document["message"], what
+
+
+# ---- which Secret podberth may create -------------------------------------------------------------------------------
+
+SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+OF_AN_ACCOUNT = {"kubernetes.io/service-account.name": "podberth"}
+
+
+@pytest.fixture(scope="module")
+def signer(installed: ControlPlane) -> Iterator[Api]:
+    """Yield podberth's own way, with the rights that it is given."""
+    with closing(Api(installed.url, installed.create_token(NAMESPACE, "podberth"), installed.ca_file)) as api:
+        wait_for(
+            lambda: _create(api, _secret({"name": "other"})).status == HTTPStatus.FORBIDDEN,
+            timeout_seconds=SECONDS,
+            what="the guard to be asked",
+        )
+        yield api
+
+
+def _secret(metadata: Document, kind: str = "Opaque") -> Document:
+    return {"apiVersion": "v1", "kind": "Secret", "type": kind, "metadata": metadata}
+
+
+def _create(api: Api, document: Document) -> Answer:
+    return api.ask("POST", f"{SECRETS}?dryRun=All", document)
+
+
+def test_podberth_creates_the_secret_of_its_authority(signer: Api) -> None:
+    answer = _create(signer, _secret({"name": "podberth-ca"}))
+    assert answer.status == HTTPStatus.CREATED, answer.document
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        _secret({"name": "other"}),
+        _secret({"generateName": "podberth-ca"}),
+        _secret({"name": "stolen", "annotations": OF_AN_ACCOUNT}, "kubernetes.io/service-account-token"),
+        _secret({"name": "podberth-ca", "annotations": OF_AN_ACCOUNT}, "kubernetes.io/service-account-token"),
+    ],
+)
+def test_podberth_creates_no_other_secret(installed: ControlPlane, signer: Api, document: Document) -> None:
+    answer = _create(signer, document)
+    assert answer.status == HTTPStatus.FORBIDDEN, answer.document
+    assert "podberth may create the Secret podberth-ca of the type Opaque" in answer.document["message"]
+    allowed = _create(installed.api, document)  # it is podberth that may not
+    assert allowed.status == HTTPStatus.CREATED, allowed.document
