@@ -32,7 +32,7 @@ from pages import ROOT
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 
-from .rendering import Document, only, overlay
+from .rendering import Document, composed, documents, only
 
 SECONDS = 60.0
 TEAM = "team-a"
@@ -55,7 +55,8 @@ class Live:
     def install(self) -> None:
         """Install it, start it, and return once all its parts are there."""
         plane = self.control_plane
-        objects = overlay(plane, "self-signed")
+        chosen = composed(self._directory, ["self-signed", "cluster-policies"])
+        objects = documents(plane.kubectl("kustomize", str(chosen)).stdout)
         self._point(objects)
         runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}}
         pairs = [simulate("hgx-h100-8", name) for name in GPU_NODES]
@@ -173,9 +174,6 @@ class Live:
         [container] = only(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
         [port] = [each for each in container["ports"] if each["name"] == "metrics"]
         port["containerPort"] = self._metrics
-        container["env"] = [
-            {**each, "value": "cluster"} if each["name"] == "PODBERTH_POLICIES" else each for each in container["env"]
-        ]
 
     def _prepare(self, container: Any) -> Launch:
         """Return what a kubelet would start, but for where files and ports of this machine are."""

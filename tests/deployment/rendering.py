@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,15 @@ def only(objects: Iterable[Document], kind: str, name: str = "podberth") -> Docu
 
 
 def unfolded(document: Any) -> Any:
-    """Return the document with each run of blanks in a text as one.
+    """Return the document with each run of blanks in a text as one, and a container's variables by name.
 
-    kustomize writes a folded text (`>-`) with more line breaks than it has read; CEL takes all blanks for one.
+    kustomize writes a folded text (`>-`) with more line breaks than it has read; CEL takes all blanks for one. Of
+    variables it puts those first that a patch changes.
     """
     if isinstance(document, dict):
-        return {key: unfolded(each) for key, each in document.items()}
+        unordered = {"env"} & {key for key, each in document.items() if isinstance(each, list)}
+        named = {key: sorted(document[key], key=itemgetter("name")) for key in unordered}
+        return {key: unfolded(each) for key, each in {**document, **named}.items()}
     if isinstance(document, list):
         return [unfolded(each) for each in document]
     return " ".join(document.split()) if isinstance(document, str) else document

@@ -84,10 +84,12 @@ def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tupl
         ("agent-labels", "agent.labels=own"),
         ("agent-nfd-labels", "agent.labels=nfd-object"),
         ("audit", "audit.enabled=true"),
+        ("cluster-policies", "policies.source=cluster"),
+        ("audit cluster-policies", "audit.enabled=true,policies.source=cluster"),
     ],
 )
 def test_each_component_is_a_value(chart: Helm, tmp_path: Path, component: str, value: str) -> None:
-    built = chart.control_plane.kubectl("kustomize", str(composed(tmp_path, [component]))).stdout
+    built = chart.control_plane.kubectl("kustomize", str(composed(tmp_path, component.split()))).stdout
     assert_equal(chart.render("certificates=files", value), documents(built))
 
 
@@ -135,6 +137,11 @@ def test_an_image_is_named_by_tag_or_digest_and_scraped_from_where_one_says(char
 def test_a_value_that_there_is_not_is_refused(chart: Helm, value: str) -> None:
     with pytest.raises(RuntimeError, match=value.partition("=")[0].replace(".", "[./]")):
         chart.render(value)
+
+
+def test_policies_of_ones_own_that_nobody_would_read_are_refused(chart: Helm) -> None:
+    with pytest.raises(RuntimeError, match=r"policies[./]own"):
+        chart.render("policies.source=cluster", "policies.own.a\\.yaml=text")
 
 
 def test_an_agent_that_plays_a_machine_serves_no_metrics_of_it(chart: Helm) -> None:

@@ -1,7 +1,9 @@
-"""The two guards that the API server asks itself, proved by requests with tokens of those they are about."""
+"""The guards that the API server asks itself, proved by requests with tokens of those they are about."""
 
+import ast
 import base64
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from copy import deepcopy
@@ -11,10 +13,10 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod
-from controlplane.api import Api
+from controlplane.api import Answer, Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from podberth.wellknown import EXEMPT_LABEL, NAMESPACE
+from podberth.wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES, NAMESPACE
 
 from .rendering import Document
 
@@ -81,6 +83,43 @@ def test_no_write_of_a_namespace_brings_the_label_along(tenant: Api, part: str, 
     answer = tenant.ask("PUT", f"{NAMESPACES}/{TENANT}{part}", stored)
     assert answer.status == HTTPStatus.FORBIDDEN, answer.document
     assert EXEMPT_LABEL not in tenant.read(f"{NAMESPACES}/{TENANT}")["metadata"]["labels"]
+
+
+@pytest.mark.parametrize("name", EXEMPT_NAMESPACES)
+def test_a_namespace_whose_pods_are_never_sent_is_not_made_by_whoever_may_only_make_namespaces(
+    tenant: Api, name: str
+) -> None:
+    """Those that are there already, too: the guard is asked before it is known that they are."""
+    document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    answer = tenant.ask("POST", f"{NAMESPACES}?dryRun=All", document)
+    assert answer.status == HTTPStatus.FORBIDDEN, answer.document
+    assert answer.document["message"].endswith(
+        f"metadata.name: system:serviceaccount:{TENANT}:{TENANT} may not take namespace {name} out of podberth; "
+        "want the verb exempt on it; do: bind the ClusterRole podberth-exempt"
+    )
+
+
+def test_who_has_the_verb_makes_the_namespace_of_the_gpu_operator(installed: ControlPlane, tenant: Api) -> None:
+    account = {"name": "guards-installer", "namespace": TENANT}
+    installed.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
+    makes = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["create"]}
+    exempts = {**makes, "resourceNames": ["gpu-operator"], "verbs": ["exempt"]}
+    grant(installed, account["name"], account["name"], TENANT, makes, exempts)
+    document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "gpu-operator"}}
+    assert tenant.ask("POST", f"{NAMESPACES}?dryRun=All", document).status == HTTPStatus.FORBIDDEN
+    token = installed.create_token(TENANT, account["name"])
+    with closing(Api(installed.url, token, installed.ca_file)) as installer:
+        wait_for(
+            lambda: installer.ask("POST", f"{NAMESPACES}?dryRun=All", document).status == HTTPStatus.CREATED,
+            timeout_seconds=SECONDS,
+            what="the verb to count",
+        )
+
+
+def test_the_names_that_are_guarded_are_those_that_are_left_out(installed: ControlPlane) -> None:
+    [condition] = installed.get("validatingadmissionpolicy", "podberth-exemption")["spec"]["matchConditions"]
+    [names] = re.findall(r"\[[^]]*\]", condition["expression"])
+    assert ast.literal_eval(names) == list(EXEMPT_NAMESPACES)
 
 
 def test_who_has_the_verb_on_a_namespace_exempts_that_one(installed: ControlPlane, tenant: Api) -> None:
@@ -243,3 +282,51 @@ def test_podberth_may_neither_make_nor_delete_nor_touch_others(installed: Contro
 def _assert_refused(answer: Any, what: str) -> None:
     assert answer.status == HTTPStatus.FORBIDDEN, (what, json.dumps(answer.document)[:500])
     assert "podberth may change webhooks[*].clientConfig.caBundle" in answer.document["message"], what
+
+
+# ---- which Secret podberth may create -------------------------------------------------------------------------------
+
+SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+OF_AN_ACCOUNT = {"kubernetes.io/service-account.name": "podberth"}
+
+
+@pytest.fixture(scope="module")
+def signer(installed: ControlPlane) -> Iterator[Api]:
+    """Yield podberth's own way, with the rights that it is given."""
+    with closing(Api(installed.url, installed.create_token(NAMESPACE, "podberth"), installed.ca_file)) as api:
+        wait_for(
+            lambda: _create(api, _secret({"name": "other"})).status == HTTPStatus.FORBIDDEN,
+            timeout_seconds=SECONDS,
+            what="the guard to be asked",
+        )
+        yield api
+
+
+def _secret(metadata: Document, kind: str = "Opaque") -> Document:
+    return {"apiVersion": "v1", "kind": "Secret", "type": kind, "metadata": metadata}
+
+
+def _create(api: Api, document: Document) -> Answer:
+    return api.ask("POST", f"{SECRETS}?dryRun=All", document)
+
+
+def test_podberth_creates_the_secret_of_its_authority(signer: Api) -> None:
+    answer = _create(signer, _secret({"name": "podberth-ca"}))
+    assert answer.status == HTTPStatus.CREATED, answer.document
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        _secret({"name": "other"}),
+        _secret({"generateName": "podberth-ca"}),
+        _secret({"name": "stolen", "annotations": OF_AN_ACCOUNT}, "kubernetes.io/service-account-token"),
+        _secret({"name": "podberth-ca", "annotations": OF_AN_ACCOUNT}, "kubernetes.io/service-account-token"),
+    ],
+)
+def test_podberth_creates_no_other_secret(installed: ControlPlane, signer: Api, document: Document) -> None:
+    answer = _create(signer, document)
+    assert answer.status == HTTPStatus.FORBIDDEN, answer.document
+    assert "podberth may create the Secret podberth-ca of the type Opaque" in answer.document["message"]
+    allowed = _create(installed.api, document)  # it is podberth that may not
+    assert allowed.status == HTTPStatus.CREATED, allowed.document

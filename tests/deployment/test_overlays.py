@@ -161,6 +161,19 @@ def test_the_agent_understands_its_arguments(control_plane: ControlPlane, tmp_pa
     assert command == "agent"
 
 
+def test_webhook_and_audit_judge_by_the_policies_of_the_cluster(control_plane: ControlPlane, tmp_path: Path) -> None:
+    chosen = composed(tmp_path, ["self-signed", "audit", "cluster-policies"])
+    rendered = documents(control_plane.kubectl("kustomize", str(chosen)).stdout)
+    [webhook] = only(rendered, "Deployment")["spec"]["template"]["spec"]["containers"]
+    settings = read_settings({}, {each["name"]: each["value"] for each in webhook["env"]})
+    job = only(rendered, "CronJob", "podberth-audit")["spec"]["jobTemplate"]["spec"]
+    [audit] = job["template"]["spec"]["containers"]
+    parser = argparse.ArgumentParser()
+    configure_check(parser)
+    assert settings.policies == "cluster"
+    assert parser.parse_args(audit["args"][1:]).policies == "cluster"
+
+
 def test_the_audit_is_one_at_a_time_understands_its_arguments_and_is_admitted(
     installed: ControlPlane, tmp_path: Path
 ) -> None:

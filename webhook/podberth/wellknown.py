@@ -66,8 +66,12 @@ EXEMPT_NAMESPACES = (
     NAMESPACE,
     "podberth-agent",
     "gpu-operator",
+    "nvidia-gpu-operator",
+    "dra-driver-nvidia-gpu",
 )
-"""No review of what is in these reaches podberth: the namespaceSelector of each webhook in manifests/base says so."""
+"""No review of what is in these reaches podberth: the namespaceSelector of each webhook in manifests/base says so.
+
+The last three have NVIDIA's GPU operator, as Helm and as OpenShift install it, and its DRA driver by itself."""
 
 # ---- Kubernetes' own ------------------------------------------------------------------------------------------------
 # https://kubernetes.io/docs/reference/labels-annotations-taints/
