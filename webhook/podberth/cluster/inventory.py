@@ -8,6 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any, Final, Protocol, TypeVar
 
 import orjson
@@ -16,8 +17,10 @@ from ..check.owners import LINKS, TEMPLATES_ONLY
 from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
 from ..errors import ClusterError
+from ..topology.pod_groups import NATIVE_GROUP
 from ..workload.kinds import KINDS
 from .against import Gathered
+from .kinds import KINDS as FOLLOWED
 from .protocol import HEARTBEATS, NODES, OBJECTS, TOPOLOGIES, Document, Pace, Resource, Timing, garbled, read_page
 
 FILE: Final = "cluster"
@@ -37,6 +40,15 @@ _SURROUNDINGS: Final[tuple[tuple[Resource, str, str], ...]] = (
     (HEARTBEATS, "coordination.k8s.io/v1", "Lease"),
     *((each, "v1", "Namespace" if each.name == "namespaces" else "ConfigMap") for each in OBJECTS),
 )
+_NAMES: Final = {
+    "class": "DeviceClass",
+    "claim": "ResourceClaim",
+    "template": "ResourceClaimTemplate",
+    "pod group": "PodGroup",
+}
+_BESIDES: Final = {(each.group, _NAMES[each.role]): each for each in FOLLOWED if each.role in _NAMES}
+"""What ``serve`` follows besides workloads, by group and kind: who judges by less judges otherwise."""
+_PRIORITY_CLASS: Final = (NATIVE_GROUP, "PriorityClass")
 
 _Answer = TypeVar("_Answer")
 
@@ -182,12 +194,15 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
     wanted = [(each.resource(namespace), each.version, each.kind) for each in kinds]
     around = [each for each in _SURROUNDINGS if nodes or each[0] in OBJECTS]
     for resource, version, kind in (*wanted, *around):
+        row = _BESIDES.get((_group(version), kind))
         try:
             found = await lister.objects(resource)
         except ClusterError as error:
-            missing.append(f"{version} {kind}: {error}")
+            gone = row is not None and error.status == HTTPStatus.NOT_FOUND  # since it was asked what is served
+            missing += [] if gone else [f"{version} {kind}: {error}"]
         else:
-            documents += [{"apiVersion": version, "kind": kind, **each} for each in found]
+            kept = [each for each in found if row is None or row.take(each) is not None]
+            documents += [{"apiVersion": version, "kind": kind, **each} for each in kept]
     file = SourceFile(
         name=FILE,
         text="",
@@ -207,7 +222,7 @@ async def _served(lister: Lister, extra: Collection[str], missing: list[str]) ->
     its kinds, as of an aggregated API whose server is away, is ``missing``.
     """
     versions = {"": ("v1",), **await lister.versions()}
-    wanted = kinds_to_list()
+    wanted = {**kinds_to_list(), **_kinds_besides()}
     known = {version for candidates in wanted.values() for version in candidates}
     found: dict[tuple[str, str], Served] = {}
     for group, served in versions.items():
@@ -236,6 +251,14 @@ def kinds_to_list() -> dict[tuple[str, str], set[str]]:
         for version in row.api_versions:
             wanted.setdefault((_group(version), row.kind), set()).add(version)
     return wanted
+
+
+def _kinds_besides() -> dict[tuple[str, str], set[str]]:
+    """Return the same of what workloads are judged by and a cluster may not serve."""
+    besides = {
+        (group, kind): {f"{group}/{version}" for version in row.versions} for (group, kind), row in _BESIDES.items()
+    }
+    return {**besides, _PRIORITY_CLASS: {f"{NATIVE_GROUP}/v1"}}
 
 
 def _group(version: str) -> str:
