@@ -119,10 +119,8 @@ def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[s
 
 
 def _cluster(arguments: argparse.Namespace) -> "Cluster":
-    try:
-        from ..cluster.survey import Cluster  # noqa: PLC0415 - its library is an extra
-    except ModuleNotFoundError as error:
-        raise UsageError(f"--cluster: no module {error.name}; do: pip install 'podberth[cluster]'") from error
+    from ..cluster.survey import Cluster  # noqa: PLC0415 - 80 ms, for which a check of manifests does not wait
+
     return Cluster(
         kubeconfig=kubeconfig_of(arguments),
         namespace=arguments.namespace or "",

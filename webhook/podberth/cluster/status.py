@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 
-from ..errors import ClusterError, UsageError
+from ..errors import ClusterError
 from ..status.model import Document, Events, Found, Observed, Read, Replica, Unread
 from ..telemetry.scrape import read_samples
 from ..wellknown import API_VERSION, NAMESPACE
 from .kubeconfig import Kubeconfig
+from .opening import client_class
 from .protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, Resource, Timing, garbled, read_page
 from .shared_ca import KINDS
 
@@ -176,13 +177,7 @@ def open_status(kubeconfig: Kubeconfig | None) -> StatusReader:
     Raises:
         UsageError: what asks it is not installed, or nothing says where it is.
     """
-    try:
-        from .client import ClusterClient  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise UsageError(
-            f"status: got {error}, want the package kubernetes: pip install 'podberth[cluster]'"
-        ) from error
-    return StatusReader(ClusterClient(kubeconfig, _TIMING, brief=True))
+    return StatusReader(client_class("status")(kubeconfig, _TIMING, brief=True))
 
 
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from ..check.model import Report
 from ..errors import ClusterError
 from .against import Gathered, Policies
-from .client import ClusterClient
 from .inventory import PAGE, Lister, take_inventory
 from .kubeconfig import Kubeconfig
+from .opening import client_class
 from .policy_objects import text
 from .policy_reports import ReportWriter, dialect_of
 from .protocol import POLICIES, Timing
@@ -47,7 +47,7 @@ class Cluster:
         """List everything; ``extra`` are further kinds of workloads. Without ``policies``, those of the cluster too.
 
         Raises:
-            UsageError: nothing says where the API server is.
+            UsageError: what asks the cluster is not installed, or nothing says where it is.
             ClusterError: it cannot be asked, has no policies to judge by, or no reports to write.
         """
         return asyncio.run(self._survey(extra, nodes=nodes, policies=policies, reports=reports))
@@ -61,7 +61,7 @@ class Cluster:
         return asyncio.run(self._write(report))
 
     async def _survey(self, extra: frozenset[str], *, nodes: bool, policies: Policies | None, reports: bool) -> Survey:
-        client = ClusterClient(self.kubeconfig, self.timing)
+        client = client_class("--cluster")(self.kubeconfig, self.timing)
         lister = Lister(client, self.timing, page=self.page)
         try:
             if reports:  # before an hour's work is done for nothing
@@ -75,7 +75,7 @@ class Cluster:
         return Survey(gathered=inventory.gathered, policies=judging, talk=talk)
 
     async def _write(self, report: Report) -> Written:
-        client = ClusterClient(self.kubeconfig, self.timing)
+        client = client_class("--cluster")(self.kubeconfig, self.timing)
         lister = Lister(client, self.timing, page=self.page)
         try:
             writer = ReportWriter(client, lister, await dialect_of(lister))
