@@ -21,12 +21,11 @@ from ..topology.pod_groups import NATIVE_GROUP
 from ..workload.kinds import KINDS
 from .against import Gathered
 from .kinds import KINDS as FOLLOWED
-from .protocol import HEARTBEATS, NODES, OBJECTS, TOPOLOGIES, Document, Pace, Resource, Timing, garbled, read_page
+from .paging import PAGE, pages
+from .protocol import HEARTBEATS, NODES, OBJECTS, TOPOLOGIES, Document, Pace, Resource, Timing, garbled
 
 FILE: Final = "cluster"
 """What stands in the place of a file's name."""
-PAGE: Final = 500
-"""client-go's pager takes as many (tools/pager, defaultPageSize)."""
 # A token of a next page runs out when etcd is compacted, every 5 minutes (kube-apiserver --etcd-compaction-interval): a
 # list that takes longer than that four times takes longer every time.
 _TRIES: Final = 4
@@ -146,16 +145,9 @@ class Lister:
 
     async def _pages(self, resource: Resource) -> list[Document]:
         found: list[Document] = []
-        token = ""
-        while True:
-            query = {"limit": str(self._page)}
-            query |= {"labelSelector": resource.selector} if resource.selector else {}
-            query |= {"continue": token} if token else {}
-            page = read_page(await self._client.get(resource.path, query), f"list of {resource.name}")
+        async for page in pages(self._client, resource, size=self._page):
             found += [_trimmed(item.document, pod=resource.name == "pods") for item in page.items]
-            token = page.next_page
-            if not token:
-                return found
+        return found
 
     async def _object(self, path: str) -> dict[str, Any]:
         body = await self._again(lambda: self._client.get(path, {}))

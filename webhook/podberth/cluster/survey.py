@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from ..check.model import Report
 from ..errors import ClusterError
 from .against import Gathered, Policies
-from .inventory import PAGE, Lister, take_inventory
+from .inventory import Lister, take_inventory
 from .kubeconfig import Kubeconfig
 from .opening import client_class
+from .paging import PAGE
 from .policy_objects import text
 from .policy_reports import ReportWriter, dialect_of
 from .protocol import POLICIES, Timing
