@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from e2e.never_lost.hosts import lacking
-from e2e.never_lost.overlay import overlay
+from e2e.never_lost.local import local
 from e2e.never_lost.page import HEADER, ROWS, row
 from e2e.never_lost.scenarios import CUT_OFF, SCENARIOS, Scenario, broken, play
 from e2e.never_lost.service import service
@@ -25,7 +25,7 @@ from .figures import table
 Rows = list[tuple[str, ...]]
 Open = Callable[[Path], AbstractContextManager[Any]]
 
-_STAGES: tuple[tuple[Open, tuple[Scenario[Any], ...]], ...] = ((overlay, SCENARIOS), (service, (CUT_OFF,)))
+_STAGES: tuple[tuple[Open, tuple[Scenario[Any], ...]], ...] = ((local, SCENARIOS), (service, (CUT_OFF,)))
 
 
 def main() -> int:

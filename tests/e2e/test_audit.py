@@ -31,6 +31,11 @@ SECONDS = 60.0
 FEW = policy(
     "few", "\n  validations:\n  - {expression: gpu.count < 4, message: too many}\n  validationActions: [Audit]"
 )
+CLAIMED = policy(
+    "claimed",
+    "\n  validations:\n  - {expression: 'gpu.claims.all(claim, claim.count < 4)', message: too many}"
+    "\n  validationActions: [Deny]",
+)
 LABEL = policy("label", "\n  mutations:\n  - {labels: {example.com/team: \"'a'\"}, reason: \"'labelled'\"}")
 PODS = 250
 # No kubelet is there to say that a pod has ended.
@@ -272,6 +277,31 @@ def test_where_no_report_may_be_written_what_was_found_is_shown(audited: Audited
         code, report, talk = audited.check("--report", "--namespace", "two")
     assert (code, report["live"]["workloads"]) == (3, 3)
     assert "reports: none is written: GET " in talk
+
+
+def claim_template(name: str, namespace: str, gpus: int) -> dict[str, Any]:
+    request = {"name": "gpus", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": gpus}}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"spec": {"devices": {"requests": [request]}}},
+    }
+
+
+def test_what_a_claim_asks_for_counts_as_it_does_for_the_webhook(audited: Audited, tmp_path: Path) -> None:
+    (tmp_path / "claimed.yaml").write_text(CLAIMED)
+    audited.plane.add_namespace("claims")
+    claiming = deployment("d", "claims", 0)
+    claiming["spec"]["replicas"] = 0  # no controller has pods to make, and none to clear away
+    claiming["spec"]["template"]["spec"] = {
+        "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "gpus"}]}}],
+        "resourceClaims": [{"name": "gpus", "resourceClaimTemplateName": "eight"}],
+    }
+    audited.plane.create(claim_template("eight", "claims", 8), claiming)
+    code, report, talk = audited.check("--namespace", "claims", policies=str(tmp_path))
+    assert (code, report["live"]["denied"], report["live"]["missing"]) == (1, 1, []), talk
+    assert report["live"]["unknownKinds"] == {}
 
 
 # What a run uses is in the tests above, or they would fail; this is the rest.

@@ -7,7 +7,7 @@ import pytest
 
 from .load import Verdict
 from .never_lost.judge import MARK, PODS
-from .never_lost.overlay import Overlay, overlay
+from .never_lost.local import Local, local
 from .never_lost.scenarios import SCENARIOS, Scenario, broken, play
 from .registration import altered
 
@@ -16,16 +16,16 @@ SECONDS = 2.0
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Overlay]:
-    with overlay(tmp_path_factory.mktemp("never-lost")) as made:
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    with local(tmp_path_factory.mktemp("never-lost")) as made:
         yield made
 
 
-def test_nothing_but_where_a_webhook_leads_is_other_than_shipped(stage: Overlay) -> None:
+def test_nothing_but_where_a_webhook_leads_is_other_than_shipped(stage: Local) -> None:
     assert altered(stage.control_plane) == {"clientConfig"}
 
 
-def test_who_judges_tells_what_is_right_wrong_and_as_its_user_wrote_it(stage: Overlay) -> None:
+def test_who_judges_tells_what_is_right_wrong_and_as_its_user_wrote_it(stage: Local) -> None:
     judge = stage.ground.judge
     for written in PODS:
         status, made = stage.dry_run(written)
@@ -40,6 +40,6 @@ def test_who_judges_tells_what_is_right_wrong_and_as_its_user_wrote_it(stage: Ov
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: str(scenario.name))
-def test_a_promise_is_kept(stage: Overlay, scenario: Scenario[Overlay]) -> None:
+def test_a_promise_is_kept(stage: Local, scenario: Scenario[Local]) -> None:
     outcome = play(stage, scenario, SECONDS)
     assert broken(scenario, outcome) == []

@@ -10,7 +10,7 @@ from podberth.kube.documents import load_documents
 from podberth.wellknown import NAMESPACE
 
 from .never_lost.hosts import lacking
-from .never_lost.overlay import overlay
+from .never_lost.local import local
 from .never_lost.scenarios import CUT_OFF, STANDS_STILL, broken, play
 from .never_lost.service import SERVICE, service
 from .registration import altered
@@ -23,7 +23,7 @@ def test_a_promise_is_kept_when_a_host_is_cut_off(tmp_path: Path, capsys: pytest
     if lack := lacking(tmp_path):
         with capsys.disabled():
             sys.stdout.write(f"\nno network namespaces here ({lack}): a URL in the place of the Service\n")
-        with overlay(tmp_path / "overlay") as still:
+        with local(tmp_path / "local") as still:
             assert broken(STANDS_STILL, play(still, STANDS_STILL, SECONDS)) == []
         return
     with service(tmp_path / "service") as stage:

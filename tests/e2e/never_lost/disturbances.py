@@ -14,7 +14,7 @@ from controlplane.wait import wait_for
 
 from ..load import Load
 from ..replicas import SECONDS, Replica
-from .overlay import Overlay
+from .local import Local
 from .stage import pace
 
 # Enough to be noticed if each took something that a review needs: of each, half to either replica.
@@ -27,7 +27,7 @@ _LONG = b"Content-Length: 100000\r\n\r\n"
 _HEAD = b"POST /mutate HTTP/1.1\r\nHost: podberth\r\nContent-Type: application/json\r\n"
 
 
-def rolling_restart(stage: Overlay, running: Load) -> int:
+def rolling_restart(stage: Local, running: Load) -> int:
     """End each replica with SIGTERM and start it again, one after the other, as a Deployment does."""
     for each in stage.group.each:
         each.stop()
@@ -36,7 +36,7 @@ def rolling_restart(stage: Overlay, running: Load) -> int:
     return 0
 
 
-def rotation(stage: Overlay, running: Load) -> int:
+def rotation(stage: Local, running: Load) -> int:
     """Rotate the authority, and with it every leaf, as after a leaked key."""
     status, output, errors = stage.group.podberth("certs", "rotate", "--force", "--wait", "60s")
     assert status == 0, (output, errors)
@@ -44,7 +44,7 @@ def rotation(stage: Overlay, running: Load) -> int:
     return 0
 
 
-def sigkill(stage: Overlay, running: Load) -> int:
+def sigkill(stage: Local, running: Load) -> int:
     """Kill a replica; each connection that was open to it may cost the one review that was on its way."""
     replica, balancer = stage.group.each[stage.busiest(running)], stage.group.balancer
     tried, connections = balancer.tried[replica.port], balancer.open_to(replica.port)
@@ -55,7 +55,7 @@ def sigkill(stage: Overlay, running: Load) -> int:
     return most
 
 
-def replica_stands_still(stage: Overlay, running: Load) -> None:
+def replica_stands_still(stage: Local, running: Load) -> None:
     """Hold a replica still, that takes connections and answers nothing."""
     replica = stage.group.each[stage.busiest(running)]
     with replica.paused():
@@ -63,7 +63,7 @@ def replica_stands_still(stage: Overlay, running: Load) -> None:
     wait_for(replica.ready, timeout_seconds=SECONDS, what="the replica to answer again")
 
 
-def api_server_restart(stage: Overlay, running: Load) -> int:
+def api_server_restart(stage: Local, running: Load) -> int:
     """Stop the API server and start it again; ready once it says so."""
     stage.control_plane.stop_component("kube-apiserver")
     stage.control_plane.start_component("kube-apiserver")
@@ -71,7 +71,7 @@ def api_server_restart(stage: Overlay, running: Load) -> int:
     return 0
 
 
-def etcd_pause(stage: Overlay, running: Load) -> int:
+def etcd_pause(stage: Local, running: Load) -> int:
     """Hold etcd still until the API server misses it."""
     plane = stage.control_plane
     with plane.paused("etcd"):
@@ -81,21 +81,21 @@ def etcd_pause(stage: Overlay, running: Load) -> int:
     return 0
 
 
-def policy_change(stage: Overlay, _: Load) -> int:
+def policy_change(stage: Local, _: Load) -> int:
     """Change a policy, and wait a second."""
     stage.ground.change_policy()
     pace(1.0)
     return 0
 
 
-def node_change(stage: Overlay, _: Load) -> int:
+def node_change(stage: Local, _: Load) -> int:
     """Change a node, and wait a tenth of a second."""
     stage.ground.change_node()
     pace(0.1)
     return 0
 
 
-def slow_client(stage: Overlay, running: Load) -> int:
+def slow_client(stage: Local, running: Load) -> int:
     """Have clients that send a byte at a time: a third of them their hello, a third headers, a third a body."""
     with ExitStack() as open_connections:
         dribbling = []
@@ -112,7 +112,7 @@ def slow_client(stage: Overlay, running: Load) -> int:
     return 0
 
 
-def half_open(stage: Overlay, running: Load) -> int:
+def half_open(stage: Local, running: Load) -> int:
     """Have connections whose other end is silent, half of them before TLS, half within a request; then reset them."""
     with ExitStack() as open_connections:
         for number in range(SILENT_CONNECTIONS):
@@ -126,7 +126,7 @@ def half_open(stage: Overlay, running: Load) -> int:
     return 0
 
 
-def full_disk(stage: Overlay, running: Load) -> int:
+def full_disk(stage: Local, running: Load) -> int:
     """Leave no room where the replicas log to, until lines are lost and reviews have gone on; then make room."""
     on = [(disk, replica.pid) for disk, replica in zip(stage.disks, stage.group.each, strict=True)]
     for disk, pid in on:

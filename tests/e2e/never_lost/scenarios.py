@@ -10,7 +10,7 @@ from ..registration import FailurePolicy
 from . import disturbances
 from .disturbances import SILENT_CONNECTIONS, SLOW_CLIENTS
 from .judge import shown
-from .overlay import Overlay
+from .local import Local
 from .service import Service, host_cut_off
 from .stage import Outcome, Stage, creating, finish
 
@@ -36,7 +36,7 @@ class Scenario(Generic[S]):
     """What may come of a creation that began before the disturbance was over, beside a pod as the policies have it."""
 
 
-SCENARIOS: tuple[Scenario[Overlay], ...] = (
+SCENARIOS: tuple[Scenario[Local], ...] = (
     Scenario("rolling-restart", "rolling restart of two replicas", disturbances.rolling_restart),
     Scenario("rotation", "forced rotation of CA and leaves", disturbances.rotation),
     Scenario("policy-change", "a policy changes every second", disturbances.policy_change),

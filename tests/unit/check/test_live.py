@@ -147,6 +147,19 @@ def test_what_is_done_or_out_of_sight_is_counted_apart() -> None:
     assert (who.speakers, who.finished, who.exempt) == ((), 3, 1)
 
 
+def test_workflows_that_are_done_are_no_findings() -> None:
+    def workflow(name: str, phase: str) -> Document:
+        spec = {
+            "templates": [{"name": "t", "container": {"image": "i", "resources": {"limits": {"nvidia.com/gpu": 8}}}}]
+        }
+        metadata = {"name": name, "namespace": "a", "uid": name}
+        head = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": metadata}
+        return {**head, "spec": spec, "status": {"phase": phase}}
+
+    who = spoken(workflow("going", "Running"), *(workflow(f"done-{each}", each) for each in ("Succeeded", "Error")))
+    assert (names(who), who.finished) == (["Workflow/going"], 2)
+
+
 # ---- what becomes of them -------------------------------------------------------------------------------------------
 
 

@@ -97,6 +97,7 @@ def test_a_document_that_cannot_be_read_is_2_and_the_rest_is_judged(
     [
         ([], "got nothing to check"),
         (["a.yaml", "--cluster"], "got PATH and --cluster"),
+        (["a.yaml", "--context", "c"], "got --context without --cluster"),
         (["a.yaml", "--report"], "got --report without --cluster"),
         (["a.yaml", "--policies", "cluster"], "got --policies cluster without --cluster"),
         (["--cluster", "-A", "--namespace", "a"], "got -A and --namespace a"),
@@ -120,15 +121,30 @@ def test_the_cluster_is_found_as_kubectl_finds_it(
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert main(["check", "--cluster"]) == 2
-    assert "in-cluster configuration: cannot be used" in capsys.readouterr().err
+    assert refusal(capsys).startswith("podberth: in-cluster configuration: cannot be used")
     (tmp_path / ".kube").mkdir()
     (tmp_path / ".kube" / "config").write_text("{", encoding="utf-8")
-    assert main(["check", "--cluster"]) == 2
-    assert f"--kubeconfig: {tmp_path}/.kube/config: cannot be used" in capsys.readouterr().err
+    assert f"kubeconfig: {tmp_path}/.kube/config: cannot be used" in refusal(capsys)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+    assert f"kubeconfig: {tmp_path}/.kube/config: cannot be used" in refusal(capsys)
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/a")
-    assert main(["check", "--cluster"]) == 2
-    assert f"--kubeconfig: {tmp_path}/a: cannot be used" in capsys.readouterr().err
+    assert f"KUBECONFIG: {tmp_path}/a: cannot be used" in refusal(capsys)
+    for name in "ab":
+        (tmp_path / name).write_text("{", encoding="utf-8")
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/a:{tmp_path}/b")
-    assert main(["check", "--cluster"]) == 2
-    assert "KUBECONFIG: got " in capsys.readouterr().err
+    assert f"KUBECONFIG: {tmp_path}/a:{tmp_path}/b: cannot be used" in refusal(capsys)
+    assert f"--kubeconfig: {tmp_path}/b: cannot be used" in refusal(capsys, "--kubeconfig", f"{tmp_path}/b")
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
+    """Return why a check of a cluster does not even ask it."""
+    assert main(["check", "--cluster", *flags]) == 2
+    return capsys.readouterr().err
+
+
+def test_a_context_wants_a_kubeconfig(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert "--context: got 'c' and no kubeconfig" in refusal(capsys, "--context", "c")

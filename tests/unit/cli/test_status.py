@@ -51,7 +51,13 @@ def example() -> Report:
         replicas=(replica(policies_loaded=19.0), decided(replica("podberth-2", policies_loaded=19.0))),
         heartbeats=(lease("gpu-0", timedelta(minutes=9)),),
         events=Events(
-            (event(DENIED.replace("x: \x1b[31mno", "vendor-names: spec.containers[0]: no such device"), count=4),)
+            (
+                event(
+                    DENIED.replace("x: \x1b[31mno", "vendor-names: spec.containers[0]: no such device"),
+                    count=4,
+                    firstTimestamp="2026-01-31T09:00:00Z",
+                ),
+            )
         ),
     )
 

@@ -11,7 +11,8 @@ from pages import ROOT
 from podberth.check.owners import LINKS
 from podberth.check.surroundings import REFERRED
 from podberth.cluster.inventory import Inventory, Lister, kinds_to_list, take_inventory
-from podberth.cluster.protocol import Resource, Timing
+from podberth.cluster.kinds import KINDS as FOLLOWED
+from podberth.cluster.protocol import PARAMS, Resource, Timing
 from podberth.errors import ClusterError
 from podberth.kube.documents import load_documents
 
@@ -139,6 +140,69 @@ def test_one_namespace_is_asked_for_alone_but_for_kinds_that_have_none() -> None
     assert "/apis/example.com/v1/flows" in asked
 
 
+def kinds(**plurals: str) -> Document:
+    return {
+        "resources": [
+            {"name": plural, "kind": kind, "namespaced": not kind.endswith("Class"), "verbs": ["list"]}
+            for kind, plural in plurals.items()
+        ]
+    }
+
+
+DRA = kinds(DeviceClass="deviceclasses", ResourceClaim="resourceclaims", ResourceClaimTemplate="resourceclaimtemplates")
+
+
+def test_what_serve_follows_besides_workloads_is_listed() -> None:
+    generated = listed("made-for-a-pod", "by-hand")
+    generated["items"][0]["metadata"]["annotations"] = {"resource.kubernetes.io/pod-claim-name": "gpu"}
+    group = listed("gang")
+    group["items"][0]["spec"] = {"minMember": 4}
+    server = Scripted(
+        {
+            "/apis": groups(resource_k8s_io="v1", scheduling_volcano_sh="v1beta1", scheduling_k8s_io="v1"),
+            "/api/v1": {"resources": []},
+            "/apis/resource.k8s.io/v1": DRA,
+            "/apis/scheduling.volcano.sh/v1beta1": kinds(PodGroup="podgroups", Queue="queues"),
+            "/apis/scheduling.k8s.io/v1": kinds(PriorityClass="priorityclasses"),
+            "/apis/resource.k8s.io/v1/deviceclasses": listed("mig"),
+            "/apis/resource.k8s.io/v1/namespaces/a/resourceclaims": generated,
+            "/apis/resource.k8s.io/v1/namespaces/a/resourceclaimtemplates": listed("eight"),
+            "/apis/scheduling.volcano.sh/v1beta1/namespaces/a/podgroups": group,
+            "/apis/scheduling.k8s.io/v1/priorityclasses": listed("high"),
+            "/api/v1/namespaces": listed(),
+            PARAMS.path: listed(),
+        }
+    )
+    taken = inventory(server, "a", nodes=False)
+    assert objects(taken) == [
+        "DeviceClass/mig",
+        "ResourceClaim/by-hand",
+        "ResourceClaimTemplate/eight",
+        "PodGroup/gang",
+        "PriorityClass/high",
+    ]
+    assert taken.gathered.missing == []
+    assert not [each for each in taken.unserved if each.startswith(("PodGroup", "DeviceClass", "Resource"))]
+
+
+def test_what_a_cluster_does_not_serve_besides_workloads_is_neither_missing_nor_told() -> None:
+    gone = ClusterError("refused", "got 404")
+    gone.status = 404
+    server = Scripted(
+        {
+            "/apis": groups(resource_k8s_io="v1beta1"),
+            "/api/v1": {"resources": []},
+            "/apis/resource.k8s.io/v1beta1": kinds(DeviceClass="deviceclasses"),
+            "/apis/resource.k8s.io/v1beta1/deviceclasses": gone,
+            "/api/v1/namespaces": listed(),
+            PARAMS.path: listed(),
+        }
+    )
+    taken = inventory(server, nodes=False)
+    assert (objects(taken), taken.gathered.missing) == ([], [])
+    assert not [each for each in taken.unserved if each.startswith(("PodGroup", "DeviceClass", "Resource"))]
+
+
 def test_an_api_whose_server_is_away_costs_itself_alone() -> None:
     away = ClusterError("failed", "got 503")
     server = Scripted(
@@ -179,5 +243,7 @@ def test_the_audit_may_list_what_is_listed_and_nothing_else() -> None:
     # Kubernetes 1.22 took the group extensions away.
     wanted = {(group, f"{kind.lower()}s") for group, kind in kinds_to_list() if group != "extensions"}
     links = {(group, f"{kind.lower()}s") for group, kind in LINKS}
-    assert granted == wanted | around | links
+    besides = {(each.group, each.plural) for each in FOLLOWED if each.role != "owner"}
+    besides |= {("scheduling.k8s.io", "priorityclasses")}
+    assert granted == wanted | around | links | besides
     assert {kind for _, kind in kinds_to_list()} >= REFERRED

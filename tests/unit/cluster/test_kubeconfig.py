@@ -39,6 +39,7 @@ def test_a_flag_comes_before_the_variable_and_that_before_the_home_directory(tmp
 
 def test_without_any_it_is_a_pods_service_account_which_has_no_contexts(tmp_path: Path) -> None:
     assert find_kubeconfig(None, "", {"HOME": str(tmp_path)}) is None
+    assert find_kubeconfig(None, "", {}) is None
     with pytest.raises(UsageError, match=r"^--context: got 'c' and no kubeconfig, want both; "):
         find_kubeconfig(None, "c", {"HOME": str(tmp_path)})
 

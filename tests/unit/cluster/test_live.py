@@ -9,6 +9,7 @@ from integration.serving import CapturedLines
 from podberth.cluster.follow import open_cluster
 from podberth.cluster.live import Documents
 from podberth.cluster.protocol import NODES, Document, Timing
+from podberth.cluster.survey import Cluster
 from podberth.errors import TopologyError, UsageError
 from podberth.telemetry.log import Log
 
@@ -21,6 +22,8 @@ def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.Monkey
     wanted = r"^--topology cluster: got .*, want the package kubernetes: pip install 'podberth\[cluster\]'$"
     with pytest.raises(UsageError, match=wanted):
         open_cluster(None, Timing())
+    with pytest.raises(UsageError, match=r"^--cluster: got .*, want the package kubernetes: "):
+        Cluster(kubeconfig=None).survey(frozenset(), nodes=True, policies=None, reports=False)
 
 
 def test_with_the_package_a_client_is_made_when_it_is_asked_for(tmp_path: Path) -> None:

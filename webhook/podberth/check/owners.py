@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..kube import pod as pods
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
+from ..workload.finished import is_finished
 from ..workload.kinds import is_known, row_for
 from ..workload.templates import templates
 from .run import Settings
@@ -45,9 +46,6 @@ deploy/operator/internal/controller, knative/serving pkg/reconciler.
 _HASH: Final = "pod-template-hash"
 # kubernetes pkg/controller/cronjob, getJobName: the minute of the start
 _MINUTES: Final = re.compile(r"-\d{8}$")
-# Job: batch/v1 JobConditionType; JobSet: Completed; Kubeflow's: Succeeded; TrainJob: Complete
-_ENDED: Final = frozenset({"Complete", "Completed", "Succeeded", "Failed"})
-_ENDED_PHASES: Final = frozenset({"Succeeded", "Failed"})
 # An owner of an owner of an owner: AppWrapper, JobSet, Job, Pod. References in a circle end somewhere.
 _DEEPEST: Final = 10
 # What an API server, a scheduler or a kubelet adds to a Pod behind admission.
@@ -202,19 +200,8 @@ def _ended(content: Document) -> bool:
     """Say whether an object makes no pods any more: it is done, or on its way out."""
     if content["metadata"].get("deletionTimestamp"):
         return True
-    status = content.get("status")
-    if not isinstance(status, dict):
-        return False
-    kind = str(content.get("kind"))
-    if kind == "Pod":
-        return str(status.get("phase")) in _ENDED_PHASES
-    conditions = status.get("conditions")
-    if not kind.endswith(("Job", "JobSet")) or not isinstance(conditions, list):
-        return False
-    return any(
-        isinstance(each, dict) and str(each.get("type")) in _ENDED and each.get("status") == "True"
-        for each in conditions
-    )
+    group = str(content.get("apiVersion")).rpartition("/")[0]
+    return is_finished(group, str(content.get("kind")), content)
 
 
 def _anew(source: Source) -> Source:

@@ -1,9 +1,8 @@
 """The part of ``podberth check`` that judges live workloads: of a snapshot, or of the cluster itself."""
 
 import argparse
-import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +12,7 @@ from ..check.run import Settings
 from ..cluster.against import LiveRequest, Policies, policies_in, read_snapshot, run_live
 from ..cluster.checking import Done
 from ..errors import ClusterError, UsageError
+from .access import add_kubeconfig, kubeconfig_of
 from .formats import FORMATS
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "manifests; a file, a directory or -, repeatable",
     )
     add("--cluster", action="store_true", help="judge the live workloads of a cluster instead of manifests")
-    add("--kubeconfig", metavar="FILE", type=Path, help="how to reach it (default: as kubectl does)")
+    add_kubeconfig(parser)
     add("-A", "--all-namespaces", action="store_true", help="those of all namespaces (with --cluster, and its default)")
     add("--report", action="store_true", help="write what is found as PolicyReports, too (with --cluster)")
     add("--page", metavar="N", type=_page, default=500, help="objects to list at a time (with --cluster; default 500)")
@@ -59,7 +59,12 @@ def wanted(arguments: argparse.Namespace) -> bool:
     if len(named) != 1:
         got = " and ".join(named) or "nothing to check"
         raise UsageError(f"check: got {got}, want one of PATH, --against SNAPSHOT and --cluster")
-    flags = {"--kubeconfig": arguments.kubeconfig, "-A": arguments.all_namespaces, "--report": arguments.report}
+    flags = {
+        "--kubeconfig": arguments.kubeconfig,
+        "--context": arguments.context,
+        "-A": arguments.all_namespaces,
+        "--report": arguments.report,
+    }
     alone = [name for name, value in flags.items() if value and not arguments.cluster]
     if arguments.policies == _OF_CLUSTER and not arguments.cluster:
         alone.append("--policies cluster")
@@ -90,15 +95,13 @@ def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[s
         gathered = read_snapshot(arguments.against, sys.stdin.buffer)
         return run_live(request, _policies(arguments), gathered), True
     cluster = _cluster(arguments)
-    of_cluster = arguments.policies == _OF_CLUSTER
-    policies = None if of_cluster else _policies(arguments)
     survey = cluster.survey(
         frozenset(settings.template_paths),
         nodes=arguments.topology is None,
-        policies=of_cluster,
+        policies=None if arguments.policies == _OF_CLUSTER else _policies(arguments),
         reports=arguments.report,
     )
-    done = run_live(request, survey.policies or policies or policies_in(None), survey.gathered)
+    done = run_live(request, survey.policies, survey.gathered)
     complete = not survey.gathered.missing
     talk = [*survey.talk, *done.talk]
     if arguments.report and done.broken_policies:
@@ -116,30 +119,13 @@ def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[s
 
 
 def _cluster(arguments: argparse.Namespace) -> "Cluster":
-    try:
-        from ..cluster.survey import Cluster  # noqa: PLC0415 - its library is an extra
-    except ModuleNotFoundError as error:
-        raise UsageError(f"--cluster: no module {error.name}; do: pip install 'podberth[cluster]'") from error
+    from ..cluster.survey import Cluster  # noqa: PLC0415 - 80 ms, for which a check of manifests does not wait
+
     return Cluster(
-        kubeconfig=_kubeconfig(arguments.kubeconfig, os.environ),
+        kubeconfig=kubeconfig_of(arguments),
         namespace=arguments.namespace or "",
         page=arguments.page,
     )
-
-
-def _kubeconfig(given: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """Return where kubectl would look: the flag, the variable, the home; None: as a pod is told.
-
-    Raises:
-        UsageError: the variable names several files, which kubectl would merge.
-    """
-    named = environ.get("KUBECONFIG", "")
-    if given is not None or named:
-        if given is None and os.pathsep in named:
-            raise UsageError(f"KUBECONFIG: got {named}, want one file; give it by --kubeconfig")
-        return given or Path(named)
-    of_home = Path(environ.get("HOME", "")) / ".kube" / "config"
-    return of_home if "KUBERNETES_SERVICE_HOST" not in environ and of_home.is_file() else None
 
 
 def _policies(arguments: argparse.Namespace) -> Policies:

@@ -163,6 +163,7 @@ def _loader(kubeconfig: Kubeconfig) -> Any:
     """Return the package's reader of a kubeconfig; raises one of ``_NO_CONFIGURATION``."""
     of_file: Any = KubeConfigLoader
     context = kubeconfig.context or None
+    read = [_document(path) for path in kubeconfig.files]
     if len(kubeconfig.files) > 1:
         merger: Any = KubeConfigMerger
         merged = merger(ENV_KUBECONFIG_PATH_SEPARATOR.join(map(str, kubeconfig.files)))
@@ -170,11 +171,14 @@ def _loader(kubeconfig: Kubeconfig) -> Any:
         currents = (each.get("current-context") for each in merged.config_files.values())
         # Without a base path each file's own paths are relative to that file.
         return of_file(merged.config, context or next(filter(None, currents), None), config_base_path=None)
-    [path] = kubeconfig.files
+    return of_file(read[0], context, config_base_path=str(kubeconfig.files[0].parent))
+
+
+def _document(path: Path) -> dict[str, Any]:
     documents, problems = load_documents(path.read_text(encoding="utf-8"), str(path))
     if problems or len(documents) != 1:
-        raise ValueError(str(problems[0]) if problems else f"got {len(documents)} documents")
-    return of_file(documents[0].document, context, config_base_path=str(path.parent))
+        raise ValueError(str(problems[0]) if problems else f"{path}: got {len(documents)} documents")
+    return documents[0].document
 
 
 def _of(error: BaseException) -> str:

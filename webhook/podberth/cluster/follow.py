@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import UsageError
 from ..telemetry.log import Log
 from ..telemetry.metrics import KindState, Metrics, Watched, WatchMetrics
 from .live import LiveTopology
+from .opening import client_class
 from .protocol import Resource, Timing
 from .reflector import Reflector, Sink
 from .served import ServedKinds
@@ -137,9 +137,5 @@ def open_cluster(kubeconfig: Path | None, timing: Timing) -> Callable[[], "Clust
     Raises:
         UsageError: what asks it is not installed.
     """
-    try:
-        from .client import ClusterClient  # noqa: PLC0415 - an extra, and 20 MB for those who do without
-    except ImportError as error:
-        wanted = "want the package kubernetes: pip install 'podberth[cluster]'"
-        raise UsageError(f"--topology cluster: got {error}, {wanted}") from error
-    return lambda: ClusterClient(kubeconfig, timing)
+    make = client_class("--topology cluster")
+    return lambda: make(kubeconfig, timing)

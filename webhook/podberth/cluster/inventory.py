@@ -8,6 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any, Final, Protocol, TypeVar
 
 import orjson
@@ -16,14 +17,15 @@ from ..check.owners import LINKS, TEMPLATES_ONLY
 from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
 from ..errors import ClusterError
+from ..topology.pod_groups import NATIVE_GROUP
 from ..workload.kinds import KINDS
 from .against import Gathered
-from .protocol import HEARTBEATS, NODES, OBJECTS, TOPOLOGIES, Document, Pace, Resource, Timing, garbled, read_page
+from .kinds import KINDS as FOLLOWED
+from .paging import PAGE, pages
+from .protocol import HEARTBEATS, NODES, OBJECTS, TOPOLOGIES, Document, Pace, Resource, Timing, garbled
 
 FILE: Final = "cluster"
 """What stands in the place of a file's name."""
-PAGE: Final = 500
-"""client-go's pager takes as many (tools/pager, defaultPageSize)."""
 # A token of a next page runs out when etcd is compacted, every 5 minutes (kube-apiserver --etcd-compaction-interval): a
 # list that takes longer than that four times takes longer every time.
 _TRIES: Final = 4
@@ -37,6 +39,15 @@ _SURROUNDINGS: Final[tuple[tuple[Resource, str, str], ...]] = (
     (HEARTBEATS, "coordination.k8s.io/v1", "Lease"),
     *((each, "v1", "Namespace" if each.name == "namespaces" else "ConfigMap") for each in OBJECTS),
 )
+_NAMES: Final = {
+    "class": "DeviceClass",
+    "claim": "ResourceClaim",
+    "template": "ResourceClaimTemplate",
+    "pod group": "PodGroup",
+}
+_BESIDES: Final = {(each.group, _NAMES[each.role]): each for each in FOLLOWED if each.role in _NAMES}
+"""What ``serve`` follows besides workloads, by group and kind: who judges by less judges otherwise."""
+_PRIORITY_CLASS: Final = (NATIVE_GROUP, "PriorityClass")
 
 _Answer = TypeVar("_Answer")
 
@@ -134,16 +145,9 @@ class Lister:
 
     async def _pages(self, resource: Resource) -> list[Document]:
         found: list[Document] = []
-        token = ""
-        while True:
-            query = {"limit": str(self._page)}
-            query |= {"labelSelector": resource.selector} if resource.selector else {}
-            query |= {"continue": token} if token else {}
-            page = read_page(await self._client.get(resource.path, query), f"list of {resource.name}")
+        async for page in pages(self._client, resource, size=self._page):
             found += [_trimmed(item.document, pod=resource.name == "pods") for item in page.items]
-            token = page.next_page
-            if not token:
-                return found
+        return found
 
     async def _object(self, path: str) -> dict[str, Any]:
         body = await self._again(lambda: self._client.get(path, {}))
@@ -182,12 +186,15 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
     wanted = [(each.resource(namespace), each.version, each.kind) for each in kinds]
     around = [each for each in _SURROUNDINGS if nodes or each[0] in OBJECTS]
     for resource, version, kind in (*wanted, *around):
+        row = _BESIDES.get((_group(version), kind))
         try:
             found = await lister.objects(resource)
         except ClusterError as error:
-            missing.append(f"{version} {kind}: {error}")
+            gone = row is not None and error.status == HTTPStatus.NOT_FOUND  # since it was asked what is served
+            missing += [] if gone else [f"{version} {kind}: {error}"]
         else:
-            documents += [{"apiVersion": version, "kind": kind, **each} for each in found]
+            kept = [each for each in found if row is None or row.take(each) is not None]
+            documents += [{"apiVersion": version, "kind": kind, **each} for each in kept]
     file = SourceFile(
         name=FILE,
         text="",
@@ -207,7 +214,7 @@ async def _served(lister: Lister, extra: Collection[str], missing: list[str]) ->
     its kinds, as of an aggregated API whose server is away, is ``missing``.
     """
     versions = {"": ("v1",), **await lister.versions()}
-    wanted = kinds_to_list()
+    wanted = {**kinds_to_list(), **_kinds_besides()}
     known = {version for candidates in wanted.values() for version in candidates}
     found: dict[tuple[str, str], Served] = {}
     for group, served in versions.items():
@@ -236,6 +243,14 @@ def kinds_to_list() -> dict[tuple[str, str], set[str]]:
         for version in row.api_versions:
             wanted.setdefault((_group(version), row.kind), set()).add(version)
     return wanted
+
+
+def _kinds_besides() -> dict[tuple[str, str], set[str]]:
+    """Return the same of what workloads are judged by and a cluster may not serve."""
+    besides = {
+        (group, kind): {f"{group}/{version}" for version in row.versions} for (group, kind), row in _BESIDES.items()
+    }
+    return {**besides, _PRIORITY_CLASS: {f"{NATIVE_GROUP}/v1"}}
 
 
 def _group(version: str) -> str:

@@ -35,8 +35,9 @@ def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str])
     if named:
         # kubectl passes over those that are not there; where none is, the message names the first.
         return Kubeconfig(tuple(path for path in named if path.exists()) or named[:1], context, "KUBECONFIG")
-    usual = Path(environ.get("HOME", "~")).expanduser() / ".kube" / "config"
-    if usual.exists():
+    home = environ.get("HOME", "")
+    usual = Path(home) / ".kube" / "config"
+    if home and usual.exists():  # as client-go; a container's user may have no home at all
         return Kubeconfig((usual,), context, "kubeconfig")
     if context:
         raise UsageError(f"--context: got {context!r} and no kubeconfig, want both; name one with --kubeconfig FILE")

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from ..errors import CertificateError, ClusterError, UsageError
+from ..errors import CertificateError, ClusterError
 from ..pki.authorities import SECRET_KEY, Authorities, decode, encode
 from ..pki.rotation import Registration
 from ..wellknown import NAMESPACE
 from .kubeconfig import Kubeconfig
+from .opening import client_class
 from .protocol import Timing
 
 if TYPE_CHECKING:
@@ -147,12 +148,8 @@ def open_shared(
     Raises:
         UsageError: what asks the cluster is not installed, or nothing says where it is.
     """
-    try:
-        from .client import ClusterClient  # noqa: PLC0415 - an extra, and 20 MB for those who do without
-    except ImportError as error:
-        wanted = "want the package kubernetes: pip install 'podberth[cluster]'"
-        raise UsageError(f"the certificate authorities in the cluster: got {error}, {wanted}") from error
-    return SharedAuthorities(ClusterClient(kubeconfig, timing), name, configuration)
+    make = client_class("the certificate authorities in the cluster")
+    return SharedAuthorities(make(kubeconfig, timing), name, configuration)
 
 
 def _configuration(where: str, path: str, document: Mapping[str, Any]) -> ReadConfiguration:

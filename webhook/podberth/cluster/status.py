@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 
-from ..errors import ClusterError, UsageError
+from ..errors import ClusterError
 from ..status.model import Document, Events, Found, Observed, Read, Replica, Unread
 from ..telemetry.scrape import read_samples
 from ..wellknown import API_VERSION, NAMESPACE
 from .kubeconfig import Kubeconfig
-from .protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, Resource, Timing, garbled, read_page
+from .opening import client_class
+from .paging import pages
+from .protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, Resource, Timing, garbled
 from .shared_ca import KINDS
 
 if TYPE_CHECKING:
@@ -40,8 +42,6 @@ _GUARDS: Final = {
 }
 """Where the admission policies of manifests/base and their bindings are, by kind and name."""
 _METRICS_PORT: Final = "metrics"
-# As client-go's pager asks for.
-_PAGE: Final = 500
 # Of Events: 10,000 are some 10 MB, and a cluster that warns more often has other worries.
 _MOST_PAGES: Final = 20
 # A person waits. A NetworkPolicy that lets no API server in lets its packets vanish, without a word.
@@ -132,22 +132,14 @@ class StatusReader:
         self, resource: Resource, query: Mapping[str, str], most: int | None = None
     ) -> tuple[tuple[Document, ...], bool]:
         """Read a list; return it, and whether there is more than ``most`` pages have."""
-        selector = {"labelSelector": resource.selector} if resource.selector else {}
         items: list[Document] = []
-        token, pages = "", 0
-        while pages != most:
-            page = read_page(
-                await self._client.get(
-                    resource.path,
-                    {**query, **selector, "limit": str(_PAGE), **({"continue": token} if token else {})},
-                ),
-                f"list of {resource.name}",
-            )
+        read, cut = 0, False
+        async for page in pages(self._client, resource, query=query):
             items += (item.document for item in page.items)
-            token, pages = page.next_page, pages + 1
-            if not token:
-                return tuple(items), False
-        return tuple(items), True
+            read, cut = read + 1, bool(page.next_page)
+            if read == most:
+                break
+        return tuple(items), cut
 
     async def _replicas(self) -> Read[tuple[Replica, ...]]:
         """Ask every replica that runs for its metrics, through the API server's proxy for pods."""
@@ -176,13 +168,7 @@ def open_status(kubeconfig: Kubeconfig | None) -> StatusReader:
     Raises:
         UsageError: what asks it is not installed, or nothing says where it is.
     """
-    try:
-        from .client import ClusterClient  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise UsageError(
-            f"status: got {error}, want the package kubernetes: pip install 'podberth[cluster]'"
-        ) from error
-    return StatusReader(ClusterClient(kubeconfig, _TIMING, brief=True))
+    return StatusReader(client_class("status")(kubeconfig, _TIMING, brief=True))
 
 
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:

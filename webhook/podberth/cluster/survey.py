@@ -2,13 +2,14 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from ..check.model import Report
 from ..errors import ClusterError
 from .against import Gathered, Policies
-from .client import ClusterClient
-from .inventory import PAGE, Lister, take_inventory
+from .inventory import Lister, take_inventory
+from .kubeconfig import Kubeconfig
+from .opening import client_class
+from .paging import PAGE
 from .policy_objects import text
 from .policy_reports import ReportWriter, dialect_of
 from .protocol import POLICIES, Timing
@@ -19,8 +20,8 @@ class Survey:
     """What there is to judge, by what, and what is to be said of it."""
 
     gathered: Gathered
-    policies: Policies | None
-    """Those of the cluster; None where nobody asked for them."""
+    policies: Policies
+    """Those that were given, or those of the cluster."""
     talk: tuple[str, ...] = ()
 
 
@@ -36,17 +37,18 @@ class Written:
 class Cluster:
     """Where the API server is, and what of it is looked at."""
 
-    kubeconfig: Path | None
+    kubeconfig: Kubeconfig | None
+    """None: as a pod is told."""
     namespace: str = ""
     """Empty: all."""
     page: int = PAGE
     timing: Timing = field(default_factory=Timing)
 
-    def survey(self, extra: frozenset[str], *, nodes: bool, policies: bool, reports: bool) -> Survey:
-        """List everything; ``extra`` are further kinds of workloads.
+    def survey(self, extra: frozenset[str], *, nodes: bool, policies: Policies | None, reports: bool) -> Survey:
+        """List everything; ``extra`` are further kinds of workloads. Without ``policies``, those of the cluster too.
 
         Raises:
-            UsageError: nothing says where the API server is.
+            UsageError: what asks the cluster is not installed, or nothing says where it is.
             ClusterError: it cannot be asked, has no policies to judge by, or no reports to write.
         """
         return asyncio.run(self._survey(extra, nodes=nodes, policies=policies, reports=reports))
@@ -59,22 +61,22 @@ class Cluster:
         """
         return asyncio.run(self._write(report))
 
-    async def _survey(self, extra: frozenset[str], *, nodes: bool, policies: bool, reports: bool) -> Survey:
-        client = ClusterClient(self.kubeconfig, self.timing)
+    async def _survey(self, extra: frozenset[str], *, nodes: bool, policies: Policies | None, reports: bool) -> Survey:
+        client = client_class("--cluster")(self.kubeconfig, self.timing)
         lister = Lister(client, self.timing, page=self.page)
         try:
             if reports:  # before an hour's work is done for nothing
                 await dialect_of(lister)
-            of_cluster = await _policies(lister) if policies else None
+            judging = policies or await _policies(lister)
             inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes)
         finally:
             await client.reset()
         names = ", ".join(inventory.unserved)
         talk = (f"not served here, so there are none: {names}",) if names else ()
-        return Survey(gathered=inventory.gathered, policies=of_cluster, talk=talk)
+        return Survey(gathered=inventory.gathered, policies=judging, talk=talk)
 
     async def _write(self, report: Report) -> Written:
-        client = ClusterClient(self.kubeconfig, self.timing)
+        client = client_class("--cluster")(self.kubeconfig, self.timing)
         lister = Lister(client, self.timing, page=self.page)
         try:
             writer = ReportWriter(client, lister, await dialect_of(lister))

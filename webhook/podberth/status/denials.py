@@ -23,12 +23,14 @@ from .model import (
     Section,
     State,
     Unread,
+    counted,
     lasting,
     spoken,
     unread,
 )
 
-# kube-apiserver's --event-ttl is an hour by default: older ones are not there to be read.
+# kube-apiserver's --event-ttl is an hour by default, since the Event was last written: older ones are not there to be
+# read. Its count is since it began, which may be days ago.
 _LATELY: Final = timedelta(hours=1)
 # The longest that a controller waits before it tries again (client-go workqueue, DefaultTypedControllerRateLimiter).
 _LONGEST_BACKOFF: Final = timedelta(seconds=1000)
@@ -52,11 +54,13 @@ class _Refusal:
     failed: bool
     """The webhook could not be called; else a policy denied."""
     times: int
+    first: datetime
+    """When the oldest of its Events began: all times are since then."""
     last: datetime
 
 
 def denied(observed: Observed) -> Section:
-    """Say who was refused in the last hour, and how many were since the replicas started."""
+    """Say which objects were last refused within the hour, and how many denials replicas have counted."""
     return Section("denied lately", tuple(_rows(observed)))
 
 
@@ -74,30 +78,47 @@ def _told(events: Events, now: datetime) -> Iterator[Row]:
     failed = [each for each in refusals if each.failed]
     rest = len(refusals) - MOST_NAMED
     more = "; there are more Events than were read" if events.cut else ""
-    times_failed = sum(each.times for each in failed)
-    times_denied = sum(each.times for each in refusals) - times_failed
+    denials = len(refusals) - len(failed)
     facts: dict[str, Fact] = {
-        "denied": times_denied,
-        "notCalled": times_failed,
+        "denied": denials,
+        "notCalled": len(failed),
         "objects": tuple(each.who for each in refusals),
         "cut": events.cut,
     }
-    told = [f"{times_denied} denied"] if times_denied else []
+    told = [f"{counted(denials, 'object')} denied"] if denials else []
     if failed:
-        told.append(f"{times_failed} refused because podberth could not be called")
+        told.append(f"{counted(len(failed), 'object')} refused because podberth could not be called")
     text = ", ".join(told) or "nobody by the Events of the last hour"
     shown = f"; the latest {MOST_NAMED} of {len(refusals)}" if rest > 0 else ""
     broken = any(now - each.last < _LONGEST_BACKOFF for each in failed)
     state: State = "attention" if broken else "note" if refusals else "ok"
     yield Row("events", state, text + shown + more, facts)
     for each in refusals[:MOST_NAMED]:
-        ago = lasting((now - each.last).total_seconds())
-        times = "" if each.times == 1 else f", {each.times} times"
-        yield Row("refused", "note", f"{each.who}{times}, {ago} ago: {each.said}", {"object": each.who})
+        yield Row("refused", "note", _line(each, now), _facts(each))
+
+
+def _line(refusal: _Refusal, now: datetime) -> str:
+    ago = lasting((now - refusal.last).total_seconds())
+    if refusal.times == 1:
+        return f"{refusal.who}, {ago} ago: {refusal.said}"
+    within = lasting((refusal.last - refusal.first).total_seconds())
+    return f"{refusal.who}, {refusal.times} times in {within}, the last {ago} ago: {refusal.said}"
+
+
+def _facts(refusal: _Refusal) -> dict[str, Fact]:
+    return {
+        "object": refusal.who,
+        "times": refusal.times,
+        "since": refusal.first.isoformat(),
+        "last": refusal.last.isoformat(),
+    }
 
 
 def _refusals(events: tuple[Document, ...], now: datetime) -> Iterator[_Refusal]:
-    """Yield one for each object that was denied, or not asked about: the words of its last Event, and all times."""
+    """Yield one for each object that was denied, or not asked about: the words of its last Event, and all times.
+
+    All times are those of its Events: of one that goes on for days, nobody keeps how many were in the last hour.
+    """
     found: dict[tuple[str, bool], _Refusal] = {}
     for event in events:
         message = " ".join(str(event.get("message", "")).split())
@@ -105,11 +126,14 @@ def _refusals(events: tuple[Document, ...], now: datetime) -> Iterator[_Refusal]
         match, last = denied or failed, _last(event)
         if match is None or last is None or now - last > _LATELY:
             continue
-        refusal = _Refusal(_who(event), match["said"][:_LONGEST], denied is None, _times(event), last)
+        refusal = _Refusal(
+            _who(event), match["said"][:_LONGEST], denied is None, _times(event), _first(event, last), last
+        )
         key = (refusal.who, refusal.failed)
         before = found.get(key, refusal)
         times = refusal.times + (before.times if key in found else 0)
-        found[key] = replace(max(before, refusal, key=lambda each: each.last), times=times)
+        first = min(before.first, refusal.first)
+        found[key] = replace(max(before, refusal, key=lambda each: each.last), times=times, first=first)
     yield from found.values()
 
 
@@ -127,10 +151,18 @@ def _last(event: Document) -> datetime | None:
     """Return when it was last seen: old and new API fill different fields."""
     series = event.get("series") or {}
     moments = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
-    for said in (*moments, event["metadata"].get("creationTimestamp")):
-        if said:
-            return datetime.fromisoformat(str(said)).astimezone(UTC)
-    return None
+    return _moment(*moments, event["metadata"].get("creationTimestamp"))
+
+
+def _first(event: Document, last: datetime) -> datetime:
+    """Return since when it counts; ``last`` where it does not say."""
+    said = (event.get("firstTimestamp"), event.get("eventTime"), event["metadata"].get("creationTimestamp"))
+    return min(_moment(*said) or last, last)
+
+
+def _moment(*said: object) -> datetime | None:
+    """Return the first that there is."""
+    return next((datetime.fromisoformat(str(each)).astimezone(UTC) for each in said if each), None)
 
 
 def _counted(replicas: tuple[Replica, ...]) -> Row:

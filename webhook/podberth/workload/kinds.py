@@ -77,6 +77,7 @@ PODLESS_GROUPS: Final = frozenset(
         "resource.nvidia.com",
         "scheduling.k8s.io",
         "scheduling.run.ai",
+        "scheduling.sigs.k8s.io",
         "scheduling.volcano.sh",
         "scheduling.x-k8s.io",
         "secrets-store.csi.x-k8s.io",

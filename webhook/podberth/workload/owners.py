@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from ..kube.paths import ELEMENT
-from .subject import at, mapping_at, text_at
+from .finished import is_finished
+from .subject import at, mapping_at
 from .systems import OWNER_LABELS
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"
@@ -18,10 +19,6 @@ Fields: TypeAlias = "Mapping[str, Fields] | None"
 # Replicated jobs, tasks, roles and cliques of one object: the largest of the examples that are known have ten. What
 # an object has beyond would be kept for nothing.
 _MOST_ELEMENTS: Final = 256
-_FINISHED: Final = frozenset({"Complete", "Completed", "Failed", "Succeeded"})
-# kubeflow/spark-operator api/v1beta2/sparkapplication_types.go: the states that none follows, as long as nobody changes
-# the application.
-_FINISHED_STATES: Final = frozenset({"COMPLETED", "FAILED"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +170,7 @@ def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
         ValueError: it has more parts than any of its kind.
     """
     uid = at(document, "metadata", "uid")
-    if not (isinstance(uid, str) and uid) or _is_finished(document):
+    if not (isinstance(uid, str) and uid) or is_finished(kind.group, kind.kind, document):
         return None
     labels = {key: "" for key in mapping_at(document, "metadata", "labels") if key in OWNER_LABELS}
     owners = at(document, "metadata", "ownerReferences")
@@ -189,20 +186,6 @@ def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
     if controllers:
         metadata["ownerReferences"] = controllers
     return {"kind": kind.kind, "metadata": metadata, "spec": _kept(document.get("spec"), kind.spec)}
-
-
-def _is_finished(document: Mapping[str, Any]) -> bool:
-    """Tell whether the status says so: most Jobs of a cluster are done.
-
-    Jobs, JobSets and Kubeflow's jobs have conditions for it, a SparkApplication has a state.
-    """
-    if text_at(document, "status", "applicationState", "state") in _FINISHED_STATES:
-        return True
-    conditions = at(document, "status", "conditions")
-    return any(
-        at(each, "status") == "True" and text_at(each, "type") in _FINISHED
-        for each in (conditions if isinstance(conditions, list) else ())
-    )
 
 
 def _kept(value: object, fields: Fields) -> Any:

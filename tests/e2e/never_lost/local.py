@@ -9,7 +9,7 @@ from .disk import Disk
 from .stage import FLAGS, Ground, Stage, ground
 
 
-class Overlay(Stage):
+class Local(Stage):
     """`disks` are where the replicas log to."""
 
     group: Replicas
@@ -20,14 +20,14 @@ class Overlay(Stage):
 
 
 @contextmanager
-def overlay(directory: Path) -> Iterator[Overlay]:
+def local(directory: Path) -> Iterator[Local]:
     """Yield two replicas that serve."""
     with ground(directory) as on:
         disks = [Disk(directory / f"disk-{number}") for number in range(2)]
         prefixes = [disk.prefix for disk in disks]
         group = Replicas(on.control_plane, directory / "replicas", FLAGS, prefixes=prefixes)
         try:
-            stage = Overlay(on, group, disks)
+            stage = Local(on, group, disks)
             stage.prepare("Fail")
             yield stage
         finally:
