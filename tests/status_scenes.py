@@ -108,7 +108,7 @@ def observed(**changes: Any) -> Observed:
     pairs = [simulate("hgx-h100-8", name) for name in ("gpu-0", "gpu-1")]
     guards = {
         f"{kind}/{name}": {"metadata": {"name": name}}
-        for name in ("podberth-agent", "podberth-exemption")
+        for name in ("podberth-agent", "podberth-configurations", "podberth-exemption")
         for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
     }
     well = Observed(
@@ -119,7 +119,7 @@ def observed(**changes: Any) -> Observed:
         policies_served=True,
         configurations={
             "MutatingWebhookConfiguration": configuration(CA.pem, CA.pem),
-            "ValidatingWebhookConfiguration": configuration(CA.pem),
+            "ValidatingWebhookConfiguration": configuration(*[CA.pem] * 6),
         },
         guards=guards,
         policies=(gpu_policy("a"), gpu_policy("b")),

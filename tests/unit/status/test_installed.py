@@ -63,7 +63,7 @@ def test_the_kind_is_served_or_not(served: Any, state: str) -> None:
 
 def test_entries_are_counted_by_failure_policy() -> None:
     assert row("mutating") == ("ok", "2 entries, failurePolicy 1 Fail, 1 Ignore")
-    assert row("validating") == ("ok", "1 entry, failurePolicy 1 Fail")
+    assert row("validating") == ("ok", "6 entries, failurePolicy 1 Fail, 5 Ignore")
 
 
 @pytest.mark.parametrize(("found", "said"), [(None, "got none"), (configuration(), "it has no entries")])
@@ -86,6 +86,6 @@ def test_a_guard_without_its_binding_guards_nothing() -> None:
 
 def test_without_agents_nobody_misses_their_guard() -> None:
     guards = dict.fromkeys(observed().guards)
-    guards |= {key: {"metadata": {}} for key in guards if key.endswith("/podberth-exemption")}
+    guards |= {key: {"metadata": {}} for key in guards if not key.endswith("/podberth-agent")}
     assert row("guards", guards=guards)[0] == "attention"
-    assert row("guards", guards=guards, agents=None) == ("ok", "podberth-exemption")
+    assert row("guards", guards=guards, agents=None) == ("ok", "podberth-configurations, podberth-exemption")
