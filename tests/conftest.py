@@ -35,22 +35,8 @@ _PERMITTED = (_SHARED_DATA, _BROWSER)
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
-# These start control planes of their own, beside the fixture; and so does the fixture of the agents.
-_STARTERS = (
-    "controlplane/test_controlplane.py",
-    "deployment/test_status.py",
-    "e2e/test_cert_manager.py",
-    "e2e/test_client_authentication.py",
-    "e2e/test_cluster_objects.py",
-    "e2e/test_cluster_policies.py",
-    "e2e/test_cluster_topology.py",
-    "e2e/test_demo_cluster.py",
-    "e2e/test_fleet_and_webhook.py",
-    "e2e/test_never_lost.py",
-    "e2e/test_reflector.py",
-    "e2e/test_service_reference.py",
-    "e2e/test_shared_ca.py",
-)
+# All that is in these starts a control plane of its own, or has the fixture.
+_ON_CONTROL_PLANES = ("tests/e2e/", "tests/controlplane/test_controlplane.py", "tests/deployment/test_status.py")
 _FIXTURES = frozenset({"control_plane", "stage"})
 
 _LEFT_OUT = pytest.StashKey[Counter[str]]()
@@ -148,7 +134,7 @@ def _uses_control_plane(item: pytest.Item) -> bool:
     fixtures = set(getattr(item, "fixturenames", ()))
     if "cluster" in fixtures and not os.environ.get(EXISTING_VARIABLE):
         return True
-    return bool(_FIXTURES & fixtures) or item.nodeid.split("::")[0].endswith(_STARTERS)
+    return bool(_FIXTURES & fixtures) or item.nodeid.startswith(_ON_CONTROL_PLANES)
 
 
 def _lacks_control_plane() -> bool:
