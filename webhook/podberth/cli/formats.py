@@ -4,11 +4,9 @@ A format's module is imported when it is asked for: a check of one manifest take
 """
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, TextIO
 
 import orjson
@@ -16,7 +14,7 @@ import orjson
 from .. import __version__
 from ..check.report.results import by_file
 from ..cluster.checking import Done
-from ..errors import UsageError
+from . import output
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +111,4 @@ def write(name: str, done: Done, file: str) -> None:
         UsageError: it cannot be written.
     """
     render = next(each.render for each in FORMATS if each.name == name)
-    try:
-        if file:
-            with Path(file).open("w", encoding="utf-8", errors="backslashreplace") as stream:
-                render(done, stream)
-        else:
-            render(done, sys.stdout)
-            sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough; without this Python complains once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        raise UsageError(f"-o: {file or 'stdout'}: cannot be written: {error.strerror or error}") from error
+    output.write(lambda stream: render(done, stream), file)
