@@ -1,15 +1,13 @@
 """Objects that are taken as they are: kept by name, and handed on together whenever one of them changes."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from .protocol import Document, Resource
 from .reflector import Sink
+from .rounds import rounds
 
-# Events that come together are handed on together: a tenth of the second in which an answer has to follow an event.
-_TOGETHER_SECONDS = 0.1
 # What the API server changes on every write, whatever was written, and nobody here reads.
 _OF_THE_WRITE = ("resourceVersion", "managedFields")
 
@@ -38,13 +36,8 @@ class LiveObjects:
 
     async def hand_on(self) -> None:
         """Hand on what there is, and again whenever it changes."""
-        while True:
-            self._wake.clear()
+        async for _ in rounds(self._wake):
             await self._on_change({resource: dict(kept.objects) for resource, kept in self._kept.items()})
-            handed_on = time.monotonic()
-            await self._wake.wait()
-            # The first after a while is handed on at once: the first pod of a new Namespace is on its way.
-            await asyncio.sleep(max(0.0, handed_on + _TOGETHER_SECONDS - time.monotonic()))
 
 
 class _Kept:

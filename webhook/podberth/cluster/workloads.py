@@ -5,7 +5,6 @@ of changes copies the tables of the kinds concerned, not all.
 """
 
 import asyncio
-import time
 from collections import ChainMap
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
@@ -19,9 +18,8 @@ from ..workload.subject import text_at
 from .kinds import Kind, Role
 from .live import Documents
 from .protocol import Document
+from .rounds import rounds
 
-# Events that come together make one snapshot: a tenth of the second in which an answer has to follow an event.
-_TOGETHER_SECONDS: Final = 0.1
 # Some 2 KiB each (bench.live_workloads), so a fifth of the memory that the manifests grant.
 MOST_OBJECTS: Final = 100_000
 TOO_MANY: Final = "too many"
@@ -50,13 +48,8 @@ class LiveWorkloads:
 
     async def hand_on(self) -> None:
         """Hand on what there is, and again whenever it changes, until cancelled."""
-        while True:
-            self._wake.clear()
+        async for _ in rounds(self._wake):
             self._on_change(self.objects())
-            handed_on = time.monotonic()
-            await self._wake.wait()
-            # The first after a while is handed on at once: the pods of a new Job are on their way.
-            await asyncio.sleep(max(0.0, handed_on + _TOGETHER_SECONDS - time.monotonic()))
 
     def objects(self) -> ClusterObjects:
         """Return what there is now."""
