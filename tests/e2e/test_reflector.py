@@ -9,7 +9,7 @@ import pytest
 
 from controlplane.cluster import ControlPlane
 from integration.scripted import Recorder
-from integration.serving import CapturedLines, run, until
+from integration.serving import CapturedLines, run, until_reached
 from podberth.cluster.client import ClusterClient
 from podberth.cluster.protocol import Resource, Timing
 from podberth.cluster.reflector import Reflector
@@ -68,13 +68,7 @@ class Reflected:
             await self.reflector.close()
 
     async def until(self, what: str, reached: Callable[[], object]) -> None:
-        async def ask() -> bool:
-            return bool(reached())
-
-        try:
-            await until(what, ask)
-        except AssertionError as error:
-            raise AssertionError(f"{error}; at {self.reflector._version}: {self.lines.lines}") from error
+        await until_reached(what, reached, lambda: (self.reflector._version, self.lines.lines))
 
     def lists(self) -> list[str]:
         return [line["reason"] for line in self.lines.lines if line["msg"] == "listed"]

@@ -13,7 +13,7 @@ import pytest
 
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from integration.serving import CapturedLines, run, until
+from integration.serving import CapturedLines, run, until_reached
 from podberth.cluster.client import ClusterClient
 from podberth.cluster.kinds import KINDS
 from podberth.cluster.protocol import Timing
@@ -56,13 +56,7 @@ class Watching:
     log: CapturedLines
 
     async def until(self, what: str, reached: Callable[[], object]) -> None:
-        async def ask() -> bool:
-            return bool(reached())
-
-        try:
-            await until(what, ask)
-        except AssertionError as error:
-            raise AssertionError(f"{error}; {self.served.states()}; {self.log.lines}") from error
+        await until_reached(what, reached, lambda: (self.served.states(), self.log.lines))
 
     def sizes(self) -> set[str]:
         """Return what the owners that are known say of their sizes."""

@@ -1,7 +1,6 @@
 """An API server that keeps Events, over real HTTP on loopback: versions, conflicts, and faults that a test wants."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -9,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+
+from integration.serving import write_kubeconfig
 
 Document = dict[str, Any]
 
@@ -33,15 +34,7 @@ class EventServer:
     @property
     def kubeconfig(self) -> Path:
         """A kubeconfig that leads here."""
-        document = {
-            "clusters": [{"name": "c", "cluster": {"server": self.url}}],
-            "users": [{"name": "u", "user": {"token": "t"}}],
-            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-            "current-context": "x",
-        }
-        path = self.directory / "kubeconfig"
-        path.write_text(json.dumps(document))
-        return path
+        return write_kubeconfig(self.directory, self.url, {"token": "t"})
 
     def rivals_write(self, path: str, count: int) -> None:
         """Have another replica count some more in an Event."""

@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 from aiohttp import web
 
+from integration.serving import write_kubeconfig
+
 Step: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -86,15 +88,7 @@ class Scripted:
     @property
     def kubeconfig(self) -> Path:
         """A kubeconfig that leads here."""
-        document = {
-            "clusters": [{"name": "c", "cluster": {"server": self.url}}],
-            "users": [{"name": "u", "user": {"tokenFile": "token"}}],
-            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-            "current-context": "x",
-        }
-        path = self.directory / "kubeconfig"
-        path.write_text(json.dumps(document))
-        return path
+        return write_kubeconfig(self.directory, self.url, {"tokenFile": "token"})
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Say what comes next."""

@@ -48,6 +48,31 @@ def run(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
     uvloop.run(bounded())
 
 
+async def until_reached(what: str, reached: Callable[[], object], seen: Callable[[], object]) -> None:
+    """Ask again and again until it is true; what is `seen` then says why it is not."""
+
+    async def ask() -> bool:
+        return bool(reached())
+
+    try:
+        await until(what, ask)
+    except AssertionError as error:
+        raise AssertionError(f"{error}; {seen()}") from error
+
+
+def write_kubeconfig(directory: Path, url: str, user: Mapping[str, str]) -> Path:
+    """Write a kubeconfig that leads to a server, for a user with these credentials."""
+    document = {
+        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "users": [{"name": "u", "user": dict(user)}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+    path = directory / "kubeconfig"
+    path.write_text(json.dumps(document))
+    return path
+
+
 async def until(what: str, ask: Callable[[], Awaitable[Result | None]]) -> Result:
     """Ask again and again until the answer is something; the one place where tests wait."""
     deadline = asyncio.get_running_loop().time() + _PATIENCE_SECONDS

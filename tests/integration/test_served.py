@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from integration.scripted import scripted
-from integration.serving import CapturedLines, run, until
+from integration.serving import CapturedLines, run, until_reached
 from podberth.cluster import workloads
 from podberth.cluster.client import ClusterClient
 from podberth.cluster.kinds import KINDS
@@ -65,13 +65,7 @@ class Watching:
         self.served = ServedKinds(self.workloads, connect, metrics, log, timing)
 
     async def until(self, what: str, reached: Callable[[], object]) -> None:
-        async def ask() -> bool:
-            return bool(reached())
-
-        try:
-            await until(what, ask)
-        except AssertionError as error:
-            raise AssertionError(f"{error}; {self.served.states()}; {self.lines.lines}") from error
+        await until_reached(what, reached, lambda: (self.served.states(), self.lines.lines))
 
 
 @asynccontextmanager
