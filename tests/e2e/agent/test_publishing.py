@@ -167,7 +167,7 @@ def test_a_fault_is_in_the_config_map_long_before_the_next_look(stage: Stage, no
 def test_an_agent_that_publishes_serves_its_metrics_too(stage: Stage, node: str, driver: Driver) -> None:
     listening = "metrics: listening on port "
     with stage.agent(node, "--metrics-listen", "127.0.0.1:0", driver=driver) as agent:
-        stage.settled(node)
+        until(lambda: agent.says(listening), "the port of its metrics")
         [said] = [line for line in agent.lines() if line["msg"].startswith(listening)]
         assert said["level"] == "info"
         url = f"http://127.0.0.1:{said['msg'].removeprefix(listening)}/metrics"
