@@ -25,7 +25,7 @@ from podberth.agent.publisher import Publisher
 from podberth.topology.codec import encode_topology
 
 # Milliseconds here; the bound is for a machine under load.
-_PATIENCE_SECONDS = 20.0
+_PATIENCE_SECONDS = 60.0
 # As many requests as the API server answers at once on two cores (controlplane.cluster).
 _AT_ONCE = 8
 

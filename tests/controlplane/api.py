@@ -142,6 +142,8 @@ class Api:
             if response.status != http.client.OK:
                 raise ApiError("GET", path, response.status, response.read())
             for line in response:
+                if not line.endswith(b"\n"):
+                    raise http.client.IncompleteRead(line)  # the server went away in the midst of an event
                 yield json.loads(line)
         finally:
             connection.close()

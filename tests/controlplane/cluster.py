@@ -19,7 +19,7 @@ from .components import ORDER, PORTS, Plan, launches
 from .credentials import issue
 from .ports import Ports
 from .process import Component, Guard, PortTakenError
-from .wait import wait_for
+from .wait import PATIENCE_SECONDS, wait_for
 
 # All is ready after 3 to 6 s here; the bound is for a CI machine under load.
 _READY_SECONDS = 90.0
@@ -148,7 +148,7 @@ class ControlPlane(Cluster):
         """Send a request as administrator over a kept-alive connection; return status and body."""
         return self.api.raw(method, path, body, content_type)
 
-    def add_nodes(self, nodes: Sequence[Mapping[str, Any]], *, timeout_seconds: float = 30) -> None:
+    def add_nodes(self, nodes: Sequence[Mapping[str, Any]], *, timeout_seconds: float = PATIENCE_SECONDS) -> None:
         """Create simulated nodes from Node manifests and return once the scheduler may use them all.
 
         Labels, `spec.taints`, and `status.capacity` or `status.allocatable` are taken as given; what a kubelet

@@ -68,7 +68,7 @@ def test_two_that_ask_at_once_build_once_and_are_told(
     with ThreadPoolExecutor(2) as pool:
         asked = [pool.submit(build.binary, environ) for _ in range(2)]
         for expected in ("another process is building", "2 of about 2,715 packages"):
-            wait_for(partial(_has, said, expected), timeout_seconds=10, what=expected)
+            wait_for(partial(_has, said, expected), what=expected)
         gate.write_text("go on\n")
         assert asked[0].result() == asked[1].result()
     assert builds(environ) == 1

@@ -9,9 +9,12 @@ T = TypeVar("T")
 # Far below what a person or a test budget notices, and far above the cost of one look at an API server
 # on this machine (1 to 3 ms), so that a waiting test does not slow what it waits for.
 POLL_SECONDS = 0.02
+# How long a test waits for what should take no time to speak of: the bound is for a CI machine under load, a hundred
+# times as slow at the worst, and is paid by a failing test alone.
+PATIENCE_SECONDS = 60.0
 
 
-def wait_for(predicate: Callable[[], T | None], *, timeout_seconds: float, what: str | Callable[[], str]) -> T:
+def wait_for(predicate: Callable[[], T | None], *, timeout_seconds: float = PATIENCE_SECONDS, what: str | Callable[[], str]) -> T:
     """Return the first truthy value of `predicate`, which is called every 20 ms, at least once.
 
     `what` names the awaited state for the message of the TimeoutError; a callable is asked at that

@@ -1,6 +1,6 @@
 """`make demo-cluster` as its first user meets it: on a control plane of its own, to the last act.
 
-The seconds that it prints are measured, and bounded, by the demonstration itself: one that takes too long fails.
+The seconds that it prints are measured by the demonstration itself, which says beside them what they should be.
 """
 
 import os
