@@ -93,15 +93,31 @@ class Cluster:
         return self._send("create", documents=documents)
 
     def await_crds(self) -> None:
-        """Return once every CustomResourceDefinition is established.
+        """Return once the kinds of every CustomResourceDefinition are served, and kubectl finds them.
 
-        Not `kubectl wait`: of a definition whose status is still empty it says that its conditions are no list.
+        Not `kubectl wait`: of a definition whose status is still empty it says that its conditions are no list. And one
+        that is established may not be in the lists of groups and of kinds yet, which another controller keeps.
         """
 
         def waiting() -> list[str]:
-            return [each["metadata"]["name"] for each in self.get("crd")["items"] if not _established(each)]
+            definitions = self.get("crd")["items"]
+            if names := [each["metadata"]["name"] for each in definitions if not _established(each)]:
+                return names
+            groups = json.loads(self.kubectl("get", "--raw", "/apis").stdout)["groups"]
+            listed = {version["groupVersion"] for group in groups for version in group["versions"]}
+            kinds = {each: self._kinds(each) for each in listed & set().union(*map(_versions, definitions))}
+            return [
+                each["metadata"]["name"]
+                for each in definitions
+                if any(each["spec"]["names"]["plural"] not in kinds.get(version, ()) for version in _versions(each))
+            ]
 
         wait_for(lambda: not waiting(), timeout_seconds=_ESTABLISHED_SECONDS, what=lambda: f"{waiting()} to be served")
+
+    def _kinds(self, version: str) -> set[str]:
+        """Return the plurals that are served of a group's version."""
+        answer = self.kubectl("get", "--raw", f"/apis/{version}", check=False)
+        return set() if answer.returncode else {each["name"] for each in json.loads(answer.stdout)["resources"]}
 
     def create_token(self, namespace: str, serviceaccount: str) -> str:
         """Return a new token of a service account: a program run with it is held to its RBAC."""
@@ -132,6 +148,12 @@ def external(kubeconfig: Path | str, directory: Path) -> Cluster:
     """
     found = shutil.which("kubectl")
     return Cluster(Path(found) if found else assets() / "kubectl", Path(kubeconfig), directory)
+
+
+def _versions(crd: Mapping[str, Any]) -> set[str]:
+    """Return the versions in which a definition's kind is to be served, with their group."""
+    spec = crd["spec"]
+    return {f"{spec['group']}/{each['name']}" for each in spec["versions"] if each["served"]}
 
 
 def _established(crd: Mapping[str, Any]) -> bool:

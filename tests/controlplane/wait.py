@@ -14,7 +14,9 @@ POLL_SECONDS = 0.02
 PATIENCE_SECONDS = 60.0
 
 
-def wait_for(predicate: Callable[[], T | None], *, timeout_seconds: float = PATIENCE_SECONDS, what: str | Callable[[], str]) -> T:
+def wait_for(
+    predicate: Callable[[], T | None], *, timeout_seconds: float = PATIENCE_SECONDS, what: str | Callable[[], str]
+) -> T:
     """Return the first truthy value of `predicate`, which is called every 20 ms, at least once.
 
     `what` names the awaited state for the message of the TimeoutError; a callable is asked at that

@@ -29,7 +29,7 @@ def ask(control_plane: ControlPlane, expressions: Sequence[str]) -> list[str | N
     # Each policy is effective once its first vector is answered.
     for number in range(len(batches)):
         name = f"vectors-{number}-0"
-        wait_for(partial(_said, control_plane, name), timeout_seconds=30, what=name)
+        wait_for(partial(_said, control_plane, name), what=name)
     return [
         _value(_said(control_plane, f"vectors-{number}-{place}"))
         for number, batch in enumerate(batches)

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from controlplane.api import CONNECTION_ERRORS
 from controlplane.ports import Ports
 from controlplane.process import Component, Guard, Launch
 
@@ -96,7 +97,7 @@ class Container:
         try:
             connection.request("GET", self._container["readinessProbe"]["httpGet"]["path"])
             return connection.getresponse().status == HTTPStatus.OK
-        except OSError:
+        except CONNECTION_ERRORS:
             return False
         finally:
             connection.close()

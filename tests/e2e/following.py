@@ -28,16 +28,16 @@ from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 from snapshots import environment, policy
 
 from .access import write_kubeconfig, write_token
-from .podberth_process import POLICIES, Podberth
+from .podberth_process import ANSWER_SECONDS, POLICIES, Podberth, logged
 
 Document = dict[str, Any]
 
 # How long an answer is waited for that follows an event. It takes a fifth of a second (bench.live), on a free machine.
-FOLLOWS_SECONDS = 20.0
+FOLLOWS_SECONDS = 60.0
 # Kubernetes' own part: the node controller's taint of a cordoned node, which takes milliseconds on a free machine.
-CLUSTER_SECONDS = 20.0
+CLUSTER_SECONDS = 60.0
 # After an outage the next try comes within the longest wait, and the cluster itself has to come back.
-RECOVERS_SECONDS = 40.0
+RECOVERS_SECONDS = 120.0
 
 # Beside the shipped policies: says in numbers what the topology is, so that no change of it goes unseen.
 _SEEN = policy(
@@ -83,8 +83,8 @@ class Following:
         policies = directory / "policies"
         shutil.copytree(POLICIES, policies)
         self.policy_file = policies / "seen.yaml"
-        self.policy_file.write_text(_SEEN)
         self.policies = policies
+        self.write_policy(_SEEN)
         self.renew_token()
         self.podberth = Podberth(
             directory / "serve", None, served or policies, kubeconfig=self.kubeconfig(), reload_seconds=0.1
@@ -141,6 +141,12 @@ class Following:
         """Delete a Node, its document and its heartbeat, as garbage collection would."""
         for resource in RESOURCES:
             self.control_plane.raw("DELETE", f"{resource.path}/{name}")
+
+    def write_policy(self, text: str) -> None:
+        """Exchange the policy in one step: whoever reads meanwhile must not find it cut off, or empty."""
+        new = self.directory / "seen.new"
+        new.write_text(text)
+        new.replace(self.policy_file)
 
     # ---- the answers ------------------------------------------------------------------------------------------------
 
@@ -237,9 +243,11 @@ class Following:
 
     def lines(self, message: str) -> list[Document]:
         """Return the lines of the log whose message begins so."""
-        log = (self.directory / "serve" / "podberth.log").read_text().splitlines()
-        found = [json.loads(line) for line in log if line.startswith("{")]
-        return [line for line in found if line["msg"].startswith(message)]
+        return logged(self.directory / "serve" / "podberth.log", message)
+
+    def told(self, message: str) -> list[Document]:
+        """Return the lines of the log whose message begins so, once there is one."""
+        return wait_for(lambda: self.lines(message), what=f"the log to say: {message}")
 
     def __enter__(self) -> Self:
         """Start podberth."""
@@ -259,7 +267,7 @@ class Following:
         if self._connection is None:
             host = self.podberth.endpoint.url.removeprefix("https://")
             tls = ssl.create_default_context(cafile=str(self.directory / "serve" / "ca.crt"))
-            self._connection = http.client.HTTPSConnection(host, context=tls, timeout=10)
+            self._connection = http.client.HTTPSConnection(host, context=tls, timeout=ANSWER_SECONDS)
         return self._connection
 
 

@@ -21,8 +21,9 @@ Document = dict[str, Any]
 # Ten a second and thread: the quiet in between lets other work on the machine go on, and the connections idle.
 THREADS = 2
 _PAUSE_SECONDS = 0.1
-# A hundred times what ten creations take; an outage within it lasts seconds.
-_PATIENCE_SECONDS = 60.0
+# A hundred times what ten creations take; an outage within it lasts seconds, and what an API server sends to a replica
+# that stands still is lost for as long as it takes to notice.
+_PATIENCE_SECONDS = 120.0
 # What the API server says of a webhook that it could not ask, and of one that has said no.
 _PODBERTHS = ("failed calling webhook", "admission webhook")
 

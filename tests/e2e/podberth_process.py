@@ -1,16 +1,19 @@
 """`podberth serve` as a process of the tests' own: started as a user starts it, ended by its id."""
 
 import base64
+import json
 import os
 import sys
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
+from controlplane.api import CONNECTION_ERRORS
 from controlplane.ports import Ports
 from controlplane.process import Component, Guard, Launch
 
@@ -19,6 +22,9 @@ POLICIES = ROOT / "policies"
 
 # It is ready within a second here; the bound is for a CI machine under load.
 _READY_SECONDS = 60.0
+_REVIEWS = 'podberth_admission_duration_seconds_count{path="'
+# What is asked once, and is to be answered however busy the machine is.
+ANSWER_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ class Podberth:
         assert self._running is not None
         return self._running.pid
 
-    def probe(self, timeout_seconds: float = 2.0) -> tuple[int, str]:
+    def probe(self, timeout_seconds: float = ANSWER_SECONDS) -> tuple[int, str]:
         """Return status and text of its readiness; 0 where nobody answers."""
         try:
             with urllib.request.urlopen(
@@ -91,7 +97,7 @@ class Podberth:
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read().decode()
-        except OSError:
+        except CONNECTION_ERRORS:
             return 0, ""
 
     def stop(self) -> None:
@@ -127,16 +133,35 @@ class Podberth:
 
     def metrics(self) -> Mapping[str, float]:
         """Return its metrics by name and labels, as they stand in the text format."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics_port}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics_port}/metrics", timeout=ANSWER_SECONDS) as answer:
             return parse_metrics(answer.read().decode())
+
+    def asked(self) -> Counter[str]:
+        """Return how many reviews it has answered, by path: as soon as one has its answer, it is counted."""
+        counted: Counter[str] = Counter()
+        for name, value in self.metrics().items():
+            if name.startswith(_REVIEWS):
+                counted[name.removeprefix(_REVIEWS).partition('"')[0]] += int(value)
+        return counted
 
     def _ready(self) -> bool:
         try:
             # Two seconds and not more: it is asked again.
             with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics_port}/readyz", timeout=2):
                 return True
-        except (OSError, urllib.error.URLError):
+        except CONNECTION_ERRORS:
             return False
+
+
+def logged(file: Path, message: str = "") -> list[dict[str, Any]]:
+    """Return the lines of a log whose message begins so.
+
+    A thread of podberth's writes them, after what they tell of: they are to be waited for. And the last one may be there
+    in part.
+    """
+    whole = file.read_text().rpartition("\n")[0]
+    found = [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
+    return [line for line in found if line["msg"].startswith(message)]
 
 
 def parse_metrics(text: str) -> dict[str, float]:

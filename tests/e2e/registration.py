@@ -15,14 +15,13 @@ from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.kube.documents import load_documents
 
-from .podberth_process import ROOT, Endpoint
+from .podberth_process import ROOT, Endpoint, Podberth
 
 Document = dict[str, Any]
 FailurePolicy = Literal["Fail", "Ignore"]
 
-# An informer of the apiserver's hears of a change within milliseconds; the bound is for a CI machine under load.
-_EFFECT_SECONDS = 20.0
 _PROBE_NAMESPACE = "podberth-probe"
+_BOTH = {"/mutate", "/validate"}
 
 
 def shipped() -> list[Document]:
@@ -119,20 +118,23 @@ class Registration:
     @contextmanager
     def instead(
         self,
-        endpoint: Endpoint,
-        probe: Callable[[Document], bool],
+        other: Podberth,
         pod: Document,
         configurations: Sequence[Document] | None = None,
     ) -> Iterator[None]:
-        """Have another podberth called: in effect once `probe` holds for what becomes of `pod`."""
+        """Have another podberth called: in effect once it is asked about `pod`, which it admits, by both webhooks.
+
+        The API server hears of each configuration by itself. At the end the other one is asked no more, and may stop.
+        """
         before = self._endpoint
         assert before is not None
-        self._apply([pointed(configuration, endpoint) for configuration in configurations or shipped()])
+        self._apply([pointed(configuration, other.endpoint) for configuration in configurations or shipped()])
         try:
-            self._wait("the other podberth to be called", lambda: probe(self.dry_run(pod)[1]))
+            self._wait("the other podberth to be called", lambda: self._asks(other, pod) == _BOTH)
             yield
         finally:
             self.put(before)
+            self._wait("the other podberth to be left alone", lambda: not self._asks(other, pod))
 
     @contextmanager
     def failure_policy(self, policy: FailurePolicy) -> Iterator[None]:
@@ -149,6 +151,13 @@ class Registration:
             yield
         finally:
             self._apply([pointed(configuration, endpoint) for configuration in shipped()])
+
+    def _asks(self, podberth: Podberth, pod: Document) -> set[str]:
+        """Return the paths on which a creation has this podberth asked."""
+        before = podberth.asked()
+        self.dry_run(pod)
+        after = podberth.asked()
+        return {path for path in _BOTH if after[path] > before[path]}
 
     def dry_run(self, pod: Document) -> tuple[int, Document]:
         """Return the status and document of a creation that leaves nothing behind."""
@@ -168,4 +177,4 @@ class Registration:
         return self.dry_run(gpu_pod(resource="nvidia.com/mig-4g.5gb"))[0] == HTTPStatus.UNPROCESSABLE_ENTITY
 
     def _wait(self, what: str, reached: Callable[[], bool]) -> None:
-        wait_for(reached, timeout_seconds=_EFFECT_SECONDS, what=what)
+        wait_for(reached, what=what)

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from builders import gpu_pod
+from controlplane.api import CONNECTION_ERRORS
 from controlplane.cluster import ControlPlane
 from controlplane.ports import Ports
 from controlplane.process import Component, Guard, Launch
@@ -24,7 +24,7 @@ from snapshots import policy
 
 from .access import enter
 from .balancer import Balancer
-from .podberth_process import ROOT, Endpoint, parse_metrics
+from .podberth_process import ANSWER_SECONDS, ROOT, Endpoint, logged, parse_metrics
 from .registration import FailurePolicy, pointed, shipped
 
 Document = dict[str, Any]
@@ -121,19 +121,19 @@ class Replica:
         try:
             with urllib.request.urlopen(f"http://{self.host}:{self.metrics_port}/readyz", timeout=2):
                 return self.running is not None
-        except (OSError, urllib.error.URLError):
+        except CONNECTION_ERRORS:
             return False
 
     def metric(self, name: str) -> float:
         """Return a metric."""
-        with urllib.request.urlopen(f"http://{self.host}:{self.metrics_port}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(
+            f"http://{self.host}:{self.metrics_port}/metrics", timeout=ANSWER_SECONDS
+        ) as answer:
             return parse_metrics(answer.read().decode())[f"podberth_{name}"]
 
     def lines(self, message: str) -> list[Document]:
         """Return the lines of its log whose message begins so."""
-        log = (self.directory / "podberth.log").read_text().splitlines()
-        found = [json.loads(line) for line in log if line.startswith("{")]
-        return [line for line in found if line["msg"].startswith(message)]
+        return logged(self.directory / "podberth.log", message)
 
 
 def unregister(control_plane: ControlPlane) -> None:
@@ -217,7 +217,7 @@ class Group:
         """Run a command line of podberth's as administrator; return status, output and errors."""
         command = [sys.executable, "-m", "podberth", *arguments, "--kubeconfig", str(self.control_plane.kubeconfig)]
         environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=300)
         return done.returncode, done.stdout, done.stderr
 
 

@@ -31,7 +31,6 @@ _WITHOUT_PODBERTH = "kube-public"
 # As often as a test wants: a look at a few files costs 0.2 ms.
 _RELOAD_SECONDS = 0.02
 _LOADED = 'podberth_reload_total{result="ok",what="topology"}'
-_CALLS = 'podberth_admission_requests_total{operation="CREATE",path="'
 _DENIAL = re.compile(
     r'admission webhook "(?:other-)?pods\.(?P<webhook>mutate|validate)\.podberth\.io" denied the request: (?P<why>.*)',
     re.DOTALL,
@@ -124,14 +123,6 @@ class Stage:
             timeout_seconds=SECONDS,
             what=lambda: f"{policies.name} to be loaded: {(self._directory / 'podberth' / 'podberth.log').read_text()}",
         )
-
-    def asked(self) -> bool:
-        """Tell whether both webhooks have been called."""
-        calls = [
-            sum(count for name, count in self.podberth.metrics().items() if name.startswith(f'{_CALLS}{path}"'))
-            for path in ("/mutate", "/validate")
-        ]
-        return all(calls)
 
 
 @contextmanager

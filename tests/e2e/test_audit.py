@@ -117,22 +117,7 @@ class Audited:
 def install(plane: ControlPlane, *files: Path) -> None:
     for each in files:
         plane.kubectl("create", "-f", str(each))
-    definitions = plane.get("crd")["items"]
-    # Not kubectl wait: of a definition whose status is still empty it says that this is no list. And one that is
-    # established may not be in the list of groups yet, which another controller keeps.
-    wait_for(
-        lambda: all(served(plane, each["spec"]) for each in definitions),
-        timeout_seconds=SECONDS,
-        what="the kinds to be served",
-    )
-
-
-def served(plane: ControlPlane, spec: dict[str, Any]) -> bool:
-    groups = {each["name"] for each in plane.api.read("/apis")["groups"]}
-    paths = [
-        f"/apis/{spec['group']}/{each['name']}/{spec['names']['plural']}" for each in spec["versions"] if each["served"]
-    ]
-    return spec["group"] in groups and all(plane.api.ask("GET", path).status == HTTPStatus.OK for path in paths)
+    plane.await_crds()
 
 
 @pytest.fixture(scope="module")

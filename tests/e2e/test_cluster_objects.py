@@ -40,7 +40,7 @@ def following(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Following]:
         grant(plane)
         plane.add_namespace("team-a")
         following = Following(plane, tmp_path_factory.mktemp("following"))
-        following.policy_file.write_text(_SEEN + _DEFAULT)
+        following.write_policy(_SEEN + _DEFAULT)
         with following:
             yield following
         plane.check()
@@ -87,16 +87,16 @@ def test_params_in_the_cluster_win_over_the_defaults_for_as_long_as_they_are_the
 def test_a_new_set_of_policies_meets_what_is_known_of_the_cluster(following: Following) -> None:
     put_params(following, "kept")
     until_seen(following, params="kept", team="none")
-    following.policy_file.write_text(_SEEN.replace("params.data.value", "params.data.value + ' more'") + _DEFAULT)
+    following.write_policy(_SEEN.replace("params.data.value", "params.data.value + ' more'") + _DEFAULT)
     wait_for(
-        lambda: seen(following)["params"] == "kept more",
+        lambda: seen(following).get("params") == "kept more",
         timeout_seconds=FOLLOWS_SECONDS,
         what="the new policy to decide",
     )
-    following.policy_file.write_text(_SEEN + _DEFAULT)
+    following.write_policy(_SEEN + _DEFAULT)
     following.control_plane.kubectl("delete", "configmap", "seen", "-n", NAMESPACE)
     wait_for(
-        lambda: seen(following)["params"] == "default",
+        lambda: seen(following).get("params") == "default",
         timeout_seconds=FOLLOWS_SECONDS,
         what="the first policy to decide",
     )

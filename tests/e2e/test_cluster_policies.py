@@ -112,15 +112,20 @@ def test_a_broken_policy_never_replaces_a_working_one_and_costs_no_other(followi
         what="the other policy",
     )
     assert mark(following) == "good"
-    [line] = following.lines("policies: mark cannot be used; the last good one stays in force")
+    [line] = following.told("policies: mark cannot be used; the last good one stays in force")
     assert line["generation"] == 2
     assert line["problems"] == linted(following, "mark", tmp_path)
     assert line["problems"][0].startswith("gpupolicy/mark:")
     put(following, marking("mended"))
     until(following, "mended")
-    assert states(following)["outdated"] == 0
+    wait_for(lambda: states(following)["outdated"] == 0, timeout_seconds=COMPILES_SECONDS, what="none to be outdated")
     following.control_plane.kubectl("delete", "gpupolicy", "mark", "other")
     until(following, "")
+    wait_for(
+        lambda: "other.example" not in str(following.ask(gpu_pod(1))),
+        timeout_seconds=COMPILES_SECONDS,
+        what="the other policy to be gone",
+    )
 
 
 def conditions(following: Following, name: str) -> dict[str, Any]:
@@ -223,7 +228,7 @@ def test_a_policy_that_was_never_good_has_nothing_in_its_place(following: Follow
     put(following, policy("mark", _BROKEN))
     wait_for(lambda: states(following)["broken"] == 1, timeout_seconds=COMPILES_SECONDS, what="it to be told")
     assert following.answers() == before
-    assert following.lines("policies: mark cannot be used; nothing is in its place")
+    assert following.told("policies: mark cannot be used; nothing is in its place")
     # Who has just started knows no last good version either, and serves the others.
     following.podberth.stop()
     following.podberth.start()

@@ -136,9 +136,9 @@ def test_heartbeats_that_go_on_are_no_change_and_next_to_no_work(following: Foll
         following.beat("hgx-0")
     used = cpu_seconds(following.podberth.pid)
     began = time.monotonic()
-    wait_for(lambda: time.monotonic() > began + 1, timeout_seconds=3, what="a second to pass")
-    # Nothing happens in it: what is used is far less than a loop that never rests would use.
-    assert cpu_seconds(following.podberth.pid) - used < 0.25
+    wait_for(lambda: time.monotonic() > began + 1, what="a second to pass")
+    # Nothing happens in it: what is used is far less than a loop that never rests would use of as long a time.
+    assert cpu_seconds(following.podberth.pid) - used < 0.25 * (time.monotonic() - began)
     assert following.metric("watch_restarts_total", reason="bug", resource="leases") == version == 0
     assert following.settled() == before
 
@@ -155,6 +155,7 @@ def test_a_lying_topology_is_told_counted_and_left_out(following: Following) -> 
         what="the lie to be counted",
     )
     following.settled()
+    assert following.told("topology")
     following.publish({**config_map, "data": {"topology.json": "{}"}})
     following.publish({**config_map, "data": lie})
     [told] = [line for line in following.lines("topology") if "hgx-1" in line["problem"]]
@@ -218,13 +219,13 @@ def test_whatever_is_published_costs_only_itself(following: Following) -> None:
 def test_policies_change_under_a_live_topology_and_the_reverse(following: Following) -> None:
     before = following.settled()
     text = following.policy_file.read_text()
-    following.policy_file.write_text(text.replace("', linked '", "', chained '"))
+    following.write_policy(text.replace("', linked '", "', chained '"))
     wait_for(lambda: following.answers() != before, timeout_seconds=RECOVERS_SECONDS, what="the new policy to decide")
     chained = following.settled()
     following.patch("hgx-0", {"spec": {"unschedulable": True}})
     assert "chained" in str(following.changed(chained))
     following.patch("hgx-0", {"spec": {"unschedulable": False}})
-    following.policy_file.write_text(text)
+    following.write_policy(text)
     wait_for(lambda: following.answers() == before, timeout_seconds=RECOVERS_SECONDS, what="the first policy to decide")
 
 
@@ -281,7 +282,7 @@ def serve_to_its_end(directory: Path) -> subprocess.CompletedProcess[str]:
     command += ["--kubeconfig", str(directory / "kubeconfig"), "--self-signed", str(directory / "own")]
     command += ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"]
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=180, check=False)
 
 
 def test_a_token_that_is_rotated_on_disk_is_taken_up(following: Following) -> None:
@@ -316,7 +317,7 @@ def test_it_waits_for_an_apiserver_that_is_not_there_yet_and_is_not_ready(follow
                 status, text = podberth.probe()
                 return status == 503 and all(reason in text for reason in reasons)
 
-            wait_for(waits, timeout_seconds=30, what="a probe that says what it waits for")
+            wait_for(waits, what="a probe that says what it waits for")
             following.control_plane.start_component("kube-apiserver")
             podberth.start()
             assert podberth.metrics()["podberth_topology_nodes"] == following.metric("topology_nodes")
@@ -341,8 +342,7 @@ def test_an_apiserver_that_restarts_is_found_again_and_nothing_turns_stale_meanw
         os.kill(following.podberth.pid, signal.SIGCONT)
     following.changed(before, RECOVERS_SECONDS)
     assert following.metric("topology_stale_nodes") == 0
-    lists = following.podberth.metrics()
-    assert lists['podberth_watch_lists_total{reason="expired",resource="nodes"}'] >= 1
+    assert following.metric("watch_lists_total", reason="expired", resource="nodes") >= 1
     following.add("hgx-h100-8", "hgx-1")
     following.patch("l4-0", {"spec": {"unschedulable": False}})
     following.returned(before)
@@ -350,18 +350,18 @@ def test_an_apiserver_that_restarts_is_found_again_and_nothing_turns_stale_meanw
 
 def test_while_the_apiserver_is_away_the_last_known_state_is_in_force(following: Following) -> None:
     before = following.settled()
-    following.beat("hgx-0", seconds=6)
+    # Longer than a busy machine takes to bring it to podberth and to end the API server, or it runs out before that.
+    following.beat("hgx-0", seconds=10)
     following.settled()
     following.control_plane.stop_component("kube-apiserver", crash=True)
     try:
         wait_for(
-            lambda: following.metric("watch_contact_age_seconds", resource="leases") > 7,
-            timeout_seconds=20,
+            lambda: following.metric("watch_contact_age_seconds", resource="leases") > 11,
             what="the heartbeat to be older than it lasts",
         )
         assert following.answers() == before
         assert following.podberth.probe() == (200, "ok\n")
-        assert following.lines("nodes: the watch is lost; the last known state stays in force")
+        assert following.told("nodes: the watch is lost; the last known state stays in force")
     finally:
         following.control_plane.start_component("kube-apiserver")
     following.beat("hgx-0")

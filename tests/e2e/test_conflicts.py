@@ -86,13 +86,9 @@ def at_odds(
         (policies / f"{concern}.yaml").write_text("---\n".join(texts))
     with (
         Podberth(folder, snapshot, policies) as podberth,
-        registration.instead(podberth.endpoint, joined, of_case("gang")),
+        registration.instead(podberth, of_case("gang")),
     ):
         yield registration
-
-
-def joined(pod: Document) -> bool:
-    return "labels" in pod.get("metadata", {}) and pod["metadata"]["labels"].get(GANG_LABEL) == "g"
 
 
 @pytest.mark.usefixtures("at_odds")

@@ -34,7 +34,9 @@ def test_a_plain_gang_is_spread_without_podberth_and_kept_together_with_it(
     space: Space, registration: Registration
 ) -> None:
     with registration.absent():
-        assert space.must_apply(service("apart"), gang("apart", 4)).warnings == ()
+        # First the Service, by which the scheduler spreads: it hears of Services and pods each by itself.
+        space.must_apply(service("apart"))
+        assert space.must_apply(gang("apart", 4)).warnings == ()
         apart = space.wait_for_pods(4, "Running", {"job-name": "apart"})
         assert not any(map(record, apart))
     assert len(domains(space, apart, ZONE)) == 2

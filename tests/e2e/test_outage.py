@@ -1,6 +1,7 @@
 """podberth down: only the creation of GPU pods and of their gangs' members notices, and the workloads go on."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -84,6 +85,11 @@ def test_a_workload_is_taken_without_a_word_and_its_pods_come_when_podberth_is_b
     assert record(made)
 
 
+def complete(space: Space, job: str) -> bool:
+    conditions = space.read("batch/v1/jobs", job).get("status", {}).get("conditions", ())
+    return any(each["type"] == "Complete" and each["status"] == "True" for each in conditions)
+
+
 def test_running_jobs_finish_and_their_pods_are_deleted(space: Space, outage: Outage) -> None:
     gang = gpu_pod(8, annotations={"podberth.io/gang-size": "2"})
     space.must_apply(job(gang, name="train", indexed=True, parallelism=2), job(gpu_pod(), name="infer"))
@@ -94,9 +100,13 @@ def test_running_jobs_finish_and_their_pods_are_deleted(space: Space, outage: Ou
         assert space.kubectl("annotate", "pod", name, f"{RUN_SECONDS_ANNOTATION}=0").status == 0
         assert space.kubectl("label", "pod", name, "seen=yes").status == 0
     for name in ("train", "infer"):
-        assert space.kubectl("wait", f"job/{name}", "--for=condition=Complete", "--timeout=30s").status == 0
+        wait_for(partial(complete, space, name), timeout_seconds=SECONDS, what=f"job {name} to be complete")
     # The Job controller takes its finalizer off each pod by an update.
-    assert not any(each["metadata"].get("finalizers") for each in space.pods())
+    wait_for(
+        lambda: not any(each["metadata"].get("finalizers") for each in space.pods()),
+        timeout_seconds=SECONDS,
+        what="the Job controller's finalizers to be gone",
+    )
     assert space.kubectl("delete", "jobs", "--all").status == 0
     space.wait_until_empty()
 

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -41,6 +43,8 @@ def urgent(
 ) -> Iterator[None]:
     """Have a podberth in force that gives GPU pods the class urgent; its snapshot knows the default class."""
     control_plane.apply(URGENT, OWN)
+    for each in (URGENT, OWN):
+        wait_for(partial(known, control_plane, each["metadata"]["name"]), what="the API server to know the classes")
     folder = tmp_path_factory.mktemp("urgent")
     policies = folder / "policies"
     policies.mkdir()
@@ -49,11 +53,17 @@ def urgent(
     snapshot.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [USUAL, URGENT, OWN]}))
     with (
         Podberth(folder, snapshot, policies) as podberth,
-        registration.instead(podberth.endpoint, lambda made: class_of(made)[0] == "urgent", gpu_pod()),
+        registration.instead(podberth, gpu_pod()),
     ):
         yield
     for each in (URGENT, OWN):
         control_plane.kubectl("delete", "priorityclass", each["metadata"]["name"])
+
+
+def known(control_plane: ControlPlane, name: str) -> bool:
+    """Tell whether the API server's admission, which follows classes, takes a pod of one."""
+    path = "/api/v1/namespaces/default/pods?dryRun=All"
+    return control_plane.raw("POST", path, pod(name="known", priorityClassName=name))[0] == HTTPStatus.CREATED
 
 
 @contextmanager

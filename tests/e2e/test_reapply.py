@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod
+from controlplane.wait import wait_for
 
 from .fleet import ZONE
 from .manifest import copy_of, example, placement, record, tolerations
-from .space import Space
+from .space import SECONDS, Space
 
 Document = dict[str, Any]
 
@@ -68,8 +69,17 @@ def test_a_new_label_in_the_file_is_taken_and_the_rest_stays(
     assert placement(after) == before
 
 
+def at_rest(pod: Document) -> bool:
+    """Tell whether nobody has anything more to say of a pod."""
+    status = pod["status"]
+    waits = any(each.get("reason") == "Unschedulable" for each in status.get("conditions", ()))
+    return waits or status.get("phase") == "Running"
+
+
 def test_a_diff_of_what_was_applied_is_empty(space: Space, manifest: Document, flags: tuple[str, ...]) -> None:
     space.must_apply(manifest, flags=flags)
+    # kubectl looks at it twice: what scheduler and kubelet write in between is a difference, too.
+    wait_for(lambda: at_rest(space.pod("again")), timeout_seconds=SECONDS, what="the pod to run, or to have no place")
     said = space.kubectl("diff", *flags, manifest=[manifest])
     assert (said.status, said.output, said.errors) == (0, "", "")
 

@@ -92,7 +92,8 @@ def test_a_version_that_etcd_has_compacted_means_a_new_list(compacting: ControlP
         await reflected.until("the compaction", lambda: forgotten(version))
         async with reflected.running():
             await reflected.until("what was missed", lambda: set(reflected.sink.objects) == {"map-1", "map-2", "late"})
-        assert reflected.lists() == ["start", "expired"]
+        # Expired again where the machine stood still between a list and its watch.
+        assert (reflected.lists()[0], set(reflected.lists()[1:])) == ("start", {"expired"})
         assert reflected.sink.told[3:] == ["put late", "drop map-0"]
 
     run(test)

@@ -75,7 +75,7 @@ def stage(
     configurations, probe = (for_every_pod(), pod()) if every_pod else (shipped(), gpu_pod())
     with (
         staged(tmp_path_factory.mktemp("stage"), POLICIES / "gpu-tolerations") as stage,
-        registration.instead(stage.podberth.endpoint, lambda _: stage.asked(), probe, configurations),
+        registration.instead(stage.podberth, probe, configurations),
     ):
         yield stage
 

@@ -34,7 +34,7 @@ from podberth.telemetry.traces import Tracer
 
 PATHS = ("/mutate", "/validate", "/validate-workload")
 NAMES = ("localhost", "127.0.0.1")
-_PATIENCE_SECONDS = 20.0
+_PATIENCE_SECONDS = 60.0
 Result = TypeVar("Result")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from integration.serving import Connection, Serving, admit, body, post, run, serving, until
+from integration.serving import Connection, Serving, admit, body, post, run, serving, until, until_reached
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
@@ -278,6 +278,7 @@ def test_client_that_leaves_in_the_middle_costs_one_line(tmp_path: Path) -> None
                 await connection.send(post(body())[:-20])
                 await until("the body is being read", lambda: _in_flight(server, 1))
             await until("it is over", lambda: _in_flight(server, 0))
+            await until_reached("it is told of", server.reviews, lambda: server.log.lines)
             [line] = server.reviews()
             assert (line["code"], line["verdict"]) == (400, "error")
             assert "broken off" in line["error"]
@@ -331,7 +332,7 @@ def test_review_whose_turn_comes_too_late_is_not_decided(tmp_path: Path) -> None
             await first.ask(post(body()))
             await second.ask(post(body()))
             # Both are written before the loop, which is the server's as well, looks for what has come.
-            first.writer.write(post(body("u-1"), "/mutate?timeout=100ms"))
+            first.writer.write(post(body("u-1"), "/mutate?timeout=30s"))
             second.writer.write(post(body("u-2"), "/mutate?timeout=100ms"))
             assert (await first.answer()).uid == "u-1"
             late = await second.answer()

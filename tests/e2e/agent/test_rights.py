@@ -1,7 +1,7 @@
 """What an agent's token may do: its own node's ConfigMap, Lease and labels of podberth.io/, and nothing else."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from http import HTTPStatus
 from pathlib import Path
@@ -37,9 +37,28 @@ def nodes(stage: Stage) -> Iterator[None]:
     install(stage.control_plane, "components/agent-labels/own.yaml", "components/agent-nfd-labels/nfd-object.yaml")
     for name in (OWN, OTHER):
         stage.add_node(name)
+    # The API server follows roles and policies, some milliseconds behind.
+    asked = (f"/api/v1/nodes/{OWN}", f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{NAMESPACE}/nodefeatures/{OWN}")
+    with closing(stage.api_of(stage.token(OWN))) as api:
+        wait_for(
+            lambda: HTTPStatus.FORBIDDEN not in [patched(api, path) for path in asked],
+            timeout_seconds=PATIENCE_SECONDS,
+            what="the rights to be in force",
+        )
+        wait_for(
+            lambda: patched(api, asked[0], {"annotations": {"podberth.io/x": "1"}}) == REFUSED,
+            timeout_seconds=PATIENCE_SECONDS,
+            what="the policies to be in force",
+        )
     yield
     for name in (OWN, OTHER):
         stage.api.request("DELETE", f"/api/v1/nodes/{name}")
+
+
+def patched(api: Api, path: str, metadata: Mapping[str, Any] | None = None) -> int:
+    """Return the status of a change that leaves nothing behind."""
+    merge = "application/merge-patch+json"
+    return api.raw("PATCH", f"{path}?dryRun=All", {"metadata": metadata or {}}, merge)[0]
 
 
 @pytest.fixture(scope="module")

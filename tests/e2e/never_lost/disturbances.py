@@ -38,7 +38,7 @@ def rolling_restart(stage: Local, running: Load) -> int:
 
 def rotation(stage: Local, running: Load) -> int:
     """Rotate the authority, and with it every leaf, as after a leaked key."""
-    status, output, errors = stage.group.podberth("certs", "rotate", "--force", "--wait", "60s")
+    status, output, errors = stage.group.podberth("certs", "rotate", "--force", "--wait", "120s")
     assert status == 0, (output, errors)
     running.more(_MEANWHILE // 2)
     return 0

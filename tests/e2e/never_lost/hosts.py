@@ -11,7 +11,7 @@ from pathlib import Path
 from controlplane.ports import Ports
 from controlplane.process import Component, Guard, Launch
 
-_SECONDS = 20.0
+_SECONDS = 60.0
 # RFC 2544: for tests of networks, in use by nobody else. A port that is reserved on this machine (controlplane.ports)
 # gives each host four addresses of its own, and its cable a name.
 _ADDRESSES = ipaddress.ip_network("198.18.0.0/15")
