@@ -19,6 +19,8 @@ from controlplane import build
 from controlplane.client import EXISTING_VARIABLE
 from controlplane.fixtures import cluster, control_plane
 from gotools.build import missing, program
+from second_run import SecondRuns
+from stage_times import StageTimes
 
 __all__ = ["chromium", "cluster", "control_plane"]
 
@@ -69,7 +71,9 @@ def promtool() -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, and start the account."""
+    """Make the marker known, and start the accounts."""
+    config.pluginmanager.register(StageTimes())
+    config.pluginmanager.register(SecondRuns())
     config.addinivalue_line("markers", "shared(path): needs this file or folder of ../shared")
     config.stash[_LEFT_OUT] = Counter()
 

@@ -156,7 +156,7 @@ class Podberth:
 def logged(file: Path, message: str = "") -> list[dict[str, Any]]:
     """Return the lines of a log whose message begins so.
 
-    A thread of podberth's writes them, after what they tell of: they are to be waited for. And the last one may be there
+    A thread of podberth's writes them, after what they tell of: they are to be waited for. The last one may be there
     in part.
     """
     whole = file.read_text().rpartition("\n")[0]
