@@ -33,6 +33,7 @@ class Page:
         self._number = 0
         self.requested: list[str] = []
         """The address of everything that was asked for, by whomever."""
+        self._loaded: set[str] = set()
         self.said: list[str] = []
         """What went wrong in the page: errors, and what its policy refused."""
 
@@ -50,15 +51,17 @@ class Page:
         """Load a file on a screen of that width and scheme of colours."""
         for domain in ("Page", "Network", "Log", "Runtime"):
             await self.send(f"{domain}.enable")
+        await self.send("Page.setLifecycleEventsEnabled", enabled=True)
         await self.send(
             "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         await self.send("Emulation.setEmulatedMedia", features=[scheme])
         self.requested.clear()
-        await self.send("Page.navigate", url=file.as_uri())
-        while (await self._receive()).get("method") != "Page.loadEventFired":
-            pass
+        loader = (await self.send("Page.navigate", url=file.as_uri()))["loaderId"]
+        # By its loader: the empty page of a new tab is loaded too, and this one may be before the call is answered.
+        while loader not in self._loaded:
+            await self._receive()
 
     async def ask(self, expression: str) -> Any:
         """Return the value of a JavaScript expression; the tests' own, for pages have none."""
@@ -75,6 +78,8 @@ class Page:
     async def _receive(self) -> dict[str, Any]:
         message: dict[str, Any] = await self._socket.receive_json(timeout=_PATIENCE_SECONDS)
         match message.get("method"):
+            case "Page.lifecycleEvent" if message["params"]["name"] == "load":
+                self._loaded.add(message["params"]["loaderId"])
             case "Network.requestWillBeSent":
                 self.requested.append(message["params"]["request"]["url"])
             case "Log.entryAdded":

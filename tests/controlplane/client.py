@@ -14,7 +14,9 @@ from .wait import wait_for
 # The kubeconfig of an existing cluster to test against.
 EXISTING_VARIABLE = "PODBERTH_TEST_KUBECONFIG"
 
-_ESTABLISHED_SECONDS = 60.0
+_ESTABLISHED_SECONDS = 120.0
+# A tenth of a second for most; to take two dozen CRDs away took a minute of a busy machine.
+_KUBECTL_SECONDS = 300.0
 
 
 class KubectlError(RuntimeError):
@@ -46,7 +48,7 @@ class Cluster:
         *args: str,
         input: str | None = None,  # noqa: A002 - named as subprocess.run names it
         check: bool = True,
-        timeout: float = 60,
+        timeout: float = _KUBECTL_SECONDS,
     ) -> subprocess.CompletedProcess[str]:
         """Run kubectl as administrator and return its output as text.
 

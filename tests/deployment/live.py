@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from builders import job
+from controlplane.api import CONNECTION_ERRORS
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.ports import Ports
@@ -34,7 +35,7 @@ from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 
 from .rendering import Document, composed, documents, only
 
-SECONDS = 60.0
+SECONDS = 120.0
 TEAM = "team-a"
 GPU_NODES = ("gpu-0", "gpu-1")
 KINDS = ("mutatingwebhookconfiguration", "validatingwebhookconfiguration")
@@ -194,7 +195,7 @@ class Live:
         try:
             connection.request("GET", "/readyz")
             return connection.getresponse().status == HTTPStatus.OK
-        except OSError:
+        except CONNECTION_ERRORS:
             return False
         finally:
             connection.close()
@@ -217,7 +218,7 @@ def podberth(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command line of podberth's."""
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
     command = [sys.executable, "-m", "podberth", *arguments]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=300)
 
 
 def lease(node: str, *, renewed: datetime | None = None) -> Document:

@@ -143,7 +143,6 @@ def test_a_policy_from_before_a_rule_can_still_be_labelled(gpupolicies: ControlP
     gpupolicies.api.request("PUT", path, crd)
     wait_for(
         lambda: gpupolicies.api.ask("POST", PATH, broken).status == HTTPStatus.CREATED,
-        timeout_seconds=20,
         what="the rules to be gone",
     )
     spec["x-kubernetes-validations"] = rules
@@ -154,7 +153,6 @@ def test_a_policy_from_before_a_rule_can_still_be_labelled(gpupolicies: ControlP
     other = policy(broken["spec"], "newer")
     wait_for(
         lambda: gpupolicies.api.ask("POST", f"{PATH}?dryRun=All", other).status == HTTPStatus.UNPROCESSABLE_ENTITY,
-        timeout_seconds=20,
         what="the rules to be back",
     )
 

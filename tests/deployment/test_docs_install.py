@@ -43,7 +43,7 @@ def test_the_commands_work_in_their_order(fresh: ControlPlane, helm: Path) -> No
     environ = {**fresh.environ(), "PATH": path}
     for block in BLOCKS:
         command = ["bash", "-euo", "pipefail", "-c", block]
-        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=180)
+        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=600)
         assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
     left = fresh.kubectl("get", "mutatingwebhookconfiguration,validatingwebhookconfiguration,deployment", "-A").stdout
     assert "podberth" not in left

@@ -23,7 +23,7 @@ class Kubectl:
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run it."""
         command = [self._program, *arguments]
-        return subprocess.run(command, env=self._environ, capture_output=True, text=True, check=False, timeout=120)
+        return subprocess.run(command, env=self._environ, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from .rendering import COMPONENTS, MANIFESTS, OVERLAYS, Document, composed, docu
 AGENTS = "podberth-agent"
 WITHOUT_OTHERS = tuple(each for each in COMPONENTS if each not in ("gpu-metrics", "monitoring"))
 STRICT = ("--server-side", "--force-conflicts", "--validate=strict", "--dry-run=server")
-SECONDS = 30.0
+SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """The end-to-end fixtures: one cluster of simulated machines with podberth in front of it, and a namespace per test."""
 
 import itertools
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from controlplane.cluster import ControlPlane
 from crds import crds
 
 from . import fleet
+from .operator_crds import CRDS, install
 from .podberth_process import Podberth, parse_metrics
 from .registration import Registration
 from .space import Space
@@ -55,15 +55,14 @@ def served(control_plane: ControlPlane) -> Iterator[set[tuple[str, str]]]:
         first = found.setdefault(crd["metadata"]["name"], crd)
         if first is not crd:  # MPIJob: an older version is Training Operator's, a newer one MPI Operator's
             first["spec"]["versions"] += [{**each, "storage": False} for each in crd["spec"]["versions"]]
-    for crd in found.values():
-        control_plane.kubectl("create", "-f", "-", input=json.dumps(crd, default=str))
-    control_plane.await_crds()
+    install(control_plane, found)
     yield {
         (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
         for spec in (crd["spec"] for crd in found.values())
         for version in spec["versions"]
     }
-    control_plane.kubectl("delete", "--wait=false", *(f"crd/{name}" for name in found))
+    for name in found:
+        control_plane.api.request("DELETE", f"{CRDS}/{name}")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The real CRDs of three operators that make gangs, and objects of each. The operators themselves do not run here."""
 
 import json
+from http import HTTPStatus
 from typing import Any, TypeAlias
 
 from controlplane.cluster import ControlPlane
@@ -10,6 +11,7 @@ Document = dict[str, Any]
 Crds: TypeAlias = dict[str, Document]
 """CRDs by name."""
 
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 JOBSETS, PYTORCH = "jobsets.jobset.x-k8s.io", "pytorchjobs.kubeflow.org"
 GROVE = tuple(f"{plural}.grove.io" for plural in ("podcliquesets", "podcliquescalinggroups", "podcliques"))
 _TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "i"}]}}
@@ -34,7 +36,8 @@ def grove_crds() -> Crds:
 def install(plane: ControlPlane, crds: Crds) -> None:
     """Install CRDs, and wait until they are served."""
     for crd in crds.values():
-        plane.kubectl("create", "-f", "-", input=json.dumps(crd, default=str))
+        status, said = plane.raw("POST", CRDS, json.dumps(crd, default=str).encode())
+        assert status == HTTPStatus.CREATED, said
     plane.await_crds()
 
 

@@ -63,10 +63,10 @@ class Node:
             kubelet.answer({"podResources": list(self.held)})
             flags = ["--node", self.name, "--pod-resources", str(kubelet.path), "--interval", "0.1"]
             with agent(driver, *flags) as running:
-                wait_for(lambda: running.by_gpu("podberth_gpu_info"), timeout_seconds=20, what="the first look")
+                wait_for(lambda: running.by_gpu("podberth_gpu_info"), what="the first look")
                 if self.blind:
                     driver.change({"driver.loaded": 0})
-                    wait_for(lambda: not running.by_gpu("podberth_gpu_info"), timeout_seconds=20, what="the loss")
+                    wait_for(lambda: not running.by_gpu("podberth_gpu_info"), what="the loss")
                 status, text = running.get("/metrics")
         assert status == 200
         return text

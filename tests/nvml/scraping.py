@@ -11,6 +11,8 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from controlplane.wait import PATIENCE_SECONDS
+
 from .driver import Driver, environment
 
 Labels = Mapping[str, str]
@@ -25,7 +27,7 @@ class Agent:
 
     def get(self, path: str) -> tuple[int, str]:
         """Return status and body."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.wait import PATIENCE_SECONDS
 from podberth.topology.codec import DATA_KEY, decode_topology
 from podberth.topology.shapes import SHAPES, simulate
 
@@ -121,7 +122,7 @@ def test_a_reader_that_has_enough_is_no_fault(driver: Driver) -> None:
         assert process.stdout is not None
         process.stdout.close()
         driver.change({"gpu.1.ecc": 1})
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
         assert process.stderr is not None
         assert process.stderr.read() == ""
 
@@ -130,7 +131,7 @@ def test_a_driver_of_another_version_ends_it(driver: Driver) -> None:
     with watching(driver, "--interval", "0.1") as process:
         printed(process)
         driver.change({"driver.generation": 1, "fail.nvmlInitWithFlags": 18})
-        assert process.wait(20) == 3
+        assert process.wait(PATIENCE_SECONDS) == 3
         assert process.stderr is not None
         assert "start this process again" in process.stderr.read()
 

@@ -3,18 +3,20 @@
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from controlplane.api import CONNECTION_ERRORS
 from controlplane.wait import wait_for
 from gotools.kubelet_socket import KubeletSocket, kubelet_socket, pod
 
 from .driver import Driver, environment
 from .scenario import Device, address, hgx_h100, write_sysfs
-from .scraping import Agent, agent
+from .scraping import Agent, Labels, agent
 from .test_usage import GIB, cut
 
 
@@ -48,13 +50,23 @@ def kubelet(kubelet_program: Path, tmp_path: Path) -> Iterator[KubeletSocket]:
 
 
 def started(running: Agent) -> Agent:
-    wait_for(lambda: running.by_gpu("podberth_gpu_healthy"), timeout_seconds=20, what="the first look")
+    wait_for(lambda: running.by_gpu("podberth_gpu_healthy"), what="the first look")
     return running
+
+
+def answered(running: Agent) -> dict[str, list[tuple[Labels, float]]] | None:
+    """Return a scrape in which the kubelet has answered; it has two seconds, and on a busy machine may need them."""
+    scrape = running.scrape()
+    return scrape if scrape["podberth_agent_pod_resources_up"] == [({}, 1.0)] else None
 
 
 def test_what_gpus_are_and_do_is_told(driver: Driver) -> None:
     with agent(driver) as running:
-        scrape = started(running).scrape()
+        started(running)
+        # Counted once the document is given out, which follows the look.
+        told = "podberth_agent_document_changes_total"
+        wait_for(lambda: running.scrape()[told] == [({}, 1.0)], what="the first document to be counted")
+        scrape = running.scrape()
         assert scrape["podberth_gpu_info"][3][0] == {
             "gpu": "3",
             "uuid": gpu(3),
@@ -68,7 +80,6 @@ def test_what_gpus_are_and_do_is_told(driver: Driver) -> None:
         assert set(running.by_gpu("podberth_gpu_memory_total_bytes").values()) == {81559 << 20}
         assert set(running.by_gpu("podberth_gpu_healthy").values()) == {1.0}
         assert scrape["podberth_agent_devices_seen"] == [({}, 1.0)]
-        assert scrape["podberth_agent_document_changes_total"] == [({}, 1.0)]
         # Nobody asked the kubelet: nothing is told free.
         assert not {"podberth_gpu_allocated", "podberth_gpu_held_devices", "podberth_agent_pod_resources_up"} & set(
             scrape
@@ -80,21 +91,22 @@ def test_a_lost_gpu_is_unhealthy_and_has_no_utilization(driver: Driver) -> None:
     with agent(driver, "--interval", "0.1") as running:
         started(running)
         driver.change({"gpu.2.lost": 1})
-        wait_for(lambda: running.by_gpu("podberth_gpu_healthy")["2"] == 0, timeout_seconds=20, what="the loss")
+        wait_for(lambda: running.by_gpu("podberth_gpu_healthy")["2"] == 0, what="the loss")
         scrape = running.scrape()
         assert scrape["podberth_gpu_problem_info"] == [({"gpu": "2", "problem": "gpu is lost"}, 1.0)]
         assert set(running.by_gpu("podberth_gpu_utilization_ratio")) == set("0134567")
         assert set(running.by_gpu("podberth_gpu_memory_used_bytes")) == set("0134567")
         assert set(running.by_gpu("podberth_gpu_info")) == set("01234567")
         driver.change({"gpu.2.lost": 0})
-        wait_for(lambda: "2" in running.by_gpu("podberth_gpu_utilization_ratio"), timeout_seconds=20, what="its return")
+        wait_for(lambda: "2" in running.by_gpu("podberth_gpu_utilization_ratio"), what="its return")
 
 
 def test_without_a_driver_nothing_is_told_of_its_gpus(driver: Driver) -> None:
     with agent(driver, "--interval", "0.1") as running:
         started(running)
         driver.change({"driver.loaded": 0})
-        wait_for(lambda: not running.by_gpu("podberth_gpu_info"), timeout_seconds=20, what="the driver's end")
+        wait_for(lambda: not running.by_gpu("podberth_gpu_info"), what="the driver's end")
+        wait_for(lambda: running.scrape()["podberth_agent_devices_seen"] == [({}, 0.0)], what="it to be counted")
         scrape = running.scrape()
         assert {name for name in scrape if not name.startswith("podberth_agent_")} == set()
         assert scrape["podberth_agent_devices_seen"] == [({}, 0.0)]
@@ -103,7 +115,7 @@ def test_without_a_driver_nothing_is_told_of_its_gpus(driver: Driver) -> None:
         assert failed[0] >= 1
         assert running.get("/livez") == (200, "ok\n")  # it lives, and waits for its driver
         driver.change({"driver.loaded": 1, "driver.generation": 1})
-        wait_for(lambda: len(running.by_gpu("podberth_gpu_info")) == 8, timeout_seconds=20, what="the driver's return")
+        wait_for(lambda: len(running.by_gpu("podberth_gpu_info")) == 8, what="the driver's return")
 
 
 def test_mig_devices_tell_their_memory(cut_driver: Driver) -> None:
@@ -130,8 +142,8 @@ def test_who_holds_what_is_told_by_the_kubelet(cut_driver: Driver, kubelet: Kube
         }
     )
     with agent(cut_driver, "--pod-resources", str(kubelet.path)) as running:
-        scrape = started(running).scrape()
-    assert scrape["podberth_agent_pod_resources_up"] == [({}, 1.0)]
+        started(running)
+        scrape = wait_for(lambda: answered(running), what="the kubelet's answer")
     assert scrape["podberth_agent_unmatched_devices"] == [({}, 0.0)]
     assert {(labels["gpu"], value) for labels, value in scrape["podberth_gpu_allocated"]} == {("0", 1.0), ("1", 1.0)}
     assert {(labels["mig_uuid"], value) for labels, value in scrape["podberth_mig_device_allocated"]} == {
@@ -156,9 +168,11 @@ def test_without_a_kubelet_nothing_is_told_free(driver: Driver, kubelet: Kubelet
         return running.scrape()["podberth_agent_pod_resources_up"] == [({}, value)]
 
     with agent(driver, "--pod-resources", str(kubelet.path)) as running:
-        assert set(started(running).by_gpu("podberth_gpu_allocated").values()) == {0.0}
+        started(running)
+        scrape = wait_for(lambda: answered(running), what="the kubelet's answer")
+        assert {value for _, value in scrape["podberth_gpu_allocated"]} == {0.0}
         kubelet.answer("hang")
-        wait_for(lambda: up(0.0), timeout_seconds=20, what="the kubelet's silence")
+        wait_for(lambda: up(0.0), what="the kubelet's silence")
         assert running.by_gpu("podberth_gpu_allocated") == {}
         assert len(running.by_gpu("podberth_gpu_utilization_ratio")) == 8
         said = running.said()
@@ -168,18 +182,19 @@ def test_without_a_kubelet_nothing_is_told_free(driver: Driver, kubelet: Kubelet
         kubelet.path.unlink()
         kubelet.answer({"podResources": [pod("train-0", ("nvidia.com/gpu", [gpu(4)]))]})
         kubelet.start()
-        wait_for(lambda: up(1.0), timeout_seconds=20, what="the kubelet's return")
-        assert {index for index, held in running.by_gpu("podberth_gpu_allocated").items() if held} == {"4"}
+        wait_for(lambda: up(1.0), what="the kubelet's return")
+        scrape = wait_for(lambda: answered(running), what="the kubelet's answer")
+        assert {labels["gpu"] for labels, held in scrape["podberth_gpu_allocated"] if held} == {"4"}
 
 
 def test_a_call_that_hangs_in_the_driver_hangs_no_scrape(driver: Driver) -> None:
     with agent(driver, "--interval", "0.1") as running:
         started(running)
         driver.change({"hang.nvmlDeviceGetUtilizationRates": 1})
-        stuck = wait_for(lambda: _reads_rest(running), timeout_seconds=20, what="the hanging call")
+        stuck = wait_for(lambda: _reads_rest(running), what="the hanging call")
         assert running.by_gpu("podberth_gpu_utilization_ratio") == {str(n): n / 10 for n in range(8)}
         driver.change({}, without=("hang.",))
-        wait_for(lambda: _reads(running) > stuck, timeout_seconds=20, what="the call's end")
+        wait_for(lambda: _reads(running) > stuck, what="the call's end")
 
 
 def _reads(running: Agent) -> float:
@@ -214,9 +229,10 @@ def test_those_who_connect_and_say_a_byte_now_and_then_keep_nobody_out(driver: D
                     each.send(b"G")
             return _answers(running)
 
+        began = time.monotonic()
         try:
-            assert not answers()
-            wait_for(answers, timeout_seconds=20, what="an answer past them")
+            assert not answers() or time.monotonic() - began > 5  # then they are gone already
+            wait_for(answers, what="an answer past them")
         finally:
             for each in slow:
                 each.close()
@@ -226,7 +242,7 @@ def test_those_who_connect_and_say_a_byte_now_and_then_keep_nobody_out(driver: D
 def _answers(running: Agent) -> bool:
     try:
         return running.get("/livez")[0] == 200
-    except OSError:
+    except CONNECTION_ERRORS:
         return False
 
 

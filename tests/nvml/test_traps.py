@@ -12,6 +12,8 @@ from .driver import driving
 from .scenario import Device, Scenario, address, dgx_a100_cut, gpu, hgx_h100, matrix, of_matrix, write_sysfs
 
 ZERO_UUID = "00000000-0000-0000-0000-000000000000"
+# An event is told at once; the bound is for a CI machine under load.
+SECONDS = 60.0
 CLUSTER = "c0ffee00-1234-4678-9abc-def012345678"
 
 
@@ -269,7 +271,7 @@ def test_an_xid_ends_the_wait_and_stays_until_the_driver_restarts(tmp_path: Path
         assert problems(driver.read()) == [""] * 8
         assert not driver.wait(0.1)
         driver.change({"event.0": "2 0x8 79", "event.1": "2 0x8 48"})
-        assert driver.wait(10)
+        assert driver.wait(SECONDS)
         assert problems(driver.read())[2] == "XID 48, 79"
         assert problems(driver.read())[2] == "XID 48, 79"
         driver.change({"driver.generation": 1})
@@ -288,7 +290,7 @@ def test_a_burst_of_events_is_told_once(tmp_path: Path) -> None:
     with driving(tmp_path, hgx_h100()) as driver:
         driver.read()
         driver.change({f"event.{number}": f"0 0x8 {100 + number % 40}" for number in range(200)})
-        assert driver.wait(10)
+        assert driver.wait(SECONDS)
         assert not driver.wait(0.1)
         assert problems(driver.read())[0] == "XID " + ", ".join(
             str(100 + number) for number in range(17) if number != 9
@@ -300,7 +302,7 @@ def test_other_events_end_the_wait_too(tmp_path: Path, kind: str) -> None:
     with driving(tmp_path, hgx_h100()) as driver:
         driver.read()
         driver.change({"event.0": f"1 {kind} 0", "gpu.1.recovery": 1})
-        assert driver.wait(10)
+        assert driver.wait(SECONDS)
         assert problems(driver.read())[1] == "recovery action: reset the GPU"
 
 
@@ -308,11 +310,11 @@ def test_a_loss_ends_the_wait_and_does_not_become_a_loop(tmp_path: Path) -> None
     with driving(tmp_path, hgx_h100()) as driver:
         driver.read()
         driver.change({"gpu.5.lost": 1})
-        assert driver.wait(10)
+        assert driver.wait(SECONDS)
         assert problems(driver.read())[5] == "gpu is lost"
         assert not driver.wait(0.2)  # the others are listened to, without it
         driver.change({"event.0": "1 0x8 79"})
-        assert driver.wait(10)
+        assert driver.wait(SECONDS)
 
 
 def test_a_gpu_that_comes_back_is_listened_to_again(tmp_path: Path) -> None:
@@ -321,7 +323,7 @@ def test_a_gpu_that_comes_back_is_listened_to_again(tmp_path: Path) -> None:
         driver.change({"gpu.5.lost": 0})
         assert problems(driver.read()) == [""] * 8
         driver.change({"event.0": "5 0x8 79"})
-        assert driver.wait(10)
+        assert driver.wait(SECONDS)
         assert problems(driver.read())[5] == "XID 79"
 
 
@@ -377,7 +379,7 @@ def test_a_change_of_the_driver_under_a_wait_ends_it(tmp_path: Path) -> None:
     with driving(tmp_path, hgx_h100()) as driver:
         driver.read()
         driver.change({"driver.generation": 1})
-        assert driver.wait(10)
+        assert driver.wait(SECONDS)
         assert driver.read()["links"]["shape"] == "full-mesh"
 
 

@@ -67,7 +67,7 @@ def test_no_colour_where_it_is_not_wanted(env: dict[str, str]) -> None:
 @pytest.mark.parametrize("env", [{"FORCE_COLOR": "1"}, {"COLUMNS": "40"}, {"PYTHONIOENCODING": "ascii"}])
 def test_a_pipe_gets_plain_text_of_a_hundred_columns_in_its_encoding(env: dict[str, str]) -> None:
     completed = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environ(**env), capture_output=True, check=True, timeout=30
+        [sys.executable, "-c", PROGRAM], env=environ(**env), capture_output=True, check=True, timeout=180
     )
     ascii_only = "PYTHONIOENCODING" in env
     shown = completed.stdout.decode("ascii" if ascii_only else "utf-8")
@@ -121,7 +121,7 @@ def test_only_what_is_for_people_waits_for_rich() -> None:
         arguments = ["check", str(ROOT / "examples" / "cpu-pod.yaml"), "-o", name]
         program = f"import sys; from podberth.cli.main import main; main({arguments!r}); print('rich' in sys.modules)"
         done = subprocess.run(
-            [sys.executable, "-c", program], env=environ(), capture_output=True, check=True, timeout=60
+            [sys.executable, "-c", program], env=environ(), capture_output=True, check=True, timeout=180
         )
         imported[name] = done.stdout.decode().splitlines()[-1]
 
