@@ -14,7 +14,7 @@ from .wait import wait_for
 # The kubeconfig of an existing cluster to test against.
 EXISTING_VARIABLE = "PODBERTH_TEST_KUBECONFIG"
 
-_ESTABLISHED_SECONDS = 120.0
+_ESTABLISHED_SECONDS = 300.0
 # A tenth of a second for most; to take two dozen CRDs away took a minute of a busy machine.
 _KUBECTL_SECONDS = 300.0
 

@@ -58,7 +58,7 @@ def test_when_it_is_ready_it_knows_the_whole_cluster(following: Following) -> No
 
 def test_a_new_node_counts_whichever_of_node_and_topology_comes_first(following: Following) -> None:
     before = following.settled()
-    node, config_map = simulate("dgx-a100-8-mig-mixed", "mig-0")
+    node, config_map = simulate("dgx-a100-8-mig-mixed", "mig-1")
     following.publish(config_map)
     following.control_plane.add_nodes([node])
     before = following.changed(before)
@@ -70,6 +70,7 @@ def test_a_new_node_counts_whichever_of_node_and_topology_comes_first(following:
 
 
 def test_a_change_of_the_mig_layout_is_followed(following: Following) -> None:
+    following.add("dgx-a100-8-mig-mixed", "mig-0")
     before = following.settled()
     node, config_map = simulate("dgx-a100-8-mig-single", "mig-0")
     following.publish(config_map)
