@@ -44,6 +44,12 @@ EXEMPT_LABEL = "podberth.io/exempt"
 COLOCATED_LABEL = "podberth.io/colocated"
 """Marks the members of a gang that are drawn to one domain; the value is the gang's name."""
 
+GANG_LEVEL_ANNOTATION = "podberth.io/gang-level"
+"""On which topology level the gang's PodGroup is to be in one domain: a node label key, for who makes the PodGroup."""
+
+GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
+"""Whether that is ``required`` or ``preferred``."""
+
 APPLIED_ANNOTATION = "podberth.io/applied"
 """The record: which policies wrote what, as JSON (mutation/record.py)."""
 
@@ -55,6 +61,10 @@ LINK_SHAPE_LABEL = "podberth.io/link-shape"
 
 LINK_DOMAIN_LABEL = "podberth.io/link-domain-size"
 """Likewise: how many GPUs of the node share NVLink at the most; 1: none do."""
+
+MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+MANAGED_BY = "podberth"
+"""On what the controller makes; it writes nothing that has not this value."""
 
 NAMESPACE = "podberth-system"
 """Where the webhook and the topology ConfigMaps live."""

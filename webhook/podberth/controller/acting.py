@@ -1,0 +1,186 @@
+"""What the leader does: looks at what is seen, does what the makers want, tells what stands; and again when it changes.
+
+A request that fails is sent again behind a wait of its own, if it is still wanted then. What is told is told once for
+as long as it stands.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from random import random
+from typing import Any
+
+from ..admission.notices import Notice, note
+from ..cluster.protocol import Pace, Timing
+from ..kube.pod import OwnerReference
+from ..reconcile import makers
+from ..reconcile.model import Action, Change, LookUp, Plan, World
+from ..telemetry.controller_metrics import ControllerMetrics
+from ..telemetry.log import Log
+from .requests import Answer, Requests, above, word
+from .sight import Sight, owner_uids
+
+# Pods of one gang come together, and so do answers of the watch: as in cluster.rounds.
+_TOGETHER_SECONDS = 0.1
+# How long the watch may take to show what was written; then it is written again, where it is still wanted.
+_SEEN_SECONDS = 5.0
+# The longest that nothing is looked at: what runs out is known to the second, this is for a clock that was set.
+_LONGEST_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A request that is not to be sent again before ``until``: its effect is yet to be seen, or it failed."""
+
+    pace: Pace
+    until: float
+    notice: Notice | None = None
+
+
+@dataclass(slots=True)
+class Acting:
+    """The acting part of one replica. ``act`` runs while it leads, and begins with no memory."""
+
+    sight: Sight
+    requests: Requests
+    tell: Callable[[Notice], None]
+    metrics: ControllerMetrics
+    log: Log
+    timing: Timing
+    patience_seconds: float
+    wake: asyncio.Event
+    """Set where there may be something to do."""
+    _owners: dict[str, OwnerReference | None] = field(default_factory=dict)
+    _gone: set[str] = field(default_factory=set)
+    _fixed: dict[str, int] = field(default_factory=dict)
+    _pending: dict[Hashable, _Pending] = field(default_factory=dict)
+    _told: set[Notice] = field(default_factory=set)
+
+    async def act(self) -> None:
+        """Act until cancelled."""
+        for memory in (self._owners, self._gone, self._fixed, self._pending, self._told):
+            memory.clear()
+        try:
+            await self.sight.listed()
+            while True:
+                self.wake.clear()
+                await self._wait(await self._round_safely())
+        finally:
+            self.metrics.standing({})
+            await self.requests.reset()
+
+    async def _wait(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.wake.wait()
+        except TimeoutError:
+            return
+        await asyncio.sleep(_TOGETHER_SECONDS)
+
+    async def _round_safely(self) -> float:
+        try:
+            return await self._round()
+        except Exception as bug:  # noqa: BLE001 - a bug that one pod meets must not keep all gangs waiting
+            self.log.fault("controller: a bug in podberth; tried again", bug)
+            return self.timing.longest_wait_seconds
+
+    async def _round(self) -> float:
+        """Do what there is to do now; return how long there will be nothing else unless something changes."""
+        self._forget()
+        world = self.sight.world(self._owners, frozenset(self._gone), self._fixed, self.patience_seconds)
+        if self._fixed:
+            known = {each.uid for table in world.known.values() for each in table.values()}
+            self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in known}
+        plan = makers.plan(world, time.time())
+        wanted = {_key(action) for action in plan.actions}
+        self._pending = {key: each for key, each in self._pending.items() if key in wanted}
+        for action in plan.actions:
+            pending = self._pending.get(_key(action))
+            if pending is None or pending.until <= time.monotonic():
+                await self._do(action, world)
+        self._tell(plan)
+        now = time.monotonic()
+        until = min((each.until for each in self._pending.values()), default=now + _LONGEST_SECONDS)
+        seconds = min(until - now, plan.again_at - time.time(), _LONGEST_SECONDS)
+        return max(seconds, self.timing.least_wait_seconds)
+
+    async def _do(self, action: Action, world: World) -> None:
+        answer = await self.requests.send(action, world.served)
+        self.metrics.requested(word(action), answer.result)
+        if answer.result == "ok":
+            self._take_in(action, answer.document or {})
+        elif isinstance(action, LookUp):
+            self._not_found(action, answer)
+        elif isinstance(action, Change) and _does_not_change(answer):
+            self._fixed[action.uid] = action.minimum
+            self.wake.set()
+        else:
+            self._put_off(action, answer)
+
+    def _take_in(self, action: Action, document: Mapping[str, Any]) -> None:
+        if isinstance(action, LookUp):
+            same, owner = above(document, action.owner)
+            if same:
+                self._owners[action.owner.uid] = owner
+            else:
+                self._gone.add(action.owner.uid)
+            self.wake.set()
+            return
+        self.log.event("info", f"PodGroup: {word(action)}", kind=action.kind, at="/".join(action.place))
+        self._pending[_key(action)] = _Pending(Pace(self.timing, random), time.monotonic() + _SEEN_SECONDS)
+
+    def _not_found(self, action: LookUp, answer: Answer) -> None:
+        """Take in that an owner is gone, or that podberth may not see it: then it counts as the one on top."""
+        if answer.result == "conflict":
+            self._gone.add(action.owner.uid)
+            self.wake.set()
+        elif answer.error is not None and answer.error.status == HTTPStatus.FORBIDDEN:
+            self._owners[action.owner.uid] = None
+            self.log.event("warning", "an owner cannot be read; it counts as the one on top", problem=str(answer.error))
+            self.wake.set()
+        else:
+            self._put_off(action, answer)
+
+    def _put_off(self, action: Action, answer: Answer) -> None:
+        """Let an action wait for its next try; one that was overtaken waits for the watch to say by what."""
+        pending = self._pending.setdefault(_key(action), _Pending(Pace(self.timing, random), 0.0))
+        asked = answer.error.retry_after_seconds if answer.error else 0.0
+        pending.until = time.monotonic() + pending.pace.wait_seconds(0.0, asked)
+        if answer.result == "conflict" or isinstance(action, LookUp):
+            return
+        said = str(answer.error)
+        if answer.result == "refused":
+            place = "/".join(action.place)
+            text = f"PodGroup {place}: the API server refuses to {word(action)} it, and podberth tries again: {said}"
+            pending.notice = Notice(
+                regarding=action.about, type="Warning", reason="PodGroupRefused", action="Write", note=note(text)
+            )
+        self.log.event("warning", f"PodGroup: {word(action)} failed; tried again", problem=said)
+
+    def _tell(self, plan: Plan) -> None:
+        notices = [*plan.notices, *(each.notice for each in self._pending.values() if each.notice)]
+        for notice in notices:
+            if notice not in self._told:
+                self.tell(notice)
+        self._told = set(notices)
+        self.metrics.standing(Counter(each.reason for each in notices))
+
+    def _forget(self) -> None:
+        """Keep of owners what somebody may still ask for."""
+        pods = list(self.sight.pods.values())
+        uids = owner_uids(pods, self._owners)
+        self._owners = {uid: each for uid, each in self._owners.items() if uid in uids}
+        self._gone &= uids
+
+
+def _key(action: Action) -> Hashable:
+    if isinstance(action, LookUp):
+        return action.owner.uid
+    return word(action), action.kind, action.place
+
+
+def _does_not_change(answer: Answer) -> bool:
+    return answer.error is not None and answer.error.status == HTTPStatus.UNPROCESSABLE_ENTITY
