@@ -1,7 +1,5 @@
 """The chart renders what kustomize does for the same choices; Helm installs it, upgrades it and takes it away."""
 
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,40 +8,10 @@ import pytest
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 
-from .rendering import MANIFESTS, Document, composed, documents, only, overlay, unfolded
+from .charted import CHART, Helm
+from .rendering import Document, composed, documents, only, overlay, unfolded
 
-CHART = MANIFESTS / "chart"
 SECONDS = 60.0
-
-
-class Helm:
-    """The chart, rendered or installed by Helm in one cluster."""
-
-    def __init__(self, program: Path, control_plane: ControlPlane, home: Path) -> None:
-        self.control_plane = control_plane
-        self._program = program
-        places = {f"HELM_{each}_HOME": str(home / each) for each in ("CACHE", "CONFIG", "DATA")}
-        self._environ = {**os.environ, **control_plane.environ(), **places}
-
-    def __call__(self, *arguments: str) -> str:
-        """Run Helm; return what it says."""
-        command = [str(self._program), *arguments]
-        done = subprocess.run(command, env=self._environ, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(arguments)}: {done.stderr}")
-        return done.stdout
-
-    def render(self, *values: str) -> list[Document]:
-        """Return the objects of the chart with values, each as in `--set`."""
-        return documents(
-            self("template", "podberth", str(CHART), *[part for each in values for part in ("--set", each)])
-        )
-
-
-@pytest.fixture(scope="module")
-def chart(control_plane: ControlPlane, helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Helm:
-    """Return the chart beside the cluster that has an installation by kustomize."""
-    return Helm(helm, control_plane, tmp_path_factory.mktemp("helm"))
 
 
 def by_name(objects: list[Document]) -> dict[tuple[str, str, str], Document]:
