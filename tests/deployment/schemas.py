@@ -6,6 +6,7 @@ that lists its fields is closed here. What CEL and defaults say besides only the
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def write_schemas(control_plane: ControlPlane, kinds: Iterable[Kind], folder: Pa
     """Write the schema of each kind. The API server publishes those of CRDs some time after it serves them."""
     for version, kind in kinds:
         schema = wait_for(
-            lambda version=version, kind=kind: _schema(control_plane, version, kind),
+            partial(_schema, control_plane, version, kind),
             timeout_seconds=_SECONDS,
             what=f"the schema of {version} {kind}",
         )

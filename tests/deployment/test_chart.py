@@ -1,5 +1,6 @@
 """The chart renders what kustomize does for the same choices; Helm installs it, upgrades it and takes it away."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
+from podberth.policy.every_pod import sends_every_pod
 
 from .charted import CHART, Helm
 from .rendering import Document, composed, documents, only, overlay, unfolded
@@ -75,6 +77,19 @@ def test_policies_of_ones_own_lie_beside_the_shipped_ones_or_alone(chart: Helm) 
     [container] = only(rendered, "Deployment")["spec"]["template"]["spec"]["containers"]
     directory = {each["name"]: each.get("value") for each in container["env"]}["PODBERTH_POLICIES"]
     assert [each["mountPath"] for each in container["volumeMounts"] if each["name"] == "policies"] == [directory]
+
+
+@pytest.mark.parametrize(
+    ("scope", "sent"), [("scope: All", True), ("scope: 'All'", True), ("scope: GPU", False), ("# scope: All", False)]
+)
+def test_policies_of_ones_own_of_scope_all_bring_the_entries_that_they_need(
+    chart: Helm, tmp_path: Path, scope: str, *, sent: bool
+) -> None:
+    values = {"policies": {"own": {"a.yaml": f"kind: GPUPolicy\nspec:\n  {scope}\n"}}}
+    (tmp_path / "values.yaml").write_text(json.dumps(values))
+    rendered = documents(chart("template", "podberth", str(CHART), "--values", str(tmp_path / "values.yaml")))
+    configurations = [each for each in rendered if each["kind"].endswith("WebhookConfiguration")]
+    assert [sends_every_pod(each) for each in configurations] == [sent, sent]
 
 
 def test_the_audit_judges_by_the_policies_that_are_served(chart: Helm) -> None:

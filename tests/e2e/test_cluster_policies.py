@@ -20,7 +20,7 @@ from snapshots import environment, policy
 from .access import grant
 from .following import Following
 from .podberth_process import POLICIES, ROOT
-from .registration import pointed, shipped
+from .registration import for_every_pod, pointed, shipped
 
 # Compiling the library takes half a second of a free core; a busy machine has less.
 COMPILES_SECONDS = 60.0
@@ -231,3 +231,48 @@ def test_a_policy_that_was_never_good_has_nothing_in_its_place(following: Follow
     assert states(following)["broken"] == 1
     following.control_plane.kubectl("delete", "gpupolicy", "mark")
     wait_for(lambda: states(following)["broken"] == 0, timeout_seconds=COMPILES_SECONDS, what="it to be gone")
+
+
+# ---- policies for every pod -----------------------------------------------------------------------------------------
+
+
+def every_pod_sent(following: Following, name: str) -> tuple[str, str]:
+    """Return status and message of what is said of a policy of scope All; empty: nothing is."""
+    status = following.control_plane.get("gpupolicy", name).get("status", {})
+    found = {each["type"]: each for each in status.get("conditions", ())}
+    condition = found.get("EveryPodSent", {"status": "", "message": ""})
+    return condition["status"], condition["message"]
+
+
+def until_said(following: Following, name: str, expected: str) -> str:
+    """Return the message once the condition has this status."""
+    wait_for(
+        lambda: every_pod_sent(following, name)[0] == expected,
+        timeout_seconds=COMPILES_SECONDS,
+        what=lambda: f"{name} to be {expected!r}; got {every_pod_sent(following, name)}",
+    )
+    return every_pod_sent(following, name)[1]
+
+
+def test_a_policy_for_every_pod_says_whether_it_is_sent_them(following: Following) -> None:
+    plane = following.control_plane
+    narrow = [pointed(each, following.podberth.endpoint) for each in shipped()]
+    wide = [pointed(each, following.podberth.endpoint) for each in for_every_pod()]
+    plane.apply(*narrow)
+    try:
+        put(following, policy("everyone", "  scope: All\n  mutations:\n  - labels: {everyone.example/is: \"'here'\"}"))
+        said = until_said(following, "everyone", "False")
+        assert said.startswith(
+            "scope All, and the MutatingWebhookConfiguration sends pods with GPUs and of gangs only;"
+        )
+        # Nobody touches the policy: what podberth reads of the configurations tells it.
+        plane.apply(*wide)
+        assert until_said(following, "everyone", "True") == ""
+        plane.apply(*narrow)
+        until_said(following, "everyone", "False")
+        put(following, policy("everyone", "  mutations:\n  - labels: {everyone.example/is: \"'here'\"}"))
+        until_said(following, "everyone", "")
+    finally:
+        plane.kubectl("delete", "gpupolicy", "everyone", "--ignore-not-found")
+        for each in narrow:
+            plane.kubectl("delete", each["kind"], each["metadata"]["name"])

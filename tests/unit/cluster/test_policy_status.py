@@ -100,7 +100,7 @@ def test_what_changes_while_a_status_is_sent_gets_no_verdict_of_before() -> None
         statuses.tell(mended, [verdict("a", good=True), verdict("b", good=True)])
 
     client: Any = Sending(seen)
-    statuses = PolicyStatuses(lambda: client, Log(CapturedLines()), Timing())
+    statuses = PolicyStatuses(lambda: client, Log(CapturedLines()), Timing(), "podberth")
     before = {"a": document("a", "a-1"), "b": document("b", "b-1")}
     statuses.tell(before, [verdict("a", good=True), verdict("b", good=False)])
 

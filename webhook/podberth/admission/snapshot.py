@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from ..cel.engine import Batch, Environment, Expression, ReviewContext
 from ..conventions import Conventions
@@ -17,6 +17,7 @@ from ..devices.claims import KnownDevices
 from ..errors import PolicyError, Problem
 from ..policy.clashes import clashes
 from ..policy.compile import CompiledPolicy, compile_policies
+from ..policy.every_pod import needs_every_pod
 from ..policy.match import Route, applies_statically
 from ..policy.parse import ParsedPolicies, ParsedPolicy
 from ..topology.index import TopologyIndex
@@ -29,6 +30,7 @@ from .review import AdmissionRequest
 
 Phase: TypeAlias = Literal["mutate", "validate"]
 
+_NEW_POD: Final[Route] = ("CREATE", "", "v1", "pods", "")
 # What a shared evaluation of all policies' conditions cannot have, because it differs from policy to policy.
 _OWN_BINDINGS = frozenset({"params"})
 
@@ -175,6 +177,19 @@ def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
     """Say whether a policy has anything to do in a phase, whatever the pod."""
     spec = policy.source.spec
     return bool(spec.mutations if phase == "mutate" else spec.validations or spec.audit_annotations)
+
+
+def for_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
+    """Count the policies that need every new pod to be sent, by phase."""
+    found = [
+        each
+        for each in policies
+        if each.source.spec.scope == "All"
+        and needs_every_pod(each.source.metadata.annotations)
+        and applies_statically(each.source, _NEW_POD)
+    ]
+    phases: tuple[Phase, ...] = get_args(Phase)
+    return {phase: sum(takes_part(phase, each) for each in found) for phase in phases}
 
 
 class _Footprints(dict[str, Footprint | None]):

@@ -146,7 +146,8 @@ def _follow(
         events = Events(connect(), socket.gethostname(), EventMetrics(metrics), log, timing=timing)
         stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
     if isinstance(source, PolicyObjects):
-        statuses = PolicyStatuses(connect, log, timing, events.tell if events else None)
+        configuration, notify = settings.webhook_configuration, events.tell if events else None
+        statuses = PolicyStatuses(connect, log, timing, configuration, notify)
         others.append(LiveObjects([POLICIES], following(source, snapshot, statuses, metrics, log)))
         tasks.append(asyncio.create_task(statuses.run()))
     topology = LiveTopology(process.conventions, log, snapshot.adopt)

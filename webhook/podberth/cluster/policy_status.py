@@ -1,12 +1,14 @@
-"""What podberth says of GPUPolicies in their status: whether they compile, and where they do not.
+"""What podberth says of GPUPolicies in their status: whether they compile, and whether they are sent their pods.
 
-It follows from the object alone, so all replicas say the same, and whoever is first has said it. Replicas of two
-versions may differ; each then writes once for a generation, and never in answer to the other. Nothing here is done from
-within a review.
+The first follows from the object alone, so all replicas say the same, and whoever is first has said it. Replicas of two
+versions may differ; each then writes once for a generation, and never in answer to the other. The second, of policies
+of scope All only, follows from the webhook configurations, which are read anew before it is said. Nothing here is done
+from within a review.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from random import random
@@ -14,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..admission.notices import Notice, Regarding, note
 from ..errors import ClusterError
+from ..policy.every_pod import entries_wanted
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, POLICY_KIND
+from .every_pod import entries, told
 from .protocol import POLICIES, Document, Pace, Timing
 from .source import Verdict
 
@@ -26,6 +30,8 @@ _MANAGER: Final = "podberth-status"
 _APPLY: Final = "application/apply-patch+yaml"
 # Of a condition's message (meta/v1 Condition, maxLength).
 _LONGEST_MESSAGE: Final = 32_768
+# How long the second of two things that are put up together, a policy and its entry, may go unseen.
+_LOOK_SECONDS: Final = 20.0
 # Somebody else has written it, or deleted it: that is an event, and what is due then follows from it.
 _CHANGED_SINCE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
 
@@ -38,10 +44,16 @@ class PolicyStatuses:
         connect: Callable[[], "ClusterClient"],
         log: Log,
         timing: Timing,
+        configuration: str,
         notify: Callable[[Notice], None] | None = None,
     ) -> None:
-        """Have nothing to say yet; ``run`` begins. ``notify`` is given what is to be told in Events."""
+        """Have nothing to say yet; ``run`` begins.
+
+        ``configuration`` is the name of the two webhook configurations; ``notify`` is given what is to be told in
+        Events.
+        """
         self._notify = notify
+        self._configuration = configuration
         self._client = connect()
         self._log = log
         self._pace = Pace(timing, random)
@@ -59,7 +71,10 @@ class PolicyStatuses:
         """Write what is due, until cancelled."""
         try:
             while True:
-                await self._due.wait()
+                # Nobody tells of the webhook configurations: whoever needs an entry of theirs looks again.
+                patience = _LOOK_SECONDS if any(map(_wants_entries, self._documents.values())) else None
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._due.wait(), patience)
                 self._due.clear()
                 try:
                     await self._write()
@@ -75,13 +90,16 @@ class PolicyStatuses:
     async def _write(self) -> None:
         # Both of one moment: what comes while a status is being sent is another policy, perhaps of the same name.
         documents, verdicts = self._documents, self._verdicts
+        wanted = any(map(_wants_entries, documents.values()))
+        known = await entries(self._client, self._configuration) if wanted else {}
         for verdict in verdicts:
             document = documents.get(verdict.name)
             if document is None:
                 continue
             metadata = document["metadata"]
             version = (metadata["uid"], verdict.generation)
-            status = status_due(document, verdict, datetime.now(UTC), again=self._said.get(verdict.name) != version)
+            again, extra = self._said.get(verdict.name) != version, told(document, verdict, known)
+            status = status_due(document, verdict, datetime.now(UTC), again=again, extra=extra)
             if status is None:
                 continue
             # With its resourceVersion: of two replicas that notice at once, the second is refused.
@@ -101,7 +119,9 @@ class PolicyStatuses:
                     self._notify(notice)
 
 
-def status_due(document: Document, verdict: Verdict, now: datetime, *, again: bool) -> dict[str, Any] | None:
+def status_due(
+    document: Document, verdict: Verdict, now: datetime, *, again: bool, extra: Mapping[str, Any] | None = None
+) -> dict[str, Any] | None:
     """Return the status to write; None where there is nothing to say.
 
     Args:
@@ -109,6 +129,7 @@ def status_due(document: Document, verdict: Verdict, now: datetime, *, again: bo
         verdict: what became of it, or of an earlier generation of it: then another verdict is to come.
         now: for conditions that change.
         again: whether what somebody else has said of this generation may be corrected.
+        extra: a condition that does not follow from the object; what is known of it may always be corrected.
     """
     if document["metadata"].get("generation") != verdict.generation:
         return None
@@ -117,7 +138,10 @@ def status_due(document: Document, verdict: Verdict, now: datetime, *, again: bo
     conditions = _conditions(verdict)
     spoken_of = known.get("observedGeneration") == verdict.generation
     if spoken_of and (not again or all(_says(before.get(each["type"]), each) for each in conditions)):
-        return None
+        if extra is None or _says(before.get(str(extra["type"])), extra):
+            return None
+        conditions = [dict(before.get(each["type"], each)) for each in conditions]
+    conditions += [dict(extra)] if extra else []
     for each in conditions:
         earlier = before.get(each["type"])
         same = earlier is not None and earlier["status"] == each["status"]
@@ -173,6 +197,10 @@ def _conditions(verdict: Verdict) -> list[dict[str, Any]]:
         }
         for kind, (status, reason, message) in said.items()
     ]
+
+
+def _wants_entries(document: Document) -> bool:
+    return bool(entries_wanted(document))
 
 
 def _says(known: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> bool:

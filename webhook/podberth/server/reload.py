@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol, TypeAlias
 
+from ..admission.snapshot import for_every_pod
 from ..cluster.objects import Held
 from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import PolicyStatuses
@@ -139,6 +140,8 @@ class WatchedSnapshot:
         snapshot = self._state.snapshot or loaded.snapshot
         policies, nodes = len(snapshot.policies), snapshot.topology.node_count
         self._metrics.policies.set(policies)
+        for phase, count in for_every_pod(snapshot.policies).items():
+            self._metrics.policies_for_every_pod.labels(phase).set(count)
         self._metrics.nodes.set(nodes)
         self._metrics.policy_objects([each.state for each in loaded.verdicts])
         usable = all(each.state == "active" for each in loaded.verdicts)
