@@ -233,6 +233,51 @@ def test_a_policy_that_was_never_good_has_nothing_in_its_place(following: Follow
     wait_for(lambda: states(following)["broken"] == 0, timeout_seconds=COMPILES_SECONDS, what="it to be gone")
 
 
+# ---- PriorityClasses ------------------------------------------------------------------------------------------------
+
+
+def created(following: Following) -> tuple[int, str, int, list[str]]:
+    """Return the status of a creation that goes through podberth, the pod's class and priority, and what is said."""
+    answer = following.control_plane.api.ask("POST", "/api/v1/namespaces/default/pods?dryRun=All", gpu_pod())
+    spec = answer.document.get("spec", {})
+    said = [each for each in answer.warnings if "PriorityClass" in each]
+    return answer.status, spec.get("priorityClassName", ""), spec.get("priority", 0), said
+
+
+def test_no_pod_is_refused_for_a_priority_class_that_the_cluster_does_not_have(following: Following) -> None:
+    plane = following.control_plane
+    configurations = [pointed(each, following.podberth.endpoint) for each in shipped()]
+    training = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "training"}}
+    without = (
+        201,
+        "",
+        0,
+        ["podberth urgent: priorityClassName left as it is: the cluster has no PriorityClass training"],
+    )
+    with_it = (201, "training", 7, [])
+
+    def until_created(expected: tuple[int, str, int, list[str]]) -> None:
+        wait_for(
+            lambda: created(following) == expected,
+            timeout_seconds=COMPILES_SECONDS,
+            what=lambda: f"{expected}; got {created(following)}",
+        )
+
+    plane.apply(*configurations)
+    try:
+        put(following, policy("urgent", "  mutations: [{priorityClassName: \"'training'\"}]"))
+        until_created(without)
+        plane.apply({**training, "value": 7})
+        until_created(with_it)
+        plane.kubectl("delete", "priorityclass", "training")
+        until_created(without)
+    finally:
+        plane.kubectl("delete", "gpupolicy", "urgent", "--ignore-not-found")
+        plane.kubectl("delete", "priorityclass", "training", "--ignore-not-found")
+        for each in configurations:
+            plane.kubectl("delete", each["kind"], each["metadata"]["name"])
+
+
 # ---- policies for every pod -----------------------------------------------------------------------------------------
 
 

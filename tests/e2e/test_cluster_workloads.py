@@ -89,7 +89,7 @@ def until_seen(following: Following, document: Document, **expected: str) -> Non
 def test_when_it_is_ready_it_follows_what_is_served_and_says_what_is_not(following: Following) -> None:
     states = {kind.name: following.metric("watch_kinds", resource=kind.name, state="followed") for kind in KINDS}
     # What Kubernetes itself serves here, and the three operators' kinds.
-    served = {"jobs.batch", "podgroups.scheduling.k8s.io"}
+    served = {"jobs.batch", "podgroups.scheduling.k8s.io", "priorityclasses.scheduling.k8s.io"}
     served |= {f"{plural}.resource.k8s.io" for plural in ("deviceclasses", "resourceclaims", "resourceclaimtemplates")}
     assert {name for name, followed in states.items() if followed} == served | {JOBSETS, PYTORCH, *GROVE}
     assert following.metric("watch_kinds", resource="podgroups.scheduling.volcano.sh", state="not served") == 1

@@ -22,7 +22,7 @@ from ..policy.match import Route, applies_statically
 from ..policy.parse import ParsedPolicies, ParsedPolicy
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
-from ..topology.objects import ClusterObjects
+from ..topology.objects import SYSTEM_CLASS, ClusterObjects
 from ..topology.pod_groups import GroupKey
 from .forecast import forecasts
 from .recall import Footprint, Recall, footprint
@@ -78,12 +78,19 @@ class Snapshot:
     """What claims ask for, and DeviceClasses hand out."""
     default_priority_class: str
     """The cluster's global default PriorityClass; empty where none is known."""
+    priority_classes: frozenset[str]
+    """Names of those of its PriorityClasses that are known."""
     notes: tuple[Problem, ...]
     """What is worth saying of the policies; none keeps them from being used."""
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Plans made so far; at most one for each phase, operation and resource that reviews name."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """Answers given so far."""
+
+    @property
+    def known_priority_classes(self) -> frozenset[str] | None:
+        """The PriorityClasses that the cluster has; None: it has others, too."""
+        return self.priority_classes if SYSTEM_CLASS in self.priority_classes else None
 
     def with_owners(self, owners: Mapping[str, Mapping[str, Any]]) -> "Snapshot":
         """Return the snapshot with more owners of gangs by uid; plans and answers, which go by the gang, are shared."""
@@ -94,7 +101,8 @@ class Snapshot:
         """Return the snapshot with these owners, groups, claims and classes in the place of its own.
 
         Plans are shared. So are answers, which go by the facts of a pod: what its claims ask for and how many its gang
-        has are among them. Which resources are served, and which native groups there are, is seen beside them.
+        has are among them. Which resources are served, and which native groups and PriorityClasses there are, is seen
+        beside them.
         """
         pod_groups = _by_namespace(known.pod_groups)
         changed = replace(
@@ -104,6 +112,8 @@ class Snapshot:
             owners=known.owners,
             class_resources=known.class_resources,
             devices=known.devices,
+            default_priority_class=known.default_priority_class,
+            priority_classes=known.priority_classes,
         )
         if _seen_beside(changed) == _seen_beside(self):
             return self._sharing(changed)
@@ -264,6 +274,7 @@ def load_working(
         class_resources=objects.class_resources,
         devices=objects.devices,
         default_priority_class=objects.default_priority_class,
+        priority_classes=objects.priority_classes,
         notes=(),
         conventions=conventions,
     )
@@ -278,7 +289,8 @@ def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]
 
 
 def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
-    return snapshot.pod_groups, snapshot.class_resources, snapshot.devices.resources
+    classes = (snapshot.default_priority_class, snapshot.priority_classes)
+    return snapshot.pod_groups, snapshot.class_resources, snapshot.devices.resources, classes
 
 
 def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:
