@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 
 from ..errors import ClusterError
+from ..kube.forbidden import wanted_right
 from ..wellknown import API_VERSION, NAMESPACE, TOPOLOGY_LABEL
 
 Document: TypeAlias = dict[str, Any]
@@ -25,6 +26,7 @@ ListReason: TypeAlias = Literal["start", "expired", "resync"]
 """Why all objects are listed: at the start, because a watch cannot go on from where it was, or to be sure."""
 
 NOT_FOUND: Final = 404
+_FORBIDDEN = 403
 _GONE = 410
 _TOO_MANY = 429
 _SERVER_FAULT = 500
@@ -254,13 +256,12 @@ def _refusal(what: str, status: Mapping[str, Any], retry_after: float) -> Cluste
         return ClusterError("busy", f"{what}: got {code} {said}; try later", retry_after_seconds=retry_after)
     if code >= _SERVER_FAULT or not code:
         return ClusterError("failed", f"{what}: got {code} {said}; try again", retry_after_seconds=retry_after)
-    hint = _HINTS.get(code, "see what it says")
+    hint = (wanted_right(said) if code == _FORBIDDEN else "") or _HINTS.get(code, "see what it says")
     return ClusterError("refused", f"{what}: got {code} {said}, want 200; {hint}")
 
 
 _HINTS: Mapping[int, str] = {
     401: "check the token, and that it is of this cluster",
-    403: "grant what manifests/base/rbac.yaml grants (an audit: manifests/components/audit)",
     404: "check the server's address",
 }
 
