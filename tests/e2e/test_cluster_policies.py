@@ -254,7 +254,7 @@ def test_no_pod_is_refused_for_a_priority_class_that_the_cluster_does_not_have(f
         0,
         ["podberth urgent: priorityClassName left as it is: the cluster has no PriorityClass training"],
     )
-    with_it = (201, "training", 7, [])
+    with_it: tuple[int, str, int, list[str]] = (201, "training", 7, [])
 
     def until_created(expected: tuple[int, str, int, list[str]]) -> None:
         wait_for(
