@@ -202,6 +202,12 @@ def for_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
     return {phase: sum(takes_part(phase, each) for each in found) for phase in phases}
 
 
+def reads_topology(policy: CompiledPolicy) -> bool:
+    """Say whether something of a policy asks for nodes, or for MIG instances on them."""
+    writes, judges = (each.reads for each in policy.mutations), (each.reads for each in policy.validations)
+    return any(path[0] in {"topology", "mig"} for part in (policy.conditions_read, *writes, *judges) for path in part)
+
+
 class _Footprints(dict[str, Footprint | None]):
     """What something of each policy reads, by the policy's name; known when it is asked for."""
 

@@ -2,13 +2,15 @@
 
 The first follows from the object alone, so all replicas say the same, and whoever is first has said it. Replicas of two
 versions may differ; each then writes once for a generation, and never in answer to the other. The second, of policies
-of scope All only, follows from the webhook configurations, which are read anew before it is said. Nothing here is done
-from within a review.
+of scope All only, follows from the webhook configurations, which are read anew before it is said; what ``freshness``
+says is told apart there. Nothing here is done from within a review.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from random import random
@@ -20,6 +22,7 @@ from ..policy.every_pod import entries_wanted
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, POLICY_KIND
 from .every_pod import entries, told
+from .freshness import Freshness
 from .protocol import POLICIES, Document, Pace, Timing
 from .source import Verdict
 
@@ -30,10 +33,18 @@ _MANAGER: Final = "podberth-status"
 _APPLY: Final = "application/apply-patch+yaml"
 # Of a condition's message (meta/v1 Condition, maxLength).
 _LONGEST_MESSAGE: Final = 32_768
-# How long the second of two things that are put up together, a policy and its entry, may go unseen.
-_LOOK_SECONDS: Final = 20.0
 # Somebody else has written it, or deleted it: that is an event, and what is due then follows from it.
 _CHANGED_SINCE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a status says beside what follows from the object."""
+
+    configuration: str
+    """The name of the two webhook configurations."""
+    stale_nodes: Callable[[], int]
+    """How many nodes are known by an agent that is silent."""
 
 
 class PolicyStatuses:
@@ -44,16 +55,14 @@ class PolicyStatuses:
         connect: Callable[[], "ClusterClient"],
         log: Log,
         timing: Timing,
-        configuration: str,
+        beside: Beside,
         notify: Callable[[Notice], None] | None = None,
     ) -> None:
-        """Have nothing to say yet; ``run`` begins.
-
-        ``configuration`` is the name of the two webhook configurations; ``notify`` is given what is to be told in
-        Events.
-        """
+        """Have nothing to say yet; ``run`` begins. ``notify`` is given what is to be told in Events."""
         self._notify = notify
-        self._configuration = configuration
+        self._configuration = beside.configuration
+        self._freshness = Freshness(beside.stale_nodes, timing.settle_seconds)
+        self._look_seconds = timing.look_seconds
         self._client = connect()
         self._log = log
         self._pace = Pace(timing, random)
@@ -62,20 +71,22 @@ class PolicyStatuses:
         self._verdicts: Sequence[Verdict] = ()
         self._said: dict[str, object] = {}
 
-    def tell(self, documents: Mapping[str, Document], verdicts: Sequence[Verdict]) -> None:
-        """Take in the policies as they are now, and what became of them."""
-        self._documents, self._verdicts = documents, verdicts
+    def tell(
+        self, documents: Mapping[str, Document], verdicts: Sequence[Verdict], readers: Collection[str] = ()
+    ) -> None:
+        """Take in the policies as they are now, what became of them, and the names of those that ask for nodes."""
+        self._documents, self._verdicts, self._freshness.readers = documents, verdicts, readers
         self._due.set()
 
     async def run(self) -> None:
         """Write what is due, until cancelled."""
         try:
             while True:
-                # Nobody tells of the webhook configurations: whoever needs an entry of theirs looks again.
-                patience = _LOOK_SECONDS if any(map(_wants_entries, self._documents.values())) else None
+                # Nobody tells of webhook configurations, or that time has passed.
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._due.wait(), patience)
+                    await asyncio.wait_for(self._due.wait(), self._look_seconds)
                 self._due.clear()
+                self._freshness.look(time.monotonic())
                 try:
                     await self._write()
                     self._pace.begin_anew()
@@ -98,9 +109,12 @@ class PolicyStatuses:
                 continue
             metadata = document["metadata"]
             version = (metadata["uid"], verdict.generation)
-            again, extra = self._said.get(verdict.name) != version, told(document, verdict, known)
+            fresh = self._freshness.due(document, verdict)
+            extra = [each for each in (told(document, verdict, known), fresh) if each]
+            again = self._said.get(verdict.name) != version
             status = status_due(document, verdict, datetime.now(UTC), again=again, extra=extra)
             if status is None:
+                self._freshness.said(document, verdict)
                 continue
             # With its resourceVersion: of two replicas that notice at once, the second is refused.
             named = {key: metadata[key] for key in ("name", "uid", "resourceVersion")}
@@ -113,6 +127,7 @@ class PolicyStatuses:
                     raise
             else:
                 self._said[verdict.name] = version
+                self._freshness.said(document, verdict)
                 # Who has written the status has seen the change, and of all replicas nobody else.
                 notice = turn(document, verdict)
                 if self._notify is not None and notice is not None:
@@ -120,7 +135,7 @@ class PolicyStatuses:
 
 
 def status_due(
-    document: Document, verdict: Verdict, now: datetime, *, again: bool, extra: Mapping[str, Any] | None = None
+    document: Document, verdict: Verdict, now: datetime, *, again: bool, extra: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any] | None:
     """Return the status to write; None where there is nothing to say.
 
@@ -129,7 +144,7 @@ def status_due(
         verdict: what became of it, or of an earlier generation of it: then another verdict is to come.
         now: for conditions that change.
         again: whether what somebody else has said of this generation may be corrected.
-        extra: a condition that does not follow from the object; what is known of it may always be corrected.
+        extra: conditions that do not follow from the object; what is known of them may always be corrected.
     """
     if document["metadata"].get("generation") != verdict.generation:
         return None
@@ -138,10 +153,10 @@ def status_due(
     conditions = _conditions(verdict)
     spoken_of = known.get("observedGeneration") == verdict.generation
     if spoken_of and (not again or all(_says(before.get(each["type"]), each) for each in conditions)):
-        if extra is None or _says(before.get(str(extra["type"])), extra):
+        if all(_says(before.get(str(each["type"])), each) for each in extra):
             return None
         conditions = [dict(before.get(each["type"], each)) for each in conditions]
-    conditions += [dict(extra)] if extra else []
+    conditions += map(dict, extra)
     for each in conditions:
         earlier = before.get(each["type"])
         same = earlier is not None and earlier["status"] == each["status"]

@@ -89,6 +89,12 @@ class Timing:
     discover_seconds: float = 120.0
     """The most between two looks at which kinds are served, and twice the least: who installs an operator waits for
     its images longer."""
+    look_seconds: float = 20.0
+    """Between two looks at what a GPUPolicy's status depends on and nobody tells of. A policy and its webhook entry
+    that are put up together may go unseen for as long."""
+    settle_seconds: float = 120.0
+    """How long agents have to be heard, or one not, until a status says so: longer than an agent's pod takes to be
+    replaced, so that its rollout writes nothing."""
     settled_seconds: float = 10.0
     """A watch that lasted as long has worked, and the next failure is a first one."""
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol, TypeAlias
 
-from ..admission.snapshot import for_every_pod
+from ..admission.snapshot import for_every_pod, reads_topology
 from ..cluster.objects import Held
 from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import PolicyStatuses
@@ -105,6 +105,12 @@ class WatchedSnapshot:
         """What became of the policies of the cluster at the last load."""
         return self._loaded.verdicts if self._loaded else ()
 
+    @property
+    def readers(self) -> frozenset[str]:
+        """The names of the policies of the last load that ask for nodes."""
+        policies = self._loaded.snapshot.policies if self._loaded else ()
+        return frozenset(each.name for each in policies if reads_topology(each))
+
     async def adopt_objects(self, objects: Held) -> None:
         """Decide by these Namespaces and params from now on, likewise."""
         self._objects = objects
@@ -177,7 +183,7 @@ def following(
     async def take(objects: Held) -> None:
         source.take(objects)
         await _refresh(snapshot, metrics, log)
-        statuses.tell(objects[POLICIES], snapshot.verdicts)
+        statuses.tell(objects[POLICIES], snapshot.verdicts, snapshot.readers)
 
     return take
 
