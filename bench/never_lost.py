@@ -17,7 +17,7 @@ from typing import Any
 from e2e.never_lost.hosts import lacking
 from e2e.never_lost.local import local
 from e2e.never_lost.page import HEADER, ROWS, row
-from e2e.never_lost.scenarios import CUT_OFF, SCENARIOS, Scenario, broken, play
+from e2e.never_lost.scenarios import BEHIND_THE_SERVICE, SCENARIOS, Scenario, broken, play
 from e2e.never_lost.service import service
 
 from .figures import table
@@ -25,7 +25,7 @@ from .figures import table
 Rows = list[tuple[str, ...]]
 Open = Callable[[Path], AbstractContextManager[Any]]
 
-_STAGES: tuple[tuple[Open, tuple[Scenario[Any], ...]], ...] = ((local, SCENARIOS), (service, (CUT_OFF,)))
+_STAGES: tuple[tuple[Open, tuple[Scenario[Any], ...]], ...] = ((local, SCENARIOS), (service, BEHIND_THE_SERVICE))
 
 
 def main() -> int:
@@ -55,7 +55,7 @@ def _played(opened: Open, scenarios: Sequence[Scenario[Any]], directory: Path, s
         return []
     directory.mkdir()
     if opened is service and (lack := lacking(directory)):
-        return [f"{CUT_OFF.name}: left out, for no host can be made here: {lack}"]
+        return [f"{each.name}: left out, for no host can be made here: {lack}" for each in scenarios]
     found = []
     with opened(directory) as stage:
         for scenario in scenarios:

@@ -27,7 +27,7 @@ __all__ = ["chromium", "cluster", "control_plane"]
 SHARED = Path(__file__).parents[2] / "shared"
 
 _CONTROL_PLANE = "Go 1.26+ (https://go.dev/dl/), or KUBEBUILDER_ASSETS"
-_GO_PROGRAMS = {"helm": "helm", "kubelet_program": "kubelet", "promtool": "promtool"}
+_GO_PROGRAMS = {"helm": "helm", "kubeconform": "kubeconform", "kubelet_program": "kubelet", "promtool": "promtool"}
 """By the fixture, the program of tests/gotools."""
 _GO = "Go 1.26+ (https://go.dev/dl/)"
 _SHARED_DATA = "data in ../shared"
@@ -56,6 +56,12 @@ def chromium() -> Path:
 def helm() -> Path:
     """Return Helm's helm."""
     return program("helm")
+
+
+@pytest.fixture(scope="session")
+def kubeconform() -> Path:
+    """Return kubeconform, which checks manifests against schemas."""
+    return program("kubeconform")
 
 
 @pytest.fixture(scope="session")

@@ -82,6 +82,8 @@ def replica(name: str = "podberth-1", **values: float) -> Replica:
         ("podberth_ca_not_after_seconds", frozenset()): CA.certificate.not_valid_after_utc.timestamp(),
         ("podberth_policies_loaded", frozenset()): 2.0,
     }
+    for review in ("mutate", "validate"):
+        metrics["podberth_policies_for_every_pod", frozenset({("review", review)})] = 0.0
     metrics["podberth_watch_contact_age_seconds", frozenset({("resource", "nodes")})] = 12.0
     for stage in ("none", "spreading", "draining"):
         metrics["podberth_ca_rotation_stage", frozenset({("stage", stage)})] = float(stage == "none")

@@ -30,7 +30,11 @@ _CONDITION = {
     "type": "object",
     "required": ["type", "status", "lastTransitionTime", "reason", "message"],
     "properties": {
-        "type": {"type": "string", "maxLength": 316, "description": "`Compiled` or `Active`."},
+        "type": {
+            "type": "string",
+            "maxLength": 316,
+            "description": "`Compiled`, `Active`, `EveryPodSent` or `TopologyFresh`.",
+        },
         "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
         "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
         "lastTransitionTime": {"type": "string", "format": "date-time"},
@@ -57,7 +61,9 @@ _STATUS = {
             "items": _CONDITION,
             "x-kubernetes-list-type": "map",
             "x-kubernetes-list-map-keys": ["type"],
-            "description": "`Compiled`: every expression is right. `Active`: reviews are decided by it.",
+            "description": "`Compiled`: every expression is right. `Active`: reviews are decided by it. "
+            "`EveryPodSent`, with scope All: the webhook configurations have entries for all pods. "
+            "`TopologyFresh`, of policies that ask for nodes: no agent of a node is silent.",
         },
     },
 }

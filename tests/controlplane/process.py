@@ -131,6 +131,15 @@ class Component:
         finally:
             self._process.send_signal(signal.SIGCONT)
 
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended, by itself or because it was asked to."""
+        return self._process.poll() is not None
+
+    def ask_to_end(self) -> None:
+        """Send SIGTERM, once, and wait for nothing."""
+        self._process.terminate()
+
     def stop(self, *, crash: bool = False) -> None:
         """End it with SIGTERM, then SIGKILL after a minute; a `crash` is SIGKILL at once. It is gone then."""
         if crash:

@@ -1,11 +1,15 @@
 """A control plane of these tests' own: what is installed here stands in the way of every other test's pods."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from controlplane.cluster import ControlPlane
+from crds import FOLDER
 from pages import ROOT
+
+from .charted import Helm
 
 BASE = ROOT / "manifests" / "base"
 
@@ -31,3 +35,18 @@ def installed(gpupolicies: ControlPlane) -> ControlPlane:
     """Return the control plane with podberth installed as docs/install.md says; nothing runs its containers."""
     gpupolicies.kubectl("apply", "--validate=strict", "-k", str(BASE.parent / "overlays" / "self-signed"))
     return gpupolicies
+
+
+@pytest.fixture(scope="package")
+def others(control_plane: ControlPlane) -> ControlPlane:
+    """Return the control plane once it has cert-manager's and the Prometheus operator's definitions, of ../shared."""
+    for file in (*FOLDER.glob("cert-manager/*.yaml"), *FOLDER.glob("prometheus-operator/*.yaml")):
+        control_plane.kubectl("create", "-f", str(file))
+    control_plane.await_crds()
+    return control_plane
+
+
+@pytest.fixture(scope="package")
+def chart(control_plane: ControlPlane, helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Helm:
+    """Return the chart beside the cluster that has an installation by kustomize."""
+    return Helm(helm, control_plane, tmp_path_factory.mktemp("helm"))

@@ -1,7 +1,6 @@
 """The chart renders what kustomize does for the same choices; Helm installs it, upgrades it and takes it away."""
 
-import os
-import subprocess
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,41 +8,12 @@ import pytest
 
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
+from podberth.policy.every_pod import sends_every_pod
 
-from .rendering import MANIFESTS, Document, composed, documents, only, overlay, unfolded
+from .charted import CHART, Helm
+from .rendering import Document, composed, documents, only, overlay, unfolded
 
-CHART = MANIFESTS / "chart"
 SECONDS = 60.0
-
-
-class Helm:
-    """The chart, rendered or installed by Helm in one cluster."""
-
-    def __init__(self, program: Path, control_plane: ControlPlane, home: Path) -> None:
-        self.control_plane = control_plane
-        self._program = program
-        places = {f"HELM_{each}_HOME": str(home / each) for each in ("CACHE", "CONFIG", "DATA")}
-        self._environ = {**os.environ, **control_plane.environ(), **places}
-
-    def __call__(self, *arguments: str) -> str:
-        """Run Helm; return what it says."""
-        command = [str(self._program), *arguments]
-        done = subprocess.run(command, env=self._environ, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(arguments)}: {done.stderr}")
-        return done.stdout
-
-    def render(self, *values: str) -> list[Document]:
-        """Return the objects of the chart with values, each as in `--set`."""
-        return documents(
-            self("template", "podberth", str(CHART), *[part for each in values for part in ("--set", each)])
-        )
-
-
-@pytest.fixture(scope="module")
-def chart(control_plane: ControlPlane, helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Helm:
-    """Return the chart beside the cluster that has an installation by kustomize."""
-    return Helm(helm, control_plane, tmp_path_factory.mktemp("helm"))
 
 
 def by_name(objects: list[Document]) -> dict[tuple[str, str, str], Document]:
@@ -108,6 +78,19 @@ def test_policies_of_ones_own_lie_beside_the_shipped_ones_or_alone(chart: Helm) 
     [container] = only(rendered, "Deployment")["spec"]["template"]["spec"]["containers"]
     directory = {each["name"]: each.get("value") for each in container["env"]}["PODBERTH_POLICIES"]
     assert [each["mountPath"] for each in container["volumeMounts"] if each["name"] == "policies"] == [directory]
+
+
+@pytest.mark.parametrize(
+    ("scope", "sent"), [("scope: All", True), ("scope: 'All'", True), ("scope: GPU", False), ("# scope: All", False)]
+)
+def test_policies_of_ones_own_of_scope_all_bring_the_entries_that_they_need(
+    chart: Helm, tmp_path: Path, scope: str, *, sent: bool
+) -> None:
+    values = {"policies": {"own": {"a.yaml": f"kind: GPUPolicy\nspec:\n  {scope}\n"}}}
+    (tmp_path / "values.yaml").write_text(json.dumps(values))
+    rendered = documents(chart("template", "podberth", str(CHART), "--values", str(tmp_path / "values.yaml")))
+    configurations = [each for each in rendered if each["kind"].endswith("WebhookConfiguration")]
+    assert [sends_every_pod(each) for each in configurations] == [sent, sent]
 
 
 def test_the_audit_judges_by_the_policies_that_are_served(chart: Helm) -> None:

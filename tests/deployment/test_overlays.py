@@ -12,7 +12,6 @@ from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
-from crds import FOLDER
 from e2e.registration import for_every_pod
 from podberth.cli import check_live
 from podberth.cli.agent import configure
@@ -26,15 +25,6 @@ AGENTS = "podberth-agent"
 WITHOUT_OTHERS = tuple(each for each in COMPONENTS if each not in ("gpu-metrics", "monitoring"))
 STRICT = ("--server-side", "--force-conflicts", "--validate=strict", "--dry-run=server")
 SECONDS = 60.0
-
-
-@pytest.fixture(scope="module")
-def others(control_plane: ControlPlane) -> None:
-    """Install cert-manager's and the Prometheus operator's definitions, which are in ../shared."""
-    files = [*FOLDER.glob("cert-manager/*.yaml"), *FOLDER.glob("prometheus-operator/*.yaml")]
-    for file in files:
-        control_plane.kubectl("create", "-f", str(file))
-    control_plane.await_crds()
 
 
 @pytest.mark.parametrize("name", [each for each in OVERLAYS if each != "cert-manager"])

@@ -159,6 +159,42 @@ def test_a_missing_configuration_is_named_and_so_is_a_policy_that_came_in_meanwh
         live.wait_healthy()
 
 
+def test_a_policy_for_every_pod_and_the_entry_that_sends_them_want_each_other(live: Live) -> None:
+    plane = live.control_plane
+    everyone = policy("everyone", "  scope: All\n  mutations:\n  - labels: {a.example/b: \"'c'\"}")
+    stored = plane.get("mutatingwebhookconfiguration", "podberth")
+    narrow = [each for each in stored["webhooks"] if not each["name"].startswith("other-")]
+    [entry] = [each for each in narrow if each["name"] == "pods.mutate.podberth.io"]
+    conditions = [each for each in entry["matchConditions"] if each["name"] != "gpu-or-gang"]
+    other = {**entry, "name": "other-pods.mutate.podberth.io", "failurePolicy": "Ignore", "matchConditions": conditions}
+
+    def send(webhooks: list[Any]) -> None:
+        path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/podberth"
+        plane.api.request("PATCH", path, {"webhooks": webhooks}, "application/merge-patch+json")
+
+    def until(state: str, text: str) -> None:
+        def said() -> Any:
+            return rows(live)["policies", "every pod"][0]
+
+        wait_for(
+            lambda: said()["state"] == state and text in said()["text"],
+            timeout_seconds=SECONDS,
+            what=lambda: f"{state}: {text}; got {said()}",
+        )
+
+    try:
+        plane.kubectl("apply", "-f", "-", input=everyone)
+        until("attention", "everyone: scope All, and the MutatingWebhookConfiguration sends pods with GPUs")
+        send([*narrow, other])
+        until("ok", "sent, as policies of scope All need it")
+        plane.kubectl("delete", "gpupolicy", "everyone")
+        until("attention", "the MutatingWebhookConfiguration sends every pod, and no policy of scope All needs it")
+    finally:
+        plane.kubectl("delete", "gpupolicy", "everyone", "--ignore-not-found")
+        send(narrow)
+        live.wait_healthy()
+
+
 def test_an_authority_that_expires_and_signs_for_nobody_is_named(live: Live) -> None:
     now = datetime.now(UTC)
     other = new_authority("somebody's", Validity(now - timedelta(days=99), now + timedelta(days=1, hours=1)))

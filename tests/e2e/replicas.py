@@ -93,6 +93,15 @@ class Replica:
             self.running.stop()
             self.running = None
 
+    def leave(self) -> None:
+        """Ask it to end, and wait for nothing: it drains."""
+        assert self.running
+        self.running.ask_to_end()
+
+    def gone(self) -> bool:
+        """Tell whether it has ended."""
+        return self.running is None or self.running.ended
+
     def kill(self) -> None:
         """End it with SIGKILL."""
         running, self.running = self.running, None

@@ -20,7 +20,7 @@ from snapshots import environment, policy
 from .access import grant
 from .following import Following
 from .podberth_process import POLICIES, ROOT
-from .registration import pointed, shipped
+from .registration import for_every_pod, pointed, shipped
 
 # Compiling the library takes half a second of a free core; a busy machine has less.
 COMPILES_SECONDS = 60.0
@@ -236,3 +236,93 @@ def test_a_policy_that_was_never_good_has_nothing_in_its_place(following: Follow
     assert states(following)["broken"] == 1
     following.control_plane.kubectl("delete", "gpupolicy", "mark")
     wait_for(lambda: states(following)["broken"] == 0, timeout_seconds=COMPILES_SECONDS, what="it to be gone")
+
+
+# ---- PriorityClasses ------------------------------------------------------------------------------------------------
+
+
+def created(following: Following) -> tuple[int, str, int, list[str]]:
+    """Return the status of a creation that goes through podberth, the pod's class and priority, and what is said."""
+    answer = following.control_plane.api.ask("POST", "/api/v1/namespaces/default/pods?dryRun=All", gpu_pod())
+    spec = answer.document.get("spec", {})
+    said = [each for each in answer.warnings if "PriorityClass" in each]
+    return answer.status, spec.get("priorityClassName", ""), spec.get("priority", 0), said
+
+
+def test_no_pod_is_refused_for_a_priority_class_that_the_cluster_does_not_have(following: Following) -> None:
+    plane = following.control_plane
+    configurations = [pointed(each, following.podberth.endpoint) for each in shipped()]
+    training = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "training"}}
+    without = (
+        201,
+        "",
+        0,
+        ["podberth urgent: priorityClassName left as it is: the cluster has no PriorityClass training"],
+    )
+    with_it: tuple[int, str, int, list[str]] = (201, "training", 7, [])
+
+    def until_created(expected: tuple[int, str, int, list[str]]) -> None:
+        wait_for(
+            lambda: created(following) == expected,
+            timeout_seconds=COMPILES_SECONDS,
+            what=lambda: f"{expected}; got {created(following)}",
+        )
+
+    plane.apply(*configurations)
+    try:
+        put(following, policy("urgent", "  mutations: [{priorityClassName: \"'training'\"}]"))
+        until_created(without)
+        plane.apply({**training, "value": 7})
+        until_created(with_it)
+        plane.kubectl("delete", "priorityclass", "training")
+        until_created(without)
+    finally:
+        plane.kubectl("delete", "gpupolicy", "urgent", "--ignore-not-found")
+        plane.kubectl("delete", "priorityclass", "training", "--ignore-not-found")
+        for each in configurations:
+            plane.kubectl("delete", each["kind"], each["metadata"]["name"])
+
+
+# ---- policies for every pod -----------------------------------------------------------------------------------------
+
+
+def every_pod_sent(following: Following, name: str) -> tuple[str, str]:
+    """Return status and message of what is said of a policy of scope All; empty: nothing is."""
+    status = following.control_plane.get("gpupolicy", name).get("status", {})
+    found = {each["type"]: each for each in status.get("conditions", ())}
+    condition = found.get("EveryPodSent", {"status": "", "message": ""})
+    return condition["status"], condition["message"]
+
+
+def until_said(following: Following, name: str, expected: str) -> str:
+    """Return the message once the condition has this status."""
+    wait_for(
+        lambda: every_pod_sent(following, name)[0] == expected,
+        timeout_seconds=COMPILES_SECONDS,
+        what=lambda: f"{name} to be {expected!r}; got {every_pod_sent(following, name)}",
+    )
+    return every_pod_sent(following, name)[1]
+
+
+def test_a_policy_for_every_pod_says_whether_it_is_sent_them(following: Following) -> None:
+    plane = following.control_plane
+    narrow = [pointed(each, following.podberth.endpoint) for each in shipped()]
+    wide = [pointed(each, following.podberth.endpoint) for each in for_every_pod()]
+    plane.apply(*narrow)
+    try:
+        put(following, policy("everyone", "  scope: All\n  mutations:\n  - labels: {everyone.example/is: \"'here'\"}"))
+        said = until_said(following, "everyone", "False")
+        assert said.startswith(
+            "scope All, and the MutatingWebhookConfiguration sends pods with GPUs and of gangs only;"
+        )
+        # Nobody touches the policy: what podberth reads of the configurations tells it.
+        plane.apply(*wide)
+        assert until_said(following, "everyone", "True") == ""
+        plane.apply(*narrow)
+        until_said(following, "everyone", "False")
+        put(following, policy("everyone", "  mutations:\n  - labels: {everyone.example/is: \"'here'\"}"))
+        until_said(following, "everyone", "")
+    finally:
+        plane.kubectl("delete", "gpupolicy", "everyone", "--ignore-not-found")
+        for each in narrow:
+            plane.kubectl("delete", each["kind"], each["metadata"]["name"])

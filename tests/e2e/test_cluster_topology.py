@@ -262,7 +262,7 @@ def test_without_its_rights_it_says_so_and_ends_with_code_3(following: Following
     # Whichever of the three is asked first.
     assert ": got 403 " in ended.stderr
     assert ' is forbidden: User "system:serviceaccount:podberth-system:default" cannot list ' in ended.stderr
-    assert "want 200; grant what manifests/base/rbac.yaml grants" in ended.stderr
+    assert "want 200; grant ServiceAccount podberth-system/default: list " in ended.stderr
 
 
 def test_a_certificate_of_another_authority_is_not_trusted(following: Following, tmp_path: Path) -> None:

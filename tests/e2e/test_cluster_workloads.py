@@ -88,7 +88,7 @@ def until_seen(following: Following, document: Document, **expected: str) -> Non
 
 def test_when_it_is_ready_it_follows_what_is_served_and_says_what_is_not(following: Following) -> None:
     # What Kubernetes itself serves here, and the three operators' kinds.
-    served = {"jobs.batch", "podgroups.scheduling.k8s.io"}
+    served = {"jobs.batch", "podgroups.scheduling.k8s.io", "priorityclasses.scheduling.k8s.io"}
     served |= {f"{plural}.resource.k8s.io" for plural in ("deviceclasses", "resourceclaims", "resourceclaimtemplates")}
     served |= {JOBSETS, PYTORCH, *GROVE}
 

@@ -160,7 +160,8 @@ def test_a_kind_that_may_not_be_listed_is_told_of_and_keeps_nobody_waiting(
             assert seen.served.unlisted() == ()
             await seen.until("the problem to be told", lambda: seen.told("deviceclasses"))
             assert "got 403" in seen.told("deviceclasses")[0]
-            assert "grant what manifests/base/rbac.yaml grants" in seen.told("deviceclasses")[0]
+            right = "list deviceclasses.resource.k8s.io, as manifests/base/rbac.yaml does"
+            assert f"grant ServiceAccount podberth-system/podberth: {right}" in seen.told("deviceclasses")[0]
             await asyncio.to_thread(put_rules, plane, granted)
             await seen.until("the rights to count", lambda: "refused" not in seen.served.states().values())
             await seen.until("all to be followed", lambda: "listing" not in seen.served.states().values())

@@ -1,6 +1,7 @@
 """The Go programs of the tests: built once by the first test that asks, and cached outside the clone.
 
 ``helm``: Helm's own, which renders the chart.
+``kubeconform``: checks manifests against schemas, without a server.
 ``kubelet``: a server of the kubelet's PodResources API, from the module that publishes it (``kubelet/main.go``).
 ``promtool``: Prometheus' own, which checks and tests rules; without its service discovery, which is most of it.
 """
@@ -18,6 +19,7 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "helm": ("helm.sh/helm/v4/cmd/helm",),
+    "kubeconform": ("github.com/yannh/kubeconform/cmd/kubeconform",),
     "kubelet": (".",),
     "promtool": ("-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool"),
 }

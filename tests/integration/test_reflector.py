@@ -216,7 +216,7 @@ def test_a_refusal_at_the_start_is_said_and_ends_it_and_later_it_does_not(tmp_pa
     async def test() -> None:
         forbidden = status(403, message="nodes is forbidden")
         async with following(tmp_path, forbidden, timing=replace(TIMING, refused_seconds=0.1)) as follower:
-            with pytest.raises(ClusterError, match="/api/v1/nodes: got 403 nodes is forbidden, want 200; grant what"):
+            with pytest.raises(ClusterError, match="/api/v1/nodes: got 403 nodes is forbidden, want 200; see what"):
                 await follower.asked(100)
         # One that has just started refuses, too, before it knows who may ask.
         async with following(tmp_path, forbidden, forbidden, page(["a"], 5), stream()) as follower:

@@ -197,7 +197,8 @@ def test_conditions_and_excluded_namespaces_are_those_of_the_manifests() -> None
 # ---- links ----------------------------------------------------------------------------------------------------------
 
 
-WRITES = {"gpupolicies/status": ["patch"], "events": ["create", "patch"]}
+CONFIGURATIONS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+OTHERS = {"gpupolicies/status": ["patch"], "events": ["create", "patch"], CONFIGURATIONS[0]: ["get"]}
 
 
 def test_it_may_do_what_it_watches_and_nothing_else() -> None:
@@ -205,10 +206,11 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
     granted = set()
     for each in load_documents(text, "rbac.yaml")[0]:
         for rule in each.document.get("rules", ()):
-            assert rule["verbs"] == WRITES.get(rule["resources"][0], ["list", "watch"])
+            assert rule["verbs"] == OTHERS.get(rule["resources"][0], ["list", "watch"])
             names, groups = rule["resources"], rule["apiGroups"]
             granted |= {(name, each.document["kind"], group) for name in names for group in groups}
     expected = {("gpupolicies/status", "ClusterRole", "podberth.io"), ("events", "ClusterRole", "events.k8s.io")}
+    expected |= {(each, "ClusterRole", "admissionregistration.k8s.io") for each in CONFIGURATIONS}
     for resource in (*RESOURCES, *OBJECTS, POLICIES):
         group = resource.path.split("/")[2] if resource.path.startswith("/apis/") else ""
         role = "Role" if "/namespaces/" in resource.path else "ClusterRole"

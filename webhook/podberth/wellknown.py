@@ -53,6 +53,9 @@ GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
 APPLIED_ANNOTATION = "podberth.io/applied"
 """The record: which policies wrote what, as JSON (mutation/record.py)."""
 
+NEEDS_EVERY_POD_ANNOTATION = "podberth.io/needs-every-pod"
+"""On a GPUPolicy of scope All: `"false"` where the pods that it is about are sent by the ordinary webhook entries"""
+
 TOPOLOGY_LABEL = "podberth.io/topology"
 """Marks a node's topology ConfigMap; the value is the document's schema version."""
 

@@ -273,7 +273,7 @@ def test_rights_that_are_missing_are_said(stage: Stage, node: str) -> None:
     token = stage.control_plane.create_token(AGENT_NAMESPACE, "default")
     with stage.agent(node, *SIMULATE, *QUICK, token=token) as agent:
         until(lambda: agent.says(f"Node {node}: got status 403: "), "the agent to say so")
-        assert agent.says("do: kubectl apply -f manifests/base/agent.yaml")
+        assert agent.says(f"grant ServiceAccount {AGENT_NAMESPACE}/default: get nodes")
         assert agent.process.poll() is None
 
 

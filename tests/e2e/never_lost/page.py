@@ -3,11 +3,11 @@
 from typing import Any
 
 from ..load import Verdict
-from .scenarios import CUT_OFF, SCENARIOS, Scenario
+from .scenarios import BEHIND_THE_SERVICE, SCENARIOS, Scenario
 from .stage import Outcome
 
 # Of any stage.
-ROWS: tuple[Scenario[Any], ...] = (*SCENARIOS, CUT_OFF)
+ROWS: tuple[Scenario[Any], ...] = (*SCENARIOS, *BEHIND_THE_SERVICE)
 HEADER = ("what happens", "failurePolicy", "promised", *Verdict, "rounds", "seconds", "command")
 
 

@@ -11,7 +11,7 @@ from . import disturbances
 from .disturbances import SILENT_CONNECTIONS, SLOW_CLIENTS
 from .judge import shown
 from .local import Local
-from .service import Service, host_cut_off
+from .service import Service, host_cut_off, rollout
 from .stage import Outcome, Stage, creating, finish
 
 S = TypeVar("S", bound=Stage)
@@ -89,6 +89,12 @@ CUT_OFF: Scenario[Service] = Scenario(
     _CUT,
     may=frozenset({Verdict.REFUSED}),
 )
+ROLLOUT: Scenario[Service] = Scenario(
+    "rollout",
+    "each replica replaced, endpoints 4 s behind; the Service is as shipped",
+    rollout,
+)
+BEHIND_THE_SERVICE: tuple[Scenario[Service], ...] = (ROLLOUT, CUT_OFF)
 [STANDS_STILL] = [each for each in SCENARIOS if each.name == "stands-still"]
 """What comes nearest to it where no hosts can be made."""
 

@@ -327,6 +327,36 @@ def test_a_scheduler_is_not_chosen_for_a_group_and_the_environment_is_written() 
     assert [each.policy for each in outcome.decisions] == ["p1"]
 
 
+def priority_class(name: str) -> dict[str, Any]:
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 1}
+
+
+SYSTEM = priority_class("system-node-critical")  # who knows it has been told of all
+PATCHED = "[{'op': 'add', 'path': '/spec/priorityClassName', 'value': 'urgent'}]"
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        {"priorityClassName": "'urgent'"},
+        {"applyConfiguration": "{'spec': {'priorityClassName': 'urgent'}}"},
+        {"when": "!has(object.spec.priorityClassName)", "jsonPatch": PATCHED},
+    ],
+)
+def test_a_priority_class_that_the_cluster_does_not_have_is_left_out_whoever_writes_it(
+    mutation: dict[str, Any],
+) -> None:
+    text = policy("a", f"  mutations: {json.dumps([mutation])}")
+    outcome = mutate(gpu_pod(), snapshot(text, objects=[SYSTEM]))
+    assert outcome.patch == []
+    [decision] = outcome.decisions
+    assert decision.action == "skip"
+    assert decision.message.endswith(" left as it is: the cluster has no PriorityClass urgent")
+    for objects in ([], [priority_class("other")], [SYSTEM, priority_class("urgent")]):
+        written = apply(gpu_pod(), mutate(gpu_pod(), snapshot(text, objects=objects)).patch)
+        assert written["spec"]["priorityClassName"] == "urgent"
+
+
 def test_the_clusters_default_priority_class_is_not_the_users() -> None:
     classes = [
         {

@@ -244,6 +244,5 @@ def test_the_audit_may_list_what_is_listed_and_nothing_else() -> None:
     wanted = {(group, f"{kind.lower()}s") for group, kind in kinds_to_list() if group != "extensions"}
     links = {(group, f"{kind.lower()}s") for group, kind in LINKS}
     besides = {(each.group, each.plural) for each in FOLLOWED if each.role != "owner"}
-    besides |= {("scheduling.k8s.io", "priorityclasses")}
     assert granted == wanted | around | links | besides
     assert {kind for _, kind in kinds_to_list()} >= REFERRED

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from integration.serving import CapturedLines, run, until
-from podberth.cluster.policy_status import PolicyStatuses, status_due, turn
+from podberth.cluster.policy_status import Beside, PolicyStatuses, status_due, turn
 from podberth.cluster.protocol import Timing
 from podberth.cluster.source import Verdict
 from podberth.errors import Problem
@@ -100,7 +100,7 @@ def test_what_changes_while_a_status_is_sent_gets_no_verdict_of_before() -> None
         statuses.tell(mended, [verdict("a", good=True), verdict("b", good=True)])
 
     client: Any = Sending(seen)
-    statuses = PolicyStatuses(lambda: client, Log(CapturedLines()), Timing())
+    statuses = PolicyStatuses(lambda: client, Log(CapturedLines()), Timing(), Beside("podberth", lambda: 0))
     before = {"a": document("a", "a-1"), "b": document("b", "b-1")}
     statuses.tell(before, [verdict("a", good=True), verdict("b", good=False)])
 

@@ -114,7 +114,7 @@ def test_a_version_that_went_back_is_of_an_older_cluster() -> None:
         (429, "", "Wed, 21 Oct 2026 07:28:00 GMT", "busy", 0, "GET u: got 429 nothing; try later"),
         (503, "<html>gateway</html>", "7", "failed", 7, "GET u: got 503 <html>gateway</html>; try again"),
         (401, '{"message":"Unauthorized"}', "", "refused", 0, "GET u: got 401 Unauthorized, want 200; check the token"),
-        (403, '{"message":"forbidden"}', "", "refused", 0, "GET u: got 403 forbidden, want 200; grant what manifests/"),
+        (403, '{"message":"forbidden"}', "", "refused", 0, "GET u: got 403 forbidden, want 200; see what it says"),
         (404, "[]", "", "refused", 0, "GET u: got 404 [], want 200; check the server's address"),
         (400, "{}", "", "refused", 0, "GET u: got 400 nothing, want 200; see what it says"),
     ],
@@ -125,6 +125,16 @@ def test_a_refusal_says_what_it_is_and_what_to_do(
     error = refusal("GET u", status, body.encode(), header)
     assert (error.reason, error.retry_after_seconds) == (reason, seconds)
     assert str(error).startswith(message)
+
+
+def test_a_right_that_is_missing_is_named_with_whose_it_is() -> None:
+    said = (
+        'leases.coordination.k8s.io is forbidden: User "system:serviceaccount:podberth-system:podberth" cannot list '
+        'resource "leases" in API group "coordination.k8s.io" in the namespace "podberth-system"'
+    )
+    error = refusal("GET u", 403, json.dumps({"message": said}).encode(), "")
+    right = "list leases.coordination.k8s.io in podberth-system, as manifests/base/rbac.yaml does"
+    assert str(error).endswith(f"want 200; grant ServiceAccount podberth-system/podberth: {right}")
 
 
 def test_a_page_has_objects_a_version_and_the_token_of_the_next() -> None:

@@ -8,6 +8,7 @@ from builders import pod
 from podberth.errors import EvaluationError
 from podberth.kube.patch import Draft
 from podberth.mutation import names
+from podberth.mutation.change import Change, Skipped
 
 
 def set_name(draft: Draft, field: names.Field, value: object, default: str = "") -> object:
@@ -17,7 +18,7 @@ def set_name(draft: Draft, field: names.Field, value: object, default: str = "")
         case "runtimeClassName":
             return names.set_runtime_class(draft, value)
         case "priorityClassName":
-            return names.set_priority_class(draft, value, default)
+            return names.set_priority_class(draft, value, default, None)
 
 
 @pytest.mark.parametrize("field", names.FIELDS)
@@ -52,7 +53,7 @@ def test_the_default_scheduler_is_nobodys_choice() -> None:
 
 def test_a_priority_class_takes_the_computed_values_of_the_default_class_along() -> None:
     draft = Draft(pod(priorityClassName="usual", priority=100, preemptionPolicy="Never"))
-    change = names.set_priority_class(draft, "urgent", "usual")
+    change = names.set_priority_class(draft, "urgent", "usual", {"usual", "urgent"})
 
     assert draft.document["spec"] == {**pod()["spec"], "priorityClassName": "urgent"}
     assert {each["path"]: each["op"] for each in draft.patch()} == {
@@ -60,14 +61,22 @@ def test_a_priority_class_takes_the_computed_values_of_the_default_class_along()
         "/spec/priority": "remove",
         "/spec/priorityClassName": "replace",
     }
-    assert change is not None
+    assert isinstance(change, Change)
     assert change.describe() == "priorityClassName urgent"
 
 
 def test_the_default_class_itself_changes_nothing() -> None:
     draft = Draft(pod(priorityClassName="usual", priority=100))
 
-    assert names.set_priority_class(draft, "usual", "usual") is None
+    assert names.set_priority_class(draft, "usual", "usual", None) is None
+    assert draft.patch() == []
+
+
+def test_a_class_that_the_cluster_does_not_have_is_not_written() -> None:
+    draft = Draft(pod(priorityClassName="usual", priority=100))
+
+    skipped = names.set_priority_class(draft, "urgent", "usual", {"usual"})
+    assert skipped == Skipped("priorityClassName", "the cluster has no PriorityClass urgent")
     assert draft.patch() == []
 
 

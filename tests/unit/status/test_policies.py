@@ -90,3 +90,86 @@ def test_what_could_not_be_loaded_is_counted_and_may_have_been_mended_since() ->
         "failed since the replicas started: policies 4; their logs say why",
     )
     assert row("reloads", replicas=(counting("reload_total", {"what": "x", "result": "ok"}, 2.0),))[0] == "ok"
+
+
+# ---- policies for every pod -----------------------------------------------------------------------------------------
+
+
+def entry(name: str, *conditions: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "clientConfig": {},
+        "rules": [{"operations": ["CREATE"], "apiGroups": [""], "resources": ["pods"]}],
+        "matchConditions": [{"name": each, "expression": "true"} for each in conditions],
+    }
+
+
+def sending(*, mutating: bool = False, validating: bool = False) -> dict[str, Any]:
+    """Return configurations, those that are named with an entry for every pod."""
+    chosen = {"MutatingWebhookConfiguration": mutating, "ValidatingWebhookConfiguration": validating}
+    narrow, wide = entry("pods", "gpu-or-gang", "no-mirror-pod"), entry("other-pods", "no-mirror-pod")
+    metadata = {"name": "podberth", "generation": 1}
+    return {
+        kind: {"metadata": metadata, "webhooks": [narrow, *([wide] if sent else ())]} for kind, sent in chosen.items()
+    }
+
+
+def for_all(name: str, **spec: Any) -> dict[str, Any]:
+    return {**gpu_policy(name), "spec": {"scope": "All", **spec}}
+
+
+def content(name: str) -> dict[str, Any]:
+    """Return a policy of scope All whose pods the ordinary entries send."""
+    policy = for_all(name, **MUTATES)
+    annotations = {"podberth.io/needs-every-pod": "false"}
+    return {**policy, "metadata": {**policy["metadata"], "annotations": annotations}}
+
+
+MUTATES = {"mutations": [{"labels": {}}]}
+JUDGES = {"validations": [{"expression": "true"}]}
+OF_UPDATES = {
+    "matchConstraints": {"resourceRules": [{"operations": ["UPDATE"], "apiGroups": [""], "resources": ["pods"]}]}
+}
+
+
+@pytest.mark.parametrize(
+    ("policies", "configurations", "state", "text"),
+    [
+        ((gpu_policy("a"),), sending(), "ok", "not sent, and no policy of scope All needs it"),
+        ((for_all("a", **MUTATES),), sending(mutating=True), "ok", "sent, as policies of scope All need it"),
+        ((for_all("a", **MUTATES, **OF_UPDATES),), sending(), "ok", "not sent"),
+        ((content("a"),), sending(), "ok", "not sent"),
+        (
+            (for_all("a", **MUTATES),),
+            sending(),
+            "attention",
+            "a: scope All, and the MutatingWebhookConfiguration sends",
+        ),
+        (
+            (for_all("a", **MUTATES), for_all("b", **JUDGES)),
+            sending(mutating=True),
+            "attention",
+            "b: scope All, and the ValidatingWebhookConfiguration sends",
+        ),
+        (
+            (),
+            sending(validating=True),
+            "attention",
+            "the ValidatingWebhookConfiguration sends every pod, and no policy",
+        ),
+    ],
+)
+def test_policies_for_every_pod_and_entries_go_together(
+    policies: Any, configurations: Any, state: str, text: str
+) -> None:
+    [found] = rows("every pod", policies=policies, configurations=configurations)
+    assert found.state == state
+    assert found.text.startswith(text)
+
+
+def test_of_files_the_replicas_say_how_many_are_for_every_pod() -> None:
+    judging = counting("policies_for_every_pod", {"review": "validate"}, 2.0)
+    [found] = rows("every pod", deployment=FILES, policies=(), configurations=sending(), replicas=(judging,))
+    assert found.text.startswith("2 policies: scope All, and the ValidatingWebhookConfiguration sends")
+    [unknown] = rows("every pod", deployment=FILES, configurations=sending(mutating=True), replicas=UNREACHED)
+    assert unknown.state == "note"

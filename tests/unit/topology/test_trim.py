@@ -112,6 +112,7 @@ def test_only_what_is_read_is_kept() -> None:
         "ResourceClaimTemplate t",
         "PodGroup x",
         "PriorityClass default",
+        "PriorityClass other",
         "PodGroup vc",
     ]
     text = json.dumps(found)

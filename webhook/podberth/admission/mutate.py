@@ -290,7 +290,10 @@ class _Run:
     def _build(self, draft: Draft, proposal: Proposal) -> Change | Skipped | None:
         snapshot = self.snapshot
         surroundings = pipeline.Surroundings(
-            self.matcher.pod_groups, snapshot.default_priority_class, snapshot.environment.schema
+            pod_groups=self.matcher.pod_groups,
+            default_priority_class=snapshot.default_priority_class,
+            priority_classes=snapshot.known_priority_classes,
+            schema=snapshot.environment.schema,
         )
         return pipeline.apply(draft, proposal, surroundings)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from ..cel.engine import Batch, Environment, Expression, ReviewContext
 from ..conventions import Conventions
@@ -17,11 +17,12 @@ from ..devices.claims import KnownDevices
 from ..errors import PolicyError, Problem
 from ..policy.clashes import clashes
 from ..policy.compile import CompiledPolicy, compile_policies
+from ..policy.every_pod import needs_every_pod
 from ..policy.match import Route, applies_statically
 from ..policy.parse import ParsedPolicies, ParsedPolicy
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
-from ..topology.objects import ClusterObjects
+from ..topology.objects import SYSTEM_CLASS, ClusterObjects
 from ..topology.pod_groups import GroupKey
 from .forecast import forecasts
 from .recall import Footprint, Recall, footprint
@@ -29,6 +30,7 @@ from .review import AdmissionRequest
 
 Phase: TypeAlias = Literal["mutate", "validate"]
 
+_NEW_POD: Final[Route] = ("CREATE", "", "v1", "pods", "")
 # What a shared evaluation of all policies' conditions cannot have, because it differs from policy to policy.
 _OWN_BINDINGS = frozenset({"params"})
 
@@ -76,12 +78,19 @@ class Snapshot:
     """What claims ask for, and DeviceClasses hand out."""
     default_priority_class: str
     """The cluster's global default PriorityClass; empty where none is known."""
+    priority_classes: frozenset[str]
+    """Names of those of its PriorityClasses that are known."""
     notes: tuple[Problem, ...]
     """What is worth saying of the policies; none keeps them from being used."""
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Plans made so far; at most one for each phase, operation and resource that reviews name."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """Answers given so far."""
+
+    @property
+    def known_priority_classes(self) -> frozenset[str] | None:
+        """The PriorityClasses that the cluster has; None: it has others, too."""
+        return self.priority_classes if SYSTEM_CLASS in self.priority_classes else None
 
     def with_owners(self, owners: Mapping[str, Mapping[str, Any]]) -> "Snapshot":
         """Return the snapshot with more owners of gangs by uid; plans and answers, which go by the gang, are shared."""
@@ -92,7 +101,8 @@ class Snapshot:
         """Return the snapshot with these owners, groups, claims and classes in the place of its own.
 
         Plans are shared. So are answers, which go by the facts of a pod: what its claims ask for and how many its gang
-        has are among them. Which resources are served, and which native groups there are, is seen beside them.
+        has are among them. Which resources are served, and which native groups and PriorityClasses there are, is seen
+        beside them.
         """
         pod_groups = _by_namespace(known.pod_groups)
         changed = replace(
@@ -102,6 +112,8 @@ class Snapshot:
             owners=known.owners,
             class_resources=known.class_resources,
             devices=known.devices,
+            default_priority_class=known.default_priority_class,
+            priority_classes=known.priority_classes,
         )
         if _seen_beside(changed) == _seen_beside(self):
             return self._sharing(changed)
@@ -177,6 +189,25 @@ def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
     return bool(spec.mutations if phase == "mutate" else spec.validations or spec.audit_annotations)
 
 
+def for_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
+    """Count the policies that need every new pod to be sent, by phase."""
+    found = [
+        each
+        for each in policies
+        if each.source.spec.scope == "All"
+        and needs_every_pod(each.source.metadata.annotations)
+        and applies_statically(each.source, _NEW_POD)
+    ]
+    phases: tuple[Phase, ...] = get_args(Phase)
+    return {phase: sum(takes_part(phase, each) for each in found) for phase in phases}
+
+
+def reads_topology(policy: CompiledPolicy) -> bool:
+    """Say whether something of a policy asks for nodes, or for MIG instances on them."""
+    writes, judges = (each.reads for each in policy.mutations), (each.reads for each in policy.validations)
+    return any(path[0] in {"topology", "mig"} for part in (policy.conditions_read, *writes, *judges) for path in part)
+
+
 class _Footprints(dict[str, Footprint | None]):
     """What something of each policy reads, by the policy's name; known when it is asked for."""
 
@@ -249,6 +280,7 @@ def load_working(
         class_resources=objects.class_resources,
         devices=objects.devices,
         default_priority_class=objects.default_priority_class,
+        priority_classes=objects.priority_classes,
         notes=(),
         conventions=conventions,
     )
@@ -263,7 +295,8 @@ def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]
 
 
 def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
-    return snapshot.pod_groups, snapshot.class_resources, snapshot.devices.resources
+    classes = (snapshot.default_priority_class, snapshot.priority_classes)
+    return snapshot.pod_groups, snapshot.class_resources, snapshot.devices.resources, classes
 
 
 def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:

@@ -19,6 +19,7 @@ from http import HTTPStatus
 from math import ceil, inf
 from typing import Any
 
+from ..kube.forbidden import wanted_right
 from ..topology.codec import DATA_KEY, SCHEMA_VERSION, is_same_but_for_time
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from .objects import (
@@ -213,7 +214,7 @@ class Publisher:
         self._statuses[about] = answer.status
         said = answer.said if answer.status >= HTTPStatus.BAD_REQUEST else "no object of Kubernetes"
         got = f"status {answer.status}: {said}" if answer.status else answer.said
-        self.troubles[about] = f"{about}: got {got}; {_remedy(request.purpose, answer.status)}"
+        self.troubles[about] = f"{about}: got {got}; {_remedy(request.purpose, answer.status, said)}"
 
 
 def _stored(answer: Answer, uid: str) -> _Stored:
@@ -240,13 +241,13 @@ def _about(purpose: Purpose, node: str) -> str:
     return f"ConfigMap {NAMESPACE}/{node}"
 
 
-def _remedy(purpose: Purpose, status: int) -> str:
+def _remedy(purpose: Purpose, status: int, said: str) -> str:
     """Say what somebody can do about it."""
     match status:
         case HTTPStatus.UNAUTHORIZED:
             return "want a token of this cluster that has not expired; it is read again each time"
         case HTTPStatus.FORBIDDEN:
-            return "do: kubectl apply -f manifests/base/agent.yaml"
+            return wanted_right(said) or "want what it says"
         case HTTPStatus.NOT_FOUND if purpose == "node":
             return "want --node to be the name of this machine's Node"
         case HTTPStatus.NOT_FOUND if purpose == "label":

@@ -60,6 +60,7 @@ def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
             resources={**snapshot.devices.resources, **given.devices.resources},
         ),
         default_priority_class=given.default_priority_class or snapshot.default_priority_class,
+        priority_classes=snapshot.priority_classes | given.priority_classes,
     )
 
 

@@ -22,7 +22,7 @@ from ..cluster.live import LiveTopology
 from ..cluster.naming import read_conventions
 from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
-from ..cluster.policy_status import PolicyStatuses
+from ..cluster.policy_status import Beside, PolicyStatuses
 from ..cluster.protocol import OBJECTS, POLICIES, Timing
 from ..cluster.shared_ca import open_shared
 from ..cluster.workloads import LiveWorkloads
@@ -139,6 +139,7 @@ def _follow(
     timing = Timing()
     connect = open_cluster(settings.kubeconfig, timing)
     others = [LiveObjects(OBJECTS, snapshot.adopt_objects)]
+    topology = LiveTopology(process.conventions, log, snapshot.adopt)
     tasks = []
     events: Events | None = None
     if settings.events:
@@ -146,10 +147,10 @@ def _follow(
         events = Events(connect(), socket.gethostname(), EventMetrics(metrics), log, timing=timing)
         stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
     if isinstance(source, PolicyObjects):
-        statuses = PolicyStatuses(connect, log, timing, events.tell if events else None)
+        beside = Beside(settings.webhook_configuration, lambda: topology.stale_count)
+        statuses = PolicyStatuses(connect, log, timing, beside, events.tell if events else None)
         others.append(LiveObjects([POLICIES], following(source, snapshot, statuses, metrics, log)))
         tasks.append(asyncio.create_task(statuses.run()))
-    topology = LiveTopology(process.conventions, log, snapshot.adopt)
     workloads = LiveWorkloads(KINDS, snapshot.adopt_workloads, log)
     cluster = LiveCluster(connect, Parts(topology, others, workloads), metrics, log, timing)
     state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.follows_owner)

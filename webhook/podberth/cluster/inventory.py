@@ -17,7 +17,6 @@ from ..check.owners import LINKS, TEMPLATES_ONLY
 from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
 from ..errors import ClusterError
-from ..topology.pod_groups import NATIVE_GROUP
 from ..workload.kinds import KINDS
 from .against import Gathered
 from .kinds import KINDS as FOLLOWED
@@ -44,10 +43,10 @@ _NAMES: Final = {
     "claim": "ResourceClaim",
     "template": "ResourceClaimTemplate",
     "pod group": "PodGroup",
+    "priority class": "PriorityClass",
 }
 _BESIDES: Final = {(each.group, _NAMES[each.role]): each for each in FOLLOWED if each.role in _NAMES}
 """What ``serve`` follows besides workloads, by group and kind: who judges by less judges otherwise."""
-_PRIORITY_CLASS: Final = (NATIVE_GROUP, "PriorityClass")
 
 _Answer = TypeVar("_Answer")
 
@@ -247,10 +246,9 @@ def kinds_to_list() -> dict[tuple[str, str], set[str]]:
 
 def _kinds_besides() -> dict[tuple[str, str], set[str]]:
     """Return the same of what workloads are judged by and a cluster may not serve."""
-    besides = {
+    return {
         (group, kind): {f"{group}/{version}" for version in row.versions} for (group, kind), row in _BESIDES.items()
     }
-    return {**besides, _PRIORITY_CLASS: {f"{NATIVE_GROUP}/v1"}}
 
 
 def _group(version: str) -> str:

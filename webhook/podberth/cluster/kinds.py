@@ -10,13 +10,15 @@ from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 from ..devices.claims import is_generated, read_claim, read_template
+from ..topology.objects import default_value
 from ..topology.pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, min_member
 from ..workload.owners import OWNER_KINDS, OwnerKind, keep
 from .protocol import Document, Resource
 
 Filed: TypeAlias = tuple[Hashable, Any] | None
-Role: TypeAlias = Literal["owner", "pod group", "class", "claim", "template"]
+Role: TypeAlias = Literal["owner", "pod group", "class", "claim", "template", "priority class"]
 """What a kind is for the core."""
+_OF_NO_NAMESPACE: Final[frozenset[Role]] = frozenset({"class", "priority class"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,7 @@ class Kind:
     def resource(self, version: str) -> Resource:
         """Return what is to be watched where that version is served."""
         path = f"/apis/{self.group}/{version}/{self.plural}"
-        return Resource(self.name, path, of_all_namespaces=self.role != "class", optional=True)
+        return Resource(self.name, path, of_all_namespaces=self.role not in _OF_NO_NAMESPACE, optional=True)
 
 
 def _place(document: Document) -> tuple[str, str]:
@@ -67,6 +69,10 @@ def _take_class(document: Document) -> Filed:
     return name, {"metadata": {"name": name}, "spec": read}
 
 
+def _take_priority_class(document: Document) -> Filed:
+    return str(document["metadata"]["name"]), default_value(document)
+
+
 def _take_claim(document: Document) -> Filed:
     return None if is_generated(document) else (_place(document), read_claim(document))
 
@@ -87,6 +93,13 @@ _POD_GROUP_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 KINDS: Final[tuple[Kind, ...]] = (
+    Kind(
+        role="priority class",
+        group=NATIVE_GROUP,
+        versions=("v1",),
+        plural="priorityclasses",
+        take=_take_priority_class,
+    ),
     Kind(
         role="class",
         group="resource.k8s.io",

@@ -1,12 +1,16 @@
-"""What podberth says of GPUPolicies in their status: whether they compile, and where they do not.
+"""What podberth says of GPUPolicies in their status: whether they compile, and whether they are sent their pods.
 
-It follows from the object alone, so all replicas say the same, and whoever is first has said it. Replicas of two
-versions may differ; each then writes once for a generation, and never in answer to the other. Nothing here is done from
-within a review.
+The first follows from the object alone, so all replicas say the same, and whoever is first has said it. Replicas of two
+versions may differ; each then writes once for a generation, and never in answer to the other. The second, of policies
+of scope All only, follows from the webhook configurations, which are read anew before it is said; what ``freshness``
+says is told apart there. Nothing here is done from within a review.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from random import random
@@ -14,8 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..admission.notices import Notice, Regarding, note
 from ..errors import ClusterError
+from ..policy.every_pod import entries_wanted
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, POLICY_KIND
+from .every_pod import entries, told
+from .freshness import Freshness
 from .protocol import POLICIES, Document, Pace, Timing
 from .source import Verdict
 
@@ -30,6 +37,16 @@ _LONGEST_MESSAGE: Final = 32_768
 _CHANGED_SINCE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a status says beside what follows from the object."""
+
+    configuration: str
+    """The name of the two webhook configurations."""
+    stale_nodes: Callable[[], int]
+    """How many nodes are known by an agent that is silent."""
+
+
 class PolicyStatuses:
     """Writes the status of the policies of one cluster."""
 
@@ -38,10 +55,14 @@ class PolicyStatuses:
         connect: Callable[[], "ClusterClient"],
         log: Log,
         timing: Timing,
+        beside: Beside,
         notify: Callable[[Notice], None] | None = None,
     ) -> None:
         """Have nothing to say yet; ``run`` begins. ``notify`` is given what is to be told in Events."""
         self._notify = notify
+        self._configuration = beside.configuration
+        self._freshness = Freshness(beside.stale_nodes, timing.settle_seconds)
+        self._look_seconds = timing.look_seconds
         self._client = connect()
         self._log = log
         self._pace = Pace(timing, random)
@@ -50,17 +71,22 @@ class PolicyStatuses:
         self._verdicts: Sequence[Verdict] = ()
         self._said: dict[str, object] = {}
 
-    def tell(self, documents: Mapping[str, Document], verdicts: Sequence[Verdict]) -> None:
-        """Take in the policies as they are now, and what became of them."""
-        self._documents, self._verdicts = documents, verdicts
+    def tell(
+        self, documents: Mapping[str, Document], verdicts: Sequence[Verdict], readers: Collection[str] = ()
+    ) -> None:
+        """Take in the policies as they are now, what became of them, and the names of those that ask for nodes."""
+        self._documents, self._verdicts, self._freshness.readers = documents, verdicts, readers
         self._due.set()
 
     async def run(self) -> None:
         """Write what is due, until cancelled."""
         try:
             while True:
-                await self._due.wait()
+                # Nobody tells of webhook configurations, or that time has passed.
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._due.wait(), self._look_seconds)
                 self._due.clear()
+                self._freshness.look(time.monotonic())
                 try:
                     await self._write()
                     self._pace.begin_anew()
@@ -75,14 +101,20 @@ class PolicyStatuses:
     async def _write(self) -> None:
         # Both of one moment: what comes while a status is being sent is another policy, perhaps of the same name.
         documents, verdicts = self._documents, self._verdicts
+        wanted = any(map(_wants_entries, documents.values()))
+        known = await entries(self._client, self._configuration) if wanted else {}
         for verdict in verdicts:
             document = documents.get(verdict.name)
             if document is None:
                 continue
             metadata = document["metadata"]
             version = (metadata["uid"], verdict.generation)
-            status = status_due(document, verdict, datetime.now(UTC), again=self._said.get(verdict.name) != version)
+            fresh = self._freshness.due(document, verdict)
+            extra = [each for each in (told(document, verdict, known), fresh) if each]
+            again = self._said.get(verdict.name) != version
+            status = status_due(document, verdict, datetime.now(UTC), again=again, extra=extra)
             if status is None:
+                self._freshness.said(document, verdict)
                 continue
             # With its resourceVersion: of two replicas that notice at once, the second is refused.
             named = {key: metadata[key] for key in ("name", "uid", "resourceVersion")}
@@ -95,13 +127,16 @@ class PolicyStatuses:
                     raise
             else:
                 self._said[verdict.name] = version
+                self._freshness.said(document, verdict)
                 # Who has written the status has seen the change, and of all replicas nobody else.
                 notice = turn(document, verdict)
                 if self._notify is not None and notice is not None:
                     self._notify(notice)
 
 
-def status_due(document: Document, verdict: Verdict, now: datetime, *, again: bool) -> dict[str, Any] | None:
+def status_due(
+    document: Document, verdict: Verdict, now: datetime, *, again: bool, extra: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any] | None:
     """Return the status to write; None where there is nothing to say.
 
     Args:
@@ -109,6 +144,7 @@ def status_due(document: Document, verdict: Verdict, now: datetime, *, again: bo
         verdict: what became of it, or of an earlier generation of it: then another verdict is to come.
         now: for conditions that change.
         again: whether what somebody else has said of this generation may be corrected.
+        extra: conditions that do not follow from the object; what is known of them may always be corrected.
     """
     if document["metadata"].get("generation") != verdict.generation:
         return None
@@ -117,7 +153,10 @@ def status_due(document: Document, verdict: Verdict, now: datetime, *, again: bo
     conditions = _conditions(verdict)
     spoken_of = known.get("observedGeneration") == verdict.generation
     if spoken_of and (not again or all(_says(before.get(each["type"]), each) for each in conditions)):
-        return None
+        if all(_says(before.get(str(each["type"])), each) for each in extra):
+            return None
+        conditions = [dict(before.get(each["type"], each)) for each in conditions]
+    conditions += map(dict, extra)
     for each in conditions:
         earlier = before.get(each["type"])
         same = earlier is not None and earlier["status"] == each["status"]
@@ -173,6 +212,10 @@ def _conditions(verdict: Verdict) -> list[dict[str, Any]]:
         }
         for kind, (status, reason, message) in said.items()
     ]
+
+
+def _wants_entries(document: Document) -> bool:
+    return bool(entries_wanted(document))
 
 
 def _says(known: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 
 from ..errors import ClusterError
+from ..kube.forbidden import wanted_right
 from ..wellknown import API_VERSION, NAMESPACE, TOPOLOGY_LABEL
 
 Document: TypeAlias = dict[str, Any]
@@ -25,6 +26,7 @@ ListReason: TypeAlias = Literal["start", "expired", "resync"]
 """Why all objects are listed: at the start, because a watch cannot go on from where it was, or to be sure."""
 
 NOT_FOUND: Final = 404
+_FORBIDDEN = 403
 _GONE = 410
 _TOO_MANY = 429
 _SERVER_FAULT = 500
@@ -91,6 +93,12 @@ class Timing:
     discover_seconds: float = 120.0
     """The most between two looks at which kinds are served, and twice the least: who installs an operator waits for
     its images longer."""
+    look_seconds: float = 20.0
+    """Between two looks at what a GPUPolicy's status depends on and nobody tells of. A policy and its webhook entry
+    that are put up together may go unseen for as long."""
+    settle_seconds: float = 120.0
+    """How long agents have to be heard, or one not, until a status says so: longer than an agent's pod takes to be
+    replaced, so that its rollout writes nothing."""
     settled_seconds: float = 10.0
     """A watch that lasted as long has worked, and the next failure is a first one."""
 
@@ -258,13 +266,12 @@ def _refusal(what: str, status: Mapping[str, Any], retry_after: float) -> Cluste
         return ClusterError("busy", f"{what}: got {code} {said}; try later", retry_after_seconds=retry_after)
     if code >= _SERVER_FAULT or not code:
         return ClusterError("failed", f"{what}: got {code} {said}; try again", retry_after_seconds=retry_after)
-    hint = _HINTS.get(code, "see what it says")
+    hint = (wanted_right(said) if code == _FORBIDDEN else "") or _HINTS.get(code, "see what it says")
     return ClusterError("refused", f"{what}: got {code} {said}, want 200; {hint}")
 
 
 _HINTS: Mapping[int, str] = {
     401: "check the token, and that it is of this cluster",
-    403: "grant what manifests/base/rbac.yaml grants (an audit: manifests/components/audit)",
     404: "check the server's address",
 }
 

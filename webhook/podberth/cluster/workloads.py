@@ -1,4 +1,4 @@
-"""What is known of owners, PodGroups and DRA objects, handed on together whenever some of it changes.
+"""What is known of owners, PodGroups, DRA objects and PriorityClasses, handed on together whenever some of it changes.
 
 Unlike nodes they come and go with every job, by the ten thousand: of each is kept what the core reads, and one batch
 of changes copies the tables of the kinds concerned, not all.
@@ -12,7 +12,7 @@ from typing import Any, Final
 from ..devices.claims import KnownDevices, class_accelerators, class_resources
 from ..errors import TopologyError
 from ..telemetry.log import Log
-from ..topology.objects import ClusterObjects
+from ..topology.objects import ClusterObjects, global_default
 from ..topology.pod_groups import NATIVE_GROUP
 from ..workload.subject import text_at
 from .kinds import Kind, Role
@@ -72,6 +72,8 @@ class LiveWorkloads(LiveKinds):
             owners=self._of("owner"),
             class_resources=frozenset().union(*map(class_resources, classes)),
             devices=KnownDevices(claims=self._of("claim"), templates=self._of("template"), resources=resources),
+            default_priority_class=global_default(self._of("priority class")),
+            priority_classes=frozenset(self._of("priority class")),
         )
 
     def _of(self, role: Role) -> Mapping[Any, Any]:

@@ -3,12 +3,12 @@
 Each is set where the user has not set it. What the API server fills in where nothing is said is not the user's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Literal, TypeAlias
 
 from ..kube.patch import Draft
 from . import leaf
-from .change import Change
+from .change import Change, Skipped
 
 Field: TypeAlias = Literal["schedulerName", "runtimeClassName", "priorityClassName"]
 
@@ -44,13 +44,16 @@ def set_runtime_class(draft: Draft, value: object) -> Change | None:
     return _set(draft, "runtimeClassName", name) if name else None
 
 
-def set_priority_class(draft: Draft, value: object, default_class: str) -> Change | None:
+def set_priority_class(
+    draft: Draft, value: object, default_class: str, known: Container[str] | None
+) -> Change | Skipped | None:
     """Set the PriorityClass and drop what was worked out from another; an empty name does nothing.
 
     Args:
         draft: the pod.
         value: the class's name.
         default_class: the cluster's global default, which a pod without a class has been given; empty: none is known.
+        known: the classes that the cluster has; None: not all of them are known.
 
     Raises:
         EvaluationError: ``value`` is no object's name.
@@ -58,9 +61,16 @@ def set_priority_class(draft: Draft, value: object, default_class: str) -> Chang
     name = _unset(draft, "priorityClassName", value, default_class)
     if not name:
         return None
+    if refused := unknown_class(name, known):
+        return Skipped("priorityClassName", refused)
     for path in COMPUTED:
         draft.remove(path)
     return _set(draft, "priorityClassName", name)
+
+
+def unknown_class(name: object, known: Container[str] | None) -> str:
+    """Return why a class is not written: the API server refuses a pod whose class there is not; empty: it may be."""
+    return "" if not name or known is None or name in known else f"the cluster has no PriorityClass {name}"
 
 
 def _unset(draft: Draft, field: Field, value: object, default: str) -> str:

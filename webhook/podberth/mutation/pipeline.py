@@ -34,6 +34,8 @@ class Surroundings:
     """Names of the native PodGroups in the pod's namespace."""
     default_priority_class: str
     """The cluster's global default; empty where none is known."""
+    priority_classes: frozenset[str] | None
+    """Those that the cluster has; None: not all of them are known."""
     schema: PodSchema
 
 
@@ -70,9 +72,16 @@ def apply(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chang
     """Let the proposal's builder edit the draft; None when there was nothing to do.
 
     Raises:
-        EvaluationError: a leaf's value is not what the builder needs; the draft may be half edited then.
+        EvaluationError: a leaf's value is not what the builder needs; the draft may be half edited then, as it may be
+            after a ``Skipped`` of a concern in ``ANYTHING``.
     """
-    return BUILDERS[proposal.concern](draft, proposal, surroundings)
+    field = names.FIELDS["priorityClassName"]
+    before = draft.get(field)
+    made = BUILDERS[proposal.concern](draft, proposal, surroundings)
+    if proposal.concern in ANYTHING and isinstance(made, Change) and draft.get(field) != before:
+        refused = names.unknown_class(draft.get(field), surroundings.priority_classes)
+        return Skipped(proposal.concern, refused) if refused else made
+    return made
 
 
 def _tolerations(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | None:
@@ -118,8 +127,9 @@ def _runtime_class_name(draft: Draft, proposal: Proposal, _: Surroundings) -> Ch
     return names.set_runtime_class(draft, proposal.leaves[""])
 
 
-def _priority_class_name(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:
-    return names.set_priority_class(draft, proposal.leaves[""], surroundings.default_priority_class)
+def _priority_class_name(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
+    default, known = surroundings.default_priority_class, surroundings.priority_classes
+    return names.set_priority_class(draft, proposal.leaves[""], default, known)
 
 
 def _resource_claims(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:

@@ -318,7 +318,7 @@ class Metadata(_Model):
     labels: dict[QualifiedName, str] = Field(default_factory=dict)
     """Not read."""
     annotations: dict[QualifiedName, str] = Field(default_factory=dict)
-    """Not read."""
+    """`podberth.io/needs-every-pod` is read, and no other."""
     uid: Any = None
     resource_version: Any = None
     generation: Any = None

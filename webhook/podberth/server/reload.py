@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol, TypeAlias
 
+from ..admission.snapshot import for_every_pod, reads_topology
 from ..cluster.objects import Held
 from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import PolicyStatuses
@@ -104,6 +105,12 @@ class WatchedSnapshot:
         """What became of the policies of the cluster at the last load."""
         return self._loaded.verdicts if self._loaded else ()
 
+    @property
+    def readers(self) -> frozenset[str]:
+        """The names of the policies of the last load that ask for nodes."""
+        policies = self._loaded.snapshot.policies if self._loaded else ()
+        return frozenset(each.name for each in policies if reads_topology(each))
+
     async def adopt_objects(self, objects: Held) -> None:
         """Decide by these Namespaces and params from now on, likewise."""
         self._objects = objects
@@ -139,6 +146,8 @@ class WatchedSnapshot:
         snapshot = self._state.snapshot or loaded.snapshot
         policies, nodes = len(snapshot.policies), snapshot.topology.node_count
         self._metrics.policies.set(policies)
+        for phase, count in for_every_pod(snapshot.policies).items():
+            self._metrics.policies_for_every_pod.labels(phase).set(count)
         self._metrics.nodes.set(nodes)
         self._metrics.policy_objects([each.state for each in loaded.verdicts])
         usable = all(each.state == "active" for each in loaded.verdicts)
@@ -174,7 +183,7 @@ def following(
     async def take(objects: Held) -> None:
         source.take(objects)
         await _refresh(snapshot, metrics, log)
-        statuses.tell(objects[POLICIES], snapshot.verdicts)
+        statuses.tell(objects[POLICIES], snapshot.verdicts, snapshot.readers)
 
     return take
 

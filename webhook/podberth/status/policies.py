@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ..policy.every_pod import MUTATING, VALIDATING, entries_wanted, sends_every_pod
 from .model import (
     MOST_NAMED,
     Document,
@@ -23,6 +24,7 @@ from .model import (
 _CLUSTER: Final = "cluster"
 _VARIABLE: Final = "PODBERTH_POLICIES"
 _FLAG: Final = "--policies"
+_FOR_EVERY_POD: Final = "podberth_policies_for_every_pod"
 _LOADED: Final = "podberth_policies_loaded"
 _RELOADS: Final = "podberth_reload_total"
 
@@ -37,6 +39,7 @@ def _rows(observed: Observed) -> Iterator[Row]:
     yield _from(source, _loaded(replicas))
     if replicas:
         yield _reloads(replicas)
+    yield from _every_pod(observed, source, replicas)
     if isinstance(observed.policies, Unread):
         yield unread("objects", observed.policies)
         return
@@ -97,6 +100,54 @@ def _reloads(replicas: tuple[Replica, ...]) -> Row:
     told = tuple(f"{what} {times}" for what, times in failed.most_common())
     text = f"failed since the replicas started: {', '.join(told)}; their logs say why" if told else "none has failed"
     return Row("reloads", "note" if told else "ok", text, {"failed": told})
+
+
+def _every_pod(observed: Observed, source: str, replicas: tuple[Replica, ...]) -> Iterator[Row]:
+    """Say whether policies of scope All and the entries that send every pod go together."""
+    found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
+    entries = {kind: sends_every_pod(each) for kind, each in found.items()}
+    needing = _needing(observed, replicas) if source in {"", _CLUSTER} else _counted(replicas)
+    if needing is None:
+        if any(entries.values()):
+            text = "every pod is sent to podberth; whether a policy is of scope All only its metrics say"
+            yield Row("every pod", "note", text)
+        return
+    lacking = tuple(kind for kind in needing if needing[kind] and not entries.get(kind, True))
+    unused = tuple(kind for kind in entries if entries[kind] and not needing.get(kind))
+    facts: dict[str, Fact] = {"lacking": lacking, "unused": unused}
+    if lacking:
+        who = named(tuple(dict.fromkeys(each for kind in lacking for each in needing[kind])))
+        text = f"{who}: scope All, and the {' and the '.join(lacking)} sends pods with GPUs and of gangs only"
+        yield Row("every pod", "attention", f"{text}; add the component all-pods", facts)
+    elif unused:
+        text = f"the {' and the '.join(unused)} sends every pod, and no policy of scope All needs it"
+        yield Row("every pod", "attention", f"{text}; leave the component all-pods out", facts)
+    elif any(needing.values()):
+        yield Row("every pod", "ok", "sent, as policies of scope All need it", facts)
+    else:
+        yield Row("every pod", "ok", "not sent, and no policy of scope All needs it", facts)
+
+
+def _needing(observed: Observed, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
+    """Return which objects need an entry, by kind of configuration; what cannot be read the replicas count."""
+    if isinstance(observed.policies, Unread):
+        return _counted(replicas)
+    wanted = [(str(each["metadata"]["name"]), entries_wanted(each)) for each in observed.policies]
+    return {kind: tuple(name for name, kinds in wanted if kind in kinds) for kind in (MUTATING, VALIDATING)}
+
+
+def _counted(replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
+    """Return likewise how many policies of files do; None: no replica says so."""
+    counts: dict[str, int] = {}
+    for labels, value in (item for each in replicas for item in each.labelled(_FOR_EVERY_POD).items()):
+        review = dict(labels).get("review", "")
+        counts[review] = max(counts.get(review, 0), int(value))
+    if not counts:
+        return None
+    kinds = {"mutate": MUTATING, "validate": VALIDATING}
+    return {
+        kinds[each]: (counted(count, "policy"),) if count else () for each, count in counts.items() if each in kinds
+    }
 
 
 def _bystanders(objects: tuple[Document, ...]) -> Row:

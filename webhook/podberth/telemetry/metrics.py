@@ -101,6 +101,14 @@ class Metrics:
         )
         self.in_flight.set_function(in_flight)
         self.policies = Gauge("podberth_policies_loaded", "Policies in force.", registry=registry)
+        self.policies_for_every_pod = Gauge(
+            "podberth_policies_for_every_pod",
+            "Policies in force of scope All that are about new pods, by what they do with them.",
+            ["review"],
+            registry=registry,
+        )
+        for review in ("mutate", "validate"):
+            self.policies_for_every_pod.labels(review)
         self._policy_objects = Gauge(
             "podberth_policy_objects",
             "GPUPolicies of the cluster by what became of them; all 0 without --policies cluster.",

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from ..devices.claims import (
     Accelerators,
@@ -30,6 +30,9 @@ from .pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, GroupKey, min_member
 
 Document = dict[str, Any]
 NamespacedName = tuple[str, str]
+
+SYSTEM_CLASS: Final = "system-node-critical"
+"""The PriorityClass that every API server makes and nobody may delete: who knows it has been told of all."""
 
 # API groups whose objects create pods of gangs and say how many (sources: the rows of ``workload.operators``).
 # An owner is looked up by uid, so whatever else is in these groups does no harm.
@@ -72,6 +75,8 @@ class ClusterObjects:
     """What claims and their templates ask for, and what DeviceClasses hand out."""
     default_priority_class: str = ""
     """The global default PriorityClass; empty where none is known."""
+    priority_classes: frozenset[str] = frozenset()
+    """Names of those that are known; ``SYSTEM_CLASS`` is among them where they are all."""
     problems: tuple[str, ...] = ()
     """What could not be used and why, sorted."""
 
@@ -93,7 +98,7 @@ class _Heap:
         self.class_accelerators: Accelerators = {}
         self.owners: dict[str, Document] = {}
         self.class_resources: set[str] = set()
-        self.default_priority_classes: dict[str, int] = {}
+        self.priority_classes: dict[str, int | None] = {}
         self.unknown: Counter[str] = Counter()
         self.problems: list[str] = []
 
@@ -176,9 +181,7 @@ class _Heap:
             )
 
     def _add_priority_class(self, document: Document) -> None:
-        value = document.get("value")
-        if document.get("globalDefault") is True and isinstance(value, int):
-            self.default_priority_classes[document["metadata"]["name"]] = value
+        self.priority_classes[document["metadata"]["name"]] = default_value(document)
 
     def _add_owner(self, document: Document) -> None:
         uid = document["metadata"].get("uid")
@@ -216,12 +219,25 @@ def collect(documents: Iterable[Document], *, now: datetime | None, namespace: s
         owners=heap.owners,
         class_resources=frozenset(heap.class_resources),
         devices=KnownDevices(claims=heap.claims, templates=heap.claim_templates, resources=heap.class_accelerators),
-        # Of several, the API server takes the one of the lowest value (plugin/pkg/admission/priority).
-        default_priority_class=min(
-            heap.default_priority_classes, key=lambda name: heap.default_priority_classes[name], default=""
-        ),
+        default_priority_class=global_default(heap.priority_classes),
+        priority_classes=frozenset(heap.priority_classes),
         problems=tuple(sorted([*heap.problems, *counted])),
     )
+
+
+def default_value(priority_class: Document) -> int | None:
+    """Return the value of a PriorityClass that is the global default; None of another."""
+    value = priority_class.get("value")
+    return value if priority_class.get("globalDefault") is True and isinstance(value, int) else None
+
+
+def global_default(priority_classes: Mapping[str, int | None]) -> str:
+    """Return the name of the global default, of classes with ``default_value``; empty where there is none.
+
+    Of several, the API server takes the one of the lowest value (plugin/pkg/admission/priority).
+    """
+    values = {name: value for name, value in priority_classes.items() if value is not None}
+    return min(values, key=lambda name: values[name], default="")
 
 
 def is_stale(lease: Mapping[str, Any] | None, now: datetime) -> bool:

@@ -86,10 +86,9 @@ def _pod_group(document: Document, group: str) -> Document:
     return {"metadata": _metadata(document, "name", "namespace"), **({"spec": counted} if counted else {})}
 
 
-def _priority_class(document: Document) -> Document | None:
-    if document.get("globalDefault") is not True:
-        return None
-    return {"metadata": _metadata(document, "name"), **_pick(document, "globalDefault", "value")}
+def _priority_class(document: Document) -> Document:
+    default = _pick(document, "globalDefault", "value") if document.get("globalDefault") is True else {}
+    return {"metadata": _metadata(document, "name"), **default}
 
 
 def _device_class(document: Document) -> Document:

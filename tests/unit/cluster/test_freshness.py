@@ -1,0 +1,100 @@
+"""What is said of silent agents: once for each turn, after a while, and never in answer to another replica."""
+
+from typing import Any
+
+import pytest
+
+from podberth.cluster.freshness import Freshness, Settled
+from podberth.cluster.policy_status import status_due
+from podberth.cluster.source import Verdict
+from unit.cluster.test_policy_status import GOOD, NOW
+
+SETTLES = 120.0
+
+
+def test_what_does_not_stay_is_no_fact() -> None:
+    fact = Settled(SETTLES)
+    for at in range(0, 1200, 60):
+        fact.see(at % 120 == 0, float(at))
+        assert fact.value is None
+
+
+def test_a_fact_stays_until_the_opposite_has_settled() -> None:
+    fact, seen = Settled(SETTLES), list[bool | None]()
+    for at, now in (
+        (0, True),
+        (119, True),
+        (120, True),
+        (130, False),
+        (240, True),
+        (250, False),
+        (369, False),
+        (370, False),
+    ):
+        fact.see(now, float(at))
+        seen.append(fact.value)
+    assert seen == [None, None, True, True, True, True, True, False]
+
+
+class Replica:
+    """One that sees its own number of silent agents, and writes into an object that all share."""
+
+    def __init__(self, shared: dict[str, Any]) -> None:
+        self.stale = 0
+        self.writes = 0
+        self._shared = shared
+        self._freshness = Freshness(lambda: self.stale, SETTLES)
+        self._freshness.readers = {"a"}
+
+    def look(self, at: float) -> None:
+        self._freshness.look(at)
+        due = self._freshness.due(self._shared, GOOD)
+        status = status_due(self._shared, GOOD, NOW, again=False, extra=[due] if due else [])
+        self._freshness.said(self._shared, GOOD)
+        if status is not None:
+            self._shared["status"] = status
+            self.writes += 1
+
+
+def shared() -> dict[str, Any]:
+    return {"metadata": {"name": "a", "uid": "u", "generation": GOOD.generation}}
+
+
+def condition(document: dict[str, Any]) -> str:
+    found = {each["type"]: each["status"] for each in document["status"]["conditions"]}
+    return str(found.get("TopologyFresh", ""))
+
+
+def test_replicas_that_hear_at_different_moments_write_once_for_a_turn() -> None:
+    document = shared()
+    one, other = Replica(document), Replica(document)
+    moment = 0.0
+
+    def pass_time(seconds: int) -> None:
+        nonlocal moment
+        for _ in range(seconds // 10):
+            moment += 10
+            one.look(moment)
+            other.look(moment)
+
+    pass_time(300)
+    assert condition(document) == "True"
+    before = one.writes + other.writes
+    one.stale = 1
+    pass_time(60)
+    other.stale = 2
+    pass_time(300)
+    assert condition(document) == "False"
+    assert one.writes + other.writes == before + 1
+    other.stale = 0  # for good: what it hears no longer differs from nothing
+    pass_time(3000)
+    assert condition(document) == "True"
+    assert one.writes + other.writes == before + 2
+
+
+@pytest.mark.parametrize("verdict", [Verdict("b", 2, "active", ()), Verdict("a", 2, "broken", (None,))])  # type: ignore[arg-type]
+def test_nothing_is_said_of_a_policy_that_asks_for_no_node_or_does_not_compile(verdict: Verdict) -> None:
+    freshness = Freshness(lambda: 1, 0.0)
+    freshness.readers = {"a"}
+    freshness.look(1.0)
+    assert freshness.due(shared(), verdict) is None

@@ -1,0 +1,48 @@
+"""Whether a policy of ``scope: All`` is sent the pods that it is about: the webhook configurations need entries for it.
+
+The shipped entries send pods with GPUs and of gangs, by a match condition ``gpu-or-gang``; an entry for creations of
+pods without it sends others, too (manifests/components/all-pods).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ..wellknown import NEEDS_EVERY_POD_ANNOTATION
+
+MUTATING: Final = "MutatingWebhookConfiguration"
+VALIDATING: Final = "ValidatingWebhookConfiguration"
+_NARROWED_BY: Final = "gpu-or-gang"
+
+
+def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the kinds of configuration that need an entry for every pod, by a GPUPolicy object; empty: none does."""
+    spec, annotations = policy.get("spec") or {}, policy["metadata"].get("annotations")
+    if spec.get("scope") != "All" or not needs_every_pod(annotations or {}):
+        return ()
+    if not _of_new_pods((spec.get("matchConstraints") or {}).get("resourceRules")):
+        return ()
+    writes = (MUTATING,) if spec.get("mutations") else ()
+    judges = (VALIDATING,) if spec.get("validations") or spec.get("auditAnnotations") else ()
+    return (*writes, *judges)
+
+
+def needs_every_pod(annotations: Mapping[str, str]) -> bool:
+    """Tell whether a policy of scope All needs more pods than the ordinary entries send, unless it says otherwise."""
+    return annotations.get(NEEDS_EVERY_POD_ANNOTATION) != "false"
+
+
+def sends_every_pod(configuration: Mapping[str, Any]) -> bool:
+    """Tell whether a webhook configuration has an entry for pods without GPUs that are created."""
+    return any(
+        _of_new_pods(entry.get("rules") or ())
+        and not any(each.get("name") == _NARROWED_BY for each in entry.get("matchConditions") or ())
+        for entry in configuration.get("webhooks") or ()
+    )
+
+
+def _of_new_pods(rules: Iterable[Mapping[str, Any]] | None) -> bool:
+    """Tell whether rules name the creation of pods; None stands for the default, which does."""
+    if rules is None:
+        return True
+    wanted = {"operations": "CREATE", "apiGroups": "", "resources": "pods"}
+    return any(all({key_of, "*"} & set(rule.get(key) or ()) for key, key_of in wanted.items()) for rule in rules)
