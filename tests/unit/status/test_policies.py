@@ -125,7 +125,7 @@ def content(name: str) -> dict[str, Any]:
     return {**policy, "metadata": {**policy["metadata"], "annotations": annotations}}
 
 
-MUTATES = {"mutations": [{"labels": {}}]}
+MUTATES: dict[str, Any] = {"mutations": [{"labels": {}}]}
 JUDGES = {"validations": [{"expression": "true"}]}
 OF_UPDATES = {
     "matchConstraints": {"resourceRules": [{"operations": ["UPDATE"], "apiGroups": [""], "resources": ["pods"]}]}
