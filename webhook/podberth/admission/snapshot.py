@@ -24,6 +24,7 @@ from ..topology.index import TopologyIndex
 from ..topology.need import Need
 from ..topology.objects import SYSTEM_CLASS, ClusterObjects
 from ..topology.pod_groups import GroupKey
+from ..workload.systems import JOINED
 from .forecast import forecasts
 from .recall import Footprint, Recall, footprint
 from .review import AdmissionRequest
@@ -31,6 +32,7 @@ from .review import AdmissionRequest
 Phase: TypeAlias = Literal["mutate", "validate"]
 
 _NEW_POD: Final[Route] = ("CREATE", "", "v1", "pods", "")
+_JOINED_GROUPS = frozenset(row.pod_groups for row in JOINED.values())
 # What a shared evaluation of all policies' conditions cannot have, because it differs from policy to policy.
 _OWN_BINDINGS = frozenset({"params"})
 
@@ -69,6 +71,8 @@ class Snapshot:
     """Names of the native PodGroups by namespace."""
     group_sizes: Mapping[GroupKey, int]
     """The least pods that PodGroups of all systems let start together."""
+    served_groups: frozenset[str]
+    """API groups whose PodGroups the cluster serves, as far as known."""
     owners: Mapping[str, Mapping[str, Any]]
     """Owners of gangs by uid."""
     conventions: Conventions
@@ -101,14 +105,15 @@ class Snapshot:
         """Return the snapshot with these owners, groups, claims and classes in the place of its own.
 
         Plans are shared. So are answers, which go by the facts of a pod: what its claims ask for and how many its gang
-        has are among them. Which resources are served, and which native groups and PriorityClasses there are, is seen
-        beside them.
+        has are among them. Which resources and groups are served, and which native groups and PriorityClasses there
+        are, is seen beside them.
         """
         pod_groups = _by_namespace(known.pod_groups)
         changed = replace(
             self,
             pod_groups=pod_groups,
             group_sizes=known.group_sizes,
+            served_groups=known.served_groups,
             owners=known.owners,
             class_resources=known.class_resources,
             devices=known.devices,
@@ -276,6 +281,7 @@ def load_working(
         config_maps={**parsed.params, **objects.config_maps},
         pod_groups=_by_namespace(objects.pod_groups),
         group_sizes=objects.group_sizes,
+        served_groups=objects.served_groups,
         owners=objects.owners,
         class_resources=objects.class_resources,
         devices=objects.devices,
@@ -295,8 +301,9 @@ def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]
 
 
 def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
+    joined = snapshot.served_groups & _JOINED_GROUPS
     classes = (snapshot.default_priority_class, snapshot.priority_classes)
-    return snapshot.pod_groups, snapshot.class_resources, snapshot.devices.resources, classes
+    return snapshot.pod_groups, joined, snapshot.class_resources, snapshot.devices.resources, classes
 
 
 def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:
