@@ -3,6 +3,8 @@
 ``helm``: Helm's own, which renders the chart.
 ``kubelet``: a server of the kubelet's PodResources API, from the module that publishes it (``kubelet/main.go``).
 ``promtool``: Prometheus' own, which checks and tests rules; without its service discovery, which is most of it.
+``trainer``: Kubeflow's Trainer v2 with JobSet, by their own controllers (``trainer/main.go``).
+``training-operator``: Kubeflow's Training Operator v1, likewise (``training-operator/main.go``).
 """
 
 import hashlib
@@ -20,6 +22,8 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "helm": ("helm.sh/helm/v4/cmd/helm",),
     "kubelet": (".",),
     "promtool": ("-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool"),
+    "trainer": (".",),
+    "training-operator": (".",),
 }
 """By name, what ``go build`` is told in the folder of that name."""
 
@@ -29,7 +33,7 @@ class BuildError(RuntimeError):
 
 
 def program(name: str) -> Path:
-    """Return a program; the first call builds it, which takes ten seconds, of helm and promtool three minutes.
+    """Return a program; the first call builds it, which takes ten seconds, of the others two to three minutes.
 
     The cache is ``${XDG_CACHE_HOME:-~/.cache}/podberth/<name>-<key>``, its key a digest of all that it is made from.
     Two processes that ask at once build twice, and the same. Raises BuildError.
