@@ -123,6 +123,10 @@ OTHERS = {
     "joins and moves": rule(
         65, gang={"name": "gang.name", "size": "gang.size"}, topology={"level": "'zone'", "mode": "required"}
     ),
+    "chooses a system": rule(52, gang={"name": "gang.name", "size": "4", "system": "gpu.count > 1 ? 'native' : ''"}),
+    "chooses a group": rule(53, gang={"name": f"'{GROUP}'", "size": "4", "system": "'native'"}),
+    "draws slices": rule(430, topology={"level": "'rack'", "mode": "required", "slice": "2"}),
+    "draws a pod's own slices": rule(431, topology={"level": "'rack'", "mode": "preferred", "slice": "gpu.count * 2"}),
     "names a scheduler": rule(40, schedulerName="gpu.count > 1 ? 'bins' : ''"),
     "names a scheduler by gang": rule(45, schedulerName="gang.name"),
     "names a runtime class": rule(46, runtimeClassName="'nvidia'"),

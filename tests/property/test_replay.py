@@ -23,7 +23,9 @@ from podberth.wellknown import (
     APPLIED_ANNOTATION,
     COLOCATED_LABEL,
     GANG_LABEL,
+    GANG_LEVEL_ANNOTATION,
     GANG_SIZE_ANNOTATION,
+    GANG_SLICE_LABEL,
     GPU_MEMORY_ANNOTATION,
 )
 from snapshots import cluster, snapshot
@@ -127,15 +129,26 @@ ASPECTS: dict[str, list[Any]] = {
     ],
     "gang": GANGS,
     "said": [False, True],
+    "index": [0, 3],
     "size": ["", "2", "64"],
     "memory": ["", "4Gi", "6Gi"],
-    "labels": [None, {}, {"app": "a"}, {"app": "b"}, {COLOCATED_LABEL: "a"}, {"copy": "a"}],
+    "labels": [
+        None,
+        {},
+        {"app": "a"},
+        {"app": "b"},
+        {COLOCATED_LABEL: "a"},
+        {GANG_SLICE_LABEL: "a"},
+        {"copy": "a"},
+        {"scheduling.x-k8s.io/pod-group": "a"},
+    ],
     "annotations": [
         None,
         {},
         {APPLIED_ANNOTATION: "{}"},
         {"gpu-memory": "1"},
         {EXCLUSIVE_TOPOLOGY[0]: "rack"},
+        {GANG_LEVEL_ANNOTATION: "rack"},
         *MORE_ANNOTATIONS,
     ],
     "affinity": [ABSENT, None, {}, {"nodeAffinity": None}, {"podAffinity": {}}, {"podAntiAffinity": {}}, X, Y, APART],
@@ -166,7 +179,7 @@ def made(aspects: dict[str, Any]) -> dict[str, Any]:
     if gang and aspects["said"]:
         labels = {GANG_LABEL: gang, **(labels or {})}
     elif gang:
-        member = job_pod(job="j", uid=gang)["metadata"]
+        member = job_pod(aspects["index"], job="j", uid=gang)["metadata"]
         labels = {**member["labels"], **(labels or {})}
         annotations |= member["annotations"]
         metadata["ownerReferences"] = member["ownerReferences"]

@@ -44,6 +44,15 @@ EXEMPT_LABEL = "podberth.io/exempt"
 COLOCATED_LABEL = "podberth.io/colocated"
 """Marks the members of a gang that are drawn to one domain; the value is the gang's name."""
 
+GANG_SLICE_LABEL = "podberth.io/gang-slice"
+"""Which slice of its gang a pod is in, where every so many members are drawn to one domain; the value is its number."""
+
+GANG_LEVEL_ANNOTATION = "podberth.io/gang-level"
+"""On which topology level the gang's PodGroup is to be in one domain: a node label key, for who makes the PodGroup."""
+
+GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
+"""Whether that is ``required`` or ``preferred``."""
+
 APPLIED_ANNOTATION = "podberth.io/applied"
 """The record: which policies wrote what, as JSON (mutation/record.py)."""
 

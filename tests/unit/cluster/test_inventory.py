@@ -180,6 +180,7 @@ def test_what_serve_follows_besides_workloads_is_listed() -> None:
         "ResourceClaimTemplate/eight",
         "PodGroup/gang",
         "PriorityClass/high",
+        "APIResourceList/scheduling.volcano.sh/v1beta1",
     ]
     assert taken.gathered.missing == []
     assert not [each for each in taken.unserved if each.startswith(("PodGroup", "DeviceClass", "Resource"))]

@@ -14,6 +14,7 @@ from ..kube.patch import Draft
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal
 from ..mutation.conflict import stand
+from ..mutation.gang import NOTHING_KNOWN
 from ..policy.clashes import comes_first
 from ..policy.compile import CompiledMutation, CompiledPolicy
 from ..policy.parse import ParsedPolicy
@@ -35,7 +36,7 @@ def forecasts(
         for policy in policies
         for index, proposal in _constants(policy, environment, review)
     ]
-    surroundings = pipeline.Surroundings(frozenset(), "", environment.schema)
+    surroundings = pipeline.Surroundings(NOTHING_KNOWN, "", environment.schema)
     draft, known = Draft(_pod(proposal for _, _, proposal in constants)), record.Record()
     notes: list[Problem] = []
     for name, index, proposal in constants:

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from ..kube.patch import Path
 from ..kube.shape import RESOURCED_LISTS
 from ..policy.compile import CompiledMutation, CompiledPolicy, depends_on_snapshot
-from ..workload.systems import SYSTEMS
+from ..workload.systems import JOINED, SYSTEMS
 from .state import meets
 
-_TOPOLOGY = {row.name: row.topology for row in SYSTEMS}
+_ROWS = {row.name: row for row in SYSTEMS}
 # These hash, copy or account pod specs before podberth's next answer: whatever may differ between two snapshots would
 # split the group.
 _ACCOUNTED = frozenset(row.name for row in SYSTEMS if row.keeps)
@@ -30,10 +30,11 @@ def refusal(policy: CompiledPolicy, mutation: CompiledMutation, system: str) -> 
     if system == "plain":
         return None
     if mutation.concern in _PLACEMENT:
-        return _placed(system)
+        return _ROWS[system].places(slices="slice" in {**mutation.leaves, **mutation.facts})
     if mutation.concern in _GROUPING:
-        # A pod whose label names a native PodGroup is in its hands already, and still has to join it.
-        return None if (system, mutation.concern) == ("native", "gang") else ""
+        # A pod whose label names a native PodGroup is in its hands already, and still has to join it; one that asks for
+        # a system's scheduler may still be of no group of it (``mutation.gang``).
+        return None if mutation.concern == "gang" and system in JOINED else ""
     return _accounting(policy, mutation, system) if system in _ACCOUNTED else None
 
 
@@ -53,12 +54,8 @@ def overreach(system: str, written: Iterable[Path]) -> str:
         return ""
     paths = tuple(written)
     if meets(paths, _PLACING):
-        return _placed(system)
+        return _ROWS[system].places()
     return _accounted(system) if system in _ACCOUNTED and any(map(_is_accounted, paths)) else ""
-
-
-def _placed(system: str) -> str:
-    return f"{system} places this pod's group; for topology {_TOPOLOGY[system]}"
 
 
 def _accounted(system: str) -> str:

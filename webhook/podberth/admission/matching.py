@@ -11,6 +11,7 @@ from ..kube import pod as pods
 from ..kube.budget import GPU_REQUESTS, excess
 from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
+from ..mutation.gang import Known
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, Watch, combine
 from ..policy.match import MatchRequest, mismatch
@@ -37,6 +38,20 @@ class Fault:
     def fatal(self) -> bool:
         """Say whether the policy's failurePolicy makes this a denial."""
         return self.policy.source.spec.failure_policy == "Fail"
+
+
+def known_of(matcher: "Matcher") -> Known:
+    """Return what is known of the pod's gang as it is, and of the groups that it may join."""
+    gang, snapshot = matcher.state.gang, matcher.snapshot
+    return Known(
+        system=gang.system,
+        index=gang.index,
+        role=gang.role,
+        namespace=matcher.request.namespace,
+        native=matcher.pod_groups,
+        groups=snapshot.group_sizes.keys(),
+        served=snapshot.served_groups,
+    )
 
 
 class Matcher:

@@ -14,13 +14,14 @@ from ..kube.shape import shape_problems
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Skipped
 from ..mutation.conflict import revived, stand, undone
+from ..mutation.gang import is_to_be_made
 from ..mutation.written import removals
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Watch
 from ..topology.need import NodeSelection, own_tolerations
 from . import messages, response
 from .gate import overreach, refusal
-from .matching import Fault, Matcher
+from .matching import Fault, Matcher, known_of
 from .outcome import Action, Decision, Outcome, Written
 from .replay import Basis, Course, basis_of, course_of
 from .restore import restore
@@ -217,7 +218,7 @@ class _Run:
         concern = asked.mutation.concern
         system = self.matcher.state.gang.system
         refused = refusal(policy, asked.mutation, system)
-        if refused is not None:
+        if refused is not None and not (concern == "topology" and is_to_be_made(step.draft, self.matcher.pod_groups)):
             step.tell(policy, "skip", refused)
             return
         if concern in _ONCE and (concern in self.before.get(policy.name, {}) or self._came_too_early(policy, concern)):
@@ -290,7 +291,7 @@ class _Run:
     def _build(self, draft: Draft, proposal: Proposal) -> Change | Skipped | None:
         snapshot = self.snapshot
         surroundings = pipeline.Surroundings(
-            self.matcher.pod_groups, snapshot.default_priority_class, snapshot.environment.schema
+            known_of(self.matcher), snapshot.default_priority_class, snapshot.environment.schema
         )
         return pipeline.apply(draft, proposal, surroundings)
 

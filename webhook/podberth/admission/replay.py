@@ -16,9 +16,9 @@ import orjson
 
 from ..kube.patch import Draft, apply
 from ..mutation import names, pipeline, record, resources
-from ..mutation.leaf import is_label_value
+from ..mutation.leaf import is_label_value, is_object_name
 from . import messages, response, stand_in
-from .matching import GANG_NAME, Matcher
+from .matching import GANG_NAME, Matcher, known_of
 from .outcome import Decision, Outcome, Verdict
 from .recall import Footprint, footprint
 from .review import AdmissionRequest
@@ -26,6 +26,8 @@ from .state import fingerprint, observe
 
 # Beside its containers and its annotations, what ``gpu`` is made from.
 _OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
+# What a slice is told by.
+_OF_THE_MEMBER = frozenset({("gang", "index"), ("gang", "role")})
 # What a footprint with containers holds of each; a path is ("spec", "containers", 0, "resources", ...), or ends before.
 _OF_A_CONTAINER = ((), ("name",), ("resources",))
 # Ten times what the shipped policies write; anybody can send a pod that has them write more.
@@ -100,8 +102,10 @@ def basis_of(matcher: Matcher) -> Basis | None:
     """Return the basis of the decision on a pod that has just come; None where it is everything, or too large."""
     name = matcher.state.gang.name
     question = matcher.question
-    if question is None or name in matcher.pod_groups or not is_label_value(name):
+    if question is None or known_of(matcher).group_of(name) or not is_label_value(name):
         return None
+    if name and not is_object_name(name):
+        return None  # nor may it name a PodGroup, which what stands for it may
     ground = matcher.snapshot.recall.answer(("ground", question), lambda: _ground(matcher))
     if ground is None:
         return None
@@ -158,7 +162,11 @@ def _ground(matcher: Matcher) -> Ground | None:
         paths = pipeline.visits(mutation.concern, {**mutation.leaves, **mutation.facts})
         if paths is None or (mutation.concern in _OBJECT_NAMES and GANG_NAME in mutation.facts.values()):
             return None
+        if mutation.concern == "gang" and "system" not in mutation.literals and mutation.facts.get("name") != GANG_NAME:
+            return None  # any group may have that name
         visited.update(paths)
+        if mutation.concern == "topology" and "slice" not in mutation.literals:
+            reads |= _OF_THE_MEMBER
         reads |= mutation.reads | (set(mutation.facts.values()) - {GANG_NAME})
     rewritten = visited.intersection(resources.VISITS)
     if rewritten and matcher.state.gpu.dialect:

@@ -23,12 +23,14 @@ from ..topology.index import TopologyIndex
 from ..topology.need import Need
 from ..topology.objects import ClusterObjects
 from ..topology.pod_groups import GroupKey
+from ..workload.systems import JOINED
 from .forecast import forecasts
 from .recall import Footprint, Recall, footprint
 from .review import AdmissionRequest
 
 Phase: TypeAlias = Literal["mutate", "validate"]
 
+_JOINED_GROUPS = frozenset(row.pod_groups for row in JOINED.values())
 # What a shared evaluation of all policies' conditions cannot have, because it differs from policy to policy.
 _OWN_BINDINGS = frozenset({"params"})
 
@@ -67,6 +69,8 @@ class Snapshot:
     """Names of the native PodGroups by namespace."""
     group_sizes: Mapping[GroupKey, int]
     """The least pods that PodGroups of all systems let start together."""
+    served_groups: frozenset[str]
+    """API groups whose PodGroups the cluster serves, as far as known."""
     owners: Mapping[str, Mapping[str, Any]]
     """Owners of gangs by uid."""
     conventions: Conventions
@@ -92,13 +96,14 @@ class Snapshot:
         """Return the snapshot with these owners, groups, claims and classes in the place of its own.
 
         Plans are shared. So are answers, which go by the facts of a pod: what its claims ask for and how many its gang
-        has are among them. Which resources are served, and which native groups there are, is seen beside them.
+        has are among them. Which resources and groups are served, and which native groups there are, is seen beside.
         """
         pod_groups = _by_namespace(known.pod_groups)
         changed = replace(
             self,
             pod_groups=pod_groups,
             group_sizes=known.group_sizes,
+            served_groups=known.served_groups,
             owners=known.owners,
             class_resources=known.class_resources,
             devices=known.devices,
@@ -245,6 +250,7 @@ def load_working(
         config_maps={**parsed.params, **objects.config_maps},
         pod_groups=_by_namespace(objects.pod_groups),
         group_sizes=objects.group_sizes,
+        served_groups=objects.served_groups,
         owners=objects.owners,
         class_resources=objects.class_resources,
         devices=objects.devices,
@@ -263,7 +269,8 @@ def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]
 
 
 def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
-    return snapshot.pod_groups, snapshot.class_resources, snapshot.devices.resources
+    joined = snapshot.served_groups & _JOINED_GROUPS
+    return snapshot.pod_groups, joined, snapshot.class_resources, snapshot.devices.resources
 
 
 def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:

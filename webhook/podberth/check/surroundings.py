@@ -53,6 +53,7 @@ def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
         config_maps={**snapshot.config_maps, **given.config_maps},
         pod_groups=groups,
         group_sizes={**snapshot.group_sizes, **given.group_sizes},
+        served_groups=snapshot.served_groups | given.served_groups,
         class_resources=snapshot.class_resources | given.class_resources,
         devices=KnownDevices(
             claims={**snapshot.devices.claims, **given.devices.claims},

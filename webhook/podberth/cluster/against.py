@@ -162,7 +162,7 @@ def _objects(request: LiveRequest, gathered: Gathered) -> ClusterObjects:
 def _counts(content: Document) -> bool:
     version, kind = content.get("apiVersion"), content.get("kind")
     group = version.rpartition("/")[0] if isinstance(version, str) else ""
-    return (group, str(kind)) in _SURROUNDINGS or group in OWNER_GROUPS
+    return (group, str(kind)) in _SURROUNDINGS or group in OWNER_GROUPS or kind == "APIResourceList"
 
 
 def _talk(request: LiveRequest, policies: Policies, parsed: ParsedPolicies, count: int) -> list[str]:

@@ -17,7 +17,7 @@ from ..check.owners import LINKS, TEMPLATES_ONLY
 from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
 from ..errors import ClusterError
-from ..topology.pod_groups import NATIVE_GROUP
+from ..topology.pod_groups import NATIVE_GROUP, PLURAL
 from ..workload.kinds import KINDS
 from .against import Gathered
 from .kinds import KINDS as FOLLOWED
@@ -195,6 +195,7 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
         else:
             kept = [each for each in found if row is None or row.take(each) is not None]
             documents += [{"apiVersion": version, "kind": kind, **each} for each in kept]
+    documents += [_discovered(each.version) for each in kinds if each.kind == _NAMES["pod group"]]
     file = SourceFile(
         name=FILE,
         text="",
@@ -205,6 +206,18 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
     return Inventory(
         gathered=Gathered(files=[file], missing=missing, now=datetime.now(UTC)), unserved=tuple(sorted(unserved))
     )
+
+
+def _discovered(version: str) -> Document:
+    """Return what discovery says of a version that serves PodGroups: there may be none."""
+    resources = [{"name": PLURAL}]
+    return {
+        "apiVersion": "v1",
+        "kind": "APIResourceList",
+        "groupVersion": version,
+        "metadata": {"name": version},
+        "resources": resources,
+    }
 
 
 async def _served(lister: Lister, extra: Collection[str], missing: list[str]) -> tuple[list[Served], list[str]]:

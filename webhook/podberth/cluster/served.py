@@ -285,6 +285,7 @@ class ServedKinds:
             if each.reflector.listed.is_set():
                 self._absent.pop(kind, None)
                 self._told.pop(kind.name, None)
+                self._workloads.sinks[kind].served()
         if self._known and not any(map(self._keeps_waiting, self._workloads.sinks)):
             self.settled.set()
 

@@ -55,12 +55,14 @@ class LiveWorkloads:
         """Return what there is now."""
         sizes, classes = self._of("pod group"), list(self._of("class").values())
         native = [key[1:] for key in sizes if key[0] == NATIVE_GROUP]
+        served = [kind.group for kind, filed in self._filed.items() if kind.role == "pod group" and filed.is_served]
         resources: dict[str, Any] = {}
         for each in classes:
             resources |= class_accelerators(each)
         return ClusterObjects(
             pod_groups=frozenset(native),
             group_sizes=sizes,
+            served_groups=frozenset(served),
             owners=self._of("owner"),
             class_resources=frozenset().union(*map(class_resources, classes)),
             devices=KnownDevices(claims=self._of("claim"), templates=self._of("template"), resources=resources),
@@ -85,6 +87,8 @@ class Filed(Documents):
         self._useless: dict[str, str] = {}
         """The uids of what is left out, by name."""
         self._useless_uids: set[str] = set()
+        self.is_served = False
+        """Whether the cluster serves the kind, and all of it was listed."""
         self._kind = kind
         self._stir_readers = stir
         self._keys: dict[str, Hashable] = {}
@@ -111,8 +115,17 @@ class Filed(Documents):
         super().drop(name)
         self._set_useless(name, "")
 
+    def served(self) -> None:
+        """Take in that the kind is served, and was listed: there may be none of it."""
+        if not self.is_served:
+            self.is_served = True
+            self._changed()
+
     def forget(self) -> None:
         """Let go of everything: the kind is no longer served."""
+        if self.is_served:
+            self.is_served = False
+            self._changed()
         for name in [*self._keys, *self.left_out]:
             self.drop(name)
 

@@ -128,8 +128,13 @@ def _name(field: names.Field) -> "_Rule":
 
 
 def _gang(case: _Case) -> _Answer:
-    """Hold name and size; of a gang that the pod does not join nothing is written, nor its size."""
-    name, size = case.proposal.leaves["name"], case.proposal.leaves["size"]
+    """Hold system, name and size; of a gang that the pod does not join nothing is written, nor its size."""
+    name, size, system = (case.proposal.leaves[leaf] for leaf in ("name", "size", "system"))
+    joined = {path: case.draft.get(path) for each, path in gang.REFERENCES.items() if system and each != system}
+    others = ((path, written.writer(case.others, path, found)) for path, found in joined.items() if found)
+    first = next(((path, other) for path, other in others if other is not None), None)
+    if first is not None:
+        return [Conflict(pointer(first[0]), first[1])], None
     grouped = case.draft.get(gang.SCHEDULING_GROUP)
     named = case.fields({gang.MEMBERSHIP["schedulingGroup" if grouped else "label"]: name})
     if named:
@@ -139,18 +144,23 @@ def _gang(case: _Case) -> _Answer:
 
 
 def _topology(case: _Case) -> _Answer:
-    """Hold level and mode: a preference for what is required already is met.
+    """Hold level and mode: a preference for what is required already is met. A slice and its gang are two things.
 
     Of what can write anything, that it wrote pod affinity is all that can be compared.
     """
-    level, mode = case.proposal.leaves["level"], case.proposal.leaves["mode"]
+    level, mode, every = (case.proposal.leaves[leaf] for leaf in ("level", "mode", "slice"))
+    slices = isinstance(every, int) and every > 1
+    wanted = {"sliceLevel": level, "slice": str(every)} if slices else {"level": level}
     member, drawn = case.draft.get(gang.MEMBERSHIP["label"]), case.draft.get(gang.COLOCATED)
     if level in ("", None) or not member:
         return [], case.proposal
     for name, concerns in case.others.items():
         wrote = concerns.get("topology")
+        if wrote is not None and not wanted.keys() <= wrote.keys():
+            continue
         if wrote is not None:
-            said = wrote.get("level") == level and wrote.get("mode") in (mode, "required")
+            held = wrote.get("sliceMode" if slices else "mode") in (mode, "required")
+            said = held and wanted.items() <= wrote.items()
             return ([], case.proposal) if said else ([Conflict(pointer(gang.POD_AFFINITY), name)], None)
         affinity_there = case.draft.get(gang.REQUIRED) or case.draft.get(gang.PREFERRED)
         if affinity_there and not drawn and written.operations(concerns, gang.POD_AFFINITY):

@@ -82,7 +82,7 @@ def object_name(value: object, where: str) -> str:
     Raises:
         EvaluationError: it is none.
     """
-    if not isinstance(value, str) or len(value) > MAX_OBJECT_NAME or not _OBJECT_NAME.fullmatch(value):
+    if not isinstance(value, str) or not is_object_name(value):
         wanted = "lower-case letters, digits, '-' and '.'"
         raise EvaluationError(f"{where}: got {kind(value)}, want an object's name: {wanted}")
     return value
@@ -102,6 +102,11 @@ def label_value(value: object, where: str) -> str:
 def is_label_value(text: str) -> bool:
     """Say whether ``text`` is a label value."""
     return len(text) <= MAX_LABEL_VALUE and _LABEL_VALUE.fullmatch(text) is not None
+
+
+def is_object_name(text: str) -> bool:
+    """Say whether ``text`` can be the name of an object (a DNS-1123 subdomain)."""
+    return len(text) <= MAX_OBJECT_NAME and _OBJECT_NAME.fullmatch(text) is not None
 
 
 def kind(value: object) -> str:

@@ -30,8 +30,8 @@ from .change import Change, Proposal, Skipped
 class Surroundings:
     """What builders must know beyond the pod itself."""
 
-    pod_groups: frozenset[str]
-    """Names of the native PodGroups in the pod's namespace."""
+    gang: gang.Known
+    """What is known of the pod's gang, and of the groups that it may join."""
     default_priority_class: str
     """The cluster's global default; empty where none is known."""
     schema: PodSchema
@@ -97,13 +97,14 @@ def _annotations(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | 
     return metadata.set_annotations(draft, proposal.leaves)
 
 
-def _gang(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:
-    name = proposal.leaves["name"]
-    return gang.join(draft, name, proposal.leaves["size"], pod_group_exists=name in surroundings.pod_groups)
+def _gang(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
+    leaves = proposal.leaves
+    return gang.join(draft, leaves["name"], leaves["size"], leaves["system"], surroundings.gang)
 
 
-def _topology(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:
-    return gang.colocate(draft, proposal.leaves["level"], proposal.leaves["mode"])
+def _topology(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
+    leaves = proposal.leaves
+    return gang.colocate(draft, leaves["level"], leaves["mode"], leaves["slice"], surroundings.gang)
 
 
 def _env(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:

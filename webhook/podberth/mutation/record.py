@@ -220,10 +220,11 @@ def _holds_membership(there: _There, wrote: dict[str, Any]) -> bool:
 
 
 def _holds_colocation(there: _There, wrote: dict[str, Any]) -> bool:
-    preferred = [item.get("podAffinityTerm") or {} for item in there.draft.get(gang.PREFERRED) or ()]
-    return any(
-        term.get("topologyKey") == wrote.get("level") for term in [*(there.draft.get(gang.REQUIRED) or ()), *preferred]
-    )
+    if not {"level", "sliceLevel"}.intersection(wrote):
+        return False
+    said = [*gang.drawn_to(there.draft, slices=False), there.draft.get(gang.LEVEL)]
+    whole = "level" not in wrote or wrote["level"] in said
+    return whole and ("sliceLevel" not in wrote or wrote["sliceLevel"] in gang.drawn_to(there.draft, slices=True))
 
 
 def _holds_operation(there: _There, operation: dict[str, Any]) -> bool:

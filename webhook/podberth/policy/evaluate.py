@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 from ..cel.engine import Activation
 from ..errors import EvaluationError
 from .compile import Bound, CompiledMutation, CompiledPolicy, CompiledValidation
+from .leaves import OPTIONAL
 
 _KEYED = frozenset({"labels", "annotations", "env"})
 """Concerns where a null leaves out its key alone."""
@@ -137,7 +138,9 @@ class Evaluation:
         except EvaluationError as error:
             raise EvaluationError(f"{mutation.name}: {error}") from error
         if None in leaves.values() and mutation.concern not in _KEYED:
-            return None
+            missing = {(mutation.concern, name) for name, value in leaves.items() if value is None}
+            if not missing <= OPTIONAL:
+                return None
         return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
 
     def failures(self) -> list[Failure]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..cel.engine import Want
 from ..kube.positions import Path
-from .model import Gang, Mutation, NodeAffinity
+from .model import Gang, Mutation, NodeAffinity, Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ _ONE_LEAF: Mapping[str, tuple[str, Want]] = {
     "jsonPatch": ("json_patch", Want.LIST_OF_MAPS),
 }
 """Concerns of one expression: the model's field, and what the expression must be."""
+OPTIONAL: frozenset[tuple[str, str]] = frozenset({("gang", "system"), ("topology", "slice")})
+"""Concern and name of leaves whose null is as good as none; another leaf's null means that there is nothing to do."""
 
 
 def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
@@ -39,7 +41,7 @@ def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
     if item.gang is not None:
         return _gang(item.gang)
     if item.topology is not None:
-        return [Leaf("level", ("topology", "level"), item.topology.level, Want.STRING)], {"mode": item.topology.mode}
+        return _topology(item.topology)
     concern = item.concern
     if concern in _ONE_LEAF:
         field, want = _ONE_LEAF[concern]
@@ -56,7 +58,20 @@ def _node_affinity(affinity: NodeAffinity) -> tuple[Sequence[Leaf], Mapping[str,
 
 
 def _gang(gang: Gang) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
-    name = Leaf("name", ("gang", "name"), gang.name, Want.STRING)
+    leaves, literals = [Leaf("name", ("gang", "name"), gang.name, Want.STRING)], dict[str, Any]()
     if gang.size is None:
-        return [name], {"size": 0}
-    return [name, Leaf("size", ("gang", "size"), gang.size, Want.INT)], {}
+        literals["size"] = 0
+    else:
+        leaves.append(Leaf("size", ("gang", "size"), gang.size, Want.INT))
+    if gang.system is None:
+        literals["system"] = ""
+    else:
+        leaves.append(Leaf("system", ("gang", "system"), gang.system, Want.STRING))
+    return leaves, literals
+
+
+def _topology(topology: Topology) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
+    level = Leaf("level", ("topology", "level"), topology.level, Want.STRING)
+    if topology.slice is None:
+        return [level], {"mode": topology.mode, "slice": 0}
+    return [level, Leaf("slice", ("topology", "slice"), topology.slice, Want.INT)], {"mode": topology.mode}

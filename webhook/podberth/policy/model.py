@@ -170,15 +170,20 @@ class Gang(_Model):
     """A label value."""
     size: IntExpression | None = None
     """How many pods; none or 0: unknown."""
+    system: StringExpression | None = None
+    """Whose group a so far plain gang joins, `native`, `coscheduling` or `koordinator`; none or `''`: no group's, or
+    the native PodGroup of that name where it exists."""
 
 
 class Topology(_Model):
-    """Pod affinity to the pod's own gang on one topology level; for pods that a plain scheduler places."""
+    """One domain of a topology level for the pod's own gang, or for its slice of it."""
 
     level: StringExpression
     """A node label key; `''`: nothing to do."""
     mode: Literal["required", "preferred"]
     """Whether the pod waits where no domain has room."""
+    slice: IntExpression | None = None
+    """Every so many members in one domain; none, 0 or 1: the whole gang."""
 
 
 CONCERNS: tuple[Concern, ...] = get_args(Concern)

@@ -5,10 +5,12 @@ document's root, keys as written, with what is wrong there. The policy's fields 
 (``model``).
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from ..kube.positions import Path
+from ..workload.systems import JOINED
 from .model import (
     CONCERNS,
     GPUPolicy,
@@ -24,6 +26,9 @@ Refusal: TypeAlias = tuple[Path, str]
 MAX_MATCH_CONDITIONS = 64
 MAX_AUDIT_ANNOTATIONS = 20
 MAX_AUDIT_EXPRESSION_BYTES = 5 * 1024
+
+# A CEL string with nothing to unescape in it.
+_LITERAL = re.compile(r"""\s*(?P<quote>['"])(?P<text>[^'"\\\n]*)(?P=quote)\s*""")
 
 _SPEC: Path = ("spec",)
 
@@ -109,6 +114,7 @@ def _mutations(spec: Spec) -> Iterator[Refusal]:
             got = " and ".join(item.concerns) or "none"
             yield path, f"got {got}, want exactly one of {', '.join(CONCERNS)}; make several entries of it"
         yield from _node_affinity(item, path)
+        yield from _system(item, path)
     rules = spec.match_constraints.resource_rules
     for index, rule in enumerate(rules if spec.mutations else ()):
         if "DELETE" in rule.operations:
@@ -125,6 +131,13 @@ def _node_affinity(item: Mutation, path: Path) -> Iterator[Refusal]:
         yield path, "want exactly one of required and preferred; make two entries of it, each with its own when"
     elif (affinity.preferred is None) != (affinity.weight is None):
         yield path, "want preferred with a weight from 1 to 100, or required without one"
+
+
+def _system(item: Mutation, path: Path) -> Iterator[Refusal]:
+    """Refuse a literal that names no system; what another expression comes to is seen when a pod is decided on."""
+    literal = _LITERAL.fullmatch((item.gang and item.gang.system) or "")
+    if literal and literal["text"] not in ("", *JOINED):
+        yield (*path, "gang", "system"), f"got {literal['text']!r}, want one of {', '.join(JOINED)}"
 
 
 def _constraints(spec: Spec) -> Iterator[Refusal]:

@@ -26,7 +26,7 @@ from .codec import decode_topology
 from .heartbeats import read_heartbeat
 from .manifest import decode_node
 from .model import Node, NodeTopology
-from .pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, GroupKey, min_member
+from .pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, GroupKey, min_member, served_pod_groups
 
 Document = dict[str, Any]
 NamespacedName = tuple[str, str]
@@ -64,6 +64,8 @@ class ClusterObjects:
     """Kubernetes' own (scheduling.k8s.io), by namespace and name."""
     group_sizes: Mapping[GroupKey, int] = field(default_factory=dict)
     """How many pods the PodGroups of all systems let start together at the least; without those that do not say."""
+    served_groups: frozenset[str] = frozenset()
+    """API groups whose PodGroups the cluster serves: of which there is one, or discovery names the kind."""
     owners: Mapping[str, Document] = field(default_factory=dict)
     """Workload objects by uid."""
     class_resources: frozenset[str] = frozenset()
@@ -88,6 +90,7 @@ class _Heap:
         self.config_maps: dict[NamespacedName, Document] = {}
         self.pod_groups: set[NamespacedName] = set()
         self.group_sizes: dict[GroupKey, int] = {}
+        self.served_groups: set[str] = set()
         self.claims: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
         self.claim_templates: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
         self.class_accelerators: Accelerators = {}
@@ -100,6 +103,9 @@ class _Heap:
     def add(self, document: Document) -> None:
         """File one document; what has no name is a problem."""
         version, kind = document.get("apiVersion"), document.get("kind")
+        if kind == "APIResourceList":
+            self.served_groups |= served_pod_groups(document)
+            return
         metadata = document.get("metadata")
         name = metadata.get("name") if isinstance(metadata, dict) else None
         if not (isinstance(version, str) and isinstance(kind, str) and isinstance(name, str) and name):
@@ -136,6 +142,7 @@ class _Heap:
                 self._pass_over(document)
 
     def _add_pod_group(self, group: str, place: NamespacedName, document: Document) -> None:
+        self.served_groups.add(group)
         if group == NATIVE_GROUP:
             self.pod_groups.add(place)
         size = min_member(group, document)
@@ -213,6 +220,7 @@ def collect(documents: Iterable[Document], *, now: datetime | None, namespace: s
         config_maps=heap.config_maps,
         pod_groups=frozenset(heap.pod_groups),
         group_sizes=heap.group_sizes,
+        served_groups=frozenset(heap.served_groups),
         owners=heap.owners,
         class_resources=frozenset(heap.class_resources),
         devices=KnownDevices(claims=heap.claims, templates=heap.claim_templates, resources=heap.class_accelerators),

@@ -28,6 +28,9 @@ POD_GROUP_GROUPS: Final = frozenset(
 )
 """API groups whose PodGroups are read."""
 
+PLURAL: Final = "podgroups"
+"""What all of them call it in discovery."""
+
 # int32 throughout.
 _LARGEST: Final = 2**31 - 1
 
@@ -43,6 +46,18 @@ def min_member(api_group: str, document: Mapping[str, Any]) -> int:
     else:
         found = spec.get("minMember")
     return found if type(found) is int and 1 < found <= _LARGEST else 0
+
+
+def served_pod_groups(discovery: Mapping[str, Any]) -> frozenset[str]:
+    """Return the API group that an APIResourceList is of, where its resources have PodGroups that are read.
+
+    It is what ``kubectl get --raw /apis/scheduling.k8s.io/v1beta1`` prints (meta/v1 APIResourceList).
+    """
+    group_version, resources = discovery.get("groupVersion"), discovery.get("resources")
+    group = group_version.rpartition("/")[0] if isinstance(group_version, str) else ""
+    listed = resources if isinstance(resources, list) else []
+    served = any(_object(each).get("name") == PLURAL for each in listed)
+    return frozenset({group}) if served and group in POD_GROUP_GROUPS else frozenset()
 
 
 def _object(value: object) -> Mapping[str, Any]:

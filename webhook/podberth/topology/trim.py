@@ -16,7 +16,7 @@ from ..wellknown import TOPOLOGY_LABEL
 from .codec import decode_topology
 from .manifest import FAULTS, decode_node
 from .objects import OWNER_GROUPS, Document, unlist
-from .pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS
+from .pod_groups import NATIVE_GROUP, PLURAL, POD_GROUP_GROUPS, served_pod_groups
 
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 """Whether a policy may read a ConfigMap as its parameters, by namespace, name and labels."""
@@ -54,6 +54,8 @@ def _key(document: Document) -> tuple[str, ...]:
 
 def _trimmed(document: Document, is_param: IsParam, namespace: str) -> Document | None:
     version, kind, metadata = document.get("apiVersion"), document.get("kind"), document.get("metadata")
+    if kind == "APIResourceList":
+        return _discovery(document)
     if not (isinstance(version, str) and isinstance(kind, str) and isinstance(metadata, dict)):
         return None
     name, space = metadata.get("name"), metadata.get("namespace")
@@ -69,6 +71,15 @@ def _trimmed(document: Document, is_param: IsParam, namespace: str) -> Document 
     else:
         kept = _owner(document) if group in OWNER_GROUPS else None
     return None if kept is None else {"apiVersion": version, "kind": kind, **kept}
+
+
+def _discovery(document: Document) -> Document | None:
+    """Return that PodGroups of an API group are served; the group is its name, for discovery has none."""
+    groups = served_pod_groups(document)
+    if not groups:
+        return None
+    kept = {"groupVersion": document["groupVersion"], "resources": [{"name": PLURAL}]}
+    return {"apiVersion": "v1", "kind": "APIResourceList", "metadata": {"name": min(groups)}, **kept}
 
 
 def _namespace(document: Document) -> Document:

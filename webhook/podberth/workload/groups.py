@@ -44,6 +44,11 @@ def _labelled_group(pod: Subject) -> Member:
     return Member("PodGroup", name, pod.group_size(name, *_COSCHEDULING_GROUPS), completion_index(pod))
 
 
+def _koordinator_group(pod: Subject) -> Member:
+    name = pod.labels["pod-group.scheduling.sigs.k8s.io"]
+    return Member("PodGroup", name, pod.group_size(name, _KOORDINATOR_GROUPS), completion_index(pod))
+
+
 def _koordinator_gang(pod: Subject) -> Member:
     size = number(pod.annotations.get("gang.scheduling.koordinator.sh/total-number")) or number(
         pod.annotations.get("gang.scheduling.koordinator.sh/min-available")
@@ -110,6 +115,14 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         read=_koordinator_gang,
         size="the annotations `total-number`, `min-available`, or its PodGroup",
         annotation="gang.scheduling.koordinator.sh/name",
+    ),
+    Row(
+        name="Koordinator PodGroup",
+        source="koordinator-sh/koordinator apis/thirdparty/scheduler-plugins/pkg/apis/scheduling/v1alpha1/types.go "
+        "PodGroupLabel",
+        read=_koordinator_group,
+        size="its PodGroup",
+        label="pod-group.scheduling.sigs.k8s.io",
     ),
     Row(
         name="coscheduling PodGroup",

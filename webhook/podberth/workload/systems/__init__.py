@@ -11,7 +11,7 @@ from typing import Any, Final
 from . import coscheduling, kai, koordinator, kueue, native, slurm_bridge, volcano, yunikorn
 from .system import System
 
-__all__ = ["NATIVE", "OWNER_LABELS", "PLAIN", "SYSTEMS", "System", "system_of"]
+__all__ = ["JOINED", "NATIVE", "OWNER_LABELS", "PLAIN", "SYSTEMS", "System", "system_of"]
 
 NATIVE: Final = native.SYSTEM.name
 PLAIN: Final = "plain"
@@ -27,6 +27,9 @@ SYSTEMS: Final[tuple[System, ...]] = (
     coscheduling.SYSTEM,
     yunikorn.SYSTEM,
 )
+
+JOINED: Final = {row.name: row for row in SYSTEMS if row.pod_groups}
+"""Those whose group a policy may choose for a gang, by name."""
 
 # The rows turned over, so that the cost is the number of keys on the pod: key -> rank of its system.
 _BY_SCHEDULER: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.schedulers}

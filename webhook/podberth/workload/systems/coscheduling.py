@@ -14,6 +14,8 @@ SYSTEM: Final = System(
     source="kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go PodGroupLabel, pkg/coscheduling",
     labels=under("scheduling.x-k8s.io", "pod-group"),
     reads=("label `scheduling.x-k8s.io/pod-group`",),
+    writes="label `scheduling.x-k8s.io/pod-group`, where a policy chooses the system",
+    pod_groups="scheduling.x-k8s.io",
     elsewhere=("`spec.minMember` of the PodGroup",),
     topology="set affinity in the workload's pod template, for its PodGroup has no field",
 )

@@ -1,4 +1,7 @@
-"""Koordinator: gangs by annotation of the pod, or by its own PodGroup; network topology is a spec in an annotation."""
+"""Koordinator: gangs by annotation of the pod, or by its own PodGroup; network topology is a spec in an annotation.
+
+The PodGroup's label has the name of its API group. Scheduler-plugins' label is read, too.
+"""
 
 from typing import Final
 
@@ -7,15 +10,18 @@ from .system import System, under
 SYSTEM: Final = System(
     name="koordinator",
     title="Koordinator",
-    source="koordinator-sh/koordinator apis/extension/{coscheduling,network_topology}.go",
+    source="koordinator-sh/koordinator apis/extension/{coscheduling,network_topology}.go, "
+    "apis/thirdparty/scheduler-plugins/pkg/apis/scheduling/v1alpha1/types.go PodGroupLabel",
     schedulers=frozenset({"koord-scheduler"}),
     annotations=under("gang.scheduling.koordinator.sh", "name"),
-    labels=under("pod-group.scheduling.sigs.k8s.io", "name"),
+    labels=under("pod-group.scheduling.sigs.k8s.io", "name") | {"pod-group.scheduling.sigs.k8s.io"},
     reads=(
         "`spec.schedulerName`",
         "annotations `gang.scheduling.koordinator.sh/{name,min-available,total-number}`",
-        "label `scheduling.x-k8s.io/pod-group`",
+        "label `pod-group.scheduling.sigs.k8s.io` or `scheduling.x-k8s.io/pod-group`",
     ),
+    writes="label `pod-group.scheduling.sigs.k8s.io`, where a policy chooses the system",
+    pod_groups="scheduling.sigs.k8s.io",
     elsewhere=(
         "`spec.minMember` of the PodGroup",
         "`metadata.annotations[gang.scheduling.koordinator.sh/network-topology-spec]` of the PodGroup",

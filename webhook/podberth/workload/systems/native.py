@@ -15,7 +15,9 @@ SYSTEM: Final = System(
     source="kubernetes/api core/v1/types.go PodSpec.SchedulingGroup, scheduling/v1beta1/types.go; KEP-4671",
     fields=frozenset({"schedulingGroup", "workloadRef"}),
     reads=("`spec.schedulingGroup.podGroupName`", "in 1.35 `spec.workloadRef`"),
-    writes="`spec.schedulingGroup.podGroupName`, where a PodGroup of the gang's name exists",
+    writes="`spec.schedulingGroup.podGroupName`, where a PodGroup of the gang's name exists or a policy chooses the "
+    "system; then annotations `podberth.io/{gang-level,gang-level-mode}`, from which its PodGroup is made",
+    pod_groups="scheduling.k8s.io",
     elsewhere=(
         "`spec.schedulingPolicy.gang.minCount` of the PodGroup",
         "`spec.schedulingConstraints.topology[].key` of the PodGroup",

@@ -24,12 +24,21 @@ class System:
     """What it reads of the pod for group, queue and topology: a policy may write it."""
     writes: str = ""
     """What of that a mutation ``gang`` writes; empty: nothing, for the pod says already whose it is."""
+    pod_groups: str = ""
+    """The API group of its PodGroups, where a policy may choose it for a so far plain gang; empty: it may not."""
     elsewhere: tuple[str, ...]
     """What it reads of other objects: a field, and the object it is in."""
     topology: str
     """How the author of a workload asks it for topology, behind ``for topology`` in a warning: the field and object."""
+    slices: str = ""
+    """Likewise for every so many members in one domain; empty: as ``topology``."""
     keeps: str = ""
     """What it hashes or copies of pods before podberth sees the next one; empty: nothing."""
+
+    def places(self, *, slices: bool = False) -> str:
+        """Return why podberth places no pod of its groups, and where its author may ask for it."""
+        asked = (slices and self.slices) or self.topology
+        return f"{self.name} places this pod's group; for topology {asked}"
 
 
 def under(domain: str, *names: str) -> frozenset[str]:

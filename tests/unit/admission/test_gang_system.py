@@ -1,0 +1,287 @@
+"""A policy chooses whose group a plain gang joins: what its members get, and what keeps them from it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from builders import gpu_pod, job, job_pod, pod, pod_group, review, workload_review
+from podberth.admission import decide
+from podberth.admission.outcome import Outcome
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot
+from podberth.errors import PolicyError
+from podberth.kube.patch import apply
+from podberth.mutation.gang import REFERENCES
+from podberth.wellknown import APPLIED_ANNOTATION
+from podberth.workload.systems import JOINED
+from snapshots import cluster, policy, snapshot
+
+JSON = dict[str, Any]
+
+NAME = "job-job-uid"
+RACK = "backend.coreweave.cloud/leafgroup"
+LABELS = {
+    "coscheduling": "scheduling.x-k8s.io/pod-group",
+    "koordinator": "pod-group.scheduling.sigs.k8s.io",
+}
+VERSIONS = {
+    "native": "scheduling.k8s.io/v1beta1",
+    "coscheduling": "scheduling.x-k8s.io/v1alpha1",
+    "koordinator": "scheduling.sigs.k8s.io/v1alpha1",
+}
+
+
+def discovered(system: str) -> JSON:
+    """Return what `kubectl get --raw /apis/GROUP/VERSION` prints where PodGroups are served."""
+    resources = [{"name": "podgroups", "kind": "PodGroup"}, {"name": "podgroups/status", "kind": "PodGroup"}]
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": VERSIONS[system], "resources": resources}
+
+
+OWNER = {**job(gpu_pod(8), indexed=True, parallelism=4), "metadata": {"name": "train", "uid": "job-uid"}}
+SERVED = [discovered(system) for system in VERSIONS]
+
+
+def chooses(system: str, *, order: int = 50, size: str = "gang.size", name: str = "gang.name", more: str = "") -> str:
+    leaves = json.dumps({"name": name, "size": size, "system": system})
+    conditions = '  matchConditions: [{name: member, expression: "gang.known"}]\n'
+    return policy("chooses", f"{conditions}  mutations:\n  - gang: {leaves}\n{more}", order=order)
+
+
+def draws(level: str = RACK, mode: str = "preferred", every: str = "") -> str:
+    leaves = {"level": f"'{level}'", "mode": mode, **({"slice": every} if every else {})}
+    return policy("draws", f"  mutations:\n  - topology: {json.dumps(leaves)}", order=400)
+
+
+def mutate(document: JSON, known: Snapshot) -> Outcome:
+    return decide.mutate(decode_review(review(document)), known)
+
+
+def made(document: JSON, known: Snapshot) -> JSON:
+    return apply(document, mutate(document, known).patch)
+
+
+def member(index: int = 0) -> JSON:
+    return job_pod(index)
+
+
+def group(system: str, name: str = NAME) -> JSON:
+    if system == "native":
+        return {**pod_group(name, 4, RACK), "metadata": {"name": name, "namespace": "default"}}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": VERSIONS[system], "kind": "PodGroup", "metadata": metadata, "spec": {"minMember": 4}}
+
+
+def reference(document: JSON) -> dict[str, str]:
+    """Return the groups that a pod refers to, by system."""
+    labels = document["metadata"].get("labels", {})
+    found = {system: labels[key] for system, key in LABELS.items() if key in labels}
+    native = document["spec"].get("schedulingGroup", {}).get("podGroupName")
+    return {**found, **({"native": native} if native else {})}
+
+
+def test_every_system_that_can_be_chosen_has_a_field_for_its_group() -> None:
+    assert REFERENCES.keys() == JOINED.keys() == VERSIONS.keys()
+    assert {row.pod_groups for row in JOINED.values()} == {each.partition("/")[0] for each in VERSIONS.values()}
+
+
+@pytest.mark.parametrize("system", VERSIONS)
+def test_a_member_gets_the_name_the_size_and_the_groups_name_where_the_system_looks_for_it(system: str) -> None:
+    known = snapshot(chooses(f"'{system}'"), objects=[OWNER, *SERVED])
+    outcome = mutate(member(), known)
+    final = apply(member(), outcome.patch)
+
+    assert reference(final) == {system: NAME}
+    assert final["metadata"]["labels"]["podberth.io/gang"] == NAME
+    assert final["metadata"]["annotations"]["podberth.io/gang-size"] == "4"
+    word = "schedulingGroup" if system == "native" else system
+    wrote = json.loads(final["metadata"]["annotations"][APPLIED_ANNOTATION])["chooses"]["gang"]
+    assert wrote == {"label": NAME, "size": "4", word: NAME}
+    assert outcome.warnings == (f"podberth chooses: joins {system} PodGroup {NAME}",)
+
+
+@pytest.mark.parametrize("system", VERSIONS)
+def test_two_members_are_equal_and_a_second_pass_changes_nothing(system: str) -> None:
+    known = snapshot(chooses(f"'{system}'"), draws(), objects=[OWNER, *SERVED])
+    one, other = (mutate(member(index), known) for index in (0, 3))
+    assert one.patch == other.patch
+
+    final = apply(member(), one.patch)
+    assert mutate(final, known).patch == []
+    assert mutate(final, snapshot(chooses("''"), draws(), objects=[OWNER, *SERVED])).patch == []
+
+
+@pytest.mark.parametrize("system", ["null", "''", "gang.known ? '' : 'native'"])
+def test_no_system_is_as_before(system: str) -> None:
+    system = "gang.known ? optional.none() : optional.of('native')" if system == "null" else system
+    final = made(member(), snapshot(chooses(system), objects=[OWNER, *SERVED]))
+
+    assert reference(final) == {}
+    assert final["metadata"]["labels"]["podberth.io/gang"] == NAME
+
+
+def test_a_system_that_is_none_is_refused_when_the_policy_is_loaded() -> None:
+    with pytest.raises(PolicyError, match="got 'kai', want one of native, koordinator, coscheduling") as caught:
+        snapshot(chooses("'kai'"))
+    assert "gang" in str(caught.value)
+
+
+def test_a_computed_system_that_is_none_is_the_policys_fault() -> None:
+    known = snapshot(chooses("gang.known ? 'kai' : ''"), objects=[OWNER, *SERVED])
+    outcome = mutate(member(), known)
+
+    assert outcome.verdict == "denied"
+    message = outcome.response["response"]["status"]["message"]
+    assert "gang.system: got 'kai', want one of native, koordinator, coscheduling" in message
+
+
+# ---- what would wait for ever is not written -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("system", VERSIONS)
+def test_of_an_unknown_size_nothing_is_joined_and_it_is_said(system: str) -> None:
+    outcome = mutate(member(), snapshot(chooses(f"'{system}'"), objects=SERVED))
+
+    assert outcome.patch == []
+    said = f"gang left as it is: no {system} group: the gang's size is unknown; say podberth.io/gang-size"
+    assert outcome.warnings == (f"podberth chooses: {said}",)
+
+
+@pytest.mark.parametrize("system", VERSIONS)
+def test_where_no_such_groups_are_served_nothing_is_joined_and_it_is_said(system: str) -> None:
+    others = [discovered(each) for each in VERSIONS if each != system]
+    outcome = mutate(member(), snapshot(chooses(f"'{system}'"), objects=[OWNER, *others]))
+
+    assert outcome.patch == []
+    api_group = VERSIONS[system].partition("/")[0]
+    said = f"gang left as it is: no {system} group: PodGroups of {api_group} are not known to be served"
+    assert outcome.warnings == (f"podberth chooses: {said}",)
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "name", "said"),
+    [
+        ({"podberth.io/gang": "My_Gang"}, {}, "gang.name", "My_Gang is no object's name"),
+        ({"podberth.io/gang": "g"}, {}, "'other'", "the pod's label podberth.io/gang says g, the policy other"),
+        ({"podberth.io/gang": "g"}, {"podberth.io/gang-size": "many"}, "gang.name", "says 'many', the policy 4"),
+    ],
+)
+def test_what_a_group_could_not_be_made_of_is_not_joined(labels: JSON, annotations: JSON, name: str, said: str) -> None:
+    document = gpu_pod(8, labels=labels, annotations=annotations)
+    outcome = mutate(document, snapshot(chooses("'native'", name=name, size="4"), objects=SERVED))
+
+    assert outcome.patch == []
+    assert said in outcome.warnings[0]
+
+
+# ---- whose group it is already ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("system", VERSIONS)
+@pytest.mark.parametrize("now", VERSIONS)
+def test_a_gang_whose_group_is_there_goes_on_with_it_whatever_is_chosen_by_now(system: str, now: str) -> None:
+    final = made(member(2), snapshot(chooses(f"'{now}'"), objects=[OWNER, *SERVED, group(system)]))
+    assert reference(final) == {system: NAME}
+
+
+def test_a_member_that_comes_after_its_group_has_the_spec_of_those_before() -> None:
+    before = snapshot(chooses("'native'"), draws(), objects=[OWNER, *SERVED])
+    after = snapshot(chooses("'native'"), draws("elsewhere", "required"), objects=[OWNER, *SERVED, group("native")])
+    first, later = made(member(0), before), made(member(0), after)
+
+    assert first["spec"] == later["spec"]
+    assert first["metadata"]["labels"] == later["metadata"]["labels"]
+    assert "podberth.io/gang-level" in first["metadata"]["annotations"]
+    assert "podberth.io/gang-level" not in later["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"schedulingGroup": {"podGroupName": "theirs"}},
+        {"labels": {"scheduling.x-k8s.io/pod-group": "theirs"}},
+        {"labels": {"pod-group.scheduling.sigs.k8s.io": "theirs"}},
+        {"labels": {"pod-group.scheduling.sigs.k8s.io/name": "theirs"}},
+        {"annotations": {"gang.scheduling.koordinator.sh/name": "theirs"}},
+        {"labels": {"kueue.x-k8s.io/queue-name": "q", "podberth.io/gang": "g"}},
+        {"schedulerName": "volcano", "labels": {"podberth.io/gang": "g"}},
+    ],
+)
+@pytest.mark.parametrize("system", VERSIONS)
+def test_a_pod_that_somebody_places_already_stays_with_them(system: str, fields: JSON) -> None:
+    known = snapshot(chooses(f"'{system}'", size="4"), objects=SERVED)
+    assert mutate(gpu_pod(8, **fields), known).patch == []
+
+
+def test_a_pod_that_only_names_the_systems_scheduler_joins_its_group() -> None:
+    document = gpu_pod(8, labels={"podberth.io/gang": "g"}, schedulerName="koord-scheduler")
+    koordinator = snapshot(chooses("'koordinator'", size="4"), objects=SERVED)
+    assert reference(made(document, koordinator)) == {"koordinator": "g"}
+    assert mutate(document, snapshot(chooses("''", size="4"), objects=SERVED)).patch == []
+    assert mutate(document, snapshot(chooses("'native'", size="4"), objects=SERVED)).patch == []
+
+
+def test_the_first_policys_system_stays() -> None:
+    later = chooses("'koordinator'", order=60).replace("name: chooses", "name: later")
+    outcome = mutate(member(), snapshot(chooses("'coscheduling'"), later, objects=[OWNER, *SERVED]))
+
+    assert reference(apply(member(), outcome.patch)) == {"coscheduling": NAME}
+    path = "/metadata/labels/scheduling.x-k8s.io~1pod-group"
+    assert any(f"podberth later: conflict with policy chooses at {path}" in line for line in outcome.warnings)
+
+
+def test_a_launcher_without_a_gpu_joins_with_its_gang() -> None:
+    launcher = pod(labels={"podberth.io/gang": "g"}, annotations={"podberth.io/gang-size": "3"})
+    assert reference(made(launcher, snapshot(chooses("'native'"), objects=SERVED))) == {"native": "g"}
+
+
+# ---- the level -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["preferred", "required"])
+@pytest.mark.parametrize("together", [True, False])
+def test_a_native_group_to_be_made_is_told_its_level(mode: str, *, together: bool) -> None:
+    leaves = json.dumps({"level": f"'{RACK}'", "mode": mode})
+    one = [chooses("'native'", more=f"  - topology: {leaves}")]
+    policies = one if together else [chooses("'native'"), draws(mode=mode)]
+    final = made(member(), snapshot(*policies, objects=[OWNER, *SERVED]))
+
+    annotations = final["metadata"]["annotations"]
+    assert annotations["podberth.io/gang-level"] == RACK
+    assert annotations["podberth.io/gang-level-mode"] == mode
+    assert "affinity" not in final["spec"]
+    writer = "chooses" if together else "draws"
+    assert json.loads(annotations[APPLIED_ANNOTATION])[writer]["topology"] == {"level": RACK, "mode": mode}
+
+
+def test_somebody_elses_native_group_is_told_nothing_and_its_field_is_named() -> None:
+    document = gpu_pod(8, schedulingGroup={"podGroupName": "theirs"})
+    outcome = mutate(document, snapshot(draws(), objects=SERVED))
+
+    assert outcome.patch == []
+    assert "set spec.schedulingConstraints.topology[].key of its PodGroup" in outcome.warnings[0]
+
+
+@pytest.mark.parametrize("system", LABELS)
+def test_of_the_others_the_field_is_named(system: str) -> None:
+    together = chooses(f"'{system}'", more=f"  - topology: {{level: \"'{RACK}'\", mode: required}}")
+    outcome = mutate(member(), snapshot(together, objects=[OWNER, *SERVED]))
+
+    assert "affinity" not in apply(member(), outcome.patch)["spec"]
+    assert any(JOINED[system].topology in line for line in outcome.warnings)
+
+
+def test_a_native_group_has_no_slices_and_that_is_said() -> None:
+    outcome = mutate(member(), snapshot(chooses("'native'"), draws(every="2"), objects=[OWNER, *SERVED]))
+
+    assert "podberth.io/gang-level" not in apply(member(), outcome.patch)["metadata"]["annotations"]
+    assert any("a native PodGroup has no field for slices" in line for line in outcome.warnings)
+
+
+def test_the_author_of_a_workload_is_told_what_becomes_of_its_pods() -> None:
+    known = snapshot(chooses("'native'"), draws(), objects=[*SERVED, *cluster(hgx_h100_8=1)])
+    template = job(gpu_pod(8, annotations={"podberth.io/gang-size": "4"}), indexed=True, parallelism=4)
+    outcome = decide.validate_workload(decode_review(workload_review(template, "jobs")), known)
+
+    assert any("joins native PodGroup job-" in line for line in outcome.warnings)
+    assert any(f"gang preferred in one domain of {RACK}" in line for line in outcome.warnings)
