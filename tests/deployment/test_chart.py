@@ -85,6 +85,7 @@ def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tupl
         ("agent-nfd-labels", "agent.labels=nfd-object"),
         ("audit", "audit.enabled=true"),
         ("cluster-policies", "policies.source=cluster"),
+        ("controller", "controller.enabled=true"),
         ("audit cluster-policies", "audit.enabled=true,policies.source=cluster"),
     ],
 )
