@@ -37,12 +37,6 @@ GANG_LABEL = "podberth.io/gang"
 GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
 """How many pods the gang has, where nothing on the pod says so."""
 
-GANG_LEVEL_ANNOTATION = "podberth.io/gang-level"
-"""The node label key of the domain that a pod's PodGroup is to be in, which podberth makes. Written by podberth."""
-
-GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
-"""Beside it: ``required`` or ``preferred``."""
-
 EXEMPT_LABEL = "podberth.io/exempt"
 """On a namespace, whatever its value: no review of what is in it reaches podberth."""
 

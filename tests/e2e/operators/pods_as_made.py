@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from podberth.wellknown import GANG_SIZE_ANNOTATION
+
 from .gangs import MEMBERS, Document, Gang, named, pod_spec, template
 
 
@@ -25,6 +27,10 @@ class Made:
 def _pod(name: str, labels: dict[str, str], spec: Document, annotations: dict[str, str] | None = None) -> Document:
     metadata = {"name": name, "labels": labels, "annotations": annotations or {}}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+# What owns them is of a kind whose CRD is not here, so nobody but the user can say how many they are.
+_SIZE_BY_HAND = {GANG_SIZE_ANNOTATION: str(MEMBERS + 1)}
 
 
 def _ray_pods(gang: Gang) -> list[Document]:
@@ -92,7 +98,7 @@ def _rbg_pods(gang: Gang) -> list[Document]:
         labels = {
             f"rbg.workloads.x-k8s.io/{key}": value for key, value in (("group-name", gang.name), ("role-name", role))
         }
-        return _pod(f"{gang.name}-{role}-{index}", labels, pod_spec(gang, gpus=gpus))
+        return _pod(f"{gang.name}-{role}-{index}", labels, pod_spec(gang, gpus=gpus), _SIZE_BY_HAND)
 
     return [made("router", 0, gpus=False), *(made("decode", index, gpus=True) for index in range(MEMBERS))]
 
@@ -114,7 +120,7 @@ def _spark_pods(gang: Gang) -> list[Document]:
 
     def made(suffix: str, container: str, role: dict[str, str], *, gpus: bool) -> Document:
         labels = {"spark-app-selector": f"spark-{gang.name}", **role}
-        return _pod(f"{gang.name}-{suffix}", labels, pod_spec(gang, gpus=gpus, container=container))
+        return _pod(f"{gang.name}-{suffix}", labels, pod_spec(gang, gpus=gpus, container=container), _SIZE_BY_HAND)
 
     driver = made("driver", "spark-kubernetes-driver", {"spark-role": "driver"}, gpus=False)
     return [

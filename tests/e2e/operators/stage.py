@@ -15,18 +15,18 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from builders import pod_group
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 from snapshots import policy
 
 from ..access import enter, grant
+from ..controller_process import Controller
 from ..podberth_process import POLICIES, Podberth
 from ..registration import Registration
-from .gangs import GANGS, POOLS, Document, machines
+from .gangs import GANGS, MEMBERS, POOLS, Document, machines
 from .makers import Maker
-from .outcome import Outcome, gang_of, refused, runs, wants_gpus, work_out
+from .outcome import Outcome, refused, runs, wants_gpus, work_out
 from .pods_as_made import Made
 
 # Seconds here; the bound is for a CI machine under load.
@@ -35,18 +35,23 @@ _LIFE_SECONDS = 24 * 3600  # of a heartbeat: no play is longer
 _GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/{}/podgroups"
 _COUNTER = itertools.count()
 
-# A member of a plain gang waits for the PodGroup that is called as its gang.
+# Members wait for their gang's PodGroup, which the controller makes. Before gang-topology: that is for plain gangs.
 NATIVE_GROUPS = policy(
     "native-groups",
     """
   description: Plain gangs are placed as a whole, by Kubernetes' own PodGroups.
   matchConditions:
-  - name: plain-gang
-    expression: gang.known && gang.system == 'plain'
+  - name: plain-gang-of-known-size
+    expression: gang.known && gang.system == 'plain' && gang.size > 0
+  variables:
+  - name: level
+    expression: "gpu.count > 0 ? topology.nodes(gpu).narrowestLevel(gang.size) : ''"
   mutations:
-  - jsonPatch: "[{'op': 'add', 'path': '/spec/schedulingGroup', 'value': {'podGroupName': gang.name}}]"
+  - gang: {name: gang.name, size: gang.size, system: "'native'"}
+  - when: variables.level != ''
+    topology: {level: variables.level, mode: required}
 """,
-    order=50,
+    order=350,
 )
 
 
@@ -55,7 +60,7 @@ class Mode(StrEnum):
 
     WITHOUT = "without"
     SHIPPED = "with its policies as shipped"
-    NATIVE = "with a policy that joins PodGroups"
+    NATIVE = "with a policy that joins PodGroups, and the controller that makes them"
 
 
 class Stage:
@@ -67,11 +72,12 @@ class Stage:
         made = list(machines())
         plane.add_nodes([node for node, _ in made])
         self._nodes = {node["metadata"]["name"]: node["metadata"]["labels"] for node, _ in made}
-        grant(plane)
+        grant(plane, "controller")
         plane.apply(*(config_map for _, config_map in made), *map(_heartbeat, self._nodes))
         self._registration = Registration(plane)
         self._in_force = Mode.WITHOUT
         self._podberths = {mode: _podberth(plane, directory / mode.name.lower(), mode) for mode in list(Mode)[1:]}
+        self._controller = Controller(plane, directory / "controller")
 
     def play(self, maker: Maker | Made, mode: Mode, *, grouped: bool = False) -> Outcome:
         """Create all gangs at once, wait until nothing moves, count, and take them away again.
@@ -87,7 +93,7 @@ class Stage:
         for path, document in wanted:
             self._post(path, document)
         whole = grouped or mode is Mode.NATIVE
-        self._wait(maker, namespace, whole=whole, groups=mode is Mode.NATIVE)
+        self._wait(maker, namespace, whole=whole)
         took = time.monotonic() - began
         self._wait_until_still(namespace)
         outcome = replace(work_out(self._pods(namespace), self._nodes, maker.size), seconds=took)
@@ -102,6 +108,9 @@ class Stage:
             self._registration.remove()
         if mode is not Mode.WITHOUT:
             self._podberths[mode].start()
+            if mode is Mode.NATIVE:
+                self._controller.start()
+                wait_for(self._controller.leads, timeout_seconds=_SECONDS, what="the controller to lead")
             self._registration.put(self._podberths[mode].endpoint)
         self._in_force = mode
 
@@ -124,28 +133,18 @@ class Stage:
         for pod in itertools.chain.from_iterable(zip(*pods, strict=True)):
             yield _path("v1/pods", namespace), pod
 
-    def _wait(self, maker: Maker | Made, namespace: str, *, whole: bool, groups: bool) -> None:
+    def _wait(self, maker: Maker | Made, namespace: str, *, whole: bool) -> None:
         """Return once as many machines are held as this can come to, and all pods are there."""
         expected = sum(_machines_held(pool.machines, len(pool.domains), whole=whole) for pool in POOLS)
-        known: set[str] = set()
 
         def reached() -> bool:
             pods = self._pods(namespace)
-            if groups:
-                self._make_groups(pods, namespace, maker.size, known)
             return len(pods) == len(GANGS) * maker.size and sum(map(_holds, pods)) == expected
 
-        wait_for(
-            reached, timeout_seconds=_SECONDS, what=lambda: f"{expected} machines to be held; {self._seen(namespace)}"
-        )
+        def what() -> str:
+            return f"{expected} machines to be held; {self._seen(namespace)}"
 
-    def _make_groups(self, pods: Sequence[Document], namespace: str, size: int, known: set[str]) -> None:
-        """Make the PodGroups that pods name, once each: as many as the gang has, in one domain of its level."""
-        for pod in pods:
-            name = pod["spec"].get("schedulingGroup", {}).get("podGroupName", "")
-            if name and name not in known:
-                known.add(name)
-                self._post(_GROUPS.format(namespace), pod_group(name, size, gang_of(pod).pool.level))
+        wait_for(reached, timeout_seconds=_SECONDS, what=what)
 
     def _wait_until_still(self, namespace: str) -> None:
         """Return once every pod runs or was refused."""
@@ -186,6 +185,7 @@ class Stage:
         """End podberth."""
         for each in self._podberths.values():
             each.close()
+        self._controller.close()
 
 
 @contextmanager
@@ -209,7 +209,7 @@ def _podberth(plane: ControlPlane, directory: Path, mode: Mode) -> Podberth:
 
 def _machines_held(machines: int, domains: int, *, whole: bool) -> int:
     """Return how many machines of a pool are held in the end: all, or those of one gang in each domain."""
-    return domains * 3 if whole else machines
+    return domains * MEMBERS if whole else machines
 
 
 def _holds(pod: Document) -> bool:
