@@ -24,10 +24,12 @@ LEVELS: tuple[str, ...] = (
     "network.topology.nvidia.com/core",
     "network.topology.nvidia.com/spine",
     "network.topology.nvidia.com/leaf",
-    # AWS EC2 instance topology: layer 1 is the top of the tree
+    # AWS EC2 instance topology: layer 1 is the top of the tree, and some instance types have a fourth
+    # (kubernetes/cloud-provider-aws pkg/providers/v1/well_known_labels.go)
     "topology.k8s.aws/network-node-layer-1",
     "topology.k8s.aws/network-node-layer-2",
     "topology.k8s.aws/network-node-layer-3",
+    "topology.k8s.aws/network-node-layer-4",
     # compact placement on GKE
     "cloud.google.com/gce-topology-block",
     "cloud.google.com/gce-topology-subblock",
@@ -40,7 +42,11 @@ LEVELS: tuple[str, ...] = (
     "backend.coreweave.cloud/fabric",
     "backend.coreweave.cloud/leafgroup",
     "node.coreweave.cloud/rack",
-    # NVLink across nodes: topograph's accelerator domain (old and new key), then NVIDIA's clique, its partition
+    # Alibaba's high-performance network
+    "alibabacloud.com/hpn-zone",
+    # NVLink across nodes: HyperPod's UltraServer, topograph's accelerator domain (old and new key), then NVIDIA's
+    # clique, its partition
+    "topology.k8s.aws/ultraserver-id",
     "network.topology.nvidia.com/accelerator",
     "accelerator.topograph.run/domain",
     "accelerator.topograph.run/sub-domain",
