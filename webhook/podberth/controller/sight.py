@@ -111,19 +111,12 @@ class Sight:
             pods=dict(self.pods),
             known=known,
             served={kind.name: version for kind, version in served.items()},
-            absent=frozenset(name for name, state in states.items() if state in {"not served", "refused"}),
+            absent=frozenset(name for name, state in states.items() if state == "not served"),
             owners=owners,
             gone=gone,
             fixed=fixed,
             patience_seconds=patience_seconds,
         )
-
-    def take_in(self, kind_name: str, document: Document) -> None:
-        """Take in the answer to a write, which the watch brings a little later."""
-        metadata = document["metadata"]
-        for kind, filed in self._objects.sinks.items():
-            if kind.name == kind_name:
-                filed.put(f"{metadata.get('namespace') or ''}/{metadata['name']}", document)
 
     def watched(self) -> Mapping[str, Watched]:
         """Say what is to be said of what is followed."""
