@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from podberth.topology.shapes import simulate
+from podberth.wellknown import GANG_SIZE_ANNOTATION
 
 from ..fleet import H100, PRODUCT, RACK
 from ..manifest import GPU_TOLERATION
@@ -75,9 +76,18 @@ def pod_spec(gang: Gang, *, gpus: bool = True, container: str = "main", **fields
     return {"nodeSelector": {PRODUCT: gang.pool.product}, "tolerations": tolerations, "containers": [main], **fields}
 
 
-def template(gang: Gang, *, gpus: bool = True, container: str = "main", **fields: Any) -> Document:
-    """Return a member as a pod template."""
-    return {"spec": pod_spec(gang, gpus=gpus, container=container, **fields)}
+def size_said(size: int) -> dict[str, str]:
+    """Return the annotation by which a pod says how many its gang has.
+
+    Its owner says so, too; but of one made a moment ago podberth may hear later than of the pod, on a busy machine.
+    """
+    return {GANG_SIZE_ANNOTATION: str(size)}
+
+
+def template(gang: Gang, size: int = MEMBERS, *, gpus: bool = True, container: str = "main", **fields: Any) -> Document:
+    """Return a member of a gang of ``size`` as a pod template."""
+    spec = pod_spec(gang, gpus=gpus, container=container, **fields)
+    return {"metadata": {"annotations": size_said(size)}, "spec": spec}
 
 
 def named(api_version: str, kind: str, name: str, spec: Document) -> Document:

@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from podberth.wellknown import GANG_SIZE_ANNOTATION
-
-from .gangs import MEMBERS, Document, Gang, named, pod_spec, template
+from .gangs import MEMBERS, Document, Gang, named, pod_spec, size_said, template
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +27,12 @@ def _pod(name: str, labels: dict[str, str], spec: Document, annotations: dict[st
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-# What owns them is of a kind whose CRD is not here, so nobody but the user can say how many they are.
-_SIZE_BY_HAND = {GANG_SIZE_ANNOTATION: str(MEMBERS + 1)}
-
-
 def _ray_pods(gang: Gang) -> list[Document]:
     """As labelPod (ray-project/kuberay ray-operator/controllers/ray/common/pod.go)."""
 
     def made(suffix: str, group: str, kind: str, *, gpus: bool) -> Document:
         labels = {"ray.io/cluster": gang.name, "ray.io/group": group, "ray.io/node-type": kind}
-        return _pod(f"{gang.name}-{suffix}", labels, pod_spec(gang, gpus=gpus))
+        return _pod(f"{gang.name}-{suffix}", labels, pod_spec(gang, gpus=gpus), size_said(MEMBERS + 1))
 
     workers = [made(f"gpus-worker-{rank}", "gpus", "worker", gpus=True) for rank in range(MEMBERS)]
     return [made("head", "headgroup", "head", gpus=False), *workers]
@@ -46,13 +40,13 @@ def _ray_pods(gang: Gang) -> list[Document]:
 
 def _ray_cluster(gang: Gang) -> list[Document]:
     spec: dict[str, Any] = {
-        "headGroupSpec": {"rayStartParams": {}, "template": template(gang, gpus=False)},
+        "headGroupSpec": {"rayStartParams": {}, "template": template(gang, MEMBERS + 1, gpus=False)},
         "workerGroupSpecs": [
             {
                 "groupName": "gpus",
                 **dict.fromkeys(("replicas", "minReplicas", "maxReplicas"), MEMBERS),
                 "rayStartParams": {},
-                "template": template(gang),
+                "template": template(gang, MEMBERS + 1),
             }
         ],
     }
@@ -78,7 +72,7 @@ def _grove_pods(gang: Gang) -> list[Document]:
         said = {"podclique": f"{gang.name}-0-w", "podgang": f"{gang.name}-0", "podclique-pod-index": str(index)}
         labels = {f"grove.io/{key}": value for key, value in said.items()}
         labels["app.kubernetes.io/part-of"] = gang.name
-        found.append(_pod(f"{gang.name}-0-w-{index}", labels, pod_spec(gang)))
+        found.append(_pod(f"{gang.name}-0-w-{index}", labels, pod_spec(gang), size_said(MEMBERS)))
     return found
 
 
@@ -98,7 +92,7 @@ def _rbg_pods(gang: Gang) -> list[Document]:
         labels = {
             f"rbg.workloads.x-k8s.io/{key}": value for key, value in (("group-name", gang.name), ("role-name", role))
         }
-        return _pod(f"{gang.name}-{role}-{index}", labels, pod_spec(gang, gpus=gpus), _SIZE_BY_HAND)
+        return _pod(f"{gang.name}-{role}-{index}", labels, pod_spec(gang, gpus=gpus), size_said(MEMBERS + 1))
 
     return [made("router", 0, gpus=False), *(made("decode", index, gpus=True) for index in range(MEMBERS))]
 
@@ -120,7 +114,9 @@ def _spark_pods(gang: Gang) -> list[Document]:
 
     def made(suffix: str, container: str, role: dict[str, str], *, gpus: bool) -> Document:
         labels = {"spark-app-selector": f"spark-{gang.name}", **role}
-        return _pod(f"{gang.name}-{suffix}", labels, pod_spec(gang, gpus=gpus, container=container), _SIZE_BY_HAND)
+        return _pod(
+            f"{gang.name}-{suffix}", labels, pod_spec(gang, gpus=gpus, container=container), size_said(MEMBERS + 1)
+        )
 
     driver = made("driver", "spark-kubernetes-driver", {"spark-role": "driver"}, gpus=False)
     return [
