@@ -121,6 +121,31 @@ def test_what_is_served_is_listed_in_the_first_version_that_can_be_read(
     run(test)
 
 
+def test_pod_groups_are_known_to_be_served_where_there_is_none_yet_and_until_they_are_gone(tmp_path: Path) -> None:
+    path = "/apis/scheduling.k8s.io/v1beta1/podgroups"
+    paths = {
+        **groups("scheduling.k8s.io/v1beta1"),
+        **resources("scheduling.k8s.io/v1beta1", "podgroups"),
+        path: 403,
+    }
+
+    async def test() -> None:
+        async with watching(tmp_path, paths) as seen:
+            await seen.until("nobody to wait", seen.served.settled.is_set)
+            assert seen.workloads.objects().served_groups == frozenset()
+        paths.update(objects(path))
+        async with watching(tmp_path, paths) as seen:
+            await seen.until("all to be listed", seen.served.settled.is_set)
+            assert seen.workloads.objects().served_groups == {"scheduling.k8s.io"}
+            [groups_of_pods] = [
+                sink for kind, sink in seen.workloads.sinks.items() if kind.group == "scheduling.k8s.io"
+            ]
+            groups_of_pods.forget()
+            assert seen.workloads.objects().served_groups == frozenset()
+
+    run(test)
+
+
 @pytest.mark.parametrize("answer", [500, "rubbish"])
 def test_a_kind_that_cannot_be_listed_for_a_fault_of_its_own_keeps_nobody_waiting(
     tmp_path: Path, answer: int | str

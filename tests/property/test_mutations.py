@@ -15,6 +15,7 @@ from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import Draft, apply
 from podberth.mutation import record
 from podberth.mutation.pipeline import ANYTHING
+from podberth.workload.systems import JOINED
 from snapshots import policy, snapshot
 
 GPU, SLICE = "'nvidia.com/gpu'", "'nvidia.com/mig-1g.5gb'"
@@ -40,9 +41,14 @@ MUTATIONS: tuple[dict[str, Any], ...] = (
     {"gang": {"name": "'g'"}},
     {"gang": {"name": "'h'", "size": "4"}},
     {"gang": {"name": "'g'", "size": "8"}},
+    {"gang": {"name": "'g'", "size": "4", "system": "'native'"}},
+    {"gang": {"name": "'g'", "size": "4", "system": "'coscheduling'"}},
+    {"gang": {"name": "'own'", "size": "4", "system": "'koordinator'"}},
     {"labels": {"podberth.io/gang": "'i'"}},
     {"topology": {"level": "'rack'", "mode": "required"}},
     {"topology": {"level": "'zone'", "mode": "preferred"}},
+    {"topology": {"level": "'rack'", "mode": "required", "slice": "2"}},
+    {"topology": {"level": "'rack'", "mode": "preferred", "slice": "4"}},
     {"resources": REWRITE},
     {"resources": REWRITE.replace("'quantity': 1", "'quantity': 2")},
     {"resources": REWRITE.replace("1g.5gb", "2g.10gb").replace("/gpu", "/mig-1g.5gb")},
@@ -63,6 +69,15 @@ MUTATIONS: tuple[dict[str, Any], ...] = (
     {"jsonPatch": "[{'op': 'add', 'path': '/metadata/labels', 'value': {'podberth.io/gang': 'j'}}]"},
     {"jsonPatch": f"[{{'op': 'add', 'path': '/spec/containers/0/resources/limits', 'value': {{{SLICE}: '3'}}}}]"},
 )
+SERVED = [
+    {
+        "apiVersion": "v1",
+        "kind": "APIResourceList",
+        "groupVersion": f"{row.pod_groups}/v1beta1",
+        "resources": [{"name": "podgroups"}],
+    }
+    for row in JOINED.values()
+]
 # Those whose claims hold whatever is added beside them.
 NAMED = [number for number, mutation in enumerate(MUTATIONS) if not ANYTHING.intersection(mutation)]
 
@@ -73,7 +88,7 @@ def known(numbers: tuple[int, ...]) -> Snapshot:
         policy(f"p{order}", f"  failurePolicy: Ignore\n  mutations: [{json.dumps(MUTATIONS[number])}]", order=order)
         for order, number in enumerate(numbers)
     ]
-    return snapshot(*texts)
+    return snapshot(*texts, objects=SERVED)
 
 
 @st.composite
@@ -92,7 +107,16 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
         )
     )
     labels = draw(
-        st.sampled_from([None, {}, {"a": "own"}, {"podberth.io/gang": "own"}, {"kueue.x-k8s.io/queue-name": "q"}])
+        st.sampled_from(
+            [
+                None,
+                {},
+                {"a": "own"},
+                {"podberth.io/gang": "own"},
+                {"podberth.io/gang": "own", "podberth.io/gang-slice": "0"},
+                {"kueue.x-k8s.io/queue-name": "q"},
+            ]
+        )
     )
     return pod(gpu_container("main", env=env), gpu_container("side"), init=[sidecar()], labels=labels, **fields)
 

@@ -118,8 +118,38 @@ def test_only_what_is_read_is_kept() -> None:
     assert not [word for word in ("secret", "managedFields", "resourceVersion") if word in text]
 
 
+def test_which_pod_groups_are_served_is_kept_once_for_an_api_group() -> None:
+    def discovery(version: str, *plurals: str) -> dict[str, Any]:
+        listed = [{"name": each, "verbs": ["list"]} for each in plurals]
+        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": listed}
+
+    documents = [
+        discovery("scheduling.k8s.io/v1", "priorityclasses"),
+        discovery("scheduling.k8s.io/v1alpha3", "podgroups", "workloads"),
+        discovery("scheduling.k8s.io/v1beta1", "podgroups", "workloads"),
+        discovery("scheduling.x-k8s.io/v1alpha1", "podgroups"),
+        discovery("example.com/v1", "podgroups"),
+        {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": 1, "resources": [1]},
+    ]
+    found = kept(*documents)
+    assert [each["groupVersion"] for each in found] == ["scheduling.k8s.io/v1beta1", "scheduling.x-k8s.io/v1alpha1"]
+    served = collect(documents, now=None)
+    assert (
+        served.served_groups == collect(found, now=None).served_groups == {"scheduling.k8s.io", "scheduling.x-k8s.io"}
+    )
+    assert served.problems == ()
+
+
 def same(one: ClusterObjects, other: ClusterObjects) -> bool:
-    fields = ("nodes", "pod_groups", "group_sizes", "class_resources", "devices", "default_priority_class")
+    fields = (
+        "nodes",
+        "pod_groups",
+        "group_sizes",
+        "served_groups",
+        "class_resources",
+        "devices",
+        "default_priority_class",
+    )
     mappings = ("namespaces", "owners")
     return all(getattr(one, each) == getattr(other, each) for each in fields) and all(
         getattr(one, each).keys() == getattr(other, each).keys() for each in mappings
