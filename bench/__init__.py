@@ -9,6 +9,7 @@ and the control plane of the tests, which is why ``tests/`` is put on the path h
     cel_engine  what the CEL engine itself costs (docs/adr/0002-cel-engine.md)
     hotpath     where the time of one review goes
     agent       what the node agent costs its node, and fleets of them the API server
+    operators   no speed either: gangs that compete, by operator, on the real scheduler
     placement   no speed: what becomes of a cluster's GPUs, by a trace and the real scheduler
 """
 

@@ -1,8 +1,8 @@
 """`make demo-cluster`: kubectl apply of every example on a real control plane, without podberth and with it.
 
-In between podberth is installed from manifests/. In the last act the cluster changes, and podberth follows. The API
-server, the controllers and the scheduler are Kubernetes' own; only the nodes are simulated. No root, no containers, no
-GPU. The first run builds the control plane.
+So are two gangs that want more machines than there are. In between podberth is installed from manifests/. In the last
+act the cluster changes, and podberth follows. The API server, the controllers and the scheduler are Kubernetes' own;
+only the nodes are simulated. No root, no containers, no GPU. The first run builds the control plane.
 """
 
 import sys
@@ -18,7 +18,7 @@ sys.path[0:1] = [str(ROOT), str(ROOT / "tests")]
 from controlplane.build import assets  # noqa: E402
 from controlplane.cluster import ControlPlane  # noqa: E402
 from demo import cluster_of_shapes as simulated  # noqa: E402
-from demo import examples, outcome, walk  # noqa: E402
+from demo import examples, outcome, rings, walk  # noqa: E402
 from demo.agents import Agents  # noqa: E402
 from demo.changes import Act, Lag  # noqa: E402
 from demo.examples import Example, tolerating  # noqa: E402
@@ -32,6 +32,7 @@ from podberth.cli.terminal import Terminal  # noqa: E402
 from podberth.kube.yaml_text import as_yaml  # noqa: E402
 
 _WITHOUT, _BY_HAND, _WITH = "without-podberth", "toleration-by-hand", "with-podberth"
+_RINGS_WITHOUT, _RINGS_WITH = "two-gangs-without", "two-gangs-with"
 _CHANGING = "changes"
 _GANG_EXAMPLE = "training-indexed-job.yaml"
 
@@ -74,6 +75,18 @@ class Stage:
         trial.remove()
         return found
 
+    def rings(self, *, grouped: bool) -> Placements:
+        """Apply two gangs that want more machines than there are; with podberth, a PodGroup for each before."""
+        trial = self._trial(_RINGS_WITH if grouped else _RINGS_WITHOUT, self.directory)
+        place = "with podberth, in PodGroups" if grouped else "without podberth"
+        self.terminal.heading(f"two gangs for the same machines, {place}")
+        if grouped:
+            rings.group(trial, self.terminal)
+        found = rings.apply(trial, self.terminal)
+        self.progress.say("deleting what was made")
+        trial.remove()
+        return found
+
     def changes(self, agents: Agents) -> Lag:
         """Let the cluster change under podberth."""
         return Act(self._trial(_CHANGING, self.directory), agents, self.progress, self.terminal).show()
@@ -112,12 +125,15 @@ def show(directory: Path, progress: Progress, terminal: Terminal) -> None:
         stage = Stage(control_plane, directory, progress, terminal)
         with progress.stage("the examples without podberth"):
             without, by_hand = stage.without_podberth(wanted)
+            rings_without = stage.rings(grouped=False)
         with progress.stage("install, until podberth answers"):
             agents = running.enter_context(stage.podberth())
         with progress.stage("the examples with podberth"):
             with_podberth = stage.with_podberth(wanted)
+            rings_with = stage.rings(grouped=True)
         outcome.show(terminal, without, with_podberth)
         outcome.show_gangs(terminal, {_WITHOUT: without, _BY_HAND: by_hand, _WITH: with_podberth})
+        rings.show(terminal, {_WITHOUT: rings_without, _WITH: rings_with})
         with progress.stage("the cluster changes"):
             lag = stage.changes(agents)
         outcome.show_stages(terminal, progress.stages)

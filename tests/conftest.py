@@ -27,8 +27,14 @@ __all__ = ["chromium", "cluster", "control_plane"]
 SHARED = Path(__file__).parents[2] / "shared"
 
 _CONTROL_PLANE = "Go 1.26+ (https://go.dev/dl/), or KUBEBUILDER_ASSETS"
-_GO_PROGRAMS = {"helm": "helm", "kubeconform": "kubeconform", "kubelet_program": "kubelet", "promtool": "promtool"}
-"""By the fixture, the program of tests/gotools."""
+_GO_PROGRAMS = {
+    "helm": ("helm",),
+    "kubeconform": ("kubeconform",),
+    "kubelet_program": ("kubelet",),
+    "operator_programs": ("trainer", "training-operator"),
+    "promtool": ("promtool",),
+}
+"""By the fixture, the programs of tests/gotools."""
 _GO = "Go 1.26+ (https://go.dev/dl/)"
 _SHARED_DATA = "data in ../shared"
 _BROWSER = "a Chromium (Debian: apt-get install chromium), or CHROMIUM=/path/to/it"
@@ -68,6 +74,12 @@ def kubeconform() -> Path:
 def kubelet_program() -> Path:
     """Return the program that serves the kubelet's PodResources API."""
     return program("kubelet")
+
+
+@pytest.fixture(scope="session")
+def operator_programs() -> dict[str, Path]:
+    """Return the operators that run here, by name."""
+    return {name: program(name) for name in _GO_PROGRAMS["operator_programs"]}
 
 
 @pytest.fixture(scope="session")
@@ -133,8 +145,8 @@ def _need(item: pytest.Item, *, without: bool) -> str:
         return _CONTROL_PLANE
     if "chromium" in getattr(item, "fixturenames", ()) and find_browser() is None:
         return _BROWSER
-    programs = _GO_PROGRAMS.keys() & set(getattr(item, "fixturenames", ()))
-    if any(missing(_GO_PROGRAMS[name]) for name in programs):
+    wanted = _GO_PROGRAMS.keys() & set(getattr(item, "fixturenames", ()))
+    if any(missing(name) for fixture in wanted for name in _GO_PROGRAMS[fixture]):
         return _GO
     absent = [path for mark in item.iter_markers("shared") for path in mark.args if not (SHARED / path).exists()]
     return f"{_SHARED_DATA} ({', '.join(absent)})" if absent else ""

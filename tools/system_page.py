@@ -20,17 +20,23 @@ PAGE = "docs/systems.md"
 _PODS: Final = "pods"
 _CRD: Final = "pods, CRD"
 _SCHEDULER: Final = "pods, scheduler"
+_CRD_SCHEDULER: Final = "pods, CRD, scheduler"
+_OPERATOR: Final = "pods, CRD, scheduler, operator"
+_CONTROLLER: Final = "pods, scheduler, operator"
 
 PROVED: Final[Mapping[str, str]] = {
     "native": _SCHEDULER,
-    "JobSet": _CRD,
-    "PyTorchJob": _CRD,
+    "RoleBasedGroup (v1alpha2)": _SCHEDULER,
+    "JobSet": _OPERATOR,
+    "PyTorchJob": _OPERATOR,
     "Volcano Job": _CRD,
-    "RayCluster": _CRD,
-    "LeaderWorkerSet": _CRD,
-    "PodCliqueSet": _CRD,
-    "InferenceService": _CRD,
-    "Indexed Job": _SCHEDULER,
+    "RayCluster": _CRD_SCHEDULER,
+    "LeaderWorkerSet": _CRD_SCHEDULER,
+    "PodCliqueSet": _CRD_SCHEDULER,
+    "InferenceService": _CRD_SCHEDULER,
+    "Spark application": _SCHEDULER,
+    "Indexed Job": _CONTROLLER,
+    "StatefulSet": _CONTROLLER,
 }
 """What is proved by more than pods, by the beginning of a row's name; what the words mean stands on the page."""
 

@@ -72,6 +72,10 @@ class Controller:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End it for good."""
+        self.close()
+
+    def close(self) -> None:
+        """End it for good."""
         try:
             self.stop()
         finally:

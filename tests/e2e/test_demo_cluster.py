@@ -106,6 +106,22 @@ def test_it_installs_what_the_manifests_hold_and_says_so(
     assert re.search(r"`podberth serve` of podberth-[0-9a-z]+-[0-9a-z]+ as a process", unwrapped)
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        r"gang +without podberth +with podberth",
+        r"ring-a +does not start: 2 of 3 hold a machine +starts: all 3 run",
+        r"ring-b +does not start: 2 of 3 hold a machine +waits: none of 3 holds a machine",
+    ],
+)
+def test_of_two_gangs_that_would_block_each_other_one_starts_and_one_waits_whole(
+    finished: subprocess.CompletedProcess[str], row: str
+) -> None:
+    assert finished.returncode == 0, finished.stderr
+    table = finished.stdout.partition("── which of two gangs for the same machines starts ─")[2].partition("── ")[0]
+    assert re.search(rf"^  {row}$", table, flags=re.MULTILINE)
+
+
 def test_the_time_of_each_stage_is_told(finished: subprocess.CompletedProcess[str]) -> None:
     said = finished.stdout.partition("── how long each stage took ─")[2].partition("── in all ─")[0]
     told = re.findall(r"^  (\S.*?)  +(\d+\.\d) s$", said, flags=re.MULTILINE)

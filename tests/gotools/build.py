@@ -4,6 +4,8 @@
 ``kubeconform``: checks manifests against schemas, without a server.
 ``kubelet``: a server of the kubelet's PodResources API, from the module that publishes it (``kubelet/main.go``).
 ``promtool``: Prometheus' own, which checks and tests rules; without its service discovery, which is most of it.
+``trainer``: Kubeflow's Trainer v2 with JobSet, by their own controllers (``trainer/main.go``).
+``training-operator``: Kubeflow's Training Operator v1, likewise (``training-operator/main.go``).
 """
 
 import hashlib
@@ -22,6 +24,8 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "kubeconform": ("github.com/yannh/kubeconform/cmd/kubeconform",),
     "kubelet": (".",),
     "promtool": ("-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool"),
+    "trainer": (".",),
+    "training-operator": (".",),
 }
 """By name, what ``go build`` is told in the folder of that name."""
 
@@ -31,7 +35,7 @@ class BuildError(RuntimeError):
 
 
 def program(name: str) -> Path:
-    """Return a program; the first call builds it, which takes ten seconds, of helm and promtool three minutes.
+    """Return a program; the first call builds it, which takes ten seconds, of the others two to three minutes.
 
     The cache is ``${XDG_CACHE_HOME:-~/.cache}/podberth/<name>-<key>``, its key a digest of all that it is made from.
     Two processes that ask at once build twice, and the same. Raises BuildError.

@@ -11,6 +11,7 @@ from podberth.kube.pod import OwnerReference
 from podberth.reconcile import makers
 from podberth.reconcile.lineage import MOST_OWNERS
 from podberth.reconcile.model import Change, Create, LookUp, Made, Plan, WaitingPod, World
+from podberth.reconcile.pod_groups import GATHER_SECONDS
 from podberth.reconcile.read import made_group, waiting_pod
 from podberth.reconcile.systems import GROUP_SYSTEMS
 
@@ -110,6 +111,27 @@ def test_topology_is_written_where_the_system_has_a_field_for_it_and_it_is_requi
     assert written == wanted
 
 
+_RACK = {"podberth.io/gang-level": "example.com/rack", "podberth.io/gang-level-mode": "required"}
+
+
+def test_a_launcher_that_says_no_level_is_waited_behind_for_those_that_do() -> None:
+    """It is made first or last; the group, whose topology cannot change, has the level that a worker says."""
+    launcher, worker = member(size="3"), member(size="3", **_RACK)
+    alone = plan(world(launcher))
+    assert (alone.actions, alone.again_at) == ([], NOW + GATHER_SECONDS)
+    for pods in ((launcher, worker), (worker, replace(launcher, created=NOW + 1))):
+        [made] = plan(world(*pods)).actions
+        assert isinstance(made, Create)
+        assert made.document["spec"]["schedulingConstraints"] == {"topology": [{"key": "example.com/rack"}]}
+
+
+def test_a_gang_without_a_level_is_waited_for_until_it_is_complete_and_not_for_ever() -> None:
+    pods = [member(size="3") for _ in range(3)]
+    assert plan(world(*pods[:2])).actions == []
+    assert len(plan(world(*pods)).actions) == 1
+    assert len(plan(world(*pods[:2]), GATHER_SECONDS).actions) == 1
+
+
 @pytest.mark.parametrize("system", ["native", "coscheduling", "koordinator"])
 @pytest.mark.parametrize(
     "change",
@@ -178,7 +200,7 @@ def test_what_the_api_server_does_not_let_change_is_told_on_the_owner_and_not_tr
 def test_an_owner_is_looked_up_before_anything_is_made() -> None:
     assert plan(world(member(), owners={})).actions == [LookUp("team", JOB)]
     assert plan(world(member(), owners={JOB.uid: SET})).actions == [LookUp("team", SET)]
-    [made] = plan(world(member(), owners={JOB.uid: SET, SET.uid: None})).actions
+    [made] = plan(world(member(), owners={JOB.uid: SET, SET.uid: None}), GATHER_SECONDS).actions
     assert isinstance(made, Create)
     assert [each["kind"] for each in made.document["metadata"]["ownerReferences"]] == ["JobSet"]
 
@@ -189,18 +211,18 @@ def test_nothing_is_made_for_pods_whose_owner_is_gone() -> None:
 
 def test_an_owner_of_a_kind_that_is_not_known_is_the_one_on_top() -> None:
     kind = OwnerReference("apps/v1", "StatefulSet", "set", "x-1")
-    [made] = plan(world(replace(member(), owner=kind), owners={})).actions
+    [made] = plan(world(replace(member(), owner=kind), owners={}), GATHER_SECONDS).actions
     assert isinstance(made, Create)
     assert made.about.kind == "StatefulSet"
 
 
 def test_owners_that_lead_in_a_circle_end() -> None:
-    assert len(plan(world(member(), owners={JOB.uid: SET, SET.uid: JOB})).actions) == 1
+    assert len(plan(world(member(), owners={JOB.uid: SET, SET.uid: JOB}), GATHER_SECONDS).actions) == 1
 
 
 def test_bare_pods_own_their_group_and_those_that_come_later_too() -> None:
     pods = [replace(member(), owner=None, uid=f"p-{number}", name=f"pod-{number}") for number in range(2)]
-    [made] = plan(world(pods[0])).actions
+    [made] = plan(world(pods[0]), GATHER_SECONDS).actions
     assert isinstance(made, Create)
     assert [each["uid"] for each in made.document["metadata"]["ownerReferences"]] == ["p-0"]
     known = {NATIVE: {("team", "gang"): ours(owners=(pods[0].itself(),))}}
@@ -272,7 +294,7 @@ def test_a_pod_that_waits_for_no_group_is_not_kept(change: dict[str, Any]) -> No
 
 
 def test_a_group_is_read_as_it_was_made() -> None:
-    [made] = plan(world(member())).actions
+    [made] = plan(world(member()), GATHER_SECONDS).actions
     assert isinstance(made, Create)
     stored = {**made.document, "metadata": {**made.document["metadata"], "uid": "g-1", "resourceVersion": "7"}}
     assert made_group("scheduling.k8s.io", stored) == ours()

@@ -17,7 +17,7 @@ from ..check.owners import LINKS, TEMPLATES_ONLY
 from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
 from ..errors import ClusterError
-from ..topology.pod_groups import NATIVE_GROUP, PLURAL
+from ..topology.pod_groups import PLURAL
 from ..workload.kinds import KINDS
 from .against import Gathered
 from .kinds import KINDS as FOLLOWED

@@ -16,6 +16,9 @@ from .model import Change, Create, Made, Place, Plan, Reference, WaitingPod, Wor
 from .systems import BY_NAME, GroupSystem, nested
 
 KIND: Final = "PodGroup"
+# A level is said by members with GPUs, and a launcher or head comes before them. The group's topology cannot be changed
+# later, and a gang starts with its last pod anyway; who is not there so long after the newest is not about to come.
+GATHER_SECONDS: Final = 5.0
 
 
 _Key: TypeAlias = tuple[str, str, str]
@@ -29,6 +32,8 @@ class _Gang:
     system: GroupSystem
     newest: WaitingPod
     """What it says is the gang's size now."""
+    level: str
+    """The node label key of the domain that it must be in; empty: no member says so."""
     owners: Mapping[str, OwnerReference]
 
     @property
@@ -48,7 +53,7 @@ def plan(world: World, now: float) -> Plan:
         for reference in pod.groups:
             if _asks(pod, reference):
                 gangs.setdefault((pod.namespace, reference.system, reference.name), []).append(pod)
-    cared_for = {key for key, members in gangs.items() if _care(key, members, world, found)}
+    cared_for = {key for key, members in gangs.items() if _care(key, members, world, now, found)}
     for pod in world.pods.values():
         for reference in pod.groups:
             if (pod.namespace, reference.system, reference.name) not in cared_for:
@@ -61,7 +66,7 @@ def _asks(pod: WaitingPod, reference: Reference) -> bool:
     return pod.gang == reference.name and pod.size > 0 and bool(BY_NAME[reference.system].minimum)
 
 
-def _care(key: _Key, members: list[WaitingPod], world: World, found: Plan) -> bool:
+def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: Plan) -> bool:
     """See to a gang's group; False: podberth does not, or cannot."""
     namespace, system, name = key[0], BY_NAME[key[1]], key[2]
     kind = system.kinds[0]
@@ -76,9 +81,14 @@ def _care(key: _Key, members: list[WaitingPod], world: World, found: Plan) -> bo
     found.actions += unknown
     if unknown or not whose:
         return True
-    gang = _Gang(system, max(members, key=lambda pod: (pod.created, pod.size)), whose)
+    level = next((pod.level for pod in members if pod.level and pod.required), "")
+    gang = _Gang(system, max(members, key=lambda pod: (pod.created, pod.size)), level, whose)
     if made is None:
-        found.actions.append(_creation(gang, world))
+        due = _due(gang, members)
+        if due > now:
+            found.again_at = min(found.again_at, due)
+        else:
+            found.actions.append(_creation(gang, world))
     else:
         _adapt(gang, made, world, found)
     return True
@@ -88,11 +98,19 @@ def _present(namespace: str, name: str, kinds: Iterable[str], world: World) -> b
     return any((namespace, name) in world.known.get(kind, ()) for kind in kinds)
 
 
+def _due(gang: _Gang, members: list[WaitingPod]) -> float:
+    """Return when to make the group: at once, unless a member that is yet to come may say on which level."""
+    said = any(pod.level for pod in members)
+    if said or gang.system.topology is None or len(members) >= gang.newest.size:
+        return 0.0
+    return gang.newest.created + GATHER_SECONDS
+
+
 def _creation(gang: _Gang, world: World) -> Create:
     system, newest = gang.system, gang.newest
     body: dict[str, Any] = nested(system.minimum, newest.size)
-    if newest.level and newest.required and system.topology is not None:
-        body["spec"] |= system.topology(newest.level)
+    if gang.level and system.topology is not None:
+        body["spec"] |= system.topology(gang.level)
     metadata = {
         "name": newest.gang,
         "namespace": newest.namespace,
