@@ -23,6 +23,7 @@ from ..topology.index import TopologyIndex
 from ..topology.need import Need
 from ..topology.objects import ClusterObjects
 from ..topology.pod_groups import GroupKey
+from ..topology.queues import Queues
 from .forecast import forecasts
 from .recall import Footprint, Recall, footprint
 from .review import AdmissionRequest
@@ -67,6 +68,8 @@ class Snapshot:
     """Names of the native PodGroups by namespace."""
     group_sizes: Mapping[GroupKey, int]
     """The least pods that PodGroups of all systems let start together."""
+    queues: Queues
+    """Read by ``validation`` alone: no policy sees them."""
     owners: Mapping[str, Mapping[str, Any]]
     """Owners of gangs by uid."""
     conventions: Conventions
@@ -99,6 +102,7 @@ class Snapshot:
             self,
             pod_groups=pod_groups,
             group_sizes=known.group_sizes,
+            queues=Queues.of(known.queues),
             owners=known.owners,
             class_resources=known.class_resources,
             devices=known.devices,
@@ -245,6 +249,7 @@ def load_working(
         config_maps={**parsed.params, **objects.config_maps},
         pod_groups=_by_namespace(objects.pod_groups),
         group_sizes=objects.group_sizes,
+        queues=Queues.of(objects.queues),
         owners=objects.owners,
         class_resources=objects.class_resources,
         devices=objects.devices,

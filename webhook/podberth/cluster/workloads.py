@@ -61,6 +61,7 @@ class LiveWorkloads:
         return ClusterObjects(
             pod_groups=frozenset(native),
             group_sizes=sizes,
+            queues=self._of("queue"),
             owners=self._of("owner"),
             class_resources=frozenset().union(*map(class_resources, classes)),
             devices=KnownDevices(claims=self._of("claim"), templates=self._of("template"), resources=resources),

@@ -27,6 +27,7 @@ from .heartbeats import read_heartbeat
 from .manifest import decode_node
 from .model import Node, NodeTopology
 from .pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, GroupKey, min_member
+from .queues import LOCAL_QUEUE, QUEUE_KINDS, Queue, QueueKey, QueueKind, read_queue
 
 Document = dict[str, Any]
 NamespacedName = tuple[str, str]
@@ -64,6 +65,8 @@ class ClusterObjects:
     """Kubernetes' own (scheduling.k8s.io), by namespace and name."""
     group_sizes: Mapping[GroupKey, int] = field(default_factory=dict)
     """How many pods the PodGroups of all systems let start together at the least; without those that do not say."""
+    queues: Mapping[QueueKey, Queue] = field(default_factory=dict)
+    """Of Kueue, Volcano and KAI."""
     owners: Mapping[str, Document] = field(default_factory=dict)
     """Workload objects by uid."""
     class_resources: frozenset[str] = frozenset()
@@ -88,6 +91,7 @@ class _Heap:
         self.config_maps: dict[NamespacedName, Document] = {}
         self.pod_groups: set[NamespacedName] = set()
         self.group_sizes: dict[GroupKey, int] = {}
+        self.queues: dict[QueueKey, Queue] = {}
         self.claims: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
         self.claim_templates: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
         self.class_accelerators: Accelerators = {}
@@ -122,6 +126,8 @@ class _Heap:
                 self._add_pod_group(group, place, document)
             case "resource.k8s.io", _:
                 self._add_devices(place, document)
+            case _ if (group, kind) in QUEUE_KINDS:
+                self._add_queue((group, kind), place, document)
             case _:
                 self._add_other(group, document)
 
@@ -141,6 +147,10 @@ class _Heap:
         size = min_member(group, document)
         if size:
             self.group_sizes[group, *place] = size
+
+    def _add_queue(self, kind: QueueKind, place: NamespacedName, document: Document) -> None:
+        namespace = place[0] if kind == LOCAL_QUEUE else ""
+        self.queues[*kind, namespace, place[1]] = read_queue(kind, document)
 
     def _add_devices(self, place: NamespacedName, document: Document) -> None:
         match document["kind"]:
@@ -213,6 +223,7 @@ def collect(documents: Iterable[Document], *, now: datetime | None, namespace: s
         config_maps=heap.config_maps,
         pod_groups=frozenset(heap.pod_groups),
         group_sizes=heap.group_sizes,
+        queues=heap.queues,
         owners=heap.owners,
         class_resources=frozenset(heap.class_resources),
         devices=KnownDevices(claims=heap.claims, templates=heap.claim_templates, resources=heap.class_accelerators),
