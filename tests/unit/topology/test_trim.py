@@ -58,6 +58,28 @@ OTHERS = [
         spec={"secret": 1, "schedulingPolicy": {"gang": {"minCount": 4, "of": "secret"}}},
     ),
     thing("scheduling.volcano.sh/v1beta1", "PodGroup", "vc", spec={"minMember": 3, "queue": "secret"}),
+    thing(
+        "scheduling.volcano.sh/v1beta1",
+        "Queue",
+        "vq",
+        spec={"weight": "secret"},
+        status={"state": "Closed", "x": "secret"},
+    ),
+    thing("scheduling.run.ai/v2", "Queue", "kq", spec={"parentQueue": "top", "displayName": "secret"}),
+    thing(
+        "kueue.x-k8s.io/v1beta2",
+        "LocalQueue",
+        "lq",
+        metadata={"namespace": "research"},
+        spec={"clusterQueue": "cq", "stopPolicy": "Hold", "fairSharing": "secret"},
+    ),
+    thing(
+        "kueue.x-k8s.io/v1beta2",
+        "ClusterQueue",
+        "cq",
+        spec={"cohortName": "secret"},
+        status={"conditions": [{"type": "Active", "status": "False", "reason": "Gone", "message": "secret"}]},
+    ),
     thing("resource.k8s.io/v1", "ResourceClaim", "mine", spec=ASKED),
     thing("resource.k8s.io/v1", "ResourceClaim", "made", metadata={"annotations": MADE}, spec=ASKED),
     thing("resource.k8s.io/v1", "ResourceClaimTemplate", "t", spec={"metadata": {"a": "secret"}, "spec": ASKED}),
@@ -106,20 +128,24 @@ def test_only_what_is_read_is_kept() -> None:
         "ConfigMap wanted",
         "Namespace research",
         "JobSet x",
+        "ClusterQueue cq",
+        "LocalQueue lq",
         "DeviceClass own",
         "DeviceClass x",
         "ResourceClaim mine",
         "ResourceClaimTemplate t",
         "PodGroup x",
         "PriorityClass default",
+        "Queue kq",
         "PodGroup vc",
+        "Queue vq",
     ]
     text = json.dumps(found)
     assert not [word for word in ("secret", "managedFields", "resourceVersion") if word in text]
 
 
 def same(one: ClusterObjects, other: ClusterObjects) -> bool:
-    fields = ("nodes", "pod_groups", "group_sizes", "class_resources", "devices", "default_priority_class")
+    fields = ("nodes", "pod_groups", "group_sizes", "queues", "class_resources", "devices", "default_priority_class")
     mappings = ("namespaces", "owners")
     return all(getattr(one, each) == getattr(other, each) for each in fields) and all(
         getattr(one, each).keys() == getattr(other, each).keys() for each in mappings

@@ -6,7 +6,7 @@ from typing import Any
 from ..kube import pod as pods
 from ..kube.shape import shape_problems
 from ..validation.case import Known, Pods, Wrong
-from ..validation.checks import wrong_groups
+from ..validation.checks import names_a_group, wrong_groups
 from ..workload.places import BARE, Template
 from .review import AdmissionRequest
 from .snapshot import Snapshot
@@ -33,7 +33,7 @@ def wrong_in_workload(
 
 def wrong_in_pod(pod: dict[str, Any], state: PodState, request: AdmissionRequest, snapshot: Snapshot) -> list[str]:
     """Return what a Pod that nobody owns shows by itself; of a controller's pods the workload was told of it."""
-    if pods.controller(pod) is not None or not state.concerned:
+    if not (state.concerned and names_a_group(pod)) or pods.controller(pod) is not None:
         return []
     document = {"apiVersion": "v1", "kind": "Pod", **pod}
     template = Template(pod=pod, path=(), kind="Pod", document=document, own=pod, form=BARE)

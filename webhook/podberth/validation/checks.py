@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..kube import pod as pods
+from ..workload.groups import GROUP_ROWS
+from ..workload.places import Steps
 from ..workload.subject import text_at
 from ..workload.templates import objects_in
 from .case import Case, Known, Pods, Wrong
@@ -12,7 +15,7 @@ from .exclusive import second_opinions
 from .launchers import miscounted_launchers
 from .minimums import too_large_minimums
 from .namespaces import other_namespaces
-from .queues import wrong_queues
+from .queues import POD_KEYS, wrong_queues
 from .schedulers import mixed_schedulers
 
 
@@ -71,7 +74,20 @@ CHECKS: Final[tuple[Check, ...]] = (
 )
 
 
-def wrong_groups(document: Mapping[str, Any], namespace: str, pods: Sequence[Pods], known: Known) -> tuple[Wrong, ...]:
+_KEYS: Final = POD_KEYS | {key for row in GROUP_ROWS for key in (row.label, row.annotation) if key}
+_FIELDS: Final = tuple(row.field for row in GROUP_ROWS if row.field)
+
+
+def names_a_group(pod: Mapping[str, Any]) -> bool:
+    """Tell whether a Pod by itself names a queue or a group: of one that does not, nothing is ever wrong."""
+    return (
+        not _KEYS.isdisjoint(pods.labels(pod))
+        or not _KEYS.isdisjoint(pods.annotations(pod))
+        or any(pods.spec(pod).get(field) for field in _FIELDS)
+    )
+
+
+def wrong_groups(document: Mapping[str, Any], namespace: str, made: Sequence[Pods], known: Known) -> tuple[Wrong, ...]:
     """Return what is wrong with the groups of a document, each once.
 
     ``namespace`` is used where the document names none. Only what asks for devices, or is in a gang by its own word,
@@ -82,7 +98,7 @@ def wrong_groups(document: Mapping[str, Any], namespace: str, pods: Sequence[Pod
     objects = list(objects_in(document))
     for base, each in objects:
         inner = [path for path, _ in objects if path != base and path[: len(base)] == base]
-        own = tuple(one for one in pods if _is_of(one, base, inner))
+        own = tuple(one for one in made if _is_of(one, base, inner))
         if not any(one.gpu.kind != "none" for one in own) and not (each.get("kind") == "Pod" and _grouped(own)):
             continue
         above = tuple(outer for path, outer in objects if path != base and base[: len(path)] == path)
@@ -93,10 +109,10 @@ def wrong_groups(document: Mapping[str, Any], namespace: str, pods: Sequence[Pod
     return tuple(dict.fromkeys(found))
 
 
-def _is_of(pods: Pods, base: tuple[str | int, ...], inner: Sequence[tuple[str | int, ...]]) -> bool:
-    path = pods.template.path
+def _is_of(one: Pods, base: Steps, inner: Sequence[Steps]) -> bool:
+    path = one.template.path
     return path[: len(base)] == base and not any(path[: len(each)] == each for each in inner)
 
 
-def _grouped(pods: Sequence[Pods]) -> bool:
-    return any(each.gang.known for each in pods)
+def _grouped(made: Sequence[Pods]) -> bool:
+    return any(each.gang.known for each in made)

@@ -72,5 +72,6 @@ def _of_cluster(case: Case, pods: Pods) -> Wrong | None:
         return None
     return pods.wrong(
         ("spec", "containers"),
-        f"{pods.replicas} pods start together, and all known nodes hold {room} such: write fewer, or they wait for nodes",
+        f"{pods.replicas} pods start together, and all known nodes hold {room} such; "
+        "write fewer, or they wait for nodes",
     )

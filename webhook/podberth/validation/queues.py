@@ -18,6 +18,8 @@ _KAI: Final = "kai.scheduler/queue"
 _VOLCANO: Final = "scheduling.volcano.sh/queue-name"
 # ray-project/kuberay ray-operator/controllers/ray/batchscheduler/volcano
 _RAY: Final = "volcano.sh/queue-name"
+POD_KEYS: Final = frozenset({_KUEUE, _KAI, _VOLCANO})
+"""Labels and annotations by which a pod names a queue."""
 _JOB: Final = ("spec", "queue")
 _KUBEFLOW: Final = ("spec", "runPolicy", "schedulingPolicy", "queue")
 
