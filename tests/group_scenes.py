@@ -402,6 +402,18 @@ SCENES: tuple[Scene, ...] = (
     ),
     Scene(
         ELSEWHERE,
+        job(template="labels: {scheduling.x-k8s.io/pod-group: ring}"),
+        "metadata.labels[scheduling.x-k8s.io/pod-group]: got ring, a PodGroup known in 2 other namespaces only: pods "
+        "join groups of their own namespace; make it in ml",
+        "\n---\n".join(
+            f"{{apiVersion: v1, kind: Namespace, metadata: {{name: {space}}}}}\n---\n"
+            "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, "
+            f"metadata: {{name: ring, namespace: {space}}}, spec: {{minMember: 2}}}}"
+            for space in ("prod", "stage")
+        ),
+    ),
+    Scene(
+        ELSEWHERE,
         kubeflow("PyTorchJob", f"{role('Master', 1)}, {role('Worker', 1, GPU, 'namespace: prod')}"),
         "Worker: metadata.namespace: got prod, but its pods come in ml; leave it out",
     ),

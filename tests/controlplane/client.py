@@ -14,7 +14,7 @@ from .wait import wait_for
 # The kubeconfig of an existing cluster to test against.
 EXISTING_VARIABLE = "PODBERTH_TEST_KUBECONFIG"
 
-_ESTABLISHED_SECONDS = 60.0
+_ESTABLISHED_SECONDS = 180.0
 
 
 class KubectlError(RuntimeError):

@@ -10,7 +10,7 @@ from checking import ROOT, checked
 from group_scenes import CPU, GPU, QUEUES, SCENES, Scene, job, known, kubeflow, role, told
 from podberth.admission.messages import MAX_LINE
 from podberth.validation.checks import CHECKS
-from snapshots import snapshot
+from snapshots import cluster, snapshot
 
 JSON = dict[str, Any]
 
@@ -124,8 +124,7 @@ def test_no_manifest_of_ours_is_told_of_but_for_what_a_small_cluster_does_not_ho
 def test_a_transient_node_is_room_all_the_same() -> None:
     scene = Scene("", job(), "")
     nodes = [
-        {**node, "spec": {"unschedulable": True}} if node["kind"] == "Node" else node
-        for node in scenes.cluster(hgx_h100_8=2)
+        {**node, "spec": {"unschedulable": True}} if node["kind"] == "Node" else node for node in cluster(hgx_h100_8=2)
     ]
     assert told(scene.document, snapshot(objects=nodes)) == ()
 

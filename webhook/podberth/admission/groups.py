@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..kube import pod as pods
-from ..kube.shape import shape_problems
 from ..validation.case import Known, Pods, Wrong
 from ..validation.checks import names_a_group, wrong_groups
 from ..workload.places import BARE, Template
@@ -24,9 +23,7 @@ def wrong_in_workload(
     ``request`` is the review of such a pod, or of the workload: of it counts the namespace.
     """
     found = [
-        _pods(template, pod, observe(pod, request, snapshot.with_owners(template.owners)))
-        for template, pod in made
-        if not shape_problems(pod)
+        _pods(template, pod, observe(pod, request, snapshot.with_owners(template.owners))) for template, pod in made
     ]
     return wrong_groups(document, request.namespace, found, _known(snapshot))
 
@@ -48,6 +45,7 @@ def _pods(template: Template, pod: dict[str, Any], state: PodState) -> Pods:
 def _known(snapshot: Snapshot) -> Known:
     return Known(
         topology=snapshot.topology,
+        namespaces=snapshot.namespaces.keys(),
         pod_groups=snapshot.pod_groups,
         group_sizes=snapshot.group_sizes,
         queues=snapshot.queues,

@@ -1,6 +1,6 @@
 """What a check is asked about: one object, its pods as they will come, and what is known of the cluster."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -37,6 +37,7 @@ class Known:
     """What is known of the cluster."""
 
     topology: TopologyIndex
+    namespaces: Collection[str]
     pod_groups: Mapping[str, frozenset[str]]
     """Names of the native PodGroups by namespace."""
     group_sizes: Mapping[GroupKey, int]

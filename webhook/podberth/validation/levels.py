@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
+from ..workload.forms import find
 from ..workload.subject import at, count, mapping_at, text
 from .case import Case, Pods, Wrong
 
@@ -67,9 +68,10 @@ def _of_one_group(case: Case, pods: Pods) -> int:
 def _groups(case: Case, pods: Pods) -> int:
     if case.kind[1] == "LeaderWorkerSet":
         return count(at(case.document, "spec", "replicas"), 1)
-    index = pods.template.path[len(case.base) + 2]  # spec.replicatedJobs[index]
-    jobs = at(case.document, "spec", "replicatedJobs")
-    return count(at(jobs[index], "replicas"), 1) if isinstance(index, int) else 0
+    path = pods.template.path[len(case.base) :]
+    if path[:2] != ("spec", "replicatedJobs"):  # somebody has said where a template stands
+        return 0
+    return count(at(find(case.document, path[:3]), "replicas"), 1)
 
 
 def kueue_levels(case: Case, *, preferred: bool = False) -> Iterator[Level]:

@@ -6,7 +6,7 @@ from ..topology.pod_groups import NATIVE_GROUP
 from ..workload.forms import find
 from ..workload.gangs import groups_in
 from ..workload.places import TEMPLATE
-from ..workload.subject import text_at
+from ..workload.subject import Row, text_at
 from .case import Case, Pods, Wrong
 
 
@@ -31,17 +31,25 @@ def other_namespaces(case: Case) -> Iterator[Wrong]:
 
 
 def _elsewhere(case: Case, pods: Pods) -> Iterator[Wrong]:
-    known, told = case.known, set()
+    told = set()
     for row, member in groups_in(pods.template.pod, case.namespace):
-        places = {space for group, space, name in known.group_sizes if name == member.name and group in row.api_groups}
-        if NATIVE_GROUP in row.api_groups:
-            places |= {space for space, names in known.pod_groups.items() if member.name in names}
-        if not places or case.namespace in places or member.name in told:
+        if member.name in told or not row.api_groups or _is_in(case.namespace, case, row, member.name):
             continue
-        told.add(member.name)
-        where = min(places) if len(places) == 1 else f"{len(places)} other namespaces"
-        yield pods.wrong(
-            row.steps,
-            f"got {member.name}, a PodGroup known in {where} only: pods join groups of their own namespace; "
-            f"make it in {case.namespace}",
-        )
+        # Asked by namespace, for there may be a hundred thousand groups.
+        spaces = {*case.known.namespaces, *case.known.pod_groups}
+        places = [space for space in spaces if _is_in(space, case, row, member.name)]
+        if places:
+            told.add(member.name)
+            where = places[0] if len(places) == 1 else f"{len(places)} other namespaces"
+            yield pods.wrong(
+                row.steps,
+                f"got {member.name}, a PodGroup known in {where} only: pods join groups of their own namespace; "
+                f"make it in {case.namespace}",
+            )
+
+
+def _is_in(namespace: str, case: Case, row: Row, name: str) -> bool:
+    sizes, native = case.known.group_sizes, case.known.pod_groups
+    return any((group, namespace, name) in sizes for group in row.api_groups) or (
+        NATIVE_GROUP in row.api_groups and name in native.get(namespace, ())
+    )
