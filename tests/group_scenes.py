@@ -1,6 +1,6 @@
 """Wrong groups, one by one: what somebody applies, what the cluster has, and the line that is read of it.
 
-docs/groups.md has each line, and the tests hold the code to it.
+docs/groups.md has each line, and the tests hold the code to it. One table, and so longer than a file should be.
 """
 
 from collections.abc import Sequence

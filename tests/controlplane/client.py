@@ -14,6 +14,7 @@ from .wait import wait_for
 # The kubeconfig of an existing cluster to test against.
 EXISTING_VARIABLE = "PODBERTH_TEST_KUBECONFIG"
 
+# Of all operators' CRDs, 60 s were too short on two cores that several runs shared.
 _ESTABLISHED_SECONDS = 180.0
 
 

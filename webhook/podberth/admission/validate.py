@@ -39,7 +39,7 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
         raise ReviewError(400, "; ".join(f"oldObject: {problem}" for problem in wrong[:5]))
     matcher = Matcher("validate", request, snapshot, pod, watch=watch)
     problems = [*matcher.state.gpu.problems, *matcher.state.gang.problems]
-    if request.operation == "CREATE":
+    if request.operation == "CREATE" and not request.sub_resource:
         problems += wrong_in_pod(pod, matcher.state, request, snapshot)
     said = snapshot.recall.answer(_basis(matcher), lambda: _judged(matcher))
     decisions = [*(Decision("", "warn", problem) for problem in problems), *said.decisions]
