@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import group_scenes as scenes
-from checking import ROOT, checked
+from checking import ROOT, checked, shipped
 from group_scenes import CPU, GPU, QUEUES, SCENES, Scene, job, known, kubeflow, role, told
 from podberth.admission.messages import MAX_LINE
 from podberth.validation.checks import CHECKS
@@ -33,6 +33,12 @@ def test_check_says_the_same_at_its_field(scene: Scene) -> None:
     assert scene.line.endswith(warning.message)
     assert warning.line > 0
     assert not any(result.denials or result.errors for result in results)
+
+
+@pytest.mark.parametrize("scene", [each for each in SCENES if not each.objects], ids=name_of)
+def test_what_the_shipped_policies_write_hides_nothing(scene: Scene) -> None:
+    if scene.check != scenes.DOMAIN:
+        assert f"podberth: {scene.line}" in told(scene.document, shipped(nodes=False))
 
 
 def test_every_check_has_its_scenes() -> None:

@@ -72,13 +72,13 @@ class Pods:
 
     @property
     def annotations(self) -> Found:
-        """Their annotations."""
-        return mapping_at(self.pod, "metadata", "annotations")
+        """Their annotations, without what policies write."""
+        return mapping_at(self.template.pod, "metadata", "annotations")
 
     @property
     def labels(self) -> Found:
-        """Their labels."""
-        return mapping_at(self.pod, "metadata", "labels")
+        """Their labels, without what policies write."""
+        return mapping_at(self.template.pod, "metadata", "labels")
 
     def wrong(self, steps: Path, message: str) -> Wrong:
         """Return what is wrong with a field of the pod, at its place in the document."""
