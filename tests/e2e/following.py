@@ -152,7 +152,11 @@ class Following:
 
     def ask(self, pod: Document, path: str = "/mutate", *, namespace: str = "default") -> Document:
         """Have podberth decide on a pod of a namespace; return the response without its uid."""
-        body = json.dumps(review(pod, namespace=namespace)).encode()
+        return self.post(path, review(pod, namespace=namespace))
+
+    def post(self, path: str, asked: Document) -> Document:
+        """Have podberth answer a review; return the response without its uid."""
+        body = json.dumps(asked).encode()
         for fresh in (False, True):
             connection = self._connect(fresh=fresh)
             try:

@@ -143,7 +143,7 @@ def test_one_namespace_is_asked_for_alone_but_for_kinds_that_have_none() -> None
 def kinds(**plurals: str) -> Document:
     return {
         "resources": [
-            {"name": plural, "kind": kind, "namespaced": not kind.endswith("Class"), "verbs": ["list"]}
+            {"name": plural, "kind": kind, "namespaced": not kind.endswith(("Class", "Queue")), "verbs": ["list"]}
             for kind, plural in plurals.items()
         ]
     }
@@ -168,6 +168,7 @@ def test_what_serve_follows_besides_workloads_is_listed() -> None:
             "/apis/resource.k8s.io/v1/namespaces/a/resourceclaims": generated,
             "/apis/resource.k8s.io/v1/namespaces/a/resourceclaimtemplates": listed("eight"),
             "/apis/scheduling.volcano.sh/v1beta1/namespaces/a/podgroups": group,
+            "/apis/scheduling.volcano.sh/v1beta1/queues": listed("research"),
             "/apis/scheduling.k8s.io/v1/priorityclasses": listed("high"),
             "/api/v1/namespaces": listed(),
             PARAMS.path: listed(),
@@ -179,6 +180,7 @@ def test_what_serve_follows_besides_workloads_is_listed() -> None:
         "ResourceClaim/by-hand",
         "ResourceClaimTemplate/eight",
         "PodGroup/gang",
+        "Queue/research",
         "PriorityClass/high",
         "APIResourceList/scheduling.volcano.sh/v1beta1",
     ]

@@ -11,6 +11,7 @@ from podberth.cluster.kinds import KINDS, Kind
 from podberth.cluster.workloads import Filed, LiveWorkloads
 from podberth.devices.claims import DeviceRequest
 from podberth.telemetry.log import Log
+from podberth.topology.queues import Queue
 
 JSON = dict[str, Any]
 BY_NAME = {kind.name: kind for kind in KINDS}
@@ -51,6 +52,26 @@ MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
         ("resourceclaims.resource.k8s.io", named(CLAIM), (("team", "x"), (DeviceRequest("gpu", 2),))),
         ("resourceclaims.resource.k8s.io", named(CLAIM, annotations=MADE), None),
         ("resourceclaimtemplates.resource.k8s.io", named({"spec": CLAIM}), (("team", "x"), (DeviceRequest("gpu", 2),))),
+        (
+            "localqueues.kueue.x-k8s.io",
+            named({"spec": {"clusterQueue": "gpus", "stopPolicy": "HoldAndDrain"}}),
+            (("kueue.x-k8s.io", "LocalQueue", "team", "x"), Queue("gpus", "spec.stopPolicy HoldAndDrain")),
+        ),
+        (
+            "clusterqueues.kueue.x-k8s.io",
+            {"metadata": {"name": "x"}, "status": {"conditions": [{"type": "Active", "status": "False"}]}},
+            (("kueue.x-k8s.io", "ClusterQueue", "", "x"), Queue("", "condition Active is False")),
+        ),
+        (
+            "queues.scheduling.volcano.sh",
+            {"metadata": {"name": "x"}, "status": {"state": "Closing"}},
+            (("scheduling.volcano.sh", "Queue", "", "x"), Queue("", "status.state Closing")),
+        ),
+        (
+            "queues.scheduling.run.ai",
+            {"metadata": {"name": "x"}, "spec": {"parentQueue": "top"}},
+            (("scheduling.run.ai", "Queue", "", "x"), Queue("top")),
+        ),
         (
             "deviceclasses.resource.k8s.io",
             {"metadata": {"name": "c"}, "spec": {"extendedResourceName": "example.com/g", "config": ["large"]}},

@@ -24,6 +24,7 @@ from ..topology.index import TopologyIndex
 from ..topology.need import Need
 from ..topology.objects import SYSTEM_CLASS, ClusterObjects
 from ..topology.pod_groups import GroupKey
+from ..topology.queues import Queues
 from ..workload.systems import JOINED
 from .forecast import forecasts
 from .recall import Footprint, Recall, footprint
@@ -73,6 +74,8 @@ class Snapshot:
     """The least pods that PodGroups of all systems let start together."""
     served_groups: frozenset[str]
     """API groups whose PodGroups the cluster serves, as far as known."""
+    queues: Queues
+    """Read by ``validation`` alone: no policy sees them."""
     owners: Mapping[str, Mapping[str, Any]]
     """Owners of gangs by uid."""
     conventions: Conventions
@@ -114,6 +117,7 @@ class Snapshot:
             pod_groups=pod_groups,
             group_sizes=known.group_sizes,
             served_groups=known.served_groups,
+            queues=Queues.of(known.queues),
             owners=known.owners,
             class_resources=known.class_resources,
             devices=known.devices,
@@ -282,6 +286,7 @@ def load_working(
         pod_groups=_by_namespace(objects.pod_groups),
         group_sizes=objects.group_sizes,
         served_groups=objects.served_groups,
+        queues=Queues.of(objects.queues),
         owners=objects.owners,
         class_resources=objects.class_resources,
         devices=objects.devices,

@@ -11,6 +11,7 @@ from ..errors import EvaluationError, ReviewError
 from ..kube.shape import shape_problems
 from ..policy.evaluate import Evaluation, Failure, Watch
 from . import messages, response
+from .groups import wrong_in_pod
 from .matching import Fault, Matcher
 from .mutate import checked_pod
 from .outcome import Action, Decision, Outcome
@@ -37,7 +38,9 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
     if request.old_object is not None and (wrong := shape_problems(request.old_object)):
         raise ReviewError(400, "; ".join(f"oldObject: {problem}" for problem in wrong[:5]))
     matcher = Matcher("validate", request, snapshot, pod, watch=watch)
-    problems = (*matcher.state.gpu.problems, *matcher.state.gang.problems)
+    problems = [*matcher.state.gpu.problems, *matcher.state.gang.problems]
+    if request.operation == "CREATE" and not request.sub_resource:
+        problems += wrong_in_pod(pod, matcher.state, request, snapshot)
     said = snapshot.recall.answer(_basis(matcher), lambda: _judged(matcher))
     decisions = [*(Decision("", "warn", problem) for problem in problems), *said.decisions]
     return _answer(request, decisions, said.reasons, said.audit)

@@ -15,6 +15,7 @@ from ..workload.places import Template
 from ..workload.templates import templates
 from . import messages, response
 from .creation import OF_A_CREATION
+from .groups import wrong_in_workload
 from .mutate import mutate
 from .outcome import Decision, Outcome
 from .review import AdmissionRequest
@@ -34,30 +35,45 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     problems = [f"{_place(each, found)}: {problem}" for each in found for problem in each.problems]
     if problems:
         raise ReviewError(400, "; ".join(problems[:5]))
-    decisions = [(each, item) for each in found for item in decide_on(each, request, snapshot)]
-    warnings = messages.within_budget(
-        messages.line(item.policy, _would_be(item, _place(each, found) if len(found) > 1 else ""))
-        for each, item in sorted(decisions, key=lambda pair: pair[1].action != "deny")
+    made = [(each, *decide_on(each, request, snapshot)) for each in found]
+    decisions = [(each, item) for each, items, _ in made for item in items]
+    pods = [(each, pod) for each, _, pod in made]
+    wrong = [
+        Decision("", "warn", str(each)) for each in wrong_in_workload(request.object or {}, pods, request, snapshot)
+    ]
+    lines = [
+        (item, messages.line(item.policy, _would_be(item, _place(each, found) if len(found) > 1 else "")))
+        for each, item in decisions
         if item.action != "audit"
+    ]
+    # A group that never starts makes whatever else is said of its pods idle
+    warnings = messages.within_budget(
+        [
+            *(line for item, line in lines if item.action == "deny"),
+            *(messages.line("", each.message) for each in wrong),
+            *(line for item, line in lines if item.action != "deny"),
+        ]
     )
     return Outcome(
         response=response.allowed(request.uid, warnings),
         verdict="allowed",
-        decisions=tuple(item for _, item in decisions),
+        decisions=(*(item for _, item in decisions), *wrong),
         patch=[],
         warnings=warnings,
     )
 
 
-def decide_on(template: Template, request: AdmissionRequest, snapshot: Snapshot) -> list[Decision]:
-    """Return what the policies would decide on the pods of a template."""
+def decide_on(
+    template: Template, request: AdmissionRequest, snapshot: Snapshot
+) -> tuple[list[Decision], dict[str, Any]]:
+    """Return what the policies would decide on the pods of a template, and what they would make of them."""
     known = snapshot.with_owners(template.owners)
     pod_request = _pod_request(request, template.pod)
     mutated = mutate(pod_request, known)
     if mutated.verdict == "denied":
-        return list(mutated.decisions)
+        return list(mutated.decisions), template.pod
     final = apply(template.pod, mutated.patch)
-    return [*mutated.decisions, *validate(replace(pod_request, object=final), known).decisions]
+    return [*mutated.decisions, *validate(replace(pod_request, object=final), known).decisions], final
 
 
 def _concerns_pods(request: AdmissionRequest) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from ..admission.creation import request_of
+from ..admission.groups import wrong_in_workload
 from ..admission.mutate import traced
 from ..admission.outcome import Decision, Written
 from ..admission.review import AdmissionRequest
@@ -153,6 +154,8 @@ class _Object:
         """The object as the templates so far have left it."""
         self.changes: tuple[Change, ...] = ()
         """What they changed."""
+        self._made: list[tuple[Template, dict[str, Any]]] = []
+        """The templates that were decided on, and the pods that come of them."""
 
     def results(self) -> Iterator[Result]:
         """Yield the result of each template, or of the object where it has none."""
@@ -160,15 +163,35 @@ class _Object:
         if not found:
             yield self._without_templates()
         unfilled = list(wrong_numbers(self.content))
+        results: list[Result] = []
         for index in range(len(found)):
             template = found[index]
             mine = [each for each in unfilled if _inside(each[0], template) or not (index or _in_any(each[0], found))]
             result, patch = self._template(template, [self._finding(message, path) for path, message in mine])
-            yield result
+            results.append(result)
             if patch and index + 1 < len(found):  # places may share metadata: the next one is written on top
                 self.content = apply(self.content, patch)
                 self.changes += result.changes
                 found = self._templates()
+        yield from self._with_groups(results, found)
+
+    def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
+        """Yield the results with what is wrong with the workload's groups: at its template, else at the first.
+
+        A Pod by itself was told of it with the policies' words; what has errors is judged by these alone.
+        """
+        if len(self._made) < len(found) or not found or self.source.kind == "Pod":
+            yield from results
+            return
+        request = request_of({**_ASKED, "namespace": self.namespace, "object": found[0].pod})
+        wrong = wrong_in_workload(self.source.content, self._made, request, self.snapshot)
+        for index, (result, template) in enumerate(zip(results, found, strict=True)):
+            mine = [
+                self._finding(each.message, each.path)
+                for each in wrong
+                if _inside(each.path, template) or not (index or _in_any(each.path, found))
+            ]
+            yield replace(result, warnings=(*result.warnings, *mine))
 
     def _exempt(self) -> bool:
         """Tell whether the API server keeps what is in the namespace from podberth (manifests/base)."""
@@ -256,9 +279,10 @@ class _Object:
         outcome, written = traced(request, snapshot)
         decisions = [("mutate", each) for each in outcome.decisions]
         held_back = tuple(_held_back(template.pod, request, snapshot))
+        final = apply(template.pod, outcome.patch)
+        self._made.append((template, final))
         if outcome.verdict == "denied":
             return _Decided(decisions, (), (), held_back=held_back)
-        final = apply(template.pod, outcome.patch)
         after = validate(replace(request, object=final), snapshot)
         decisions += [("validate", each) for each in after.decisions]
         decided = _Decided(decisions, written, (), held_back=held_back)

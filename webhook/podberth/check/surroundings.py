@@ -13,8 +13,20 @@ from ..topology.objects import collect
 from .sources import Document, Source, SourceFile
 
 _COLLECTED: Final = frozenset(
-    {"Namespace", "ConfigMap", "PodGroup", "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "PriorityClass"}
+    {
+        "ClusterQueue",
+        "ConfigMap",
+        "DeviceClass",
+        "LocalQueue",
+        "Namespace",
+        "PodGroup",
+        "PriorityClass",
+        "Queue",
+        "ResourceClaim",
+        "ResourceClaimTemplate",
+    }
 )
+_OF_NO_NAMESPACE: Final = frozenset({"ClusterQueue", "DeviceClass", "Namespace", "PriorityClass", "Queue"})
 REFERRED: Final = frozenset({"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime"})
 """Kinds whose templates others use by name."""
 
@@ -54,6 +66,7 @@ def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
         pod_groups=groups,
         group_sizes={**snapshot.group_sizes, **given.group_sizes},
         served_groups=snapshot.served_groups | given.served_groups,
+        queues=snapshot.queues.and_also(given.queues),
         class_resources=snapshot.class_resources | given.class_resources,
         devices=KnownDevices(
             claims={**snapshot.devices.claims, **given.devices.claims},
@@ -82,7 +95,7 @@ def _is_sound(source: Source) -> bool:
 def _named(source: Source, namespace: str) -> Document:
     """Return an object with its namespace in it, where it is of a kind that has one; the default is the check's."""
     metadata = source.content["metadata"]
-    if source.kind in ("Namespace", "DeviceClass", "PriorityClass") or metadata.get("namespace"):
+    if source.kind in _OF_NO_NAMESPACE or metadata.get("namespace"):
         return source.content
     return {**source.content, "metadata": {**metadata, "namespace": namespace}}
 

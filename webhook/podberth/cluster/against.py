@@ -20,6 +20,7 @@ from ..errors import Problem, UsageError
 from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..topology.objects import OWNER_GROUPS, ClusterObjects, collect
+from ..topology.queues import QUEUE_KINDS
 from .checking import Done, conventions_of
 from .files import read_objects, read_policy_texts
 from .library import served
@@ -162,7 +163,8 @@ def _objects(request: LiveRequest, gathered: Gathered) -> ClusterObjects:
 def _counts(content: Document) -> bool:
     version, kind = content.get("apiVersion"), content.get("kind")
     group = version.rpartition("/")[0] if isinstance(version, str) else ""
-    return (group, str(kind)) in _SURROUNDINGS or group in OWNER_GROUPS or kind == "APIResourceList"
+    kinds = _SURROUNDINGS | QUEUE_KINDS
+    return (group, str(kind)) in kinds or group in OWNER_GROUPS or kind == "APIResourceList"
 
 
 def _talk(request: LiveRequest, policies: Policies, parsed: ParsedPolicies, count: int) -> list[str]:

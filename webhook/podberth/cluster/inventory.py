@@ -46,7 +46,12 @@ _NAMES: Final = {
     "pod group": "PodGroup",
     "priority class": "PriorityClass",
 }
-_BESIDES: Final = {(each.group, _NAMES[each.role]): each for each in FOLLOWED if each.role in _NAMES}
+_QUEUES: Final = {"localqueues": "LocalQueue", "clusterqueues": "ClusterQueue", "queues": "Queue"}
+_BESIDES: Final = {
+    (each.group, _QUEUES[each.plural] if each.role == "queue" else _NAMES[each.role]): each
+    for each in FOLLOWED
+    if each.role == "queue" or each.role in _NAMES
+}
 """What ``serve`` follows besides workloads, by group and kind: who judges by less judges otherwise."""
 
 _Answer = TypeVar("_Answer")

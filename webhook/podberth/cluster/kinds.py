@@ -12,11 +12,12 @@ from typing import Any, Final, Literal, TypeAlias
 from ..devices.claims import is_generated, read_claim, read_template
 from ..topology.objects import default_value
 from ..topology.pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, min_member
+from ..topology.queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE, QueueKind, read_queue
 from ..workload.owners import OWNER_KINDS, OwnerKind, keep
 from .protocol import Document, Resource
 
 Filed: TypeAlias = tuple[Hashable, Any] | None
-Role: TypeAlias = Literal["owner", "pod group", "class", "claim", "template", "priority class"]
+Role: TypeAlias = Literal["owner", "pod group", "queue", "class", "claim", "template", "priority class"]
 """What a kind is for the core."""
 _OF_NO_NAMESPACE: Final[frozenset[Role]] = frozenset({"class", "priority class"})
 
@@ -33,6 +34,8 @@ class Kind:
     take: Callable[[Document], Filed]
     owner: str = ""
     """The kind's name in ownerReferences, of a kind that owns pods."""
+    of_cluster: bool = False
+    """Whether its objects are in no namespace."""
 
     @property
     def name(self) -> str:
@@ -42,7 +45,7 @@ class Kind:
     def resource(self, version: str) -> Resource:
         """Return what is to be watched where that version is served."""
         path = f"/apis/{self.group}/{version}/{self.plural}"
-        return Resource(self.name, path, of_all_namespaces=self.role not in _OF_NO_NAMESPACE, optional=True)
+        return Resource(self.name, path, of_all_namespaces=not self.of_cluster, optional=True)
 
 
 def _place(document: Document) -> tuple[str, str]:
@@ -59,6 +62,11 @@ def _take_pod_group(group: str, document: Document) -> Filed:
     # Of a native one the name alone counts, too: a gang may join it.
     size = min_member(group, document)
     return ((group, *_place(document)), size) if size or group == NATIVE_GROUP else None
+
+
+def _take_queue(kind: QueueKind, document: Document) -> Filed:
+    namespace, name = _place(document)
+    return (*kind, namespace, name), read_queue(kind, document)
 
 
 def _take_class(document: Document) -> Filed:
@@ -91,6 +99,13 @@ _POD_GROUP_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "scheduling.sigs.k8s.io": ("v1alpha1",),
     "scheduling.run.ai": ("v2alpha2",),
 }
+_QUEUES: Final[Mapping[QueueKind, tuple[str, tuple[str, ...]]]] = {
+    # What is read is the same in both versions. https://kueue.sigs.k8s.io/docs/reference/kueue.v1beta2/
+    LOCAL_QUEUE: ("localqueues", ("v1beta2", "v1beta1")),
+    CLUSTER_QUEUE: ("clusterqueues", ("v1beta2", "v1beta1")),
+    VOLCANO_QUEUE: ("queues", ("v1beta1",)),
+    KAI_QUEUE: ("queues", ("v2",)),
+}
 
 KINDS: Final[tuple[Kind, ...]] = (
     Kind(
@@ -99,6 +114,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         versions=("v1",),
         plural="priorityclasses",
         take=_take_priority_class,
+        of_cluster=True,
     ),
     Kind(
         role="class",
@@ -106,6 +122,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         versions=_DRA_VERSIONS,
         plural="deviceclasses",
         take=_take_class,
+        of_cluster=True,
     ),
     Kind(
         role="claim",
@@ -130,6 +147,17 @@ KINDS: Final[tuple[Kind, ...]] = (
             take=partial(_take_pod_group, group),
         )
         for group in sorted(POD_GROUP_GROUPS)
+    ),
+    *(
+        Kind(
+            role="queue",
+            group=kind[0],
+            versions=versions,
+            plural=plural,
+            take=partial(_take_queue, kind),
+            of_cluster=kind != LOCAL_QUEUE,
+        )
+        for kind, (plural, versions) in _QUEUES.items()
     ),
     *(
         Kind(

@@ -71,6 +71,7 @@ class LiveWorkloads(LiveKinds):
             pod_groups=frozenset(native),
             group_sizes=sizes,
             served_groups=frozenset(served),
+            queues=self._of("queue"),
             owners=self._of("owner"),
             class_resources=frozenset().union(*map(class_resources, classes)),
             devices=KnownDevices(claims=self._of("claim"), templates=self._of("template"), resources=resources),

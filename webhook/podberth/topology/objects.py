@@ -27,6 +27,7 @@ from .heartbeats import read_heartbeat
 from .manifest import decode_node
 from .model import Node, NodeTopology
 from .pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, GroupKey, min_member, served_pod_groups
+from .queues import LOCAL_QUEUE, QUEUE_KINDS, Queue, QueueKey, QueueKind, read_queue
 
 Document = dict[str, Any]
 NamespacedName = tuple[str, str]
@@ -69,6 +70,8 @@ class ClusterObjects:
     """How many pods the PodGroups of all systems let start together at the least; without those that do not say."""
     served_groups: frozenset[str] = frozenset()
     """API groups whose PodGroups the cluster serves: of which there is one, or discovery names the kind."""
+    queues: Mapping[QueueKey, Queue] = field(default_factory=dict)
+    """Of Kueue, Volcano and KAI."""
     owners: Mapping[str, Document] = field(default_factory=dict)
     """Workload objects by uid."""
     class_resources: frozenset[str] = frozenset()
@@ -96,6 +99,7 @@ class _Heap:
         self.pod_groups: set[NamespacedName] = set()
         self.group_sizes: dict[GroupKey, int] = {}
         self.served_groups: set[str] = set()
+        self.queues: dict[QueueKey, Queue] = {}
         self.claims: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
         self.claim_templates: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
         self.class_accelerators: Accelerators = {}
@@ -134,13 +138,15 @@ class _Heap:
             case "resource.k8s.io", _:
                 self._add_devices(place, document)
             case _:
-                self._add_other(group, document)
+                self._add_other(group, place, document)
 
-    def _add_other(self, group: str, document: Document) -> None:
+    def _add_other(self, group: str, place: NamespacedName, document: Document) -> None:
         kind = document["kind"]
         match group, kind:
             case "scheduling.k8s.io", "PriorityClass":
                 self._add_priority_class(document)
+            case _ if (group, kind) in QUEUE_KINDS:
+                self._add_queue((group, kind), place, document)
             case _ if group in OWNER_GROUPS:
                 self._add_owner(document)
             case _:
@@ -153,6 +159,10 @@ class _Heap:
         size = min_member(group, document)
         if size:
             self.group_sizes[group, *place] = size
+
+    def _add_queue(self, kind: QueueKind, place: NamespacedName, document: Document) -> None:
+        namespace = place[0] if kind == LOCAL_QUEUE else ""
+        self.queues[*kind, namespace, place[1]] = read_queue(kind, document)
 
     def _add_devices(self, place: NamespacedName, document: Document) -> None:
         match document["kind"]:
@@ -224,6 +234,7 @@ def collect(documents: Iterable[Document], *, now: datetime | None, namespace: s
         pod_groups=frozenset(heap.pod_groups),
         group_sizes=heap.group_sizes,
         served_groups=frozenset(heap.served_groups),
+        queues=heap.queues,
         owners=heap.owners,
         class_resources=frozenset(heap.class_resources),
         devices=KnownDevices(claims=heap.claims, templates=heap.claim_templates, resources=heap.class_accelerators),

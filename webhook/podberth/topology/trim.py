@@ -17,6 +17,7 @@ from .codec import decode_topology
 from .manifest import FAULTS, decode_node
 from .objects import OWNER_GROUPS, Document, unlist
 from .pod_groups import NATIVE_GROUP, PLURAL, POD_GROUP_GROUPS, served_pod_groups
+from .queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE
 
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 """Whether a policy may read a ConfigMap as its parameters, by namespace, name and labels."""
@@ -95,6 +96,16 @@ def _pod_group(document: Document, group: str) -> Document:
     else:
         counted = _pick(spec, "minMember")
     return {"metadata": _metadata(document, "name", "namespace"), **({"spec": counted} if counted else {})}
+
+
+def _queue(document: Document) -> Document:
+    spec = _pick(_object(document, "spec"), "clusterQueue", "parentQueue", "stopPolicy")
+    status = _pick(_object(document, "status"), "state")
+    conditions = _objects(_object(document, "status").get("conditions"))
+    if active := [_pick(each, "type", "status", "reason") for each in conditions if each.get("type") == "Active"]:
+        status["conditions"] = active
+    parts = {"spec": spec, "status": status}
+    return {"metadata": _metadata(document, "name", "namespace"), **{key: each for key, each in parts.items() if each}}
 
 
 def _priority_class(document: Document) -> Document:
@@ -222,6 +233,7 @@ _KINDS: Final[Mapping[tuple[str, str], Callable[[Document], Document | None]]] =
     ("resource.k8s.io", "DeviceClass"): _device_class,
     ("resource.k8s.io", "ResourceClaim"): _claim,
     ("resource.k8s.io", "ResourceClaimTemplate"): _claim_template,
+    **dict.fromkeys((LOCAL_QUEUE, CLUSTER_QUEUE, VOLCANO_QUEUE, KAI_QUEUE), _queue),
 }
 """What is kept of each kind beside apiVersion and kind; ConfigMaps and owners are told otherwise."""
 

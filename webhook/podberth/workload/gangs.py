@@ -5,14 +5,14 @@ the user's own word, the label ``podberth.io/gang``. Facts only: nothing is writ
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
-from .groups import NATIVE_GROUPS
+from .groups import GROUP_ROWS, NATIVE_GROUPS
 from .sources import member_of
-from .subject import LARGEST_SIZE, Member, Subject, mapping_at, number, ordinal
+from .subject import LARGEST_SIZE, Member, Row, Subject, mapping_at, number, ordinal
 from .systems import NATIVE, PLAIN, system_of
 
 NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
@@ -95,6 +95,29 @@ def gang_of(
         system=system,
         problems=tuple(problems),
     )
+
+
+def member_in(
+    pod: Mapping[str, Any],
+    namespace: str,
+    owners: Mapping[str, Mapping[str, Any]],
+    group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
+) -> Member | None:
+    """Return the pod's place by what its operator or its group says, podberth's own keys left aside; None for none."""
+    subject = _subject(pod, namespace, owners, group_sizes)
+    others = {key: value for key, value in subject.annotations.items() if key != GANG_SIZE_ANNOTATION}
+    return member_of(replace(subject, annotations=others))
+
+
+def groups_in(
+    pod: Mapping[str, Any], namespace: str, group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES
+) -> Iterator[tuple[Row, Member]]:
+    """Yield the groups that the pod itself names, whatever its operator says, with the way in which it does."""
+    subject = _subject(pod, namespace, {}, group_sizes)
+    for row in GROUP_ROWS:
+        member = row.read(subject) if row.concerns(subject) else None
+        if member is not None:
+            yield row, member
 
 
 def _subject(

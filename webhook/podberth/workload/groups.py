@@ -11,6 +11,8 @@ from .subject import Member, Row, Subject, at, completion_index, count, index_of
 
 NATIVE_GROUPS: Final = "scheduling.k8s.io"
 """The API group of Kubernetes' own PodGroups."""
+_VOLCANO_GROUPS: Final = "scheduling.volcano.sh"
+_KAI_GROUPS: Final = "scheduling.run.ai"
 _KOORDINATOR_GROUPS: Final = "scheduling.sigs.k8s.io"
 # Koordinator's scheduler goes by the same label.
 _COSCHEDULING_GROUPS: Final = ("scheduling.x-k8s.io", _KOORDINATOR_GROUPS)
@@ -36,7 +38,7 @@ def _volcano_group(pod: Subject) -> Member:
     key, volcanos_own = "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"
     size = number(pod.annotations.get("scheduling.volcano.sh/group-min-member"))
     name = pod.annotations.get(key) or pod.annotations[volcanos_own]
-    return Member("PodGroup", name, size or pod.group_size(name, "scheduling.volcano.sh"), completion_index(pod))
+    return Member("PodGroup", name, size or pod.group_size(name, _VOLCANO_GROUPS), completion_index(pod))
 
 
 def _labelled_group(pod: Subject) -> Member:
@@ -63,7 +65,7 @@ def _kai_group(pod: Subject) -> Member | None:
         return None
     size = number(pod.annotations.get("kai.scheduler/batch-min-member"))
     name = pod.annotations["pod-group-name"]
-    return Member("PodGroup", name, size or pod.group_size(name, "scheduling.run.ai"), completion_index(pod))
+    return Member("PodGroup", name, size or pod.group_size(name, _KAI_GROUPS), completion_index(pod))
 
 
 def _yunikorn_application(pod: Subject) -> Member | None:
@@ -94,6 +96,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         read=_native_group,
         size="its PodGroup",
         field="schedulingGroup",
+        api_groups=(NATIVE_GROUPS,),
     ),
     Row(
         name="Volcano PodGroup",
@@ -101,6 +104,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         read=_volcano_group,
         size="the annotation `scheduling.volcano.sh/group-min-member`, or its PodGroup",
         annotation="scheduling.k8s.io/group-name",
+        api_groups=(_VOLCANO_GROUPS,),
     ),
     Row(
         name="Volcano PodGroup",
@@ -108,6 +112,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         read=_volcano_group,
         size="the annotation `scheduling.volcano.sh/group-min-member`, or its PodGroup",
         annotation="scheduling.volcano.sh/group-name",
+        api_groups=(_VOLCANO_GROUPS,),
     ),
     Row(
         name="Koordinator gang",
@@ -115,6 +120,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         read=_koordinator_gang,
         size="the annotations `total-number`, `min-available`, or its PodGroup",
         annotation="gang.scheduling.koordinator.sh/name",
+        api_groups=(_KOORDINATOR_GROUPS,),
     ),
     Row(
         name="Koordinator PodGroup",
@@ -130,6 +136,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         read=_labelled_group,
         size="its PodGroup",
         label="scheduling.x-k8s.io/pod-group",
+        api_groups=_COSCHEDULING_GROUPS,
     ),
     Row(
         name="KAI PodGroup",
@@ -137,6 +144,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         read=_kai_group,
         size="the annotation `kai.scheduler/batch-min-member`, or its PodGroup",
         annotation="pod-group-name",
+        api_groups=(_KAI_GROUPS,),
     ),
     Row(
         name="YuniKorn application",

@@ -93,6 +93,15 @@ class Row:
     """The label that says the role, where it is no more than that; else ``read`` says it."""
     role_from: str = ""
     """In words, where the role is from, if ``read`` says it; empty: its pods have none."""
+    api_groups: tuple[str, ...] = ()
+    """Of the PodGroup that the key names; empty where it names none."""
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Where on a pod the key stands."""
+        if self.field:
+            return ("spec", self.field)
+        return ("metadata", "labels", self.label) if self.label else ("metadata", "annotations", self.annotation)
 
     def concerns(self, pod: Subject) -> bool:
         """Tell whether the pod carries the row's key."""

@@ -38,6 +38,17 @@ def templates(
     return list(_templates(document, namespace, known, extra or {}, 0))
 
 
+def objects_in(document: Mapping[str, Any], *, depth: int = 0) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
+    """Yield a document, and every whole object in it, with the path there: what an AppWrapper wraps."""
+    yield (), document
+    for path in nested_in(document) if depth < _DEEPEST else ():
+        for found, _, _ in _expand(document, path):
+            inner = forms.find(document, found)
+            if isinstance(inner, Mapping):
+                for below, each in objects_in(inner, depth=depth + 1):
+                    yield (*found, *below), each
+
+
 def _templates(
     document: Mapping[str, Any],
     namespace: str,

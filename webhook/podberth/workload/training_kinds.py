@@ -76,18 +76,18 @@ def _kubeflow_kind(kind: str, field: str, *versions: str) -> WorkloadKind:
 
 
 # ---- Ray ------------------------------------------------------------------------------------------------------------
-# From the spec of what makes RayClusters to that of the cluster
-_CLUSTERS: Final[Mapping[str, tuple[str, ...]]] = {
+CLUSTERS: Final[Mapping[str, tuple[str, ...]]] = {
     "RayClusterFleet": ("template", "spec"),
     "RayClusterReplicaSet": ("template", "spec"),
     "RayCronJob": ("jobTemplate", "rayClusterSpec"),
     "RayJob": ("rayClusterSpec",),
     "RayService": ("rayClusterConfig",),
 }
+"""From the spec of what makes RayClusters to that of the cluster."""
 
 
 def _cluster_path(scene: Scene) -> tuple[str, ...]:
-    return _CLUSTERS.get(str(scene.document.get("kind")), ())
+    return CLUSTERS.get(str(scene.document.get("kind")), ())
 
 
 def _cluster(scene: Scene) -> Found:
@@ -137,7 +137,7 @@ def _stamp_submitter(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
-    path = ("spec", *_CLUSTERS.get(kind, ()))
+    path = ("spec", *CLUSTERS.get(kind, ()))
     places = [
         Place(path=(*path, "headGroupSpec", "template"), stamp=_stamp_ray, role="head", owner=_cluster, optional=True),
         Place(

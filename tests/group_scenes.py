@@ -1,0 +1,495 @@
+"""Wrong groups, one by one: what somebody applies, what the cluster has, and the line that is read of it.
+
+docs/groups.md has each line, and the tests hold the code to it. One table, and so longer than a file should be.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import dedent
+from typing import Any
+
+from builders import review, workload_review
+from podberth.admission import decide
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot
+from podberth.kube.documents import load_documents
+from snapshots import cluster, snapshot
+
+JSON = dict[str, Any]
+
+GPU = "{containers: [{name: main, image: i, resources: {limits: {nvidia.com/gpu: 8}}}]}"
+CPU = "{containers: [{name: main, image: i}]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One wrong group. ``check`` is the name in ``validation.checks``."""
+
+    check: str
+    manifest: str
+    line: str
+    """Empty: nothing is told."""
+    objects: str = ""
+    """Besides the nodes: three of eight H100 each."""
+
+    @property
+    def document(self) -> JSON:
+        """What is applied."""
+        [document] = documents(self.manifest)
+        return document
+
+
+def documents(text: str) -> list[JSON]:
+    """Return the documents of a manifest that may be indented as a whole."""
+    found, problems = load_documents(dedent(text), "m.yaml")
+    assert problems == []
+    return [each.document for each in found]
+
+
+def known(scene: Scene) -> Snapshot:
+    """Return the scene's cluster, without a policy."""
+    racks = [{**node, "metadata": {**node["metadata"], "labels": _labels(node)}} for node in cluster(hgx_h100_8=3)]
+    return snapshot(objects=[*racks, *(documents(scene.objects) if scene.objects else ())])
+
+
+def _labels(node: JSON) -> JSON:
+    labels = node["metadata"].get("labels") or {}
+    number = node["metadata"]["name"].rpartition("-")[2]
+    in_rack = {"example.com/rack": f"r{int(number) // 2}"} if node["kind"] == "Node" else {}
+    return {**labels, **in_rack}
+
+
+def told(document: JSON, by: Snapshot) -> Sequence[str]:
+    """Return what the webhook says of a document."""
+    if document["kind"] == "Pod":
+        return decide.validate(
+            decode_review(review(document, namespace=document["metadata"]["namespace"])), by
+        ).warnings
+    plural = f"{document['kind'].lower()}s"
+    asked = workload_review(document, plural, namespace=document["metadata"]["namespace"])
+    return decide.validate_workload(decode_review(asked), by).warnings
+
+
+QUEUES = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: research, namespace: ml}
+spec: {clusterQueue: gpus}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: held, namespace: ml}
+spec: {clusterQueue: gpus, stopPolicy: Hold}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: astray, namespace: ml}
+spec: {clusterQueue: gone}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: idle, namespace: ml}
+spec: {clusterQueue: inactive}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: gpus}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: inactive}
+status: {conditions: [{type: Active, status: "False", reason: FlavorNotFound}]}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: research}
+status: {state: Open}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: shut}
+status: {state: Closed}
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: research}
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: vision}
+spec: {parentQueue: research}
+"""
+
+
+def job(metadata: str = "", template: str = "", pod: str = GPU, *, parallelism: int = 2, completions: int = 2) -> str:
+    """Return an Indexed Job as a manifest; the parts are flow YAML, without its braces."""
+    pod = pod.replace("{", "{restartPolicy: Never, ", 1)
+    return f"""
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {{name: train, namespace: ml{metadata}}}
+    spec:
+      completionMode: Indexed
+      parallelism: {parallelism}
+      completions: {completions}
+      template: {{metadata: {{{template}}}, spec: {pod}}}
+    """
+
+
+def kubeflow(kind: str, roles: str, extra: str = "", version: str = "v1") -> str:
+    """Return a job of Kubeflow's."""
+    field = {"PyTorchJob": "pytorch", "MPIJob": "mpi"}[kind]
+    return f"""
+    apiVersion: kubeflow.org/{version}
+    kind: {kind}
+    metadata: {{name: train, namespace: ml}}
+    spec: {{{field}ReplicaSpecs: {{{roles}}}{extra}}}
+    """
+
+
+def role(name: str, replicas: int, pod: str = GPU, metadata: str = "") -> str:
+    """Return one of its roles."""
+    return f"{name}: {{replicas: {replicas}, template: {{metadata: {{{metadata}}}, spec: {pod}}}}}"
+
+
+def job_set(key: str, template: str = "", *, replicas: int = 1, parallelism: int = 2, pod: str = GPU) -> str:
+    """Return a JobSet with exclusive topology."""
+    return f"""
+    apiVersion: jobset.x-k8s.io/v1alpha2
+    kind: JobSet
+    metadata: {{name: train, namespace: ml, annotations: {{alpha.jobset.sigs.k8s.io/exclusive-topology: {key}}}}}
+    spec:
+      replicatedJobs:
+      - name: node
+        replicas: {replicas}
+        template:
+          spec:
+            parallelism: {parallelism}
+            completions: {parallelism}
+            template: {{metadata: {{{template}}}, spec: {pod}}}
+    """
+
+
+def _volcanic(pod: str) -> str:
+    return pod.replace("{containers", "{schedulerName: volcano, containers", 1)
+
+
+MINIMUM = ", runPolicy: {schedulingPolicy: {minAvailable: %d}}"
+_TO_ITSELF = (
+    "{podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: %s, labelSelector: {matchLabels: "
+    "{team: a}}}]}}"
+)
+
+
+def together(key: str) -> str:
+    """Return the spec of a pod with required affinity to its own kind."""
+    return GPU.replace("{containers", "{affinity: %s, containers" % (_TO_ITSELF % key), 1)
+
+
+QUEUE, LEAST, LAUNCHER = "A queue that does not exist", "A minimum above the replicas", "A launcher that is not counted"
+MIXED, ELSEWHERE = "Mixed schedulers", "Groups across namespaces"
+EXCLUSIVE, DOMAIN = "Exclusive topology with a second opinion", "A size that no domain holds"
+RACK, ZONE, HOST = "example.com/rack", "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+PARENT = "spec.replicatedJobs[0].template.spec.template"
+
+SCENES: tuple[Scene, ...] = (
+    # ---- queues -----------------------------------------------------------------------------------------------------
+    Scene(
+        QUEUE,
+        job(", labels: {kueue.x-k8s.io/queue-name: reserch}"),
+        "metadata.labels[kueue.x-k8s.io/queue-name]: got reserch, no LocalQueue in ml; have astray, held, idle, …",
+        QUEUES,
+    ),
+    Scene(
+        QUEUE,
+        job(", labels: {kueue.x-k8s.io/queue-name: held}"),
+        "metadata.labels[kueue.x-k8s.io/queue-name]: got held, a LocalQueue that is stopped: spec.stopPolicy Hold; "
+        "nothing starts until it goes on",
+        QUEUES,
+    ),
+    Scene(
+        QUEUE,
+        job(", labels: {kueue.x-k8s.io/queue-name: astray}"),
+        "metadata.labels[kueue.x-k8s.io/queue-name]: got astray, a LocalQueue of ClusterQueue gone, which does not "
+        "exist; make it, or write another",
+        QUEUES,
+    ),
+    Scene(
+        QUEUE,
+        job(", labels: {kueue.x-k8s.io/queue-name: idle}"),
+        "metadata.labels[kueue.x-k8s.io/queue-name]: got idle, whose ClusterQueue inactive lets nothing in: condition "
+        "Active is False (FlavorNotFound); mend it, or write another",
+        QUEUES,
+    ),
+    Scene(
+        QUEUE,
+        f"""
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {{name: train, namespace: ml}}
+        spec: {{queue: reserch, tasks: [{{name: worker, replicas: 2, template: {{spec: {GPU}}}}}]}}
+        """,
+        "spec.queue: got reserch, no Volcano Queue; have research, shut",
+        QUEUES,
+    ),
+    Scene(
+        QUEUE,
+        f"""
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {{name: train, namespace: ml}}
+        spec: {{queue: shut, tasks: [{{name: worker, replicas: 2, template: {{spec: {GPU}}}}}]}}
+        """,
+        "spec.queue: got shut, a Volcano Queue that takes no jobs: status.state Closed; open it, or write another",
+        QUEUES,
+    ),
+    Scene(
+        QUEUE,
+        f"""
+        apiVersion: v1
+        kind: Pod
+        metadata: {{name: p, namespace: ml, labels: {{kai.scheduler/queue: reserch}}}}
+        spec: {GPU}
+        """,
+        "metadata.labels[kai.scheduler/queue]: got reserch, no KAI Queue; have research, vision",
+        QUEUES,
+    ),
+    Scene(
+        QUEUE,
+        job(", labels: {kai.scheduler/queue: research}"),
+        "metadata.labels[kai.scheduler/queue]: got research, a parent of KAI Queues: only leaf queues take pods; "
+        "write one below it",
+        QUEUES,
+    ),
+    # ---- minimums ---------------------------------------------------------------------------------------------------
+    Scene(
+        LEAST,
+        f"""
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {{name: train, namespace: ml}}
+        spec: {{minAvailable: 3, tasks: [{{name: worker, replicas: 2, template: {{spec: {GPU}}}}}]}}
+        """,
+        "spec.minAvailable: got 3, want 2 at most, the pods of its tasks: the group never starts",
+    ),
+    Scene(
+        LEAST,
+        f"""
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {{name: train, namespace: ml}}
+        spec: {{tasks: [{{name: worker, replicas: 2, minAvailable: 4, template: {{spec: {GPU}}}}}]}}
+        """,
+        "spec.tasks[0].minAvailable: got 4, want 2 at most, its replicas: the group never starts",
+    ),
+    Scene(
+        LEAST,
+        kubeflow("PyTorchJob", role("Worker", 2), MINIMUM % 3),
+        "spec.runPolicy.schedulingPolicy.minAvailable: got 3, want 2 at most, the pods of its roles: the group never "
+        "starts",
+    ),
+    Scene(
+        LEAST,
+        kubeflow("PyTorchJob", role("Worker", 2), ", elasticPolicy: {minReplicas: 4, maxReplicas: 2}"),
+        "spec.elasticPolicy.minReplicas: got 4, want 2 at most, maxReplicas: the group never starts",
+    ),
+    Scene(
+        LEAST,
+        job(parallelism=3),
+        "spec.completions: got 2, want 3, as parallelism: of 3 pods only 2 are ever made",
+    ),
+    Scene(
+        LEAST,
+        f"""
+        apiVersion: ray.io/v1
+        kind: RayCluster
+        metadata: {{name: train, namespace: ml}}
+        spec:
+          headGroupSpec: {{template: {{spec: {CPU}}}}}
+          workerGroupSpecs:
+          - {{groupName: gpus, replicas: 1, minReplicas: 4, maxReplicas: 2, template: {{spec: {GPU}}}}}
+        """,
+        "spec.workerGroupSpecs[0].minReplicas: got 4, want 2 at most, maxReplicas: the cluster cannot be scaled",
+    ),
+    Scene(
+        LEAST,
+        f"""
+        apiVersion: leaderworkerset.x-k8s.io/v1
+        kind: LeaderWorkerSet
+        metadata: {{name: serve, namespace: ml}}
+        spec:
+          leaderWorkerTemplate: {{size: 2, subGroupPolicy: {{subGroupSize: 4}}, workerTemplate: {{spec: {GPU}}}}}
+        """,
+        "spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize: got 4, want 2 at most, the size of a group: the group "
+        "never starts",
+    ),
+    Scene(
+        LEAST,
+        job(", annotations: {kai.scheduler/batch-min-member: '3'}"),
+        "metadata.annotations[kai.scheduler/batch-min-member]: got 3, want 2 at most, the pods of the workload: the "
+        "group never starts",
+    ),
+    Scene(
+        LEAST,
+        job(template="annotations: {podberth.io/gang-size: '3'}"),
+        "metadata.annotations[podberth.io/gang-size]: got 3, want 2 at most, the pods that the workload makes: the "
+        "group never starts",
+    ),
+    Scene(
+        LEAST,
+        job(template="labels: {scheduling.x-k8s.io/pod-group: ring}"),
+        "metadata.labels[scheduling.x-k8s.io/pod-group]: got ring, a group of 3 at the least, and this workload makes "
+        "2: raise replicas or lower the minimum",
+        """
+        apiVersion: scheduling.x-k8s.io/v1alpha1
+        kind: PodGroup
+        metadata: {name: ring, namespace: ml}
+        spec: {minMember: 3}
+        """,
+    ),
+    # ---- launchers --------------------------------------------------------------------------------------------------
+    Scene(
+        LAUNCHER,
+        kubeflow("MPIJob", f"{role('Launcher', 1, CPU)}, {role('Worker', 2)}", MINIMUM % 2, "v2beta1"),
+        "spec.runPolicy.schedulingPolicy.minAvailable: got 2, the workers alone; the launcher is of the group, too; "
+        "write 3",
+    ),
+    Scene(
+        LAUNCHER,
+        kubeflow(
+            "MPIJob",
+            f"{role('Launcher', 1, CPU)}, {role('Worker', 2)}",
+            f"{MINIMUM % 3}, launcherCreationPolicy: WaitForWorkersReady",
+            "v2beta1",
+        ),
+        "spec.runPolicy.schedulingPolicy.minAvailable: got 3, with the launcher, which waits for 2 workers to be ready "
+        "(launcherCreationPolicy); write 2",
+    ),
+    Scene(
+        LAUNCHER,
+        f"""
+        apiVersion: ray.io/v1
+        kind: RayCluster
+        metadata: {{name: train, namespace: ml}}
+        spec:
+          headGroupSpec: {{template: {{spec: {CPU}}}}}
+          workerGroupSpecs:
+          - groupName: gpus
+            replicas: 2
+            template: {{metadata: {{annotations: {{podberth.io/gang-size: "2"}}}}, spec: {GPU}}}
+        """,
+        "gpus: metadata.annotations[podberth.io/gang-size]: got 2, the workers alone; the head is of the group, too; "
+        "write 3",
+    ),
+    # ---- schedulers -------------------------------------------------------------------------------------------------
+    Scene(
+        MIXED,
+        kubeflow("PyTorchJob", f"{role('Master', 1)}, {role('Worker', 2, _volcanic(GPU))}"),
+        "Master: spec.schedulerName: got default-scheduler, but Worker has volcano: no scheduler sees the whole group; "
+        "write volcano in both",
+    ),
+    # ---- namespaces -------------------------------------------------------------------------------------------------
+    Scene(
+        ELSEWHERE,
+        job(pod=GPU.replace("{containers", "{schedulingGroup: {podGroupName: ring}, containers", 1)),
+        "spec.schedulingGroup: got ring, a PodGroup known in prod only: pods join groups of their own namespace; make "
+        "it in ml",
+        """
+        apiVersion: scheduling.k8s.io/v1beta1
+        kind: PodGroup
+        metadata: {name: ring, namespace: prod}
+        spec: {schedulingPolicy: {gang: {minCount: 2}}}
+        """,
+    ),
+    Scene(
+        ELSEWHERE,
+        job(template="labels: {scheduling.x-k8s.io/pod-group: ring}"),
+        "metadata.labels[scheduling.x-k8s.io/pod-group]: got ring, a PodGroup known in 2 other namespaces only: pods "
+        "join groups of their own namespace; make it in ml",
+        "\n---\n".join(
+            f"{{apiVersion: v1, kind: Namespace, metadata: {{name: {space}}}}}\n---\n"
+            "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, "
+            f"metadata: {{name: ring, namespace: {space}}}, spec: {{minMember: 2}}}}"
+            for space in ("prod", "stage")
+        ),
+    ),
+    Scene(
+        ELSEWHERE,
+        kubeflow("PyTorchJob", f"{role('Master', 1)}, {role('Worker', 1, GPU, 'namespace: prod')}"),
+        "Worker: metadata.namespace: got prod, but its pods come in ml; leave it out",
+    ),
+    Scene(
+        ELSEWHERE,
+        f"""
+        apiVersion: workload.codeflare.dev/v1beta2
+        kind: AppWrapper
+        metadata: {{name: train, namespace: ml}}
+        spec:
+          components:
+          - template:
+              apiVersion: batch/v1
+              kind: Job
+              metadata: {{name: train, namespace: prod}}
+              spec: {{template: {{spec: {GPU}}}}}
+        """,
+        "spec.components[0].template.metadata.namespace: got prod, but what wraps it is in ml; write ml",
+    ),
+    # ---- exclusive --------------------------------------------------------------------------------------------------
+    Scene(
+        EXCLUSIVE,
+        job_set(RACK, f"annotations: {{kueue.x-k8s.io/podset-required-topology: {HOST}}}", parallelism=1),
+        f"node: metadata.annotations[kueue.x-k8s.io/podset-required-topology]: got {HOST}, but exclusive-topology "
+        f"already keeps each group in one {RACK}; leave one of the two out",
+    ),
+    Scene(
+        EXCLUSIVE,
+        job_set(RACK, "labels: {team: a}", parallelism=1, pod=together(HOST)),
+        "node: spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: got "
+        f"{HOST}, but exclusive-topology already keeps each group in one {RACK}; leave one of the two out",
+    ),
+    # ---- domains ----------------------------------------------------------------------------------------------------
+    Scene(
+        DOMAIN,
+        job_set(RACK, parallelism=3),
+        f"metadata.annotations[alpha.jobset.sigs.k8s.io/exclusive-topology]: 3 pods in one {RACK}: no known one holds "
+        "more than 2; write a wider level or fewer pods",
+    ),
+    Scene(
+        DOMAIN,
+        job_set(RACK, parallelism=1, replicas=3),
+        f"metadata.annotations[alpha.jobset.sigs.k8s.io/exclusive-topology]: 3 groups, each alone in one {RACK}: 2 "
+        "known hold one; write a narrower level or fewer groups",
+    ),
+    Scene(
+        DOMAIN,
+        job(template=f"annotations: {{kueue.x-k8s.io/podset-required-topology: {HOST}}}"),
+        f"metadata.annotations[kueue.x-k8s.io/podset-required-topology]: 2 pods in one {HOST}: no known one holds more "
+        "than 1; write a wider level or fewer pods",
+    ),
+    Scene(
+        DOMAIN,
+        job(template="annotations: {kueue.x-k8s.io/podset-required-topology: example.com/row}"),
+        "metadata.annotations[kueue.x-k8s.io/podset-required-topology]: got example.com/row, a label that no known "
+        "node has that fits; write one that nodes have",
+    ),
+    Scene(
+        DOMAIN,
+        f"""
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {{name: serve, namespace: ml}}
+        spec:
+          replicas: 2
+          selector: {{matchLabels: {{team: a}}}}
+          template: {{metadata: {{labels: {{team: a}}}}, spec: {together(HOST)}}}
+        """,
+        "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: 2 pods in one "
+        f"{HOST}: no known one holds more than 1; write a wider level or fewer pods",
+    ),
+    Scene(
+        DOMAIN,
+        job(parallelism=4, completions=4),
+        "spec.containers: 4 pods start together, and all known nodes hold 3 such; write fewer, or they wait for nodes",
+    ),
+)
+"""What is told."""

@@ -1,0 +1,121 @@
+"""Queues of the systems that have them: which there are, where each leads, and what keeps its workloads waiting.
+
+Read are Kueue's LocalQueues and ClusterQueues, and the Queues of Volcano and KAI. YuniKorn's stand in the text of a
+ConfigMap, as a tree that its placement rules add to: nobody can tell from outside which do not exist.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+KUEUE: Final = "kueue.x-k8s.io"
+VOLCANO: Final = "scheduling.volcano.sh"
+KAI: Final = "scheduling.run.ai"
+
+QueueKind: TypeAlias = tuple[str, str]
+"""API group and kind."""
+QueueKey: TypeAlias = tuple[str, str, str, str]
+"""API group, kind, namespace (empty for a kind of the cluster) and name."""
+
+LOCAL_QUEUE: Final[QueueKind] = (KUEUE, "LocalQueue")
+CLUSTER_QUEUE: Final[QueueKind] = (KUEUE, "ClusterQueue")
+VOLCANO_QUEUE: Final[QueueKind] = (VOLCANO, "Queue")
+KAI_QUEUE: Final[QueueKind] = (KAI, "Queue")
+
+QUEUE_KINDS: Final[frozenset[QueueKind]] = frozenset(
+    {
+        # kubernetes-sigs/kueue apis/kueue/v1beta2/{localqueue,clusterqueue}_types.go
+        LOCAL_QUEUE,
+        CLUSTER_QUEUE,
+        # volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/types.go
+        VOLCANO_QUEUE,
+        # kai-scheduler/KAI-Scheduler pkg/apis/scheduling/v2/queue_types.go
+        KAI_QUEUE,
+    }
+)
+"""The kinds that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What is known of one queue."""
+
+    leads_to: str = ""
+    """A LocalQueue's ClusterQueue, a KAI Queue's parent; empty for none."""
+    halted: str = ""
+    """What keeps its workloads waiting, as the field and its value; empty where nothing is known to."""
+
+
+_MOST_NAMED: Final = 3  # a line for people has room for no more
+
+
+@dataclass(frozen=True, slots=True)
+class Queues:
+    """The queues that are known, and of which kinds these are all."""
+
+    by_key: Mapping[QueueKey, Queue] = field(default_factory=dict)
+    whole: frozenset[QueueKind] = frozenset()
+    """Kinds of which a queue that is not known does not exist: those that the cluster is known to have any of."""
+
+    @classmethod
+    def of(cls, by_key: Mapping[QueueKey, Queue]) -> "Queues":
+        """Return the queues of a cluster."""
+        return cls(by_key, frozenset(key[:2] for key in by_key))
+
+    def and_also(self, given: Mapping[QueueKey, Queue]) -> "Queues":
+        """Return these with some more, which are not known to be all of their kind."""
+        return Queues({**self.by_key, **given}, self.whole)
+
+    def get(self, kind: QueueKind, name: str, namespace: str = "") -> Queue | None:
+        """Return a queue; None where it is not known."""
+        return self.by_key.get((*kind, namespace, name))
+
+    def lacks(self, kind: QueueKind, name: str, namespace: str = "") -> bool:
+        """Tell whether there is no such queue, as far as anybody can know."""
+        return kind in self.whole and self.get(kind, name, namespace) is None
+
+    def names(self, kind: QueueKind, namespace: str = "") -> tuple[str, ...]:
+        """Name the queues of a kind and namespace, sorted; three at the most, and then an ellipsis."""
+        found = sorted(key[3] for key in self.by_key if key[:3] == (*kind, namespace))
+        return (*found[:_MOST_NAMED], "…") if len(found) > _MOST_NAMED else tuple(found)
+
+    def has_children(self, kind: QueueKind, name: str) -> bool:
+        """Tell whether a queue is known that leads to that one."""
+        return any(key[:2] == kind and queue.leads_to == name for key, queue in self.by_key.items())
+
+
+def read_queue(kind: QueueKind, document: Mapping[str, Any]) -> Queue:
+    """Read a queue; what it does not say, or says wrongly, counts as not said."""
+    spec, status = _object(document.get("spec")), _object(document.get("status"))
+    if kind == LOCAL_QUEUE:
+        return Queue(_text(spec.get("clusterQueue")), _stopped(spec))
+    if kind == CLUSTER_QUEUE:
+        return Queue("", _stopped(spec) or _inactive(status))
+    if kind == VOLCANO_QUEUE:
+        state = _text(status.get("state"))
+        # types.go QueueState: Open, Closed, Closing, Unknown
+        return Queue("", f"status.state {state}" if state in ("Closed", "Closing") else "")
+    return Queue(_text(spec.get("parentQueue")), "")
+
+
+def _stopped(spec: Mapping[str, Any]) -> str:
+    policy = _text(spec.get("stopPolicy"))
+    return f"spec.stopPolicy {policy}" if policy in ("Hold", "HoldAndDrain") else ""
+
+
+def _inactive(status: Mapping[str, Any]) -> str:
+    conditions = status.get("conditions")
+    for each in conditions if isinstance(conditions, list) else ():
+        condition = _object(each)
+        if condition.get("type") == "Active" and condition.get("status") == "False":
+            reason = _text(condition.get("reason"))
+            return f"condition Active is False ({reason})" if reason else "condition Active is False"
+    return ""
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

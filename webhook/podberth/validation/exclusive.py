@@ -1,0 +1,23 @@
+"""Exclusive topology with a second opinion: its webhook writes affinity, and somebody asks for another level."""
+
+from collections.abc import Iterator
+
+from .case import Case, Wrong
+from .levels import affinity_levels, exclusive_levels, kueue_levels
+
+
+def second_opinions(case: Case) -> Iterator[Wrong]:
+    """Find pod affinity to the group itself, and Kueue's topology, on another key than exclusive topology's.
+
+    Spread and anti-affinity are no second opinion: a group that is alone in its rack may well be spread over its hosts.
+    """
+    exclusive = {each.pods.template.path: each for each in exclusive_levels(case)}
+    if not exclusive:
+        return
+    for other in (*affinity_levels(case, preferred=True), *kueue_levels(case, preferred=True)):
+        first = exclusive.get(other.pods.template.path)
+        if first is not None and other.key and other.key != first.key:
+            yield other.wrong(
+                f"got {other.key}, but exclusive-topology already keeps each group in one {first.key}; "
+                "leave one of the two out"
+            )

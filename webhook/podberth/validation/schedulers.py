@@ -1,0 +1,43 @@
+"""Mixed schedulers: one group, and not one scheduler that sees all of it."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from ..workload.systems import SYSTEMS
+from .case import Case, Pods, Wrong
+
+# These count a group's pods among what they schedule themselves; pods of another scheduler are never seen.
+_GROUPING: Final = frozenset(scheduler for row in SYSTEMS for scheduler in row.schedulers)
+# A plugin of a scheduler of any name, which all of the group has to go through (KEP-4671; scheduler-plugins
+# pkg/coscheduling).
+_BY_PLUGIN: Final = frozenset({"native", "coscheduling"})
+
+
+def mixed_schedulers(case: Case) -> Iterator[Wrong]:
+    """Find roles of one gang that go to another scheduler than most, where one of them schedules groups as a whole.
+
+    Two plain schedulers place pod by pod, so that nobody waits for a group: that is not told.
+    """
+    for pods in case.gangs():
+        schedulers = {each.scheduler for each in pods}
+        if len(schedulers) == 1:
+            continue
+        grouping = schedulers & _GROUPING
+        if not grouping and not any(each.gang.system in _BY_PLUGIN for each in pods):
+            continue
+        wanted = _wanted(pods, grouping)
+        those = next(each for each in pods if each.scheduler == wanted)
+        for each in pods:
+            if each.scheduler != wanted:
+                yield each.wrong(
+                    ("spec", "schedulerName"),
+                    f"got {each.scheduler}, but {those.role or 'the rest'} has {wanted}: "
+                    f"no scheduler sees the whole group; write {wanted} in both",
+                )
+
+
+def _wanted(pods: tuple[Pods, ...], grouping: set[str]) -> str:
+    """Return the scheduler of most templates, of those that schedule groups where there are any."""
+    votes = Counter(each.scheduler for each in pods if not grouping or each.scheduler in grouping)
+    return min(votes, key=lambda name: (-votes[name], name))
