@@ -25,7 +25,12 @@ __all__ = ["chromium", "cluster", "control_plane"]
 SHARED = Path(__file__).parents[2] / "shared"
 
 _CONTROL_PLANE = "Go 1.26+ (https://go.dev/dl/), or KUBEBUILDER_ASSETS"
-_GO_PROGRAMS = {"helm": "helm", "kubelet_program": "kubelet", "promtool": "promtool"}
+_GO_PROGRAMS = {
+    "cert_manager": "cert-manager",
+    "helm": "helm",
+    "kubelet_program": "kubelet",
+    "promtool": "promtool",
+}
 """By the fixture, the program of tests/gotools."""
 _GO = "Go 1.26+ (https://go.dev/dl/)"
 _SHARED_DATA = "data in ../shared"
@@ -48,6 +53,12 @@ def chromium() -> Path:
     found = find_browser()
     assert found is not None
     return found
+
+
+@pytest.fixture(scope="session")
+def cert_manager() -> Path:
+    """Return the program that runs cert-manager's controllers and its injector."""
+    return program("cert-manager")
 
 
 @pytest.fixture(scope="session")

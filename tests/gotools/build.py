@@ -1,5 +1,6 @@
 """The Go programs of the tests: built once by the first test that asks, and cached outside the clone.
 
+``cert-manager``: its own controllers and CA injector, from the packages that it publishes (``cert-manager/main.go``).
 ``helm``: Helm's own, which renders the chart.
 ``kubelet``: a server of the kubelet's PodResources API, from the module that publishes it (``kubelet/main.go``).
 ``promtool``: Prometheus' own, which checks and tests rules; without its service discovery, which is most of it.
@@ -17,6 +18,7 @@ from pathlib import Path
 
 _HERE = Path(__file__).parent
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
+    "cert-manager": (".",),
     "helm": ("helm.sh/helm/v4/cmd/helm",),
     "kubelet": (".",),
     "promtool": ("-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool"),
@@ -29,7 +31,7 @@ class BuildError(RuntimeError):
 
 
 def program(name: str) -> Path:
-    """Return a program; the first call builds it, which takes ten seconds, of helm and promtool three minutes.
+    """Return a program; the first call builds it: ten seconds, of cert-manager, helm and promtool three minutes.
 
     The cache is ``${XDG_CACHE_HOME:-~/.cache}/podberth/<name>-<key>``, its key a digest of all that it is made from.
     Two processes that ask at once build twice, and the same. Raises BuildError.
