@@ -28,6 +28,7 @@ SHARED = Path(__file__).parents[2] / "shared"
 
 _CONTROL_PLANE = "Go 1.26+ (https://go.dev/dl/), or KUBEBUILDER_ASSETS"
 _GO_PROGRAMS = {
+    "cert_manager": ("cert-manager",),
     "helm": ("helm",),
     "kubeconform": ("kubeconform",),
     "kubelet_program": ("kubelet",),
@@ -56,6 +57,12 @@ def chromium() -> Path:
     found = find_browser()
     assert found is not None
     return found
+
+
+@pytest.fixture(scope="session")
+def cert_manager() -> Path:
+    """Return the program that runs cert-manager's controllers and its injector."""
+    return program("cert-manager")
 
 
 @pytest.fixture(scope="session")

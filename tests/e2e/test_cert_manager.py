@@ -2,8 +2,6 @@
 
 import base64
 import json
-import os
-import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,23 +9,21 @@ from typing import Any
 
 import pytest
 
-from controlplane.build import assets
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.cluster.shared_ca import KINDS
-from podberth.kube.documents import load_documents
 from podberth.pki.issue import issue_leaf, living, new_authority
 from podberth.wellknown import NAMESPACE
 
 from .access import grant
+from .cert_manager import GROUP_PATH, install_crds, rendered
 from .load import Verdict, load
 from .mounted_secret import MountedSecret
-from .podberth_process import ROOT, Endpoint
+from .podberth_process import Endpoint
 from .registration import pointed, shipped
 from .replicas import SECONDS, SECRET_PATH, Replica, Replicas, marked, marking, unregister
 
 Document = dict[str, Any]
-SHARED = Path(__file__).parents[3] / "shared"
 
 
 @pytest.fixture(scope="module")
@@ -40,21 +36,13 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 @pytest.mark.shared("crds/cert-manager")
 def test_its_own_crds_take_our_issuers_and_certificates(plane: ControlPlane, tmp_path: Path) -> None:
-    for file in sorted((SHARED / "crds" / "cert-manager").glob("*.yaml")):
-        plane.kubectl("create", "-f", str(file))
-    prefix = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}"
-    for plural in ("issuers", "certificates"):
-        wait_for(
-            lambda plural=plural: plane.raw("GET", f"{prefix}/{plural}")[0] == 200,  # type: ignore[misc]
-            timeout_seconds=SECONDS,
-            what=f"{plural} to be served",
-        )
-    rendered = _rendered(tmp_path)
-    plane.kubectl("apply", "--server-side", "--validate=strict", "-f", "-", input=json.dumps(_list(rendered)))
+    install_crds(plane)
+    documents = rendered(plane, tmp_path)
+    plane.kubectl("apply", "--server-side", "--validate=strict", "-f", "-", input=json.dumps(_list(documents)))
     certificates = {
-        each["metadata"]["name"]: each["spec"] for each in plane.api.read(f"{prefix}/certificates")["items"]
+        each["metadata"]["name"]: each["spec"] for each in plane.api.read(f"{GROUP_PATH}/certificates")["items"]
     }
-    issuers = {each["metadata"]["name"]: each["spec"] for each in plane.api.read(f"{prefix}/issuers")["items"]}
+    issuers = {each["metadata"]["name"]: each["spec"] for each in plane.api.read(f"{GROUP_PATH}/issuers")["items"]}
     assert {spec["issuerRef"]["name"] for spec in certificates.values()} == set(issuers)
     # Each issuer's CA is a certificate's Secret, and the injector's certificate is the one that is served.
     assert issuers["podberth-ca"]["ca"]["secretName"] == certificates["podberth-ca"]["secretName"]
@@ -75,7 +63,7 @@ def test_its_own_crds_take_our_issuers_and_certificates(plane: ControlPlane, tmp
 def test_where_its_injector_writes_cabundle_podberth_does_not(plane: ControlPlane, tmp_path: Path) -> None:
     replicas = Replicas(plane, tmp_path / "replicas", ())
     try:
-        for each in _rendered(tmp_path):
+        for each in rendered(plane, tmp_path):
             if each["kind"] in KINDS:
                 [(key, value)] = each["metadata"]["annotations"].items()
                 plane.kubectl("annotate", each["kind"], "podberth", f"{key}={value}")
@@ -86,20 +74,6 @@ def test_where_its_injector_writes_cabundle_podberth_does_not(plane: ControlPlan
         assert plane.raw("GET", SECRET_PATH)[0] == 404
     finally:
         replicas.close()
-
-
-def _rendered(tmp_path: Path) -> list[Document]:
-    """Return the shipped configurations with the component, as kustomize makes them."""
-    folder = tmp_path / "overlay"
-    folder.mkdir(exist_ok=True)
-    (folder / "configurations.yaml").write_text("---\n".join(json.dumps(each) + "\n" for each in shipped()))
-    component = os.path.relpath(ROOT / "certs" / "cert-manager", folder.resolve())
-    overlay = {"resources": ["configurations.yaml"], "components": [component]}
-    (folder / "kustomization.yaml").write_text(json.dumps(overlay))
-    done = subprocess.run(
-        [str(assets() / "kubectl"), "kustomize", str(folder)], check=True, capture_output=True, text=True
-    )
-    return [each.document for each in load_documents(done.stdout, "rendered")[0]]
 
 
 def _list(documents: list[Document]) -> Document:

@@ -1,5 +1,6 @@
 """The Go programs of the tests: built once by the first test that asks, and cached outside the clone.
 
+``cert-manager``: its own controllers and CA injector, from the packages that it publishes (``cert-manager/main.go``).
 ``helm``: Helm's own, which renders the chart.
 ``kubeconform``: checks manifests against schemas, without a server.
 ``kubelet``: a server of the kubelet's PodResources API, from the module that publishes it (``kubelet/main.go``).
@@ -20,6 +21,7 @@ from pathlib import Path
 
 _HERE = Path(__file__).parent
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
+    "cert-manager": (".",),
     "helm": ("helm.sh/helm/v4/cmd/helm",),
     "kubeconform": ("github.com/yannh/kubeconform/cmd/kubeconform",),
     "kubelet": (".",),
@@ -35,7 +37,7 @@ class BuildError(RuntimeError):
 
 
 def program(name: str) -> Path:
-    """Return a program; the first call builds it, which takes ten seconds, of the others two to three minutes.
+    """Return a program; the first call builds it: the kubelet's server in ten seconds, others in one to three minutes.
 
     The cache is ``${XDG_CACHE_HOME:-~/.cache}/podberth/<name>-<key>``, its key a digest of all that it is made from.
     Two processes that ask at once build twice, and the same. Raises BuildError.

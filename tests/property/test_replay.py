@@ -260,7 +260,7 @@ def test_a_pod_of_another_gang_is_not_decided_again(texts: list[str]) -> None:
     )
     mutate(first, warm)
     remembered = len(warm.recall)
-    assert any(isinstance(answer, Course) for answer in warm.recall._answers.values())
+    assert any(isinstance(answer, Course) for answer in warm.recall._on_trial.values())
 
     outcome = mutate(second, warm)
 

@@ -8,6 +8,7 @@ import pytest
 from builders import gpu_container, gpu_pod, job_pod, review
 from podberth.admission.messages import MAX_LINE
 from podberth.admission.mutate import mutate
+from podberth.admission.recall import Recall
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
@@ -16,6 +17,10 @@ from snapshots import cluster, policy, snapshot
 
 def mutated(document: dict[str, Any], known: Snapshot) -> dict[str, Any]:
     return apply(document, mutate(decode_review(review(document)), known).patch)
+
+
+def remembered(known: Snapshot) -> str:
+    return f"{known.recall._on_trial!r} {known.recall._kept!r}"
 
 
 def annotate(expression: str) -> Snapshot:
@@ -78,15 +83,44 @@ def test_what_is_remembered_of_a_pod_is_small() -> None:
         document = gpu_pod(1, affinity={"nodeAffinity": required})
         document["spec"]["containers"] = [gpu_container("a", 1, resource=resource)]
         mutated(document, known)
-    remembered = repr(known.recall._answers)
-    assert len(remembered) < 10_000
+    assert len(remembered(known)) < 10_000
+
+
+def test_what_one_pod_alone_wants_does_not_drive_out_what_others_share() -> None:
+    recall = Recall()
+    asked: list[int] = []
+
+    def wanted(key: int) -> int:
+        def ask() -> int:
+            asked.append(key)
+            return key
+
+        return recall.answer(key, ask)
+
+    assert [wanted(0), wanted(0)] == [0, 0]
+    for key in range(1, 10_000):
+        wanted(key)
+    at_rest = len(recall)
+    for key in range(10_000, 20_000):
+        wanted(key)
+    assert wanted(0) == 0
+    assert asked == list(range(20_000))
+    assert len(recall) == at_rest < 1000
+
+
+def test_what_is_remembered_is_bounded_also_where_all_is_wanted_again() -> None:
+    recall = Recall()
+    for key in range(20_000):
+        for _ in range(2):
+            recall.answer(key, lambda: None)
+    assert len(recall) < 5000
 
 
 def test_a_role_that_is_too_long_is_not_remembered() -> None:
     known = snapshot(policy("a", "  scope: All\n  mutations:\n  - labels: {seen: string(gang.role.size())}"))
     said = {"volcano.sh/job-name": "mpi", "volcano.sh/task-spec": "x" * 100_000}
     assert mutated(gpu_pod(1, annotations=said), known)["metadata"]["labels"]["seen"] == "100000"
-    assert len(repr(known.recall._answers)) < 10_000
+    assert len(remembered(known)) < 10_000
 
 
 def test_another_topology_keeps_the_plans_and_forgets_the_answers() -> None:

@@ -5,6 +5,7 @@ answer is a pure function of what the expressions read, which the compiler knows
 the values at those paths, within one snapshot. A policy that reads the whole pod or the request is always asked.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,9 @@ _NOTHING: Any = object()
 
 # A cluster's pods ask for a few hundred different things; beyond this somebody plays, and forgetting all is cheap.
 _REMEMBERED = 4096
+# Of the pods of 2,000 workloads (bench.reviews), 256 have 8 % more of what is shared asked again, and 1,024 have
+# 7 % less; each is some 6 KiB.
+_ON_TRIAL = 512
 
 _POD, _GPU, _GANG = "object", "gpu", "gang"
 _OF_THE_NEED = frozenset({"topology", "mig"})
@@ -104,17 +108,23 @@ def _gpu_field(path: tuple[str, ...]) -> str:
 
 
 class Recall:
-    """Answers by what they were made from. Belongs to one snapshot: topology, params and policies are the same."""
+    """Answers by what they were made from. Belongs to one snapshot: topology, params and policies are the same.
 
-    __slots__ = ("_answers",)
+    An answer that was wanted once is on trial: it makes room for the next ones, and is kept when it is wanted again. So
+    what no other pod will repeat, as arguments with the pod's name in them, neither fills the memory nor drives out
+    what most pods share.
+    """
+
+    __slots__ = ("_kept", "_on_trial")
 
     def __init__(self) -> None:
         """Remember nothing yet."""
-        self._answers: dict[Hashable, Any] = {}
+        self._kept: dict[Hashable, Any] = {}
+        self._on_trial: OrderedDict[Hashable, Any] = OrderedDict()
 
     def __len__(self) -> int:
         """Return how many answers are remembered."""
-        return len(self._answers)
+        return len(self._kept) + len(self._on_trial)
 
     def answer(self, key: Hashable | None, ask: Callable[[], _Answer]) -> _Answer:
         """Return what ``ask`` returned for an equal key, or ask; None always asks. An exception is not remembered.
@@ -123,10 +133,17 @@ class Recall:
         """
         if key is None:
             return ask()
-        found: _Answer = self._answers.get(key, _NOTHING)
+        found: _Answer = self._kept.get(key, _NOTHING)
+        if found is not _NOTHING:
+            return found
+        found = self._on_trial.pop(key, _NOTHING)
         if found is _NOTHING:
             found = ask()
-            if len(self._answers) >= _REMEMBERED:
-                self._answers.clear()
-            self._answers[key] = found
+            if len(self._on_trial) >= _ON_TRIAL:
+                self._on_trial.popitem(last=False)
+            self._on_trial[key] = found
+            return found
+        if len(self._kept) >= _REMEMBERED:
+            self._kept.clear()
+        self._kept[key] = found
         return found

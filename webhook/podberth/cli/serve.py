@@ -65,10 +65,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until a signal says otherwise."""
     settings = read_settings(vars(arguments), os.environ)
+    prepare()
     writer = standard_output()
     log = Log(writer)
     logging.getLogger().addHandler(LibraryHandler(log))
-    prepare()
     tracer = _tracer(log)
     try:
         uvloop.run(_serve(settings, log, tracer))
