@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from ..cel.engine import Batch, Environment, Expression, ReviewContext
 from ..conventions import Conventions
-from ..devices.claims import KnownDevices
+from ..devices.claims import DeviceRequest, KnownDevices, read_declared
 from ..errors import PolicyError, Problem
 from ..policy.clashes import clashes
 from ..policy.compile import CompiledPolicy, compile_policies
@@ -101,7 +101,7 @@ class Snapshot:
             group_sizes=known.group_sizes,
             owners=known.owners,
             class_resources=known.class_resources,
-            devices=known.devices,
+            devices=replace(known.devices, declared=self.devices.declared),
         )
         if _seen_beside(changed) == _seen_beside(self):
             return self._sharing(changed)
@@ -247,12 +247,18 @@ def load_working(
         group_sizes=objects.group_sizes,
         owners=objects.owners,
         class_resources=objects.class_resources,
-        devices=objects.devices,
+        devices=replace(objects.devices, declared=_declared(policies)),
         default_priority_class=objects.default_priority_class,
         notes=(),
         conventions=conventions,
     )
     return snapshot, tuple(sorted([*parsed.problems, *problems]))
+
+
+def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[DeviceRequest, ...]]:
+    """Return what the claim templates of policies ask for, by the names that are written on pods."""
+    templates = (each for policy in policies for each in policy.source.spec.claim_templates)
+    return {each.written_name: read_declared(each.document) for each in templates}
 
 
 def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
@@ -263,7 +269,8 @@ def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]
 
 
 def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
-    return snapshot.pod_groups, snapshot.class_resources, snapshot.devices.resources
+    devices = snapshot.devices
+    return snapshot.pod_groups, snapshot.class_resources, devices.resources, devices.others
 
 
 def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-from ..devices.claims import is_generated, read_claim, read_template
-from ..topology.pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, min_member
+from ..devices.claims import is_generated, read_claim, read_compute_domain, read_template, shared_claims
+from ..topology.pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, PodGroup, min_member
 from ..workload.owners import OWNER_KINDS, OwnerKind, keep
 from .protocol import Document, Resource
 
@@ -56,7 +56,9 @@ def _take_owner(kind: OwnerKind, document: Document) -> Filed:
 def _take_pod_group(group: str, document: Document) -> Filed:
     # Of a native one the name alone counts, too: a gang may join it.
     size = min_member(group, document)
-    return ((group, *_place(document)), size) if size or group == NATIVE_GROUP else None
+    if group == NATIVE_GROUP:
+        return (group, *_place(document)), PodGroup(size, shared_claims(document))
+    return ((group, *_place(document)), PodGroup(size)) if size else None
 
 
 def _take_class(document: Document) -> Filed:
@@ -73,6 +75,11 @@ def _take_claim(document: Document) -> Filed:
 
 def _take_template(document: Document) -> Filed:
     return _place(document), read_template(document)
+
+
+def _take_compute_domain(document: Document) -> Filed:
+    channel = read_compute_domain(document)
+    return None if channel is None else ((_place(document)[0], channel[0]), channel[1])
 
 
 # GA in 1.34; what podberth reads is the same in both betas but for `exactly` (kubernetes/api resource).
@@ -107,6 +114,14 @@ KINDS: Final[tuple[Kind, ...]] = (
         versions=_DRA_VERSIONS,
         plural="resourceclaimtemplates",
         take=_take_template,
+    ),
+    Kind(
+        # Its driver makes the template: until then a pod's channel is known by this.
+        role="template",
+        group="resource.nvidia.com",
+        versions=("v1beta1",),
+        plural="computedomains",
+        take=_take_compute_domain,
     ),
     *(
         Kind(

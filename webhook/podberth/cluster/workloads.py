@@ -9,7 +9,7 @@ from collections import ChainMap
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
 
-from ..devices.claims import KnownDevices, class_accelerators, class_resources
+from ..devices.claims import KnownDevices, class_accelerators, class_resources, hands_out_others
 from ..errors import TopologyError
 from ..telemetry.log import Log
 from ..topology.objects import ClusterObjects
@@ -53,17 +53,23 @@ class LiveWorkloads:
 
     def objects(self) -> ClusterObjects:
         """Return what there is now."""
-        sizes, classes = self._of("pod group"), list(self._of("class").values())
-        native = [key[1:] for key in sizes if key[0] == NATIVE_GROUP]
+        groups, classes = self._of("pod group"), list(self._of("class").values())
+        native = {key[1:]: group for key, group in groups.items() if key[0] == NATIVE_GROUP}
         resources: dict[str, Any] = {}
         for each in classes:
             resources |= class_accelerators(each)
         return ClusterObjects(
             pod_groups=frozenset(native),
-            group_sizes=sizes,
+            group_sizes={key: group.size for key, group in groups.items()},
             owners=self._of("owner"),
             class_resources=frozenset().union(*map(class_resources, classes)),
-            devices=KnownDevices(claims=self._of("claim"), templates=self._of("template"), resources=resources),
+            devices=KnownDevices(
+                claims=self._of("claim"),
+                templates=self._of("template"),
+                groups={place: group.claims for place, group in native.items() if group.claims},
+                resources=resources,
+                others=frozenset(each["metadata"]["name"] for each in classes if hands_out_others(each)),
+            ),
         )
 
     def _of(self, role: Role) -> Mapping[Any, Any]:

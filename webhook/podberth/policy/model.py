@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from pydantic.alias_generators import to_camel
 
 from ..wellknown import API_VERSION, POLICY_KIND, Concern
+from .claim_template import ClaimTemplate
 from .fields import (
     BoolExpression,
     EnvName,
@@ -295,6 +296,8 @@ class Spec(_Model):
     """With `paramKind`, or neither."""
     variables: tuple[Variable, ...] = ()
     """Named expressions."""
+    claim_templates: tuple[ClaimTemplate, ...] = ()
+    """Templates of resource claims that `resourceClaims` names; at most 16."""
     mutations: tuple[Mutation, ...] = ()
     """What to write."""
     validations: tuple[Validation, ...] = ()

@@ -12,13 +12,17 @@ from typing import Any
 
 from ..devices.claims import (
     Accelerators,
+    ClaimNames,
     DeviceRequest,
     KnownDevices,
     class_accelerators,
     class_resources,
+    hands_out_others,
     is_generated,
     read_claim,
+    read_compute_domain,
     read_template,
+    shared_claims,
 )
 from ..errors import TopologyError
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
@@ -90,7 +94,10 @@ class _Heap:
         self.group_sizes: dict[GroupKey, int] = {}
         self.claims: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
         self.claim_templates: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
+        self.channels: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
+        self.group_claims: dict[NamespacedName, ClaimNames] = {}
         self.class_accelerators: Accelerators = {}
+        self.other_classes: set[str] = set()
         self.owners: dict[str, Document] = {}
         self.class_resources: set[str] = set()
         self.default_priority_classes: dict[str, int] = {}
@@ -122,6 +129,8 @@ class _Heap:
                 self._add_pod_group(group, place, document)
             case "resource.k8s.io", _:
                 self._add_devices(place, document)
+            case "resource.nvidia.com", "ComputeDomain":
+                self._add_compute_domain(place[0], document)
             case _:
                 self._add_other(group, document)
 
@@ -138,6 +147,9 @@ class _Heap:
     def _add_pod_group(self, group: str, place: NamespacedName, document: Document) -> None:
         if group == NATIVE_GROUP:
             self.pod_groups.add(place)
+            shared = shared_claims(document)
+            if shared:
+                self.group_claims[place] = shared
         size = min_member(group, document)
         if size:
             self.group_sizes[group, *place] = size
@@ -147,6 +159,8 @@ class _Heap:
             case "DeviceClass":
                 self.class_resources |= class_resources(document)
                 self.class_accelerators |= class_accelerators(document)
+                if hands_out_others(document):
+                    self.other_classes.add(place[1])
             case "ResourceClaim":
                 if not is_generated(document):
                     self.claims[place] = read_claim(document)
@@ -154,6 +168,11 @@ class _Heap:
                 self.claim_templates[place] = read_template(document)
             case _:
                 self._pass_over(document)
+
+    def _add_compute_domain(self, namespace: str, document: Document) -> None:
+        channel = read_compute_domain(document)
+        if channel is not None:
+            self.channels[namespace, channel[0]] = channel[1]
 
     def _pass_over(self, document: Document) -> None:
         self.unknown[f"{document['apiVersion']} {document['kind']}"] += 1
@@ -215,7 +234,13 @@ def collect(documents: Iterable[Document], *, now: datetime | None, namespace: s
         group_sizes=heap.group_sizes,
         owners=heap.owners,
         class_resources=frozenset(heap.class_resources),
-        devices=KnownDevices(claims=heap.claims, templates=heap.claim_templates, resources=heap.class_accelerators),
+        devices=KnownDevices(
+            claims=heap.claims,
+            templates={**heap.channels, **heap.claim_templates},
+            groups=heap.group_claims,
+            resources=heap.class_accelerators,
+            others=frozenset(heap.other_classes),
+        ),
         # Of several, the API server takes the one of the lowest value (plugin/pkg/admission/priority).
         default_priority_class=min(
             heap.default_priority_classes, key=lambda name: heap.default_priority_classes[name], default=""

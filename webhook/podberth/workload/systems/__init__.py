@@ -11,7 +11,7 @@ from typing import Any, Final
 from . import coscheduling, kai, koordinator, kueue, native, slurm_bridge, volcano, yunikorn
 from .system import System
 
-__all__ = ["NATIVE", "OWNER_LABELS", "PLAIN", "SYSTEMS", "System", "system_of"]
+__all__ = ["ACCOUNTING", "NATIVE", "OWNER_LABELS", "PLAIN", "SYSTEMS", "System", "system_of"]
 
 NATIVE: Final = native.SYSTEM.name
 PLAIN: Final = "plain"
@@ -27,6 +27,10 @@ SYSTEMS: Final[tuple[System, ...]] = (
     coscheduling.SYSTEM,
     yunikorn.SYSTEM,
 )
+
+ACCOUNTING: Final = frozenset(row.name for row in SYSTEMS if row.keeps)
+"""These hash, copy or account pod specs before podberth's next answer: what differs between two snapshots would split
+the group."""
 
 # The rows turned over, so that the cost is the number of keys on the pod: key -> rank of its system.
 _BY_SCHEDULER: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.schedulers}
