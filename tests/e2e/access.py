@@ -23,9 +23,9 @@ def grant(control_plane: ControlPlane, *components: str) -> None:
         control_plane.apply(*(one.document for one in load_documents(text, "rbac.yaml")[0]))
 
 
-def enter(control_plane: ControlPlane, directory: Path, server: str = "") -> Path:
+def enter(control_plane: ControlPlane, directory: Path, server: str = "", account: str = "podberth") -> Path:
     """Write a token of podberth's own ServiceAccount and a kubeconfig with it; return where the latter is."""
-    write_token(control_plane, directory / TOKEN)
+    write_token(control_plane, directory / TOKEN, account=account)
     return write_kubeconfig(control_plane, directory / TOKEN, server)
 
 
@@ -39,9 +39,11 @@ def token_of(control_plane: ControlPlane, pod: Mapping[str, Any]) -> str:
     return str(made["status"]["token"])
 
 
-def write_token(control_plane: ControlPlane, token_file: Path, duration: str = "1h") -> None:
-    """Put a new token of podberth's own ServiceAccount into a file."""
-    made = control_plane.kubectl("create", "token", "podberth", "-n", NAMESPACE, "--duration", duration)
+def write_token(
+    control_plane: ControlPlane, token_file: Path, duration: str = "1h", *, account: str = "podberth"
+) -> None:
+    """Put a new token of a ServiceAccount of podberth's own into a file."""
+    made = control_plane.kubectl("create", "token", account, "-n", NAMESPACE, "--duration", duration)
     token_file.write_text(made.stdout)
 
 

@@ -37,6 +37,12 @@ GANG_LABEL = "podberth.io/gang"
 GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
 """How many pods the gang has, where nothing on the pod says so."""
 
+GANG_LEVEL_ANNOTATION = "podberth.io/gang-level"
+"""The node label key of the domain that a pod's PodGroup is to be in, which podberth makes. Written by podberth."""
+
+GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
+"""Beside it: ``required`` or ``preferred``."""
+
 EXEMPT_LABEL = "podberth.io/exempt"
 """On a namespace, whatever its value: no review of what is in it reaches podberth."""
 
@@ -55,6 +61,10 @@ LINK_SHAPE_LABEL = "podberth.io/link-shape"
 
 LINK_DOMAIN_LABEL = "podberth.io/link-domain-size"
 """Likewise: how many GPUs of the node share NVLink at the most; 1: none do."""
+
+MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+MANAGED_BY = "podberth"
+"""On what the controller makes; it writes nothing that has not this value."""
 
 NAMESPACE = "podberth-system"
 """Where the webhook and the topology ConfigMaps live."""

@@ -28,12 +28,12 @@ from ..cluster.shared_ca import open_shared
 from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
 from ..pki.rotation import Profile
+from ..probes import make_probes, start_probes
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler
-from ..server.listen import ReviewPort, start_probes
+from ..server.listen import ReviewPort
 from ..server.memory import prepare
 from ..server.port_tls import PortTls, WatchedClientAuthority
-from ..server.probes import make_probes
 from ..server.reload import Watched, WatchedCertificate, WatchedSnapshot, following, watch
 from ..server.self_signed import ensure
 from ..server.shared_certificate import SharedCertificate, SharedWatching
@@ -111,7 +111,7 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
 
     async with AsyncExitStack() as stack:
         # First the probes: a large snapshot takes longer to load than the kubelet waits for /livez.
-        runner, probes_at = await start_probes(make_probes(state, metrics), settings.metrics_listen)
+        runner, probes_at = await start_probes(make_probes(state.unready, metrics.exposition), settings.metrics_listen)
         stack.push_async_callback(runner.cleanup)
         for each in watched:
             await each.refresh()

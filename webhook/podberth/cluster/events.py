@@ -13,7 +13,7 @@ from dataclasses import astuple
 from datetime import UTC, datetime
 from http import HTTPStatus
 from random import random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
 
@@ -51,6 +51,9 @@ _MOST_CONFLICTS: Final = 5
 
 class Events:
     """What one process tells. Belongs to the event loop's thread."""
+
+    controller: ClassVar[str] = CONTROLLER
+    """Who it is that tells."""
 
     def __init__(
         self,
@@ -184,7 +187,7 @@ class Events:
 
     async def _create(self, series: Series) -> bytes:
         notice = series.notice
-        return await self._client.send("POST", _collection(notice), event(series, self._instance))
+        return await self._client.send("POST", _collection(notice), event(series, self.controller, self._instance))
 
     async def _add(self, series: Series) -> bytes:
         more = {"count": series.count + series.untold, "lastObservedTime": _micro_time(series.last)}
@@ -201,7 +204,7 @@ class Events:
             series.version = ""
 
 
-def event(series: Series, instance: str) -> dict[str, Any]:
+def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
     """Return the Event that is made of what is untold of a series."""
     notice, about = series.notice, series.notice.regarding
     regarding = {"apiVersion": about.api_version, "kind": about.kind, "name": about.name, "uid": about.uid}
@@ -215,7 +218,7 @@ def event(series: Series, instance: str) -> dict[str, Any]:
         "action": notice.action,
         "note": notice.note,
         "regarding": {**regarding, "namespace": about.namespace} if about.namespace else regarding,
-        "reportingController": CONTROLLER,
+        "reportingController": controller,
         "reportingInstance": instance,
     }
     if series.untold > 1:  # a series of one is refused

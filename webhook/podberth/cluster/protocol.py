@@ -43,6 +43,8 @@ class Resource:
     """Of labels; empty: all objects."""
     of_all_namespaces: bool = False
     """Then objects are told apart as NAMESPACE/NAME."""
+    fields: str = ""
+    """A selector of fields; empty: all objects."""
     optional: bool = False
     """It may not be served, or not be for podberth to list: who follows it is told so, and does without."""
 
@@ -58,6 +60,8 @@ NAMESPACES = Resource("namespaces", "/api/v1/namespaces")
 PARAMS = Resource("params", TOPOLOGIES.path, f"!{TOPOLOGY_LABEL}")
 OBJECTS: tuple[Resource, ...] = (NAMESPACES, PARAMS)
 """What policies read besides."""
+WAITING_PODS = Resource("pods", "/api/v1/pods", fields="spec.nodeName=", of_all_namespaces=True)
+"""Those that no scheduler has placed: what the controller makes things for."""
 POLICIES = Resource("gpupolicies", f"/apis/{API_VERSION}/gpupolicies")
 
 

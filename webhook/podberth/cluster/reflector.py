@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..errors import ClusterError
 from ..telemetry.log import Log
-from ..telemetry.metrics import WatchMetrics
 from .protocol import (
     NOT_FOUND,
     Document,
@@ -59,11 +58,23 @@ class Sink(Protocol):
         ...
 
 
+class Counts(Protocol):
+    """Where watches and lists are counted."""
+
+    def restarted(self, resource: str, reason: str) -> None:
+        """Count a watch that ended."""
+        ...
+
+    def listed(self, resource: str, reason: str) -> None:
+        """Count a list."""
+        ...
+
+
 class Reflector:
     """One resource."""
 
     def __init__(
-        self, resource: Resource, client: "ClusterClient", sink: Sink, metrics: WatchMetrics, log: Log, timing: Timing
+        self, resource: Resource, client: "ClusterClient", sink: Sink, metrics: Counts, log: Log, timing: Timing
     ) -> None:
         """Know nothing; ``run`` begins. The client is its own: a failure resets it."""
         self.resource = resource
@@ -176,7 +187,8 @@ class Reflector:
         self.listed.set()
 
     def _selection(self) -> dict[str, str]:
-        return {"labelSelector": self.resource.selector} if self.resource.selector else {}
+        selectors = {"labelSelector": self.resource.selector, "fieldSelector": self.resource.fields}
+        return {key: selector for key, selector in selectors.items() if selector}
 
     # ---- watching ---------------------------------------------------------------------------------------------------
 

@@ -15,11 +15,11 @@ import orjson
 
 from ..errors import ClusterError
 from ..telemetry.log import Log
-from ..telemetry.metrics import KindState, Watched, WatchMetrics
+from ..telemetry.metrics import KindState, Watched
 from .kinds import Kind
 from .protocol import NOT_FOUND, Pace, Resource, Timing, garbled
-from .reflector import Reflector
-from .workloads import LiveWorkloads
+from .reflector import Counts, Reflector
+from .workloads import LiveKinds
 
 if TYPE_CHECKING:
     from .client import ClusterClient
@@ -98,9 +98,9 @@ class ServedKinds:
 
     def __init__(
         self,
-        workloads: LiveWorkloads,
+        workloads: LiveKinds,
         connect: Callable[[], "ClusterClient"],
-        metrics: WatchMetrics,
+        metrics: Counts,
         log: Log,
         timing: Timing,
     ) -> None:
@@ -148,6 +148,13 @@ class ServedKinds:
             )
             for kind, each in self._followed.items()
         }
+
+    def version(self, kind: Kind) -> str:
+        """Return the group version in which a kind is followed and was listed; empty: it is not."""
+        followed = self._followed.get(kind)
+        if followed is None or not followed.reflector.listed.is_set():
+            return ""
+        return followed.reflector.resource.path.removeprefix("/apis/").rpartition("/")[0]
 
     def states(self) -> Mapping[str, KindState]:
         """Say of every kind whether it is followed, and why not."""

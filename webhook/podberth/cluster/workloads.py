@@ -27,14 +27,12 @@ TOO_MANY: Final = "too many"
 MOST_WAITING: Final = 10_000
 
 
-class LiveWorkloads:
+class LiveKinds:
     """The objects of the kinds that are followed where they are served."""
 
-    def __init__(self, kinds: Sequence[Kind], on_change: Callable[[ClusterObjects], None], log: Log) -> None:
-        """Know nothing. ``on_change`` is called first when all that is served was listed."""
-        self._on_change = on_change
-        self._wake = asyncio.Event()
-        self._filed = {kind: Filed(kind, self._wake.set, log) for kind in kinds}
+    def __init__(self, kinds: Sequence[Kind], stir: Callable[[], None], log: Log) -> None:
+        """Know nothing. ``stir`` is called where something has changed that is read."""
+        self._filed = {kind: Filed(kind, stir, log) for kind in kinds}
 
     @property
     def sinks(self) -> Mapping[Kind, "Filed"]:
@@ -45,6 +43,16 @@ class LiveWorkloads:
         """Return how many objects of a kind are of no use, by reason."""
         filed = self._filed[kind]
         return {"unreadable": len(filed.left_out - filed.beyond), TOO_MANY: len(filed.beyond)}
+
+
+class LiveWorkloads(LiveKinds):
+    """Those that a review may need."""
+
+    def __init__(self, kinds: Sequence[Kind], on_change: Callable[[ClusterObjects], None], log: Log) -> None:
+        """Know nothing. ``on_change`` is called first when all that is served was listed."""
+        self._on_change = on_change
+        self._wake = asyncio.Event()
+        super().__init__(kinds, self._wake.set, log)
 
     async def hand_on(self) -> None:
         """Hand on what there is, and again whenever it changes, until cancelled."""

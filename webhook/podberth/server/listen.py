@@ -1,4 +1,4 @@
-"""Opens and closes the two ports."""
+"""Opens and closes the port of reviews."""
 
 import asyncio
 import ssl
@@ -82,21 +82,3 @@ class ReviewPort:
         self.refuse()
         self._web.pre_shutdown()
         await self._web.shutdown(_WRITE_SECONDS)
-
-
-async def start_probes(probes: web.Application, address: Address) -> tuple[web.AppRunner, Address]:
-    """Listen with the second port; ``cleanup`` of the runner ends it.
-
-    Raises:
-        UsageError: the address cannot be had.
-    """
-    runner = web.AppRunner(probes, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, address.host or None, address.port).start()
-    except OSError as error:
-        await runner.cleanup()
-        where = f"{address.host}:{address.port}"
-        raise UsageError(f"--metrics-listen: got {where}, which cannot be had: {error}") from error
-    host, port = runner.addresses[0][:2]
-    return runner, Address(host, port)

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
 from math import nan
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -308,10 +308,19 @@ class WatchMetrics:
         yield GaugeMetricFamily("podberth_topology_stale_nodes", stale, value=self._stale_nodes())
 
 
-class EventMetrics:
-    """What ``--events on`` adds. Belongs to the event loop's thread."""
+class Registered(Protocol):
+    """Metrics of a process, to which more can be added."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    @property
+    def registry(self) -> CollectorRegistry:
+        """Where they are."""
+        ...
+
+
+class EventMetrics:
+    """What Events add. Belongs to the event loop's thread."""
+
+    def __init__(self, metrics: Registered) -> None:
         """Declare all."""
         self._notices = Counter(
             "podberth_event_notices_total",

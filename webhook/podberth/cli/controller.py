@@ -1,0 +1,135 @@
+"""``podberth controller``: the wiring of the process that makes what waiting pods wait for."""
+
+import argparse
+import asyncio
+import logging
+import signal
+import socket
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from uuid import uuid4
+
+import uvloop
+
+from ..cluster.events import Events
+from ..cluster.kubeconfig import Kubeconfig
+from ..cluster.opening import client_class
+from ..cluster.protocol import Timing
+from ..controller.acting import Acting
+from ..controller.election import Election
+from ..controller.requests import Requests
+from ..controller.sight import Sight
+from ..probes import make_probes, start_probes
+from ..settings import Address, parse_address
+from ..telemetry.controller_metrics import ControllerMetrics
+from ..telemetry.log import LibraryHandler, Log, standard_output
+from ..telemetry.metrics import EventMetrics
+from .access import add_kubeconfig, kubeconfig_of
+from .exitcodes import ExitCode
+
+_LISTEN = Address("", 8080)
+# A gang's owner and its group come within a second of each other; a person who has forgotten the group is told soon.
+_PATIENCE_SECONDS = 60.0
+_LONGEST_PATIENCE = 3600.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the flags."""
+    add_kubeconfig(parser)
+    add = parser.add_argument
+    add(
+        "--metrics-listen",
+        metavar="HOST:PORT",
+        type=_address,
+        default=_LISTEN,
+        help=f"serve /livez, /readyz and /metrics there (default :{_LISTEN.port})",
+    )
+    add(
+        "--missing-after",
+        metavar="SECONDS",
+        type=_seconds,
+        default=_PATIENCE_SECONDS,
+        help=f"how long a pod waits for its group until an Event says so (default {_PATIENCE_SECONDS:g})",
+    )
+
+
+class _Events(Events):
+    controller = "podberth.io/controller"
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    kubeconfig: Kubeconfig | None
+    listen: Address
+    patience_seconds: float
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Act, or stand by, until a signal says otherwise."""
+    settings = _Settings(kubeconfig_of(arguments), arguments.metrics_listen, arguments.missing_after)
+    writer = standard_output()
+    log = Log(writer)
+    logging.getLogger().addHandler(LibraryHandler(log))
+    try:
+        uvloop.run(_control(settings, log))
+    finally:
+        writer.close()
+    return ExitCode.OK
+
+
+async def _control(settings: _Settings, log: Log) -> None:
+    timing, make = Timing(), client_class("podberth controller")
+    connect = partial(make, settings.kubeconfig, timing)
+    stop = asyncio.Event()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(each, stop.set)
+    host, metrics, wake = socket.gethostname(), ControllerMetrics(), asyncio.Event()
+    # As client-go advises: two replicas may be on one host, and a container that was started anew is another.
+    election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
+    sight = Sight(connect, wake.set, metrics, log, timing)
+    events = _Events(connect(), host, EventMetrics(metrics), log, timing=timing)
+    acting = Acting(sight, Requests(connect()), events.tell, metrics, log, timing, settings.patience_seconds, wake)
+    metrics.ask(leads=lambda: election.leads, waiting=lambda: len(sight.pods), watched=sight.watched, kinds=sight.kinds)
+
+    def unready() -> list[str]:
+        reasons = [f"{resource} of the cluster are not listed" for resource in sight.unlisted()]
+        return reasons if election.answered else [*reasons, "the Lease is not known"]
+
+    async with AsyncExitStack() as stack:
+        runner, listening_at = await start_probes(make_probes(unready, metrics.exposition), settings.listen)
+        stack.push_async_callback(runner.cleanup)
+        stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
+        log.event("info", "controller", metrics=list(listening_at), missing_after=settings.patience_seconds)
+        await _until(stop, [asyncio.create_task(sight.run()), asyncio.create_task(election.run(acting.act))])
+        log.event("info", "ended")
+
+
+async def _until(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:
+    """Return when asked to; tasks are then ended in order, the last first: who leads lets go before it sees no more."""
+    asked = asyncio.create_task(stop.wait())
+    try:
+        ended, _ = await asyncio.wait((asked, *tasks), return_when=asyncio.FIRST_COMPLETED)
+        for task in ended - {asked}:
+            task.result()
+    finally:
+        for task in (*reversed(tasks), asked):
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def _address(text: str) -> Address:
+    try:
+        return parse_address(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"got {text!r}, {error}") from error
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 1 <= seconds <= _LONGEST_PATIENCE:  # nan is neither
+        raise argparse.ArgumentTypeError(f"got {text!r}, want seconds from 1 to {_LONGEST_PATIENCE:g}")
+    return seconds

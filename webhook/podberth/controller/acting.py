@@ -1,0 +1,178 @@
+"""What the leader does: looks at what is seen, does what the makers want, tells what stands; and again when it changes.
+
+A request that fails is sent again behind a wait of its own, if it is still wanted then. What is told is told once for
+as long as it stands.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from random import random
+
+from ..admission.notices import Notice, note
+from ..cluster.protocol import Pace, Timing
+from ..kube.pod import OwnerReference
+from ..reconcile import makers
+from ..reconcile.model import Action, Change, LookUp, Plan, World
+from ..telemetry.controller_metrics import ControllerMetrics
+from ..telemetry.log import Log
+from .requests import Answer, Requests, above, word
+from .sight import Sight, owner_uids
+
+# Pods of one gang come together, and so do answers of the watch: as in cluster.rounds.
+_TOGETHER_SECONDS = 0.1
+# The longest that nothing is looked at: what runs out is known to the second, this is for a clock that was set.
+_LONGEST_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class _Trouble:
+    """A request that failed, or was overtaken."""
+
+    pace: Pace
+    until: float
+    notice: Notice | None = None
+
+
+@dataclass(slots=True)
+class Acting:
+    """The acting part of one replica. ``act`` runs while it leads, and begins with no memory."""
+
+    sight: Sight
+    requests: Requests
+    tell: Callable[[Notice], None]
+    metrics: ControllerMetrics
+    log: Log
+    timing: Timing
+    patience_seconds: float
+    wake: asyncio.Event
+    """Set where there may be something to do."""
+    _owners: dict[str, OwnerReference | None] = field(default_factory=dict)
+    _gone: set[str] = field(default_factory=set)
+    _fixed: dict[str, int] = field(default_factory=dict)
+    _troubles: dict[Hashable, _Trouble] = field(default_factory=dict)
+    _told: set[Notice] = field(default_factory=set)
+
+    async def act(self) -> None:
+        """Act until cancelled."""
+        for memory in (self._owners, self._gone, self._fixed, self._troubles, self._told):
+            memory.clear()
+        try:
+            await self.sight.listed()
+            while True:
+                self.wake.clear()
+                patience = await self._round()
+                await self._wait(patience)
+        finally:
+            self.metrics.standing({})
+            await self.requests.reset()
+
+    async def _wait(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.wake.wait()
+        except TimeoutError:
+            return
+        await asyncio.sleep(_TOGETHER_SECONDS)
+
+    async def _round(self) -> float:
+        """Do what there is to do now; return how long there will be nothing else unless something changes."""
+        self._forget()
+        world = self.sight.world(self._owners, frozenset(self._gone), self._fixed, self.patience_seconds)
+        plan = makers.plan(world, time.time())
+        wanted = {_key(action) for action in plan.actions}
+        self._troubles = {key: each for key, each in self._troubles.items() if key in wanted}
+        for action in plan.actions:
+            trouble = self._troubles.get(_key(action))
+            if trouble is None or trouble.until <= time.monotonic():
+                await self._do(action, world)
+        self._tell(plan)
+        now = time.monotonic()
+        until = min((each.until for each in self._troubles.values()), default=now + _LONGEST_SECONDS)
+        seconds = min(until - now, plan.again_at - time.time(), _LONGEST_SECONDS)
+        return max(seconds, self.timing.least_wait_seconds)
+
+    async def _do(self, action: Action, world: World) -> None:
+        answer = await self.requests.send(action, world.served)
+        self.metrics.requested(word(action), answer.result)
+        if answer.result == "ok":
+            self._troubles.pop(_key(action), None)
+            self._take_in(action, answer)
+        elif isinstance(action, LookUp):
+            self._not_found(action, answer)
+        elif isinstance(action, Change) and _does_not_change(answer):
+            self._fixed[action.uid] = action.minimum
+            self.wake.set()
+        else:
+            self._put_off(action, answer)
+
+    def _take_in(self, action: Action, answer: Answer) -> None:
+        document = answer.document or {}
+        if isinstance(action, LookUp):
+            same, owner = above(document, action.owner)
+            if same:
+                self._owners[action.owner.uid] = owner
+            else:
+                self._gone.add(action.owner.uid)
+            self.wake.set()
+            return
+        self.log.event("info", f"PodGroup: {word(action)}", kind=action.kind, at="/".join(action.place))
+        self.sight.take_in(action.kind, document)
+
+    def _not_found(self, action: LookUp, answer: Answer) -> None:
+        """Take in that an owner is gone, or that podberth may not see it: then it counts as the one on top."""
+        if answer.result == "conflict":
+            self._gone.add(action.owner.uid)
+            self.wake.set()
+        elif answer.error is not None and answer.error.status == HTTPStatus.FORBIDDEN:
+            self._owners[action.owner.uid] = None
+            self.log.event("warning", "an owner cannot be read; it counts as the one on top", problem=str(answer.error))
+            self.wake.set()
+        else:
+            self._put_off(action, answer)
+
+    def _put_off(self, action: Action, answer: Answer) -> None:
+        """Let an action wait for its next try; one that was overtaken waits for the watch to say by what."""
+        trouble = self._troubles.setdefault(_key(action), _Trouble(Pace(self.timing, random), 0.0))
+        asked = answer.error.retry_after_seconds if answer.error else 0.0
+        trouble.until = time.monotonic() + trouble.pace.wait_seconds(0.0, asked)
+        if answer.result == "conflict" or isinstance(action, LookUp):
+            return
+        said = str(answer.error)
+        if answer.result == "refused":
+            place = "/".join(action.place)
+            text = f"PodGroup {place}: got none or an old one, for the API server refuses it, want one; {said}"
+            trouble.notice = Notice(
+                regarding=action.about, type="Warning", reason="PodGroupRefused", action="Write", note=note(text)
+            )
+        self.log.event("warning", f"PodGroup: {word(action)} failed; tried again", problem=said)
+
+    def _tell(self, plan: Plan) -> None:
+        notices = [*plan.notices, *(each.notice for each in self._troubles.values() if each.notice)]
+        for notice in notices:
+            if notice not in self._told:
+                self.tell(notice)
+        self._told = set(notices)
+        self.metrics.standing(Counter(each.reason for each in notices))
+
+    def _forget(self) -> None:
+        """Keep of owners and refusals what somebody may still ask for."""
+        pods = list(self.sight.pods.values())
+        uids = owner_uids(pods, self._owners)
+        self._owners = {uid: each for uid, each in self._owners.items() if uid in uids}
+        self._gone &= uids
+        if not pods:
+            self._fixed.clear()
+
+
+def _key(action: Action) -> Hashable:
+    if isinstance(action, LookUp):
+        return action.owner.uid
+    return word(action), action.kind, action.place
+
+
+def _does_not_change(answer: Answer) -> bool:
+    return answer.error is not None and answer.error.status == HTTPStatus.UNPROCESSABLE_ENTITY

@@ -1,0 +1,100 @@
+"""Sends what a plan wants: one request for an action, and what became of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import orjson
+
+from ..cluster.protocol import garbled
+from ..errors import ClusterError
+from ..kube.pod import OwnerReference, controller
+from ..reconcile.lineage import ASKED
+from ..reconcile.model import Action, Change, Create, LookUp
+
+if TYPE_CHECKING:
+    from ..cluster.client import ClusterClient
+
+_MERGE = "application/merge-patch+json"
+MANAGER = "podberth-controller"
+
+Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a request."""
+
+    result: Result
+    document: dict[str, Any] | None = None
+    """As the API server has the object now."""
+    error: ClusterError | None = None
+
+
+def word(action: Action) -> str:
+    """Return the word that a kind of action is counted by."""
+    return {Create: "create", Change: "change", LookUp: "look up"}[type(action)]
+
+
+class Requests:
+    """The way of plans to the API server."""
+
+    def __init__(self, client: "ClusterClient") -> None:
+        """Ask nothing yet."""
+        self._client = client
+
+    async def send(self, action: Action, served: Mapping[str, str]) -> Answer:
+        """Send an action; ``served`` are the group versions by kind."""
+        try:
+            body = await self._send(action, served)
+            return Answer("ok", _document(action, body))
+        except ClusterError as error:
+            return Answer(_result(action, error), error=error)
+
+    async def reset(self) -> None:
+        """Connect anew for the next request."""
+        await self._client.reset()
+
+    async def _send(self, action: Action, served: Mapping[str, str]) -> bytes:
+        if isinstance(action, LookUp):
+            return await self._client.get(_owner_path(action), {})
+        if isinstance(action, Create):
+            path = _path(action.kind, action.place[0], served)
+            return await self._client.send("POST", f"{path}?fieldManager={MANAGER}", action.document)
+        path = f"{_path(action.kind, action.place[0], served)}/{action.place[1]}?fieldManager={MANAGER}"
+        return await self._client.send("PATCH", path, action.patch, _MERGE)
+
+
+def _document(action: Action, body: bytes) -> dict[str, Any]:
+    try:
+        document = orjson.loads(body)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
+        raise garbled(word(action), body)
+    return document
+
+
+def _result(action: Action, error: ClusterError) -> Result:
+    if error.status == HTTPStatus.CONFLICT:
+        return "conflict"
+    if error.status == HTTPStatus.NOT_FOUND and not isinstance(action, Create):
+        return "conflict"  # it has gone meanwhile
+    return "refused" if error.reason == "refused" else "failed"
+
+
+def _path(kind: str, namespace: str, served: Mapping[str, str]) -> str:
+    return f"/apis/{served[kind]}/namespaces/{namespace}/{kind.partition('.')[0]}"
+
+
+def _owner_path(action: LookUp) -> str:
+    owner = action.owner
+    plural = ASKED[owner.group, owner.kind]
+    return f"/apis/{owner.api_version}/namespaces/{action.namespace}/{plural}/{owner.name}"
+
+
+def above(document: Mapping[str, Any], owner: OwnerReference) -> tuple[bool, OwnerReference | None]:
+    """Return whether a document is still that owner, and its controller."""
+    same = (document.get("metadata") or {}).get("uid") == owner.uid
+    return same, controller(document)

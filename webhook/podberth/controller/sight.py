@@ -1,0 +1,162 @@
+"""What the controller sees of a cluster: the pods that wait, and the objects of the kinds that it makes."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from ..cluster.kinds import Filed, Kind
+from ..cluster.live import Documents
+from ..cluster.protocol import WAITING_PODS, Document, Timing
+from ..cluster.reflector import Counts, Reflector
+from ..cluster.served import ServedKinds
+from ..cluster.workloads import LiveKinds
+from ..kube.pod import OwnerReference
+from ..reconcile.model import Made, Place, WaitingPod, World
+from ..reconcile.read import made_group, waiting_pod
+from ..reconcile.systems import GROUP_SYSTEMS, PLURAL
+from ..telemetry.log import Log
+from ..telemetry.metrics import KindState, Watched
+
+if TYPE_CHECKING:
+    from ..cluster.client import ClusterClient
+
+
+def _take_group(api_group: str, document: Document) -> Filed:
+    metadata = document["metadata"]
+    return (str(metadata.get("namespace") or ""), str(metadata["name"])), made_group(api_group, document)
+
+
+# kubernetes/api scheduling: v1 is foreseen; the rest as in cluster.kinds.
+_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "scheduling.k8s.io": ("v1", "v1beta1", "v1alpha3", "v1alpha2"),
+    "scheduling.x-k8s.io": ("v1alpha1",),
+    "scheduling.sigs.k8s.io": ("v1alpha1",),
+    "scheduling.volcano.sh": ("v1beta1",),
+    "scheduling.run.ai": ("v2alpha2",),
+}
+SEEN_KINDS: Final[tuple[Kind, ...]] = tuple(
+    Kind(
+        role="pod group",
+        group=system.api_groups[0],
+        versions=_VERSIONS[system.api_groups[0]],
+        plural=PLURAL,
+        take=partial(_take_group, system.api_groups[0]),
+    )
+    for system in GROUP_SYSTEMS
+)
+"""What the controller makes, and what pods may wait for."""
+
+
+class Sight:
+    """All that is seen. ``stir`` is called where something has changed."""
+
+    def __init__(
+        self,
+        connect: Callable[[], "ClusterClient"],
+        stir: Callable[[], None],
+        metrics: Counts,
+        log: Log,
+        timing: Timing,
+    ) -> None:
+        """See nothing; ``run`` begins."""
+        self.pods: dict[str, WaitingPod] = {}
+        """Those that name a group, as NAMESPACE/NAME."""
+        self._stir = stir
+        sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, log)
+        self._reflector = Reflector(WAITING_PODS, connect(), sink, metrics, log, timing)
+        self._objects = LiveKinds(SEEN_KINDS, stir, log)
+        self._served = ServedKinds(self._objects, connect, metrics, log, timing)
+
+    def unlisted(self) -> list[str]:
+        """Name what has not been listed yet."""
+        pods = [] if self._reflector.listed.is_set() else [WAITING_PODS.name]
+        return [*pods, *self._served.unlisted()]
+
+    async def listed(self) -> None:
+        """Return once all has been listed."""
+        await self._reflector.listed.wait()
+        await self._served.settled.wait()
+
+    async def run(self) -> None:
+        """Follow all of it until cancelled.
+
+        Raises:
+            ClusterError: the API server refuses, and has never answered.
+        """
+        tasks = [asyncio.create_task(self._reflector.run()), asyncio.create_task(self._served.run())]
+        try:
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._reflector.close()
+
+    def world(
+        self,
+        owners: Mapping[str, OwnerReference | None],
+        gone: frozenset[str],
+        fixed: Mapping[str, int],
+        patience_seconds: float,
+    ) -> World:
+        """Return what is seen now, with what else is known."""
+        states = self._served.states()
+        served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
+        known: dict[str, Mapping[Place, Made]] = {kind.name: self._table(kind) for kind in served}
+        return World(
+            pods=dict(self.pods),
+            known=known,
+            served={kind.name: version for kind, version in served.items()},
+            absent=frozenset(name for name, state in states.items() if state in {"not served", "refused"}),
+            owners=owners,
+            gone=gone,
+            fixed=fixed,
+            patience_seconds=patience_seconds,
+        )
+
+    def take_in(self, kind_name: str, document: Document) -> None:
+        """Take in the answer to a write, which the watch brings a little later."""
+        metadata = document["metadata"]
+        for kind, filed in self._objects.sinks.items():
+            if kind.name == kind_name:
+                filed.put(f"{metadata.get('namespace') or ''}/{metadata['name']}", document)
+
+    def watched(self) -> Mapping[str, Watched]:
+        """Say what is to be said of what is followed."""
+        pods = Watched(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
+        return {WAITING_PODS.name: pods, **self._served.watched()}
+
+    def kinds(self) -> Mapping[str, KindState]:
+        """Say of every kind whether it is followed, and why not."""
+        return self._served.states()
+
+    def _table(self, kind: Kind) -> Mapping[Place, Made]:
+        table: Mapping[Place, Made] = self._objects.sinks[kind].table()  # type: ignore[assignment]  # _take_group's keys
+        return table
+
+    def _put(self, name: str, document: Document) -> None:
+        pod = waiting_pod(document)
+        if pod is None:
+            self._drop(name)
+        elif self.pods.get(name) != pod:
+            self.pods[name] = pod
+            self._stir()
+
+    def _drop(self, name: str) -> None:
+        if self.pods.pop(name, None) is not None:
+            self._stir()
+
+
+def owner_uids(pods: Sequence[WaitingPod], owners: Mapping[str, OwnerReference | None]) -> set[str]:
+    """Return the uids of all owners that pods have, as far up as is known."""
+    found: set[str] = set()
+    for pod in pods:
+        owner = pod.owner
+        while owner is not None and owner.uid not in found:
+            found.add(owner.uid)
+            owner = owners.get(owner.uid)
+    return found

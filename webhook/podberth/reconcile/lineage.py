@@ -1,0 +1,64 @@
+"""Whose a made object is: the owner on top of the pods that it is for, or the pods themselves where nobody owns them.
+
+The garbage collector takes an object away when the last of its owners is gone, so nothing here ever deletes.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ..kube.pod import OwnerReference
+from ..workload.owners import OWNER_KINDS
+from .model import LookUp, WaitingPod, World
+
+ASKED: Final[Mapping[tuple[str, str], str]] = {(each.group, each.kind): each.plural for each in OWNER_KINDS}
+"""Plurals of the kinds of owners that are looked up for an owner of their own, by group and kind."""
+# No operator puts more between a pod and what its user made (workload.subject, Subject.lineage).
+_LONGEST: Final = 4
+MOST_OWNERS: Final = 64
+"""Owners that an object names: a gang has one, but one of bare pods has as many as pods, each of some 150 bytes."""
+
+
+def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerReference], list[LookUp]]:
+    """Return the owners of what is made for some pods, by uid, and whom to look up before that can be said.
+
+    Pods whose owner is gone have none: they are about to go, too.
+    """
+    found: dict[str, OwnerReference] = {}
+    asked: dict[str, LookUp] = {}
+    for pod in pods:
+        on_top = pod.itself() if pod.owner is None else _on_top(pod.owner, world)
+        if on_top is None:
+            continue
+        if pod.owner is not None and _unknown(on_top, world):
+            asked[on_top.uid] = LookUp(pod.namespace, on_top)
+        elif len(found) < MOST_OWNERS:
+            found[on_top.uid] = on_top
+    return found, list(asked.values())
+
+
+def _on_top(owner: OwnerReference, world: World) -> OwnerReference | None:
+    """Return the highest owner that is known; None where one on the way is gone."""
+    for _ in range(_LONGEST):
+        if owner.uid in world.gone:
+            return None
+        above = world.owners.get(owner.uid)
+        if above is None:
+            break
+        owner = above
+    return owner
+
+
+def _unknown(owner: OwnerReference, world: World) -> bool:
+    return (owner.group, owner.kind) in ASKED and owner.uid not in world.owners
+
+
+def as_reference(owner: OwnerReference) -> dict[str, Any]:
+    """Return an entry of metadata.ownerReferences: it is no controller, and keeps nobody from being deleted."""
+    return {
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": False,
+        "blockOwnerDeletion": False,
+    }

@@ -1,0 +1,17 @@
+"""Every maker, in the order in which they are asked."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from . import pod_groups
+from .model import Maker, Plan, World
+
+MAKERS: Final[tuple[Maker, ...]] = (pod_groups.plan,)
+
+
+def plan(world: World, now: float, makers: Sequence[Maker] = MAKERS) -> Plan:
+    """Return what all of them want."""
+    found = Plan()
+    for each in makers:
+        found.add(each(world, now))
+    return found

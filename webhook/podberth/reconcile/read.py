@@ -1,0 +1,73 @@
+"""What is kept of a pod that waits and of a PodGroup: a few fields, so that ten thousand of either cost little."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from ..kube.pod import OwnerReference, annotations, controller, labels
+from ..topology.pod_groups import min_member
+from ..wellknown import (
+    GANG_LABEL,
+    GANG_LEVEL_ANNOTATION,
+    GANG_LEVEL_MODE_ANNOTATION,
+    GANG_SIZE_ANNOTATION,
+    MANAGED_BY,
+    MANAGED_BY_LABEL,
+)
+from ..workload.subject import at, mapping_at, number, text, text_at
+from .model import Made, WaitingPod
+from .systems import references
+
+_OVER: Final = frozenset({"Succeeded", "Failed"})
+
+
+def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
+    """Return what is kept of a pod; None where it waits for no group."""
+    named = tuple(references(document))
+    metadata = mapping_at(document, "metadata")
+    over = metadata.get("deletionTimestamp") or text_at(document, "status", "phase") in _OVER
+    if not named or over or text_at(document, "spec", "nodeName"):
+        return None
+    noted = annotations(document)
+    return WaitingPod(
+        namespace=text(metadata.get("namespace")),
+        name=text(metadata.get("name")),
+        uid=text(metadata.get("uid")),
+        created=_seconds(metadata.get("creationTimestamp")),
+        owner=controller(document),
+        groups=named,
+        gang=labels(document).get(GANG_LABEL) or "",
+        size=number(noted.get(GANG_SIZE_ANNOTATION)) or 0,
+        level=noted.get(GANG_LEVEL_ANNOTATION) or "",
+        required=noted.get(GANG_LEVEL_MODE_ANNOTATION) == "required",
+    )
+
+
+def made_group(api_group: str, document: Mapping[str, Any]) -> Made:
+    """Return what is kept of a PodGroup of an API group."""
+    metadata = mapping_at(document, "metadata")
+    return Made(
+        uid=text(metadata.get("uid")),
+        version=text(metadata.get("resourceVersion")),
+        ours=mapping_at(metadata, "labels").get(MANAGED_BY_LABEL) == MANAGED_BY,
+        deleting=bool(metadata.get("deletionTimestamp")),
+        owners=owners_of(document),
+        # A minimum of one is read as none, and a gang of one is none.
+        minimum=min_member(api_group, document) or 1,
+    )
+
+
+def owners_of(document: Mapping[str, Any]) -> tuple[OwnerReference, ...]:
+    """Return every owner that an object names."""
+    named = at(document, "metadata", "ownerReferences")
+    return tuple(
+        OwnerReference(*(text_at(each, key) for key in ("apiVersion", "kind", "name", "uid")))
+        for each in (named if isinstance(named, list) else ())
+    )
+
+
+def _seconds(value: object) -> float:
+    try:
+        return datetime.fromisoformat(text(value)).timestamp()
+    except ValueError:
+        return 0.0
