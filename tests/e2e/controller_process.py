@@ -86,5 +86,5 @@ class Controller:
 def holder(plane: ControlPlane) -> str:
     """Return who holds the Lease; empty: nobody does."""
     status, _ = plane.raw("GET", LEASE)
-    lease: dict[str, Any] = plane.api.read(LEASE) if status == 200 else {}  # noqa: PLR2004 - it is there
+    lease: dict[str, Any] = plane.api.read(LEASE) if status == 200 else {}
     return str(lease.get("spec", {}).get("holderIdentity") or "")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from controlplane.wait import wait_for
 from crds import FOLDER, read
 
 from .access import grant
-from .controller_process import Controller, holder
+from .controller_process import Controller
 
 Document = dict[str, Any]
 

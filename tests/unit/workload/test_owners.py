@@ -81,12 +81,12 @@ def test_of_labels_those_are_kept_that_tell_who_places_the_group() -> None:
 
 
 def test_whose_an_owner_is_stays_known() -> None:
-    references = [{"uid": "a", "kind": "X"}, {"uid": "set", "controller": True, "name": "set", "labels": "x"}]
+    references = [{"uid": "a", "kind": "X"}, {"uid": "set", "controller": True, "name": "long"}]
     document = {"metadata": {"uid": "j", "ownerReferences": references}, "spec": None}
     kept = keep(BY_KIND["batch", "Job"], document)
     assert kept == {
         "kind": "Job",
-        "metadata": {"uid": "j", "ownerReferences": [{"controller": True, "uid": "set", "name": "set"}]},
+        "metadata": {"uid": "j", "ownerReferences": [{"controller": True, "uid": "set"}]},
         "spec": None,
     }
 

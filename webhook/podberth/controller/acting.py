@@ -15,8 +15,8 @@ from random import random
 from ..admission.notices import Notice, note
 from ..cluster.protocol import Pace, Timing
 from ..kube.pod import OwnerReference
-from ..reconcile import makers
-from ..reconcile.model import Action, Change, LookUp, Plan, World
+from ..reconcile import claim_templates, makers, pod_groups
+from ..reconcile.model import Action, Change, Create, LookUp, Plan, World
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import Log
 from .requests import Answer, Requests, above, word
@@ -103,7 +103,7 @@ class Acting:
             self._take_in(action, answer)
         elif isinstance(action, LookUp):
             self._not_found(action, answer)
-        elif isinstance(action, Change) and _does_not_change(answer):
+        elif isinstance(action, Change) and action.minimum and _does_not_change(answer):
             self._fixed[action.uid] = action.minimum
             self.wake.set()
         else:
@@ -119,7 +119,7 @@ class Acting:
                 self._gone.add(action.owner.uid)
             self.wake.set()
             return
-        self.log.event("info", f"PodGroup: {word(action)}", kind=action.kind, at="/".join(action.place))
+        self.log.event("info", f"{_noun(action)}: {word(action)}", kind=action.kind, at="/".join(action.place))
         self.sight.take_in(action.kind, document)
 
     def _not_found(self, action: LookUp, answer: Answer) -> None:
@@ -144,11 +144,12 @@ class Acting:
         said = str(answer.error)
         if answer.result == "refused":
             place = "/".join(action.place)
-            text = f"PodGroup {place}: got none or an old one, for the API server refuses it, want one; {said}"
+            noun = _noun(action)
+            text = f"{noun} {place}: got none or an old one, for the API server refuses it, want one; {said}"
             trouble.notice = Notice(
-                regarding=action.about, type="Warning", reason="PodGroupRefused", action="Write", note=note(text)
+                regarding=action.about, type="Warning", reason=f"{noun}Refused", action="Write", note=note(text)
             )
-        self.log.event("warning", f"PodGroup: {word(action)} failed; tried again", problem=said)
+        self.log.event("warning", f"{_noun(action)}: {word(action)} failed; tried again", problem=said)
 
     def _tell(self, plan: Plan) -> None:
         notices = [*plan.notices, *(each.notice for each in self._troubles.values() if each.notice)]
@@ -166,6 +167,10 @@ class Acting:
         self._gone &= uids
         if not pods:
             self._fixed.clear()
+
+
+def _noun(action: Create | Change) -> str:
+    return "ResourceClaimTemplate" if action.kind == claim_templates.KIND else pod_groups.KIND
 
 
 def _key(action: Action) -> Hashable:

@@ -35,7 +35,6 @@ class OwnerKind:
     """What of its spec is read."""
 
 
-_OF_A_CONTROLLER: Final = ("uid", "apiVersion", "kind", "name")
 _REPLICAS: Final[Fields] = {"replicas": None}
 
 
@@ -177,7 +176,7 @@ def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
     owners = at(document, "metadata", "ownerReferences")
     # There is one at the most (apimachinery pkg/api/validation ValidateOwnerReferences).
     controllers = [
-        {"controller": True, **{key: at(each, key) for key in _OF_A_CONTROLLER if at(each, key)}}
+        {"controller": True, "uid": at(each, "uid")}
         for each in (owners if isinstance(owners, list) else ())
         if at(each, "controller") is True
     ][:1]
