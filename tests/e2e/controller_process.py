@@ -1,4 +1,4 @@
-"""`podberth controller` as processes of the tests' own, with a token of the ServiceAccount that manifests/ grants it."""
+"""`podberth controller` as processes of the tests' own, each with a token of the ServiceAccount of manifests/."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from controlplane.cluster import ControlPlane
 from controlplane.ports import Ports
@@ -85,6 +85,4 @@ class Controller:
 
 def holder(plane: ControlPlane) -> str:
     """Return who holds the Lease; empty: nobody does."""
-    status, _ = plane.raw("GET", LEASE)
-    lease: dict[str, Any] = plane.api.read(LEASE) if status == 200 else {}
-    return str(lease.get("spec", {}).get("holderIdentity") or "")
+    return str(plane.api.read(LEASE)["spec"].get("holderIdentity") or "")

@@ -1,5 +1,6 @@
 """`podberth controller` on a real control plane with its own token: groups made, resized and cleaned up, and Events."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,11 @@ RACK = "example.com/rack"
 NATIVE = "/apis/scheduling.k8s.io/v1alpha2"
 COSCHEDULING = "/apis/scheduling.x-k8s.io/v1alpha1"
 KOORDINATOR = "/apis/scheduling.sigs.k8s.io/v1alpha1"
-CRDS = ("scheduler-plugins/scheduling.x-k8s.io_podgroups.yaml", "koordinator/scheduling.sigs.k8s.io_podgroups.yaml")
+CRDS = (
+    "scheduler-plugins/scheduling.x-k8s.io_podgroups.yaml",
+    "koordinator/scheduling.sigs.k8s.io_podgroups.yaml",
+    "jobset/jobset.x-k8s.io_jobsets.yaml",
+)
 pytestmark = pytest.mark.shared("crds")
 
 
@@ -58,6 +63,16 @@ class Stage:
 
         return wait_for(running, timeout_seconds=SECONDS, what=lambda: f"{count} to run; {self.pods(namespace)}")
 
+    def remove(self, kind: str, name: str, namespace: str) -> None:
+        """Delete something; what it owns goes with it."""
+        self.plane.kubectl("delete", kind, name, "-n", namespace, "--wait=false")
+
+    def wait_for_leader(self) -> Controller:
+        def leader() -> Controller | None:
+            return next((each for each in self.replicas if each.leads()), None)
+
+        return wait_for(leader, timeout_seconds=SECONDS, what="a leader")
+
     def events(self, namespace: str, reason: str) -> list[Document]:
         found = self.plane.api.read(f"/apis/events.k8s.io/v1/namespaces/{namespace}/events")["items"]
         return [each for each in found if each["reason"] == reason]
@@ -86,9 +101,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 @pytest.fixture
 def space(stage: Stage, request: pytest.FixtureRequest) -> str:
     """Return a namespace of the test's own."""
-    name = request.node.name.removeprefix("test_").replace("_", "-")[:60].strip("-")
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())[:60].strip("-")
     stage.plane.add_namespace(name)
-    return str(name)
+    return name
 
 
 def member(gang: str, size: int, system: str = "native", level: str = "") -> Document:
@@ -107,8 +122,33 @@ def member(gang: str, size: int, system: str = "native", level: str = "") -> Doc
     return gpu_pod(8, labels=labels, annotations=annotations, **fields)
 
 
+def bare(name: str, document: Document, owner: Document | None = None) -> Document:
+    """Return a pod by itself, or one with a controller that is left alone."""
+    metadata = {**document["metadata"], "name": name}
+    if owner is not None:
+        metadata["ownerReferences"] = [controlled(owner)]
+    return {**document, "metadata": metadata}
+
+
+def controlled(owner: Document) -> Document:
+    named = {"name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}
+    return {"apiVersion": owner["apiVersion"], "kind": owner["kind"], **named, "controller": True}
+
+
 def owner_names(group: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    return [(each["kind"], each["name"]) for each in group["metadata"]["ownerReferences"]]
+    return sorted((each["kind"], each["name"]) for each in group["metadata"]["ownerReferences"])
+
+
+@pytest.fixture
+def owner(stage: Stage, space: str) -> Document:
+    """Return an object that owns pods and does nothing with them."""
+    stage.apply(space, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}})
+    found: Document = stage.plane.api.read(f"/api/v1/namespaces/{space}/configmaps/owner")
+    return {"apiVersion": "v1", "kind": "ConfigMap", **found}
+
+
+def minimum(group: Document | None) -> int:
+    return 0 if group is None else int(group["spec"]["minMember"])
 
 
 def test_a_job_that_names_a_missing_group_starts_in_one_domain_and_takes_the_group_with_it(
@@ -124,5 +164,131 @@ def test_a_job_that_names_a_missing_group_starts_in_one_domain_and_takes_the_gro
     assert group["spec"]["schedulingConstraints"] == {"topology": [{"key": RACK}]}
     assert group["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "podberth"
     assert owner_names(group) == [("Job", "train")]
-    stage.plane.kubectl("delete", "job", "train", "-n", space)
+    stage.remove("job", "train", space)
     wait_for(lambda: stage.group(NATIVE, space, "train") is None, timeout_seconds=SECONDS, what="the group to be gone")
+
+
+def test_of_two_gangs_that_do_not_fit_together_one_starts_whole_and_the_other_waits(stage: Stage, space: str) -> None:
+    """Three machines each of four: pod by pod they would hold two and wait for each other for ever."""
+    for gang in ("one", "two"):
+        stage.apply(space, job(member(gang, 3), name=gang, parallelism=3))
+    for gang in ("one", "two"):
+        stage.wait_for_group(NATIVE, space, gang)
+
+    def placed() -> dict[str, int]:
+        gangs = {gang: stage.pods(space, **{"podberth.io/gang": gang}) for gang in ("one", "two")}
+        return {gang: sum("nodeName" in pod["spec"] for pod in pods) for gang, pods in gangs.items()}
+
+    wait_for(lambda: max(placed().values()) == 3, timeout_seconds=SECONDS, what=lambda: f"one to start: {placed()}")
+    assert sorted(placed().values()) == [0, 3]
+    first, second = sorted(placed(), key=placed().__getitem__, reverse=True)
+    stage.remove("job", first, space)
+    stage.wait_for_pods(3, space, **{"podberth.io/gang": second})
+    stage.remove("job", second, space)
+
+
+@pytest.mark.parametrize(("system", "api"), [("coscheduling", COSCHEDULING), ("koordinator", KOORDINATOR)])
+def test_a_group_of_(stage: Stage, space: str, owner: Document, system: str, api: str) -> None:
+    """... another system is made, owned by the gang's owner, and grows and shrinks with the gang."""
+    stage.apply(space, *(bare(f"first-{rank}", member("gang", 2, system), owner) for rank in range(2)))
+    group = stage.wait_for_group(api, space, "gang")
+    assert (minimum(group), owner_names(group)) == (2, [("ConfigMap", "owner")])
+    stage.apply(space, bare("third", member("gang", 3, system), owner))
+    wait_for(lambda: minimum(stage.group(api, space, "gang")) == 3, timeout_seconds=SECONDS, what="three members")
+    stage.remove("configmap", "owner", space)
+    wait_for(lambda: stage.group(api, space, "gang") is None, timeout_seconds=SECONDS, what="the group to be gone")
+
+
+def test_a_native_group_that_cannot_grow_is_told_of_on_the_owner(stage: Stage, space: str, owner: Document) -> None:
+    # Of more machines than there are, so that all of it waits.
+    stage.apply(space, bare("first", member("gang", 9), owner))
+    stage.wait_for_group(NATIVE, space, "gang")
+    stage.apply(space, bare("later", member("gang", 10), owner))
+    event = stage.wait_for_event(space, "PodGroupNotResized")
+    assert (event["regarding"]["kind"], event["regarding"]["name"]) == ("ConfigMap", "owner")
+    assert event["note"].startswith(f"PodGroup {space}/gang: got a gang of 10 pods, and minCount stays 9")
+    assert "delete the PodGroup and the gang's pods" in event["note"]
+    assert event["reportingController"] == "podberth.io/controller"
+    stage.remove("configmap", "owner", space)
+
+
+def test_a_pod_is_told_that_its_group_does_not_come(stage: Stage, space: str) -> None:
+    native = gpu_pod(1, name="native", schedulingGroup={"podGroupName": "nobodys"})
+    volcano = gpu_pod(1, name="volcano", annotations={"scheduling.k8s.io/group-name": "v"}, schedulerName="volcano")
+    sizeless = member("sizeless", 2)
+    del sizeless["metadata"]["annotations"]["podberth.io/gang-size"]
+    stage.apply(space, native, volcano, bare("sizeless", sizeless))
+
+    def told() -> dict[str, str]:
+        return {each["regarding"]["name"]: each["note"] for each in stage.events(space, "PodGroupMissing")}
+
+    wait_for(lambda: len(told()) == 3, timeout_seconds=SECONDS, what=lambda: f"three to be told of: {told()}")
+    assert told()["native"] == (
+        f"PodGroup {space}/nobodys: got none after 1 s, and spec.schedulingGroup.podGroupName of this pod names it; "
+        "make one of podgroups.scheduling.k8s.io in that namespace, or the pod without "
+        "spec.schedulingGroup.podGroupName"
+    )
+    assert "serves no podgroups.scheduling.volcano.sh: install it" in told()["volcano"]
+    assert "set annotation podberth.io/gang-size and podberth makes it" in told()["sizeless"]
+    assert {each["regarding"]["kind"] for each in stage.events(space, "PodGroupMissing")} == {"Pod"}
+    basic = {"metadata": {"name": "nobodys"}, "spec": {"schedulingPolicy": {"basic": {}}}}
+    stage.apply(space, {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", **basic})
+    wait_for(
+        lambda: [each for each in stage.pods(space) if each["status"]["phase"] == "Running"],
+        timeout_seconds=SECONDS,
+        what="the pod whose group came to run",
+    )
+    stage.remove("pods", "--all", space)
+    # Once for as long as it stands.
+    assert all("series" not in each for each in stage.events(space, "PodGroupMissing"))
+
+
+def test_a_group_of_somebody_elses_is_left_alone(stage: Stage, space: str) -> None:
+    own = {"metadata": {"name": "theirs"}, "spec": {"minMember": 7}}
+    stage.apply(space, {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", **own})
+    before = stage.group(COSCHEDULING, space, "theirs")
+    # In order of their names: who cares for the second has looked at the first.
+    stage.apply(space, bare("a", member("theirs", 2, "coscheduling")))
+    stage.apply(space, bare("b", member("ours", 2, "coscheduling")))
+    ours = stage.wait_for_group(COSCHEDULING, space, "ours")
+    assert owner_names(ours) == [("Pod", "b")]
+    stage.apply(space, bare("c", member("ours", 3, "coscheduling")))
+    wait_for(
+        lambda: minimum(stage.group(COSCHEDULING, space, "ours")) == 3, timeout_seconds=SECONDS, what="ours to grow"
+    )
+    changed = stage.group(COSCHEDULING, space, "ours")
+    assert changed is not None
+    assert owner_names(changed) == [("Pod", "b"), ("Pod", "c")]
+    assert stage.group(COSCHEDULING, space, "theirs") == before
+    stage.remove("pods", "--all", space)
+    wait_for(lambda: stage.group(COSCHEDULING, space, "ours") is None, timeout_seconds=SECONDS, what="ours to be gone")
+    assert stage.group(COSCHEDULING, space, "theirs") == before
+
+
+def test_the_group_of_a_job_of_a_job_set_is_the_job_sets(stage: Stage, space: str) -> None:
+    replicated = {"name": "workers", "replicas": 1, "template": {"spec": {"template": {"spec": {"containers": []}}}}}
+    document = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "set"}}
+    stage.apply(space, {**document, "spec": {"replicatedJobs": [replicated]}})
+    found = stage.plane.api.read(f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{space}/jobsets/set")
+    inner = job(member("gang", 2, "coscheduling"), parallelism=2)
+    inner["metadata"]["ownerReferences"] = [controlled(found)]
+    stage.apply(space, inner)
+    group = stage.wait_for_group(COSCHEDULING, space, "gang")
+    assert owner_names(group) == [("JobSet", "set")]
+    stage.remove("jobset", "set", space)
+    wait_for(
+        lambda: stage.group(COSCHEDULING, space, "gang") is None, timeout_seconds=SECONDS, what="the group to be gone"
+    )
+
+
+@pytest.mark.parametrize("crash", [False, True], ids=["ended", "killed"])
+def test_when_the_leader_is_gone_the_other_takes_over(stage: Stage, space: str, crash: bool) -> None:
+    leader, before = stage.wait_for_leader(), holder(stage.plane)
+    [other] = [each for each in stage.replicas if each is not leader]
+    leader.stop(crash=crash)
+    stage.apply(space, bare("pod", member("gang", 2, "coscheduling")))
+    stage.wait_for_group(COSCHEDULING, space, "gang")
+    assert holder(stage.plane) != before
+    assert other.metrics()['podberth_controller_requests_total{action="create",result="ok"}'] > 0
+    leader.start()
+    stage.remove("pods", "--all", space)

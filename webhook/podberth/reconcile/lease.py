@@ -40,7 +40,7 @@ class Candidate:
         if version != self._version:
             self._version, self._changed_at = version, at_seconds
         holder = text_at(lease, "spec", "holderIdentity")
-        lasts = count(at(lease, "spec", "leaseDurationSeconds"), self._term.lease_seconds)
+        lasts = count(at(lease, "spec", "leaseDurationSeconds")) or self._term.lease_seconds
         return holder in ("", self.identity) or at_seconds - self._changed_at >= lasts
 
     def spec(self, lease: Mapping[str, Any] | None, now: datetime) -> dict[str, Any]:

@@ -1,0 +1,278 @@
+"""Which PodGroups are made for which pods, whose they are, when they are changed, and what is told: no cluster."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import gpu_pod, owned
+from podberth.kube.pod import OwnerReference
+from podberth.reconcile import makers
+from podberth.reconcile.lineage import MOST_OWNERS
+from podberth.reconcile.model import Change, Create, LookUp, Made, Plan, WaitingPod, World
+from podberth.reconcile.read import made_group, waiting_pod
+from podberth.reconcile.systems import GROUP_SYSTEMS
+
+NATIVE, COSCHEDULING, KOORDINATOR = (
+    f"podgroups.{group}" for group in ("scheduling.k8s.io", "scheduling.x-k8s.io", "scheduling.sigs.k8s.io")
+)
+SERVED = {
+    NATIVE: "scheduling.k8s.io/v1alpha2",
+    COSCHEDULING: "scheduling.x-k8s.io/v1alpha1",
+    KOORDINATOR: "scheduling.sigs.k8s.io/v1alpha1",
+}
+FIELDS: Mapping[str, Any] = {
+    "native": {"schedulingGroup": {"podGroupName": "gang"}},
+    "coscheduling": {"labels": {"scheduling.x-k8s.io/pod-group": "gang"}},
+    "koordinator": {"labels": {"pod-group.scheduling.sigs.k8s.io": "gang"}},
+    "volcano": {"annotations": {"scheduling.k8s.io/group-name": "gang"}},
+    "kai": {"annotations": {"pod-group-name": "gang"}, "schedulerName": "kai-scheduler"},
+}
+JOB = OwnerReference("batch/v1", "Job", "train", "j-1")
+SET = OwnerReference("jobset.x-k8s.io/v1alpha2", "JobSet", "set", "s-1")
+NOW = 1_000_000.0
+
+
+def document(system: str = "native", size: str = "2", **annotations: str) -> dict[str, Any]:
+    """Return a pod of a Job as admission makes it a member."""
+    fields = dict(FIELDS[system])
+    labels = {"podberth.io/gang": "gang", **fields.pop("labels", {})}
+    noted = {"podberth.io/gang-size": size, **annotations, **fields.pop("annotations", {})}
+    made = owned(gpu_pod(labels=labels, annotations=noted, **fields), "Job", name="train", uid="j-1")
+    made["metadata"] |= {"namespace": "team", "uid": "p-1", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    return made
+
+
+def member(system: str = "native", size: str = "2", **annotations: str) -> WaitingPod:
+    found = waiting_pod(document(system, size, **annotations))
+    assert found is not None
+    return replace(found, created=NOW)
+
+
+def world(*pods: WaitingPod, known: Mapping[str, Mapping[tuple[str, str], Made]] | None = None, **more: Any) -> World:
+    served = more.pop("served", SERVED)
+    fields: dict[str, Any] = {
+        "pods": {f"pod-{number}": pod for number, pod in enumerate(pods)},
+        "known": {kind: {} for kind in served} | dict(known or {}),
+        "served": served,
+        "absent": frozenset({"podgroups.scheduling.volcano.sh", "podgroups.scheduling.run.ai"}),
+        "owners": {JOB.uid: None},
+        "gone": frozenset(),
+        "fixed": {},
+        "patience_seconds": 60.0,
+    }
+    return World(**fields | more)
+
+
+def plan(seen: World, after: float = 0.0) -> Plan:
+    return makers.plan(seen, NOW + after)
+
+
+def ours(**more: Any) -> Made:
+    return Made(uid="g-1", version="7", ours=True, owners=(JOB,), minimum=2) if not more else replace(ours(), **more)
+
+
+@pytest.mark.parametrize(
+    ("system", "spec"),
+    [
+        ("native", {"schedulingPolicy": {"gang": {"minCount": 2}}}),
+        ("coscheduling", {"minMember": 2}),
+        ("koordinator", {"minMember": 2}),
+    ],
+)
+def test_a_group_is_made_in_its_systems_words(system: str, spec: Mapping[str, Any]) -> None:
+    [made] = plan(world(member(system), member(system))).actions
+    assert isinstance(made, Create)
+    assert made.document["apiVersion"] == SERVED[made.kind]
+    assert (made.place, made.document["spec"]) == (("team", "gang"), spec)
+    labels = {"app.kubernetes.io/managed-by": "podberth", "podberth.io/gang": "gang"}
+    assert made.document["metadata"]["labels"] == labels
+    [owner] = made.document["metadata"]["ownerReferences"]
+    assert owner == {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "name": "train",
+        "uid": "j-1",
+        "controller": False,
+        "blockOwnerDeletion": False,
+    }
+
+
+@pytest.mark.parametrize("mode", ["required", "preferred"])
+@pytest.mark.parametrize("system", ["native", "coscheduling"])
+def test_topology_is_written_where_the_system_has_a_field_for_it_and_it_is_required(system: str, mode: str) -> None:
+    asked = {"podberth.io/gang-level": "example.com/rack", "podberth.io/gang-level-mode": mode}
+    [made] = plan(world(member(system, **asked))).actions
+    assert isinstance(made, Create)
+    written = made.document["spec"].get("schedulingConstraints")
+    wanted = {"topology": [{"key": "example.com/rack"}]} if (system, mode) == ("native", "required") else None
+    assert written == wanted
+
+
+@pytest.mark.parametrize("system", ["native", "coscheduling", "koordinator"])
+@pytest.mark.parametrize(
+    "change",
+    [{"gang": "another"}, {"gang": ""}, {"size": 0}],
+    ids=["its label says another", "no label", "no size"],
+)
+def test_nothing_is_made_for_a_pod_that_admission_did_not_make_a_member(system: str, change: dict[str, Any]) -> None:
+    assert plan(world(replace(member(system), **change))).actions == []
+
+
+@pytest.mark.parametrize("system", ["volcano", "kai"])
+def test_groups_that_others_make_are_not_made(system: str) -> None:
+    assert plan(world(member(system))).actions == []
+
+
+def test_a_kind_that_is_not_listed_yet_is_neither_made_nor_missed() -> None:
+    found = plan(world(member(), served={}), after=3600)
+    assert (found.actions, found.notices) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "made", [ours(ours=False), ours(ours=False, minimum=9), ours(deleting=True, minimum=9)], ids=str
+)
+def test_what_is_not_podberths_or_is_going_stays_as_it_is(made: Made) -> None:
+    found = plan(world(member(), known={NATIVE: {("team", "gang"): made}}), after=3600)
+    assert (found.actions, found.notices) == ([], [])
+
+
+def test_a_group_of_an_earlier_gang_of_the_name_is_left_to_the_collector() -> None:
+    earlier = ours(owners=(replace(JOB, uid="j-0"),), minimum=9)
+    assert plan(world(member(), known={NATIVE: {("team", "gang"): earlier}})).actions == []
+
+
+def test_a_group_that_is_as_it_should_be_is_not_written() -> None:
+    assert plan(world(member(), known={NATIVE: {("team", "gang"): ours()}})).actions == []
+
+
+@pytest.mark.parametrize(
+    ("system", "spec"),
+    [("native", {"schedulingPolicy": {"gang": {"minCount": 3}}}), ("coscheduling", {"minMember": 3})],
+)
+def test_the_newest_pod_says_how_many_there_are(system: str, spec: Mapping[str, Any]) -> None:
+    older, newer = replace(member(system), size=9, created=NOW - 60), member(system, "3")
+    known = {NATIVE: {("team", "gang"): ours()}, COSCHEDULING: {("team", "gang"): ours()}}
+    [change] = plan(world(newer, older, known=known)).actions
+    assert isinstance(change, Change)
+    assert change.patch == {"spec": spec, "metadata": {"uid": "g-1", "resourceVersion": "7"}}
+
+
+def test_what_the_api_server_does_not_let_change_is_told_on_the_owner_and_not_tried_again() -> None:
+    known = {NATIVE: {("team", "gang"): ours()}}
+    found = plan(world(member(size="4"), known=known, fixed={"g-1": 4}))
+    [notice] = found.notices
+    assert found.actions == []
+    assert (notice.reason, notice.regarding.kind, notice.regarding.uid) == ("PodGroupNotResized", "Job", "j-1")
+    assert notice.note == (
+        "PodGroup team/gang: got a gang of 4 pods, and minCount stays 2: this API server does not let it change; "
+        "delete the PodGroup and the gang's pods: both are made anew, for 4"
+    )
+    assert [type(each) for each in plan(world(member(size="5"), known=known, fixed={"g-1": 4})).actions] == [Change]
+
+
+# ---- owners ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_owner_is_looked_up_before_anything_is_made() -> None:
+    assert plan(world(member(), owners={})).actions == [LookUp("team", JOB)]
+    assert plan(world(member(), owners={JOB.uid: SET})).actions == [LookUp("team", SET)]
+    [made] = plan(world(member(), owners={JOB.uid: SET, SET.uid: None})).actions
+    assert isinstance(made, Create)
+    assert [each["kind"] for each in made.document["metadata"]["ownerReferences"]] == ["JobSet"]
+
+
+def test_nothing_is_made_for_pods_whose_owner_is_gone() -> None:
+    assert plan(world(member(), gone=frozenset({JOB.uid}))).actions == []
+
+
+def test_an_owner_of_a_kind_that_is_not_known_is_the_one_on_top() -> None:
+    kind = OwnerReference("apps/v1", "StatefulSet", "set", "x-1")
+    [made] = plan(world(replace(member(), owner=kind), owners={})).actions
+    assert isinstance(made, Create)
+    assert made.about.kind == "StatefulSet"
+
+
+def test_owners_that_lead_in_a_circle_end() -> None:
+    assert len(plan(world(member(), owners={JOB.uid: SET, SET.uid: JOB})).actions) == 1
+
+
+def test_bare_pods_own_their_group_and_those_that_come_later_too() -> None:
+    pods = [replace(member(), owner=None, uid=f"p-{number}", name=f"pod-{number}") for number in range(2)]
+    [made] = plan(world(pods[0])).actions
+    assert isinstance(made, Create)
+    assert [each["uid"] for each in made.document["metadata"]["ownerReferences"]] == ["p-0"]
+    known = {NATIVE: {("team", "gang"): ours(owners=(pods[0].itself(),))}}
+    [change] = plan(world(*pods, known=known)).actions
+    assert isinstance(change, Change)
+    assert "spec" not in change.patch
+    assert [each["uid"] for each in change.patch["metadata"]["ownerReferences"]] == ["p-0", "p-1"]
+
+
+def test_no_group_has_more_owners_than_fit() -> None:
+    pods = [replace(member(), owner=None, uid=f"p-{number}") for number in range(2 * MOST_OWNERS)]
+    [made] = plan(world(*pods)).actions
+    assert isinstance(made, Create)
+    assert len(made.document["metadata"]["ownerReferences"]) == MOST_OWNERS
+    known = {NATIVE: {("team", "gang"): ours(owners=tuple(each.itself() for each in pods[:MOST_OWNERS]))}}
+    assert plan(world(*pods, known=known)).actions == []
+
+
+# ---- groups that do not come ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("system", [each.name for each in GROUP_SYSTEMS])
+def test_a_pod_is_told_of_when_its_group_has_not_come_in_time(system: str) -> None:
+    pod = replace(member(system), gang="")
+    served = SERVED | {"podgroups.scheduling.volcano.sh": "v", "podgroups.scheduling.run.ai": "k"}
+    early, late = (plan(world(pod, served=served), after) for after in (59.0, 60.0))
+    assert (early.notices, early.again_at) == ([], NOW + 60.0)
+    [notice] = late.notices
+    assert (notice.reason, notice.type, notice.regarding.kind) == ("PodGroupMissing", "Warning", "Pod")
+    assert notice.note.startswith("PodGroup team/gang: got none after 60 s")
+    known = {kind: {("team", "gang"): ours(ours=False)} for kind in served}
+    assert plan(world(pod, served=served, known=known), after=60.0).notices == []
+
+
+@pytest.mark.parametrize(
+    ("pod", "said"),
+    [
+        (replace(member(), gang=""), "make one of podgroups.scheduling.k8s.io in that namespace"),
+        (replace(member(), size=0), "set annotation podberth.io/gang-size and podberth makes it"),
+        (member("volcano"), "the API server serves no podgroups.scheduling.volcano.sh: install it"),
+    ],
+)
+def test_what_to_do_is_said(pod: WaitingPod, said: str) -> None:
+    [notice] = plan(world(pod), after=60.0).notices
+    assert said in notice.note
+
+
+def test_koordinators_group_counts_for_the_label_of_coscheduling() -> None:
+    known = {KOORDINATOR: {("team", "gang"): ours(ours=False)}}
+    found = plan(world(member("coscheduling"), known=known), after=60.0)
+    assert (found.actions, found.notices) == ([], [])
+
+
+# ---- what is kept ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"status": {"phase": "Failed"}},
+        {"spec": {"nodeName": "n"}},
+        {"metadata": {"name": "pod", "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+    ],
+)
+def test_a_pod_that_waits_for_no_group_is_not_kept(change: dict[str, Any]) -> None:
+    pod = document()
+    assert waiting_pod({**pod, **{key: {**pod.get(key, {}), **value} for key, value in change.items()}}) is None
+    assert waiting_pod(gpu_pod()) is None
+
+
+def test_a_group_is_read_as_it_was_made() -> None:
+    [made] = plan(world(member())).actions
+    assert isinstance(made, Create)
+    stored = {**made.document, "metadata": {**made.document["metadata"], "uid": "g-1", "resourceVersion": "7"}}
+    assert made_group("scheduling.k8s.io", stored) == ours()
