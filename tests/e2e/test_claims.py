@@ -5,7 +5,6 @@ The API server, the scheduler and the controllers are Kubernetes' own; there is 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,7 +116,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         )
         served = directory / "policies"
         served.mkdir()
-        (served / "policies.yaml").write_text("---\n".join((_PAIRED, _SEEN)))
+        (served / "policies.yaml").write_text(f"{_PAIRED}---\n{_SEEN}")
         with (
             Following(plane, directory / "following", served=served) as following,
             Controller(plane, directory / "controller", policies=str(served)),

@@ -14,7 +14,7 @@ from controlplane.wait import wait_for
 from crds import FOLDER, read
 
 from .access import grant
-from .controller_process import Controller
+from .controller_process import Controller, holder
 
 Document = dict[str, Any]
 

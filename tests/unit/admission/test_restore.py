@@ -112,3 +112,24 @@ def test_a_record_in_the_old_pod_brings_back_only_what_that_pod_holds(known: Sna
     new = gpu_pod(8)
 
     assert updated(new, old, known) == new
+
+
+CLAIMED = policy(
+    "claims",
+    """
+  mutations:
+  - resourceClaims: "[{'name': 'pair', 'template': 'pair', 'instead': 'nvidia.com/gpu'}]"
+""",
+)
+
+
+def test_a_resource_that_a_claim_stands_for_goes_again() -> None:
+    known = snapshot(CLAIMED)
+    manifest = gpu_pod(1)
+    live = created(manifest, known)
+    assert "nvidia.com/gpu" not in str(live["spec"])
+    # kubectl's merge brings the resource back, and leaves the claims that it never had.
+    again = copy.deepcopy(live)
+    again["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/gpu": 1}
+
+    assert updated(again, live, known)["spec"] == live["spec"]

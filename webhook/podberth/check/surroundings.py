@@ -13,7 +13,16 @@ from ..topology.objects import collect
 from .sources import Document, Source, SourceFile
 
 _COLLECTED: Final = frozenset(
-    {"Namespace", "ConfigMap", "PodGroup", "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "PriorityClass"}
+    {
+        "ComputeDomain",
+        "ConfigMap",
+        "DeviceClass",
+        "Namespace",
+        "PodGroup",
+        "PriorityClass",
+        "ResourceClaim",
+        "ResourceClaimTemplate",
+    }
 )
 REFERRED: Final = frozenset({"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime"})
 """Kinds whose templates others use by name."""

@@ -43,6 +43,7 @@ _NAMES: Final = {
     "class": "DeviceClass",
     "claim": "ResourceClaim",
     "template": "ResourceClaimTemplate",
+    "compute domain": "ComputeDomain",
     "pod group": "PodGroup",
 }
 _BESIDES: Final = {(each.group, _NAMES[each.role]): each for each in FOLLOWED if each.role in _NAMES}

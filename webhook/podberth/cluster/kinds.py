@@ -15,7 +15,7 @@ from ..workload.owners import OWNER_KINDS, OwnerKind, keep
 from .protocol import Document, Resource
 
 Filed: TypeAlias = tuple[Hashable, Any] | None
-Role: TypeAlias = Literal["owner", "pod group", "class", "claim", "template"]
+Role: TypeAlias = Literal["owner", "pod group", "class", "claim", "template", "compute domain"]
 """What a kind is for the core."""
 
 
@@ -117,7 +117,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     ),
     Kind(
         # Its driver makes the template: until then a pod's channel is known by this.
-        role="template",
+        role="compute domain",
         group="resource.nvidia.com",
         versions=("v1beta1",),
         plural="computedomains",

@@ -73,16 +73,16 @@ class LiveWorkloads(LiveKinds):
             class_resources=frozenset().union(*map(class_resources, classes)),
             devices=KnownDevices(
                 claims=self._of("claim"),
-                templates=self._of("template"),
+                templates=self._of("template", "compute domain"),
                 groups={place: group.claims for place, group in native.items() if group.claims},
                 resources=resources,
                 others=frozenset(each["metadata"]["name"] for each in classes if hands_out_others(each)),
             ),
         )
 
-    def _of(self, role: Role) -> Mapping[Any, Any]:
-        """Return what is known of a role, by what it is looked up by."""
-        tables = [filed.table() for kind, filed in self._filed.items() if kind.role == role]
+    def _of(self, *roles: Role) -> Mapping[Any, Any]:
+        """Return what is known of roles, by what it is looked up by; of one key the first kind's counts."""
+        tables = [filed.table() for kind, filed in self._filed.items() if kind.role in roles]
         held = [table for table in tables if table]
         return ChainMap(*held) if len(held) > 1 else held[0] if held else {}
 

@@ -218,7 +218,7 @@ class Mutation(_Model):
     priority_class_name: StringExpression | None = None
     """Set where the user has not set it; `''`: nothing to do."""
     resource_claims: MapsExpression | None = None
-    """Maps with name, template, containers, requests."""
+    """Maps with name, template, containers, requests, instead."""
     apply_configuration: MapExpression | None = None
     """A part of a Pod, merged as the API server merges it."""
     json_patch: MapsExpression | None = None
