@@ -11,6 +11,7 @@ import pytest
 
 from pages import ROOT, page
 from podberth.kube.documents import load_documents
+from podberth.telemetry.controller_metrics import ControllerMetrics
 from podberth.telemetry.metrics import EventMetrics, Metrics, WatchMetrics
 
 MONITORING = ROOT / "manifests" / "components" / "monitoring"
@@ -54,7 +55,10 @@ def test_every_metric_is_one_of_podberths_or_of_the_api_servers() -> None:
     metrics = Metrics(("/mutate",), lines_dropped=lambda: 0, in_flight=lambda: 0)
     WatchMetrics(metrics, dict, lambda: 0)
     EventMetrics(metrics)
-    served = set(re.findall(r"^# TYPE (\w+)", metrics.exposition().decode(), re.MULTILINE))
+    controller = ControllerMetrics()
+    controller.ask(leads=lambda: True, waiting=lambda: 0, watched=dict, kinds=dict)
+    text = (metrics.exposition() + controller.exposition()).decode()
+    served = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
     for expression in [each["expr"] for each in ALERTS] + TARGETS:
         named = re.findall(r"\b(?:podberth_|apiserver_)\w+", expression)
         assert {re.sub("(?<=_seconds)_(bucket|sum|count)$", "", each) for each in named} <= served | APISERVER, (

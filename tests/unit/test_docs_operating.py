@@ -229,6 +229,7 @@ PAGES = (
     "docs/check.md",
     "docs/topology.md",
     "docs/agent.md",
+    "docs/controller.md",
     "docs/adr/README.md",
     "docs/policies/README.md",
     "examples/README.md",

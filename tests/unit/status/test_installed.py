@@ -39,6 +39,14 @@ def test_the_webhook(deployment: Any, state: str, text: str) -> None:
     assert text in found[1]
 
 
+def test_the_controller_has_a_line_where_it_is_installed() -> None:
+    assert rows("controller") == []
+    well = workload(readyReplicas=2, updatedReplicas=2)
+    assert row("controller", controller=well) == ("ok", "2 of 2 replicas ready, podberth:0.1.0")
+    assert row("controller", controller=workload(readyReplicas=1))[0] == "attention"
+    assert row("controller", controller=Unread("forbidden", "get deployments"))[0] == "unread"
+
+
 @pytest.mark.parametrize(
     ("agents", "state", "text"),
     [

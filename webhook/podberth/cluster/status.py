@@ -29,6 +29,7 @@ T = TypeVar("T")
 _AGENTS: Final = "podberth-agent"
 _ADMISSION: Final = "admissionregistration.k8s.io"
 _DEPLOYMENT: Final = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/podberth"
+_CONTROLLER: Final = f"{_DEPLOYMENT}-controller"
 _DAEMON_SET: Final = f"/apis/apps/v1/namespaces/{_AGENTS}/daemonsets/{_AGENTS}"
 _PODS: Final = Resource("pods", f"/api/v1/namespaces/{NAMESPACE}/pods", "app.kubernetes.io/name=podberth")
 _EVENTS: Final = Resource("events", "/api/v1/events")
@@ -69,6 +70,7 @@ class StatusReader:
             configurations = {kind: begin(self._named(f"{path}/podberth", _ADMISSION)) for kind, path in KINDS.items()}
             guards = {key: begin(self._named(path, _ADMISSION)) for key, path in _GUARDS.items()}
             deployment = begin(self._named(_DEPLOYMENT, "apps"))
+            controller = begin(self._named(_CONTROLLER, "apps"))
             agents = begin(self._named(_DAEMON_SET, "apps"))
             served = begin(self._served())
             policies = begin(self._listed(POLICIES, "gpupolicies.podberth.io"))
@@ -82,6 +84,7 @@ class StatusReader:
             kubernetes=str(version.get("gitVersion", "")),
             deployment=deployment.result(),
             agents=agents.result(),
+            controller=controller.result(),
             policies_served=served.result(),
             configurations={kind: task.result() for kind, task in configurations.items()},
             guards={key: task.result() for key, task in guards.items()},

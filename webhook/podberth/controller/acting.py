@@ -7,15 +7,16 @@ as long as it stands.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from random import random
+from typing import Any
 
 from ..admission.notices import Notice, note
 from ..cluster.protocol import Pace, Timing
 from ..kube.pod import OwnerReference
-from ..reconcile import claim_templates, makers, pod_groups
+from ..reconcile import claim_templates, makers
 from ..reconcile.model import Action, Change, Create, LookUp, Plan, World
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import Log
@@ -24,13 +25,17 @@ from .sight import Sight, owner_uids
 
 # Pods of one gang come together, and so do answers of the watch: as in cluster.rounds.
 _TOGETHER_SECONDS = 0.1
+# How long the watch may take to show what was written; then it is written again, where it is still wanted.
+_SEEN_SECONDS = 5.0
 # The longest that nothing is looked at: what runs out is known to the second, this is for a clock that was set.
 _LONGEST_SECONDS = 60.0
 
+_REFUSED = {"PodGroup": "PodGroupRefused", "ResourceClaimTemplate": "ResourceClaimTemplateRefused"}
+
 
 @dataclass(slots=True)
-class _Trouble:
-    """A request that failed, or was overtaken."""
+class _Pending:
+    """A request that is not to be sent again before ``until``: its effect is yet to be seen, or it failed."""
 
     pace: Pace
     until: float
@@ -53,19 +58,18 @@ class Acting:
     _owners: dict[str, OwnerReference | None] = field(default_factory=dict)
     _gone: set[str] = field(default_factory=set)
     _fixed: dict[str, int] = field(default_factory=dict)
-    _troubles: dict[Hashable, _Trouble] = field(default_factory=dict)
+    _pending: dict[Hashable, _Pending] = field(default_factory=dict)
     _told: set[Notice] = field(default_factory=set)
 
     async def act(self) -> None:
         """Act until cancelled."""
-        for memory in (self._owners, self._gone, self._fixed, self._troubles, self._told):
+        for memory in (self._owners, self._gone, self._fixed, self._pending, self._told):
             memory.clear()
         try:
             await self.sight.listed()
             while True:
                 self.wake.clear()
-                patience = await self._round()
-                await self._wait(patience)
+                await self._wait(await self._round_safely())
         finally:
             self.metrics.standing({})
             await self.requests.reset()
@@ -78,20 +82,30 @@ class Acting:
             return
         await asyncio.sleep(_TOGETHER_SECONDS)
 
+    async def _round_safely(self) -> float:
+        try:
+            return await self._round()
+        except Exception as bug:  # noqa: BLE001 - a bug that one pod meets must not keep all gangs waiting
+            self.log.fault("controller: a bug in podberth; tried again", bug)
+            return self.timing.longest_wait_seconds
+
     async def _round(self) -> float:
         """Do what there is to do now; return how long there will be nothing else unless something changes."""
         self._forget()
         world = self.sight.world(self._owners, frozenset(self._gone), self._fixed, self.patience_seconds)
+        if self._fixed:
+            known = {each.uid for table in world.known.values() for each in table.values()}
+            self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in known}
         plan = makers.plan(world, time.time())
         wanted = {_key(action) for action in plan.actions}
-        self._troubles = {key: each for key, each in self._troubles.items() if key in wanted}
+        self._pending = {key: each for key, each in self._pending.items() if key in wanted}
         for action in plan.actions:
-            trouble = self._troubles.get(_key(action))
-            if trouble is None or trouble.until <= time.monotonic():
+            pending = self._pending.get(_key(action))
+            if pending is None or pending.until <= time.monotonic():
                 await self._do(action, world)
         self._tell(plan)
         now = time.monotonic()
-        until = min((each.until for each in self._troubles.values()), default=now + _LONGEST_SECONDS)
+        until = min((each.until for each in self._pending.values()), default=now + _LONGEST_SECONDS)
         seconds = min(until - now, plan.again_at - time.time(), _LONGEST_SECONDS)
         return max(seconds, self.timing.least_wait_seconds)
 
@@ -99,8 +113,7 @@ class Acting:
         answer = await self.requests.send(action, world.served)
         self.metrics.requested(word(action), answer.result)
         if answer.result == "ok":
-            self._troubles.pop(_key(action), None)
-            self._take_in(action, answer)
+            self._take_in(action, answer.document or {})
         elif isinstance(action, LookUp):
             self._not_found(action, answer)
         elif isinstance(action, Change) and action.minimum and _does_not_change(answer):
@@ -109,8 +122,7 @@ class Acting:
         else:
             self._put_off(action, answer)
 
-    def _take_in(self, action: Action, answer: Answer) -> None:
-        document = answer.document or {}
+    def _take_in(self, action: Action, document: Mapping[str, Any]) -> None:
         if isinstance(action, LookUp):
             same, owner = above(document, action.owner)
             if same:
@@ -120,7 +132,7 @@ class Acting:
             self.wake.set()
             return
         self.log.event("info", f"{_noun(action)}: {word(action)}", kind=action.kind, at="/".join(action.place))
-        self.sight.take_in(action.kind, document)
+        self._pending[_key(action)] = _Pending(Pace(self.timing, random), time.monotonic() + _SEEN_SECONDS)
 
     def _not_found(self, action: LookUp, answer: Answer) -> None:
         """Take in that an owner is gone, or that podberth may not see it: then it counts as the one on top."""
@@ -136,23 +148,22 @@ class Acting:
 
     def _put_off(self, action: Action, answer: Answer) -> None:
         """Let an action wait for its next try; one that was overtaken waits for the watch to say by what."""
-        trouble = self._troubles.setdefault(_key(action), _Trouble(Pace(self.timing, random), 0.0))
+        pending = self._pending.setdefault(_key(action), _Pending(Pace(self.timing, random), 0.0))
         asked = answer.error.retry_after_seconds if answer.error else 0.0
-        trouble.until = time.monotonic() + trouble.pace.wait_seconds(0.0, asked)
+        pending.until = time.monotonic() + pending.pace.wait_seconds(0.0, asked)
         if answer.result == "conflict" or isinstance(action, LookUp):
             return
         said = str(answer.error)
         if answer.result == "refused":
             place = "/".join(action.place)
-            noun = _noun(action)
-            text = f"{noun} {place}: got none or an old one, for the API server refuses it, want one; {said}"
-            trouble.notice = Notice(
-                regarding=action.about, type="Warning", reason=f"{noun}Refused", action="Write", note=note(text)
+            text = f"{_noun(action)} {place}: the API server refuses to {word(action)} it, and podberth tries again: {said}"
+            pending.notice = Notice(
+                regarding=action.about, type="Warning", reason=_REFUSED[_noun(action)], action="Write", note=note(text)
             )
         self.log.event("warning", f"{_noun(action)}: {word(action)} failed; tried again", problem=said)
 
     def _tell(self, plan: Plan) -> None:
-        notices = [*plan.notices, *(each.notice for each in self._troubles.values() if each.notice)]
+        notices = [*plan.notices, *(each.notice for each in self._pending.values() if each.notice)]
         for notice in notices:
             if notice not in self._told:
                 self.tell(notice)
@@ -160,17 +171,15 @@ class Acting:
         self.metrics.standing(Counter(each.reason for each in notices))
 
     def _forget(self) -> None:
-        """Keep of owners and refusals what somebody may still ask for."""
+        """Keep of owners what somebody may still ask for."""
         pods = list(self.sight.pods.values())
         uids = owner_uids(pods, self._owners)
         self._owners = {uid: each for uid, each in self._owners.items() if uid in uids}
         self._gone &= uids
-        if not pods:
-            self._fixed.clear()
 
 
 def _noun(action: Create | Change) -> str:
-    return "ResourceClaimTemplate" if action.kind == claim_templates.KIND else pod_groups.KIND
+    return "ResourceClaimTemplate" if action.kind == claim_templates.KIND else "PodGroup"
 
 
 def _key(action: Action) -> Hashable:

@@ -129,7 +129,7 @@ class Sight:
             pods=dict(self.pods),
             known=known,
             served={kind.name: version for kind, version in served.items()},
-            absent=frozenset(name for name, state in states.items() if state in {"not served", "refused"}),
+            absent=frozenset(name for name, state in states.items() if state == "not served"),
             owners=owners,
             gone=gone,
             fixed=fixed,
@@ -141,13 +141,6 @@ class Sight:
         """Take in what policies declare from now on."""
         self.declared = templates
         self._stir()
-
-    def take_in(self, kind_name: str, document: Document) -> None:
-        """Take in the answer to a write, which the watch brings a little later."""
-        metadata = document["metadata"]
-        for kind, filed in self._objects.sinks.items():
-            if kind.name == kind_name:
-                filed.put(f"{metadata.get('namespace') or ''}/{metadata['name']}", document)
 
     def watched(self) -> Mapping[str, Watched]:
         """Say what is to be said of what is followed."""

@@ -75,7 +75,7 @@ class World:
     served: Mapping[str, str]
     """The apiVersion of each kind of ``known``."""
     absent: frozenset[str]
-    """Kinds that the API server does not serve, or that podberth may not see."""
+    """Kinds that the API server does not serve. Of a kind that is in neither nothing is known, and nothing said."""
     owners: Mapping[str, OwnerReference | None]
     """By the uid of an object that was looked up: its controller; None: it has none."""
     gone: frozenset[str]

@@ -17,7 +17,9 @@ def installed(observed: Observed) -> Section:
 
 
 def _rows(observed: Observed) -> Iterator[Row]:
-    yield _webhook(observed.deployment)
+    yield _deployment("webhook", "podberth", observed.deployment)
+    if observed.controller is not None:
+        yield _deployment("controller", "podberth-controller", observed.controller)
     yield _agents(observed.agents)
     yield _kind(observed)
     for kind, found in observed.configurations.items():
@@ -25,11 +27,11 @@ def _rows(observed: Observed) -> Iterator[Row]:
     yield _guards(observed.guards, agents=observed.agents is not None)
 
 
-def _webhook(found: Found) -> Row:
+def _deployment(row: str, name: str, found: Found) -> Row:
     if isinstance(found, Unread):
-        return unread("webhook", found)
+        return unread(row, found)
     if found is None:
-        return Row("webhook", "attention", f"got no Deployment {NAMESPACE}/podberth, want one; {_INSTALL}")
+        return Row(row, "attention", f"got no Deployment {NAMESPACE}/{name}, want one; {_INSTALL}")
     status, image = found.get("status") or {}, image_of(found)
     # The API server's default; a Deployment always says how many, unless another wrote the document.
     wanted = found["spec"].get("replicas", 1)
@@ -37,13 +39,13 @@ def _webhook(found: Found) -> Row:
     facts: dict[str, Fact] = {"ready": ready, "updated": updated, "wanted": wanted, "image": image}
     text = f"{ready} of {wanted} replicas ready, {image}"
     if not wanted:
-        return Row("webhook", "attention", f"scaled to no replica, {image}; kubectl scale it", facts)
+        return Row(row, "attention", f"scaled to no replica, {image}; kubectl scale it", facts)
     if ready < wanted:
         look = f"kubectl get pods -n {NAMESPACE}"
-        return Row("webhook", "attention", f"{text}; see {look}", facts)
+        return Row(row, "attention", f"{text}; see {look}", facts)
     if updated < wanted or status.get("observedGeneration", 0) < found["metadata"].get("generation", 0):
-        return Row("webhook", "attention", f"{text}, {updated} of them up to date: a rollout is under way", facts)
-    return Row("webhook", "ok", text, facts)
+        return Row(row, "attention", f"{text}, {updated} of them up to date: a rollout is under way", facts)
+    return Row(row, "ok", text, facts)
 
 
 def _agents(found: Found) -> Row:

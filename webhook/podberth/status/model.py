@@ -71,6 +71,8 @@ class Observed:
     deployment: Found
     agents: Found
     """The agents' DaemonSet."""
+    controller: Found = None
+    """The controller's Deployment."""
     policies_served: Read[bool]
     configurations: Mapping[str, Found]
     """By kind: ``MutatingWebhookConfiguration``."""

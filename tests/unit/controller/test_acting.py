@@ -1,0 +1,215 @@
+"""What the leader makes of plans: requests once, again behind a wait where they fail, and what stands told once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from podberth.admission.notices import Notice
+from podberth.cluster.protocol import Timing, refusal
+from podberth.controller.acting import Acting
+from podberth.controller.requests import Answer, Requests
+from podberth.kube.pod import OwnerReference
+from podberth.reconcile.model import Action, Change, Create, LookUp, Made, Reference, WaitingPod, World
+from podberth.telemetry.controller_metrics import ControllerMetrics
+from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.log import Log
+
+if TYPE_CHECKING:
+    from podberth.controller.sight import Sight
+
+KIND = "podgroups.scheduling.x-k8s.io"
+JOB = OwnerReference("batch/v1", "Job", "train", "j-1")
+POD = WaitingPod(
+    namespace="team",
+    name="pod",
+    uid="p-1",
+    created=0.0,
+    owner=JOB,
+    groups=(Reference(system="coscheduling", kinds=(KIND,), name="gang", said_by="a label"),),
+    gang="gang",
+    size=2,
+)
+MADE = Made(uid="g-1", version="1", ours=True, owners=(JOB,), minimum=2)
+TIMING = Timing(first_wait_seconds=0.01, longest_wait_seconds=0.02, least_wait_seconds=0.005)
+PATIENCE_SECONDS = 30.0
+
+
+class Lines(LineWriter):
+    """Keeps the lines."""
+
+    def __init__(self, kept: list[bytes]) -> None:
+        self.dropped = 0
+        self._kept = kept
+
+    def write(self, line: bytes) -> None:
+        self._kept.append(line)
+
+
+@dataclass
+class Scene:
+    """A sight and an API server that a test changes as it goes."""
+
+    pods: dict[str, WaitingPod] = field(default_factory=lambda: {"team/pod": POD})
+    groups: dict[tuple[str, str], Made] = field(default_factory=dict)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    sent: list[Action] = field(default_factory=list)
+    told: list[Notice] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)
+    """Of the next answers to writes; none: success."""
+    owner_status: int = 200
+    lines: list[bytes] = field(default_factory=list)
+
+    async def listed(self) -> None:
+        """Have listed all."""
+
+    def world(
+        self,
+        owners: Mapping[str, OwnerReference | None],
+        gone: frozenset[str],
+        fixed: Mapping[str, int],
+        patience: float,
+    ) -> World:
+        return World(
+            pods=self.pods,
+            known={KIND: dict(self.groups)},
+            served={KIND: "scheduling.x-k8s.io/v1alpha1"},
+            absent=frozenset(),
+            owners=owners,
+            gone=gone,
+            fixed=fixed,
+            patience_seconds=patience,
+        )
+
+    async def send(self, action: Action, served: Mapping[str, str]) -> Answer:
+        assert served
+        self.sent.append(action)
+        status = self.owner_status if isinstance(action, LookUp) else self.statuses.pop(0) if self.statuses else 200
+        if status != 200:
+            error = refusal("PATCH group", status, b'{"message": "no"}', "")
+            result = "conflict" if status in (404, 409) else "refused" if error.reason == "refused" else "failed"
+            return Answer(cast("Any", result), error=error)
+        return Answer("ok", {"metadata": {"uid": JOB.uid}})
+
+    async def reset(self) -> None:
+        """Have no connections."""
+
+    def count(self, kind: type[Action]) -> int:
+        return sum(isinstance(each, kind) for each in self.sent)
+
+    def change(self, **made: Any) -> None:
+        self.groups[("team", "gang")] = replace(MADE, **made)
+        self.wake.set()
+
+    async def until(self, reached: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not reached():  # noqa: ASYNC110 - what is waited for are plain values
+                await asyncio.sleep(0.005)
+
+    def reasons(self) -> list[str]:
+        return [each.reason for each in self.told]
+
+
+def play(story: Callable[[Scene], Awaitable[None]], **fields: Any) -> None:
+    async def run() -> None:
+        scene = Scene(**fields)
+        sight, requests = cast("Sight", scene), cast("Requests", scene)
+        log, metrics = Log(Lines(scene.lines)), ControllerMetrics()
+        acting = Acting(sight, requests, scene.told.append, metrics, log, TIMING, 60.0, scene.wake)
+        task = asyncio.create_task(acting.act())
+        try:
+            await story(scene)
+            assert not task.done()
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    asyncio.run(run())
+
+
+def test_an_owner_is_looked_up_once_and_a_group_made_once() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(Create) == 1)
+        scene.change()
+        scene.pods["team/other"] = replace(POD, name="other", uid="p-2", size=3, created=1.0)
+        scene.wake.set()
+        await scene.until(lambda: scene.count(Change) == 1)
+        assert (scene.count(LookUp), scene.count(Create), scene.told) == (1, 1, [])
+
+    play(story)
+
+
+@pytest.mark.parametrize("status", [403, 409, 429, 500])
+def test_a_creation_that_fails_is_sent_again(status: int) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(Create) == 4)
+        refused = ["PodGroupRefused"] if status == 403 else []
+        assert scene.reasons() == refused
+        if refused:
+            assert scene.told[0].regarding.kind == "Job"
+            assert scene.told[0].note.startswith("PodGroup team/gang: the API server refuses to create it")
+
+    play(story, statuses=[status] * 3)
+
+
+def test_a_change_that_is_invalid_is_told_and_not_sent_again() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.reasons() == ["PodGroupNotResized"])
+        assert scene.count(Change) == 1
+        scene.pods["team/pod"] = replace(POD, size=4)
+        scene.wake.set()
+        await scene.until(lambda: scene.count(Change) == 2)
+
+    bigger = {"team/pod": replace(POD, size=3)}
+    play(story, pods=bigger, groups={("team", "gang"): MADE}, statuses=[422])
+
+
+@pytest.mark.parametrize(("status", "made"), [(403, True), (404, False)])
+def test_an_owner_that_cannot_be_read_is_the_one_on_top_and_one_that_is_gone_has_no_group(
+    status: int, made: bool
+) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(LookUp) == 1)
+        # Another gang, whose owner is nobody's business: it is made behind this one.
+        scene.pods["team/z"] = replace(
+            POD, name="z", gang="z", owner=None, groups=(replace(POD.groups[0], name="z"),), uid="p-3"
+        )
+        scene.wake.set()
+        await scene.until(lambda: any(isinstance(each, Create) and each.place == ("team", "z") for each in scene.sent))
+        places = [each.place for each in scene.sent if isinstance(each, Create)]
+        assert (("team", "gang") in places) == made
+        assert scene.count(LookUp) == 1
+
+    play(story, owner_status=status)
+
+
+def test_what_stands_is_told_once_and_again_when_it_was_away() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.reasons() == ["PodGroupMissing"])
+        scene.pods["team/other"] = replace(unsized, name="other", uid="p-2")
+        scene.wake.set()
+        await scene.until(lambda: len(scene.told) == 2)
+        assert {each.regarding.name for each in scene.told} == {"pod", "other"}
+        scene.change(ours=False)
+        marker = replace(unsized, name="marker", uid="p-9", groups=(replace(POD.groups[0], name="m"),))
+        scene.pods["team/marker"] = marker
+        await scene.until(lambda: len(scene.told) == 3)
+        scene.groups.clear()
+        scene.wake.set()
+        await scene.until(lambda: len(scene.told) == 5)
+
+    unsized = replace(POD, size=0)
+    play(story, pods={"team/pod": unsized})
+
+
+def test_a_bug_that_one_round_meets_ends_nothing() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: any(b"a bug in podberth" in line for line in scene.lines))
+        del scene.pods["team/broken"]
+        await scene.until(lambda: scene.count(Create) == 1)
+
+    play(story, pods={"team/pod": POD, "team/broken": replace(POD, owner=cast("OwnerReference", 1))})

@@ -1,0 +1,77 @@
+"""docs/controller.md says what the code says: flags, metrics, reasons of Events, systems."""
+
+import argparse
+import re
+
+from pages import ROOT, page, rows, spans
+from podberth.cli import controller
+from podberth.controller.election import LEASE
+from podberth.reconcile.lease import Term
+from podberth.reconcile.lineage import MOST_OWNERS
+from podberth.reconcile.systems import GROUP_SYSTEMS
+from podberth.telemetry.controller_metrics import ACTIONS, RESULTS, ControllerMetrics
+from podberth.telemetry.metrics import EventMetrics, Watched
+
+PAGE = page("docs/controller.md")
+
+
+def section(title: str) -> str:
+    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_every_flag_has_a_row() -> None:
+    parser = argparse.ArgumentParser()
+    controller.configure(parser)
+    flags = {f"{each.option_strings[0]} {each.metavar}" for each in parser._actions if each.dest != "help"}
+    assert rows(section("Flags")).keys() - {"flag", "---"} == flags
+    defaults = parser.parse_args([])
+    assert rows(section("Flags"))["--missing-after SECONDS"][1] == f"`{defaults.missing_after:g}`"
+    assert rows(section("Flags"))["--metrics-listen HOST:PORT"][1] == f"`:{defaults.metrics_listen.port}`"
+
+
+def test_every_metric_has_a_row_with_its_labels() -> None:
+    metrics = ControllerMetrics()
+    watched = {"pods": Watched(1, 0.0, {})}
+    metrics.ask(leads=lambda: True, waiting=lambda: 1, watched=lambda: watched, kinds=lambda: {"a.b": "followed"})
+    EventMetrics(metrics)
+    metrics.standing({"PodGroupMissing": 1})
+    metrics.listed("pods", "start")
+    metrics.restarted("pods", "ended")
+    labels: dict[str, set[str]] = {}
+    name = ""
+    for line in metrics.exposition().decode().splitlines():
+        if line.startswith("# TYPE "):
+            name = line.split()[2]
+            labels[name] = set()
+        elif not line.startswith("#"):
+            labels[name].update(re.findall(r'(\w+)="', line))
+    told = {name: cells for name, cells in rows(section("Metrics")).items() if name.startswith("podberth_")}
+    real = {name: found for name, found in labels.items() if not name.endswith("_created")}
+    assert {name: spans(cells[1]) for name, cells in told.items()} == real
+    assert {*ACTIONS, *RESULTS} <= spans(told["podberth_controller_requests_total"][2])
+
+
+def test_every_reason_of_an_event_has_a_row() -> None:
+    sources = (ROOT / "webhook" / "podberth" / folder for folder in ("reconcile", "controller"))
+    text = "".join(file.read_text() for folder in sources for file in folder.glob("*.py"))
+    assert rows(section("Events")).keys() - {"reason", "---"} == set(
+        re.findall(r'"((?:PodGroup|ResourceClaimTemplate)[A-Z]\w+)"', text)
+    )
+
+
+def test_every_system_has_a_row_with_what_is_read_and_written() -> None:
+    table = rows(section("What it makes"))
+    assert table.keys() - {"system", "---"} == {each.name for each in GROUP_SYSTEMS}
+    for system in GROUP_SYSTEMS:
+        cells = table[system.name]
+        assert (cells[1], cells[2]) == (system.said_by, f"`{system.api_groups[0]}`")
+        assert cells[3] == f"`{'.'.join(system.minimum)}`" if system.minimum else cells[3].startswith("made by")
+
+
+def test_the_lease_and_its_times_are_named() -> None:
+    term, text = Term(), section("One acts")
+    assert f"`{LEASE}`" in text
+    assert f"for {term.lease_seconds} s and renews it every {term.retry_seconds:g} s" in text
+    assert f"After {term.renew_seconds:g} s without" in text
+    assert f"killed is followed within {term.lease_seconds + term.retry_seconds:g} s" in text
+    assert f"the first {MOST_OWNERS})" in PAGE
