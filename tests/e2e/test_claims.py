@@ -3,6 +3,7 @@
 The API server, the scheduler and the controllers are Kubernetes' own; there is no driver, only what one publishes.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -49,6 +50,19 @@ _PAIR = f"""
   mutations:
   - resourceClaims: "[{{'name': 'pair', 'template': 'pair'}}]"
 """
+_CLAIMED = policy(
+    "claimed",
+    """
+  matchConditions:
+  - {name: by-claim, expression: "object.metadata.?labels[?'example.com/by'].orValue('') == 'claim' && gpu.count == 1"}
+  claimTemplates:
+  - name: one-gpu
+    spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
+  mutations:
+  - resourceClaims: "[{'name': 'gpu', 'template': 'one-gpu', 'instead': 'nvidia.com/gpu'}]"
+""",
+    order=1,
+)
 _SEEN = policy(
     "seen",
     """
@@ -116,7 +130,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         )
         served = directory / "policies"
         served.mkdir()
-        (served / "policies.yaml").write_text(f"{_PAIRED}---\n{_SEEN}")
+        (served / "policies.yaml").write_text(f"{_PAIRED}---\n{_CLAIMED}---\n{_SEEN}")
         with (
             Following(plane, directory / "following", served=served) as following,
             Controller(plane, directory / "controller", policies=str(served)),
@@ -189,6 +203,28 @@ def test_two_gangs_share_a_template_that_goes_with_the_last(stage: Stage, space:
     stage.plane.kubectl("delete", "job", "one", "-n", space)
     wait_for(lambda: owners() == {"two"}, timeout_seconds=SECONDS, what=lambda: f"one owner; {owners()}")
     stage.plane.kubectl("delete", "job", "two", "-n", space)
+    stage.wait_until_gone(space)
+
+
+def test_a_gpu_that_no_device_plugin_has_is_claimed_instead_and_the_manifest_can_be_applied_again(
+    stage: Stage, space: str
+) -> None:
+    """Nodes here have no nvidia.com/gpu, as where NVIDIA's DRA driver is alone: the pod's words are those of before."""
+    document = gpu_pod(1, name="old-words", labels={"example.com/by": "claim"})
+    document["metadata"]["namespace"] = space
+    file = stage.following.directory / f"{space}.json"
+    file.write_text(json.dumps(document))
+    stage.plane.kubectl("apply", "-f", str(file))
+    [made] = stage.wait_for_running(space)
+    [made_container] = made["spec"]["containers"]
+    assert "nvidia.com/gpu" not in str(made_container["resources"])
+    assert made_container["resources"]["claims"] == [{"name": "gpu"}]
+    assert made["metadata"]["annotations"]["seen.example/gpus"] == "claim 0"
+    assert made["metadata"]["annotations"]["seen.example/claims"] == "gpu gpu.nvidia.com 1 whole"
+    [claim] = stage.items(CLAIMS, space)
+    assert claim["status"]["allocation"]["devices"]["results"][0]["driver"] == GPU_DRIVER
+    stage.plane.kubectl("apply", "-f", str(file))
+    stage.plane.kubectl("delete", "pod", "old-words", "-n", space)
     stage.wait_until_gone(space)
 
 

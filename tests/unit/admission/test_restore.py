@@ -129,7 +129,8 @@ def test_a_resource_that_a_claim_stands_for_goes_again() -> None:
     live = created(manifest, known)
     assert "nvidia.com/gpu" not in str(live["spec"])
     # kubectl's merge brings the resource back, and leaves the claims that it never had.
+    live["spec"]["containers"][0]["resources"] = {"claims": [{"name": "pair"}]}  # as the API server stores it
     again = copy.deepcopy(live)
-    again["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/gpu": 1}
+    again["spec"]["containers"][0]["resources"] |= {side: {"nvidia.com/gpu": "1"} for side in ("limits", "requests")}
 
     assert updated(again, live, known)["spec"] == live["spec"]

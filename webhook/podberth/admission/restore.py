@@ -95,7 +95,9 @@ def _of_containers(
     for kind in RESOURCED_LISTS:
         lists = (source.get(("spec", kind)) or [] for source in (before, draft, trial))
         for index, (was, now, would) in enumerate(zip(*lists, strict=False)):
-            if now.get("resources") != was.get("resources") and would.get("resources") == was.get("resources"):
+            # The API server drops an empty map of limits, which a builder leaves.
+            before_it, after = _canonical(was.get("resources")), _canonical(would.get("resources"))
+            if now.get("resources") != was.get("resources") and after == before_it:
                 draft.set(("spec", kind, index, "resources"), was["resources"])
                 restored = True
     return restored

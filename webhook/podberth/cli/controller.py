@@ -56,9 +56,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--policies",
-        metavar="DIR|cluster",
+        metavar="DIR",
         type=_policies,
-        help="as for serve: make the claim templates that these policies declare (default: none)",
+        help="make the claim templates of these policies; cluster: those of its GPUPolicies (default: none)",
     )
     add(
         "--missing-after",

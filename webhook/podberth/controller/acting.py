@@ -156,9 +156,10 @@ class Acting:
         said = str(answer.error)
         if answer.result == "refused":
             place = "/".join(action.place)
-            text = f"{_noun(action)} {place}: the API server refuses to {word(action)} it, and podberth tries again: {said}"
+            noun = _noun(action)
+            text = f"{noun} {place}: the API server refuses to {word(action)} it, and podberth tries again: {said}"
             pending.notice = Notice(
-                regarding=action.about, type="Warning", reason=_REFUSED[_noun(action)], action="Write", note=note(text)
+                regarding=action.about, type="Warning", reason=_REFUSED[noun], action="Write", note=note(text)
             )
         self.log.event("warning", f"{_noun(action)}: {word(action)} failed; tried again", problem=said)
 
