@@ -58,8 +58,11 @@ class Controller:
             return parse_metrics(answer.read().decode())
 
     def leads(self) -> bool:
-        """Tell whether it says that it leads."""
-        return self._running is not None and self.metrics()["podberth_controller_leads"] == 1.0
+        """Tell whether it says that it leads; one that does not answer in time does not."""
+        try:
+            return self._running is not None and self.metrics()["podberth_controller_leads"] == 1.0
+        except OSError:
+            return False
 
     def __enter__(self) -> Self:
         """Return it, started."""

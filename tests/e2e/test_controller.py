@@ -289,6 +289,6 @@ def test_when_the_leader_is_gone_the_other_takes_over(stage: Stage, space: str, 
     stage.apply(space, bare("pod", member("gang", 2, "coscheduling")))
     stage.wait_for_group(COSCHEDULING, space, "gang")
     assert holder(stage.plane) != before
-    assert other.metrics()['podberth_controller_requests_total{action="create",result="ok"}'] > 0
+    wait_for(other.leads, timeout_seconds=SECONDS, what="the other to say that it leads")
     leader.start()
     stage.remove("pods", "--all", space)

@@ -37,18 +37,18 @@ GANG_LABEL = "podberth.io/gang"
 GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
 """How many pods the gang has, where nothing on the pod says so."""
 
-GANG_LEVEL_ANNOTATION = "podberth.io/gang-level"
-"""The node label key of the domain that a pod's PodGroup is to be in, which podberth makes. Written by podberth."""
-
-GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
-"""Beside it: ``required`` or ``preferred``."""
-
 EXEMPT_LABEL = "podberth.io/exempt"
 """On a namespace, whatever its value: no review of what is in it reaches podberth."""
 
 # ---- written by podberth --------------------------------------------------------------------------------------------
 COLOCATED_LABEL = "podberth.io/colocated"
 """Marks the members of a gang that are drawn to one domain; the value is the gang's name."""
+
+GANG_LEVEL_ANNOTATION = "podberth.io/gang-level"
+"""On which topology level the gang's PodGroup is to be in one domain: a node label key, for who makes the PodGroup."""
+
+GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
+"""Whether that is ``required`` or ``preferred``."""
 
 APPLIED_ANNOTATION = "podberth.io/applied"
 """The record: which policies wrote what, as JSON (mutation/record.py)."""

@@ -92,6 +92,10 @@ class Scene:
             error = refusal("PATCH group", status, b'{"message": "no"}', "")
             result = "conflict" if status in (404, 409) else "refused" if error.reason == "refused" else "failed"
             return Answer(cast("Any", result), error=error)
+        if isinstance(action, Create | Change):
+            # At once, as the watch would bring it.
+            minimum = action.minimum if isinstance(action, Change) else MADE.minimum
+            self.groups[action.place] = replace(MADE, minimum=minimum)
         return Answer("ok", {"metadata": {"uid": JOB.uid}})
 
     async def reset(self) -> None:
@@ -134,7 +138,6 @@ def play(story: Callable[[Scene], Awaitable[None]], **fields: Any) -> None:
 def test_an_owner_is_looked_up_once_and_a_group_made_once() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(Create) == 1)
-        scene.change()
         scene.pods["team/other"] = replace(POD, name="other", uid="p-2", size=3, created=1.0)
         scene.wake.set()
         await scene.until(lambda: scene.count(Change) == 1)
