@@ -6,6 +6,7 @@ The API server, the scheduler and the controllers are Kubernetes' own; there is 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
 from crds import FOLDER, read
+from podberth.kube.documents import load_documents
 from podberth.policy.parse import parse_policies
 from snapshots import policy
 
@@ -22,7 +24,7 @@ from .access import grant
 from .controller_process import Controller
 from .dra import CHANNEL_DRIVER, GPU_DRIVER, NIC_DRIVER, PCIE_ROOT, device_class, resource_slice
 from .following import Following
-from .podberth_process import Endpoint
+from .podberth_process import ROOT, Endpoint
 from .registration import pointed, shipped
 
 Document = dict[str, Any]
@@ -113,7 +115,7 @@ class Stage:
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     directory = tmp_path_factory.mktemp("claims")
-    with ControlPlane.start(directory / "plane") as plane:
+    with ControlPlane.start(directory / "plane", shared_claims=True) as plane:
         grant(plane, "controller")
         plane.apply(*read(FOLDER / CRD))
         plane.await_crds()
@@ -251,6 +253,20 @@ def test_a_name_that_no_policy_declares_is_nobodys(stage: Stage, space: str) -> 
     assert set(stage.templates(space)) == {written_name()}
 
 
+def test_policies_of_the_cluster_are_read_with_the_controllers_own_rights(stage: Stage, tmp_path: Path) -> None:
+    crd = ROOT / "manifests" / "base" / "gpupolicy-crd.yaml"
+    stage.plane.apply(*(each.document for each in load_documents(crd.read_text(), crd.name)[0]))
+    stage.plane.await_crds()
+    stage.plane.apply(*(each.document for each in load_documents(_PAIRED, "policy.yaml")[0]))
+    # Ready once the policies are loaded. It stands by: the other replica leads.
+    with Controller(stage.plane, tmp_path / "by-cluster", policies="cluster") as standby:
+        wait_for(
+            lambda: written_name() in standby.log.read_text(),
+            timeout_seconds=SECONDS,
+            what=lambda: f"the template to be known; {standby.log.read_text()}",
+        )
+
+
 def test_an_extended_resource_that_a_class_serves_is_a_gpu_and_the_scheduler_allocates_it(
     stage: Stage, space: str
 ) -> None:
@@ -265,6 +281,39 @@ def test_an_extended_resource_that_a_class_serves_is_a_gpu_and_the_scheduler_all
         assert noted["seen.example/claims"] == claims
         assert made["status"]["extendedResourceClaimStatus"]["resourceClaimName"].startswith(name)
         stage.plane.kubectl("delete", "pod", name, "-n", space)
+
+
+def test_a_claim_of_the_podgroup_is_one_for_all_its_pods_and_left_alone(stage: Stage, space: str) -> None:
+    """DRAWorkloadResourceClaims, alpha in 1.36: the group and its pods list the same name and template."""
+    gpu = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}}
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "for-the-group"},
+        "spec": {"spec": gpu},
+    }
+    claims = [{"name": "ring", "resourceClaimTemplateName": "for-the-group"}]
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": "ring"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "resourceClaims": claims},
+    }
+    stage.apply(space, template, group)
+    member = pod(container(claims=["ring"]), resourceClaims=claims, schedulingGroup={"podGroupName": "ring"})
+    known = "ring gpu.nvidia.com 1 whole shared"
+    wait_for(
+        lambda: known in str(stage.following.ask(member, namespace=space)),
+        timeout_seconds=SECONDS,
+        what="the group's claims to be known",
+    )
+    stage.apply(space, *({**member, "metadata": {**member["metadata"], "name": name}} for name in ("one", "two")))
+    for made in stage.wait_for_running(space, 2):
+        assert made["spec"]["resourceClaims"] == claims
+        assert made["metadata"]["annotations"]["seen.example/claims"] == known
+    [claim] = stage.items(CLAIMS, space)
+    [owner] = claim["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"]) == ("PodGroup", "ring")
 
 
 def test_channels_and_nics_are_no_gpus_and_a_domain_tells_its_channel(stage: Stage, space: str) -> None:
