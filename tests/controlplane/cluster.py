@@ -65,7 +65,8 @@ class ControlPlane(Cluster):
         What an earlier one has left there is removed: each start is a new cluster.
         `job_gangs` turns on WorkloadWithJob: the Job controller then makes a PodGroup for an Indexed Job whose
         parallelism is its completions. `shared_claims` turns on DRAWorkloadResourceClaims.
-        Raises BuildError where the executables can't be had, ComponentError where a component doesn't start; nothing is left running then.
+        Raises BuildError where the executables can't be had, ComponentError where a component doesn't
+        start; nothing is left running then.
         """
         executables = assets()
         _clear(directory)
