@@ -103,6 +103,7 @@ def test_without_rights_each_part_says_which_right_it_wants_and_the_rest_is_show
     wanted = {row["facts"]["want"] for each in found.values() for row in each if row["state"] == "unread"}
     assert wanted == {
         "get deployments.apps podberth in podberth-system",
+        "get deployments.apps podberth-controller in podberth-system",
         "get daemonsets.apps podberth-agent in podberth-agent",
         "get mutatingwebhookconfigurations.admissionregistration.k8s.io podberth",
         "get validatingwebhookconfigurations.admissionregistration.k8s.io podberth",
