@@ -165,7 +165,8 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
             " main containers with sidecars"
         ),
         "gpu.perContainer": "the same in the one container that has most",
-        "gpu.kind": "`whole`, `mig`, `shared`, `mixed` (several of these), `claim` (DRA claims only) or `none`",
+        "gpu.kind": "`whole`, `mig`, `shared`, `mixed` (several of these), `claim` (DRA claims only, and not just "
+        "for NICs or IMEX channels) or `none`",
         "gpu.vendor": (
             '`nvidia`, `amd`, `intel`, `google`, `aws`, `huawei`; `mixed` where there are several, `""` where none'
         ),
@@ -185,6 +186,10 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "gpu.claims[].deviceClass": "what the claim or its template asks for, one entry for each class; "
         '`""` where neither is known, or alternatives (`firstAvailable`) differ',
         "gpu.claims[].count": "how many of that class; 0 where that is not known, or it is all that a node has",
+        "gpu.claims[].kind": "`whole`, `mig` or `passthrough`; `none`: a NIC, an IMEX channel, no accelerator; "
+        '`""`: not known',
+        "gpu.claims[].shared": "other pods have the very same devices: the claim exists under a name, or it is "
+        "one that the pod's PodGroup has for all its pods",
     },
     "cel-gang": {
         "gang.known": "the pod belongs to a gang: pods that start together or are of no use",

@@ -138,13 +138,16 @@ def _structural(part: dict[str, Any], definitions: dict[str, Any], path: str) ->
         made["items"] = _structural(found["items"], definitions, f"{path}[]")
         made |= LIST_TYPES.get(path, {"x-kubernetes-list-type": "atomic"})
     rules = [_written(rule) for rule in RULES.get(owner, ())] + [_written(rule) for rule in RULES.get(path, ())]
-    if found.get("type") == "object" and "properties" not in found:
+    if found.get("additionalProperties") is True:
+        made["x-kubernetes-preserve-unknown-fields"] = True
+    elif found.get("type") == "object" and "properties" not in found:
         values, key_rule = _map(found, definitions)
         made["additionalProperties"] = values
         rules += key_rule
     if owner == "LabelSelector":
         made["x-kubernetes-map-type"] = "atomic"
-    made |= LIMITS.get(_kind(made), {}) | LIMITS.get(path, {})
+    general = LIMITS.get(_kind(made), {})
+    made |= {limit: value for limit, value in general.items() if limit not in made} | LIMITS.get(path, {})
     return made | ({"x-kubernetes-validations": rules} if rules else {})
 
 

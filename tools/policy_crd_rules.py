@@ -8,8 +8,14 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from typing import Any, NamedTuple
 
+from podberth.policy.fields import MAX_TEMPLATE_NAME
 from podberth.policy.model import CONCERNS
-from podberth.policy.refusals import MAX_AUDIT_ANNOTATIONS, MAX_AUDIT_EXPRESSION_BYTES, MAX_MATCH_CONDITIONS
+from podberth.policy.refusals import (
+    MAX_AUDIT_ANNOTATIONS,
+    MAX_AUDIT_EXPRESSION_BYTES,
+    MAX_CLAIM_TEMPLATES,
+    MAX_MATCH_CONDITIONS,
+)
 
 
 class Rule(NamedTuple):
@@ -56,6 +62,12 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _unique("mutations", "name"),
         _unique("auditAnnotations", "key"),
         Rule(
+            f"!({_SOME.format('claimTemplates')}) || "
+            "(has(self.mutations) && self.mutations.exists(each, has(each.resourceClaims)))",
+            "want a mutation of resourceClaims, which names them",
+            ".claimTemplates",
+        ),
+        Rule(
             f"!({_SOME.format('mutations')}) || !has(self.matchConstraints) || "
             "!has(self.matchConstraints.resourceRules) || "
             "self.matchConstraints.resourceRules.all(each, !('DELETE' in each.operations))",
@@ -75,6 +87,27 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "ParamRef": (Rule("has(self.name) != has(self.selector)", "want exactly one of name and selector"),),
+    "DeviceRequest": (
+        Rule(
+            "has(self.exactly) != (has(self.firstAvailable) && self.firstAvailable.size() > 0)",
+            "want exactly one of exactly and firstAvailable",
+        ),
+    ),
+    **{
+        each: (
+            Rule(
+                "!has(self.count) || !has(self.allocationMode) || self.allocationMode != 'All'",
+                "got a count with allocationMode All, want one of them",
+            ),
+        )
+        for each in ("ExactDeviceRequest", "DeviceSubRequest")
+    },
+    "DeviceConstraint": (
+        Rule(
+            "has(self.matchAttribute) != has(self.distinctAttribute)",
+            "want exactly one of matchAttribute and distinctAttribute",
+        ),
+    ),
     "AuditAnnotation": (
         Rule("!self.key.contains('/')", "want a name without '/'; the webhook's name is put in front", ".key"),
     ),
@@ -117,6 +150,8 @@ LIST_TYPES: dict[str, dict[str, Any]] = {
     "spec.matchConditions": _BY_NAME,
     "spec.variables": _BY_NAME,
     "spec.validationActions": {"x-kubernetes-list-type": "set"},
+    "spec.claimTemplates": _BY_NAME,
+    "spec.claimTemplates[].spec.spec.devices.requests": _BY_NAME,
 }
 """Those of ValidatingAdmissionPolicy (k8s.io/api/admissionregistration/v1, types.go); all other lists are atomic."""
 
@@ -137,6 +172,8 @@ LIMITS: dict[str, dict[str, Any]] = {
     # Of a message the API server keeps 5 KiB (admission-and-cel: messageExpression)
     "spec.validations[].message": {"maxLength": 5120},
     "spec.validationActions": {"maxItems": 3},
+    "spec.claimTemplates": {"maxItems": MAX_CLAIM_TEMPLATES},
+    "spec.claimTemplates[].name": {"maxLength": MAX_TEMPLATE_NAME},
     "spec.matchConstraints.resourceRules": {"minItems": 1, "maxItems": 16},
     "spec.matchConstraints.excludeResourceRules": {"maxItems": 16},
     **{f"{each}[].resourceNames": {"maxItems": 32} for each in _CONSTRAINTS},

@@ -2,21 +2,23 @@
 
 import ast
 import inspect
+import sys
 from functools import cache
 from itertools import pairwise
 
 from pydantic import BaseModel
 
-from podberth.policy import model
 from podberth.policy.fields import Gives
 
 
 @cache
 def meanings(owner: type[BaseModel]) -> dict[str, str]:
     """Return the docstring of each field of a model, by its name in Python; one line each."""
-    tree = ast.parse(inspect.getsource(model))
-    [body] = [each.body for each in tree.body if isinstance(each, ast.ClassDef) and each.name == owner.__name__]
-    found: dict[str, str] = {}
+    tree = ast.parse(inspect.getsource(sys.modules[owner.__module__]))
+    bodies = {each.name: each.body for each in tree.body if isinstance(each, ast.ClassDef)}
+    parent = next((base for base in owner.__bases__ if base.__name__ in bodies and issubclass(base, BaseModel)), None)
+    found: dict[str, str] = {} if parent is None else dict(meanings(parent))
+    body = bodies[owner.__name__]
     for before, after in pairwise(body):
         if isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name) and isinstance(after, ast.Expr):
             found[before.target.id] = " ".join(str(ast.literal_eval(after.value)).split())

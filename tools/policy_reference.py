@@ -18,7 +18,7 @@ from policy_model import gives, meanings
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from podberth.policy.fields import EnvName, Identifier, Message, QualifiedName, Subdomain
+from podberth.policy.fields import ClaimTemplateName, EnvName, Expression, Identifier, Message, QualifiedName, Subdomain
 from podberth.policy.model import GPUPolicy, LabelSelector, MatchConstraints
 
 PAGE = "docs/policy.md"
@@ -34,11 +34,13 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "nodeAffinity": ("mutations[].nodeAffinity.",),
     "gang": ("mutations[].gang.",),
     "topology": ("mutations[].topology.",),
+    "claimTemplates": ("claimTemplates[].",),
     "mutations": ("mutations[].",),
 }
 """By the name of a table, what the paths in it begin with; the first that fits has the field."""
 _NAMED: Mapping[object, str] = {
     Subdomain: "DNS subdomain",
+    ClaimTemplateName: "DNS subdomain",
     QualifiedName: "qualified name",
     Identifier: "CEL identifier",
     EnvName: "name",
@@ -86,7 +88,8 @@ def _models(annotation: Any) -> Iterator[tuple[type[BaseModel], str]]:
 
 def _type(owner: type[BaseModel], name: str) -> str:
     result = gives(owner, name)
-    declared = owner.__annotations__[name]
+    # A field that several models share stands in their common parent.
+    declared = next(found[name] for each in owner.__mro__ if name in (found := vars(each).get("__annotations__", {})))
     if result:
         return f"map of CEL {result}s" if _holds(declared, dict) else f"CEL {result}"
     bounds = {type(each): each for each in _metadata(declared)}
@@ -110,7 +113,9 @@ def _named(declared: Any) -> str:  # noqa: PLR0911 - one for each kind of type
     if origin is dict:
         return "map"
     if hasattr(declared, "__metadata__"):
-        return "CEL, any type" if arguments[0] is str else "whole number"
+        if declared == Expression:
+            return "CEL, any type"
+        return _named(arguments[0]) if arguments[0] is not int else "whole number"
     if isinstance(declared, type) and issubclass(declared, LabelSelector):
         return "label selector"
     if isinstance(declared, type) and issubclass(declared, BaseModel):

@@ -16,7 +16,7 @@ from generated import main
 from policy_model import gives, meanings
 from pydantic import BaseModel
 
-from podberth.policy import model
+from podberth.policy import claim_template, model
 from podberth.policy.model import CONCERNS, GPUPolicy
 
 PAGE = "docs/schema/gpupolicy-v1alpha1.json"
@@ -27,7 +27,12 @@ _HEAD = {"$schema": _DIALECT, "title": "GPUPolicy (podberth.io/v1alpha1)"}
 def schema() -> dict[str, Any]:
     """Return the schema."""
     made = GPUPolicy.model_json_schema(by_alias=True)
-    models = {name: each for name, each in vars(model).items() if inspect.isclass(each) and issubclass(each, BaseModel)}
+    models = {
+        name: each
+        for module in (claim_template, model)
+        for name, each in vars(module).items()
+        if inspect.isclass(each) and issubclass(each, BaseModel)
+    }
     _close(made)
     for name, definition in (*made["$defs"].items(), ("GPUPolicy", made)):
         _describe(definition, models[name])

@@ -58,13 +58,15 @@ class ControlPlane(Cluster):
         *,
         extra_apiserver_args: Sequence[str] = (),
         job_gangs: bool = False,
+        shared_claims: bool = False,
     ) -> Self:
         """Start a control plane that keeps all its files below `directory`, and return it when it is ready.
 
         What an earlier one has left there is removed: each start is a new cluster.
         `job_gangs` turns on WorkloadWithJob: the Job controller then makes a PodGroup for an Indexed Job whose
-        parallelism is its completions. Raises BuildError where the executables can't be had, ComponentError
-        where a component doesn't start; nothing is left running then.
+        parallelism is its completions. `shared_claims` turns on DRAWorkloadResourceClaims.
+        Raises BuildError where the executables can't be had, ComponentError where a component doesn't
+        start; nothing is left running then.
         """
         executables = assets()
         _clear(directory)
@@ -79,6 +81,7 @@ class ControlPlane(Cluster):
                 credentials=credentials,
                 ports={name: ports.take() for name in PORTS},
                 job_gangs=job_gangs,
+                shared_claims=shared_claims,
                 extra_apiserver_args=tuple(extra_apiserver_args),
             )
             control_plane = cls(plan, ports)

@@ -28,7 +28,8 @@ class Plan:
     """Where one control plane's parts are and what was asked of it. `ports` has one for each name in PORTS.
 
     `job_gangs` lets the Job controller itself make a PodGroup for an Indexed Job whose parallelism is its
-    completions (gate WorkloadWithJob).
+    completions (gate WorkloadWithJob); `shared_claims` lets a PodGroup have claims for all its pods (gate
+    DRAWorkloadResourceClaims).
     """
 
     assets: Path
@@ -36,6 +37,7 @@ class Plan:
     credentials: Credentials
     ports: Mapping[str, int]
     job_gangs: bool = False
+    shared_claims: bool = False
     extra_apiserver_args: tuple[str, ...] = ()
 
     @property
@@ -84,7 +86,7 @@ def _etcd(plan: Plan) -> list[str]:
 
 def _apiserver(plan: Plan) -> list[str]:
     credentials = plan.credentials
-    gates = f"{_GANG_GATES},WorkloadWithJob={_flag(plan.job_gangs)}"
+    gates = f"{_GANG_GATES},WorkloadWithJob={_flag(plan.job_gangs)}{_shared(plan)}"
     return [
         f"--etcd-servers=http://127.0.0.1:{plan.ports['etcd']}",
         *_serving(plan, "kube-apiserver"),
@@ -130,7 +132,7 @@ def _controller_manager(plan: Plan) -> list[str]:
         f"--root-ca-file={plan.credentials.ca_file}",
         f"--kube-api-qps={_REQUESTS_PER_SECOND}",
         f"--kube-api-burst={_REQUESTS_PER_SECOND}",
-        f"--feature-gates=GenericWorkload=true,WorkloadWithJob={_flag(plan.job_gangs)}",
+        f"--feature-gates=GenericWorkload=true,WorkloadWithJob={_flag(plan.job_gangs)}{_shared(plan)}",
     ]
 
 
@@ -154,8 +156,12 @@ def _scheduler(plan: Plan) -> list[str]:
         f"--authentication-kubeconfig={kubeconfig}",
         f"--authorization-kubeconfig={kubeconfig}",
         *_serving(plan, "kube-scheduler"),
-        f"--feature-gates={_GANG_GATES}",
+        f"--feature-gates={_GANG_GATES}{_shared(plan)}",
     ]
+
+
+def _shared(plan: Plan) -> str:
+    return ",DRAWorkloadResourceClaims=true" if plan.shared_claims else ""
 
 
 def _nodes(plan: Plan) -> list[str]:

@@ -11,6 +11,16 @@ REFERENCE = {"name": "a", "parameterNotFoundAction": "Deny"}
 CONDITION = {"name": "c", "expression": "true"}
 
 
+def declaring(*requests: dict[str, Any], **devices: Any) -> dict[str, Any]:
+    """Return a spec with one claim template, and a mutation that can name it."""
+    template = {"name": "t", "spec": {"spec": {"devices": {"requests": list(requests), **devices}}}}
+    return {"mutations": [{"resourceClaims": "[]"}], "claimTemplates": [template]}
+
+
+REQUEST: dict[str, Any] = {"name": "a", "exactly": {"deviceClassName": "c"}}
+CLAIMING = declaring(REQUEST)
+
+
 def mutation(**fields: Any) -> dict[str, Any]:
     """Return a spec with one mutation."""
     return {"mutations": [fields]}
@@ -31,10 +41,30 @@ def selecting(**requirement: Any) -> dict[str, Any]:
 
 _RULES = "spec.matchConstraints.resourceRules[0]"
 _MUTATION = "spec.mutations[0]"
+_DEVICES = "spec.claimTemplates[0].spec.spec.devices"
 
 BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
     # what one field says
     ({"mutations": [MUTATION], "scope": "gpu"}, "spec.scope"),
+    ({**CLAIMING, "claimTemplates": [{"name": "T", "spec": {}}]}, "spec.claimTemplates[0].name"),
+    ({**CLAIMING, "claimTemplates": [{"name": "t"}]}, "spec.claimTemplates[0].spec"),
+    (declaring(), f"{_DEVICES}.requests"),
+    (
+        declaring({"name": "a", "exactly": {"deviceClassName": "c", "adminAccess": True}}),
+        f"{_DEVICES}.requests[0].exactly.adminAccess",
+    ),
+    (
+        declaring({"name": "a", "exactly": {"deviceClassName": "c", "count": 0}}),
+        f"{_DEVICES}.requests[0].exactly.count",
+    ),
+    (declaring({"name": "a"}), f"{_DEVICES}.requests[0]"),
+    (
+        declaring({"name": "a", "exactly": {"deviceClassName": "c", "count": 2, "allocationMode": "All"}}),
+        f"{_DEVICES}.requests[0].exactly",
+    ),
+    (declaring(REQUEST, constraints=[{"requests": ["a"]}]), f"{_DEVICES}.constraints[0]"),
+    ({**CLAIMING, "mutations": [MUTATION]}, "spec.claimTemplates"),
+    ({**CLAIMING, "claimTemplates": CLAIMING["claimTemplates"] * 2}, "spec.claimTemplates[1]"),
     ({"mutations": [MUTATION], "order": "soon"}, "spec.order"),
     ({"mutations": [MUTATION], "order": 1.5}, "spec.order"),
     ({"mutations": [MUTATION], "failurePolicy": "Retry"}, "spec.failurePolicy"),

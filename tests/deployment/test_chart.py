@@ -57,6 +57,7 @@ def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tupl
         ("cluster-policies", "policies.source=cluster"),
         ("controller", "controller.enabled=true"),
         ("audit cluster-policies", "audit.enabled=true,policies.source=cluster"),
+        ("controller cluster-policies", "controller.enabled=true,policies.source=cluster"),
     ],
 )
 def test_each_component_is_a_value(chart: Helm, tmp_path: Path, component: str, value: str) -> None:

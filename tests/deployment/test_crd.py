@@ -14,7 +14,7 @@ from podberth.kube.documents import load_documents
 from podberth.policy.model import GPUPolicy
 from podberth.policy.parse import parse_policies
 
-from .broken_policies import BROKEN, CONDITION, JUDGED, KIND, MUTATION, REFERENCE, RULE
+from .broken_policies import BROKEN, CLAIMING, CONDITION, JUDGED, KIND, MUTATION, REFERENCE, RULE, declaring
 
 PATH = "/apis/podberth.io/v1alpha1/gpupolicies"
 STRICT = f"{PATH}?fieldValidation=Strict&dryRun=All"
@@ -35,6 +35,13 @@ SOUND: tuple[dict[str, Any], ...] = (
     {"validations": [{"expression": "a &&\nb", "message": "no"}], "validationActions": ["Warn"]},
     {"mutations": [{"labels": {"example.com/a": "'b'", "c": "'d'"}}, {"env": {"A_B": "'c'"}}]},
     {**JUDGED, "matchConditions": [CONDITION], "scope": "All", "order": -1, "failurePolicy": "Ignore"},
+    CLAIMING,
+    declaring(
+        {"name": "a", "firstAvailable": [{"name": "big", "deviceClassName": "b", "count": 2}]},
+        {"name": "b", "exactly": {"deviceClassName": "c", "allocationMode": "All"}},
+        constraints=[{"requests": ["a/big", "b"], "matchAttribute": "resource.kubernetes.io/pcieRoot"}],
+        config=[{"requests": ["b"], "opaque": {"driver": "d.example.com", "parameters": {"x": [1, {"y": None}]}}}],
+    ),
 )
 
 

@@ -24,7 +24,7 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/podberth-system/leases/podberth
 class Controller:
     """One replica."""
 
-    def __init__(self, plane: ControlPlane, directory: Path, *, missing_after: float = 1.0) -> None:
+    def __init__(self, plane: ControlPlane, directory: Path, *, missing_after: float = 1.0, policies: str = "") -> None:
         """Prepare; `start` starts it. Log, token and kubeconfig go to `directory`."""
         directory.mkdir(parents=True)
         self.log = directory / "controller.log"
@@ -36,6 +36,7 @@ class Controller:
             *(sys.executable, "-m", "podberth", "controller", "--missing-after", str(missing_after)),
             *("--kubeconfig", str(enter(plane, directory, account="podberth-controller"))),
             *("--metrics-listen", f"127.0.0.1:{self._port}"),
+            *(("--policies", policies) if policies else ()),
         )
         variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
         self._launch = Launch("controller", command, variables, self.log, self._ready)

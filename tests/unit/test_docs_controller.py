@@ -54,7 +54,9 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
 def test_every_reason_of_an_event_has_a_row() -> None:
     sources = (ROOT / "webhook" / "podberth" / folder for folder in ("reconcile", "controller"))
     text = "".join(file.read_text() for folder in sources for file in folder.glob("*.py"))
-    assert rows(section("Events")).keys() - {"reason", "---"} == set(re.findall(r'"(PodGroup[A-Z]\w+)"', text))
+    assert rows(section("Events")).keys() - {"reason", "---"} == set(
+        re.findall(r'"((?:PodGroup|ResourceClaimTemplate)[A-Z]\w+)"', text)
+    )
 
 
 def test_every_system_has_a_row_with_what_is_read_and_written() -> None:

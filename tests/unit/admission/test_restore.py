@@ -112,3 +112,25 @@ def test_a_record_in_the_old_pod_brings_back_only_what_that_pod_holds(known: Sna
     new = gpu_pod(8)
 
     assert updated(new, old, known) == new
+
+
+CLAIMED = policy(
+    "claims",
+    """
+  mutations:
+  - resourceClaims: "[{'name': 'pair', 'template': 'pair', 'instead': 'nvidia.com/gpu'}]"
+""",
+)
+
+
+def test_a_resource_that_a_claim_stands_for_goes_again() -> None:
+    known = snapshot(CLAIMED)
+    manifest = gpu_pod(1)
+    live = created(manifest, known)
+    assert "nvidia.com/gpu" not in str(live["spec"])
+    # kubectl's merge brings the resource back, and leaves the claims that it never had.
+    live["spec"]["containers"][0]["resources"] = {"claims": [{"name": "pair"}]}  # as the API server stores it
+    again = copy.deepcopy(live)
+    again["spec"]["containers"][0]["resources"] |= {side: {"nvidia.com/gpu": "1"} for side in ("limits", "requests")}
+
+    assert updated(again, live, known)["spec"] == live["spec"]

@@ -9,8 +9,9 @@ from integration.serving import CapturedLines
 from podberth.cluster import workloads
 from podberth.cluster.kinds import KINDS, Kind
 from podberth.cluster.workloads import Filed, LiveWorkloads
-from podberth.devices.claims import DeviceRequest
+from podberth.devices.claims import DeviceRequest, KnownDevices
 from podberth.telemetry.log import Log
+from podberth.topology.pod_groups import PodGroup
 from podberth.topology.queues import Queue
 
 JSON = dict[str, Any]
@@ -44,11 +45,26 @@ MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
         (
             "podgroups.scheduling.k8s.io",
             named(pod_group("x", 3, "rack")),
-            (("scheduling.k8s.io", "team", "x"), 3),
+            (("scheduling.k8s.io", "team", "x"), PodGroup(3)),
         ),
-        ("podgroups.scheduling.k8s.io", named({"spec": {}}), (("scheduling.k8s.io", "team", "x"), 0)),
+        ("podgroups.scheduling.k8s.io", named({"spec": {}}), (("scheduling.k8s.io", "team", "x"), PodGroup(0))),
+        (
+            "podgroups.scheduling.k8s.io",
+            named({"spec": {"resourceClaims": [{"name": "ring", "resourceClaimTemplateName": "channel"}]}}),
+            (("scheduling.k8s.io", "team", "x"), PodGroup(0, frozenset({("ring", "channel")}))),
+        ),
+        (
+            "computedomains.resource.nvidia.com",
+            named({"spec": {"channel": {"resourceClaimTemplate": {"name": "channel"}}}}),
+            (("team", "channel"), (DeviceRequest("compute-domain-default-channel.nvidia.com", 1),)),
+        ),
+        ("computedomains.resource.nvidia.com", named({"spec": {}}), None),
         ("podgroups.scheduling.volcano.sh", named({"spec": {"minMember": 1}}), None),
-        ("podgroups.scheduling.run.ai", named({"spec": {"minMember": 8}}), (("scheduling.run.ai", "team", "x"), 8)),
+        (
+            "podgroups.scheduling.run.ai",
+            named({"spec": {"minMember": 8}}),
+            (("scheduling.run.ai", "team", "x"), PodGroup(8)),
+        ),
         ("resourceclaims.resource.k8s.io", named(CLAIM), (("team", "x"), (DeviceRequest("gpu", 2),))),
         ("resourceclaims.resource.k8s.io", named(CLAIM, annotations=MADE), None),
         ("resourceclaimtemplates.resource.k8s.io", named({"spec": CLAIM}), (("team", "x"), (DeviceRequest("gpu", 2),))),
@@ -207,9 +223,21 @@ def test_the_same_is_made_of_it_as_of_the_objects_of_a_snapshot() -> None:
     one, other = BY_NAME["podgroups.scheduling.k8s.io"], BY_NAME["podgroups.scheduling.volcano.sh"]
     live.sinks[one].put("team/a", named(pod_group("a", 3, "rack"), "a"))
     live.sinks[other].put("team/b", named({"spec": {"minMember": 4}}, "b"))
+    shared = {"spec": {"resourceClaims": [{"name": "ring", "resourceClaimTemplateName": "channel"}]}}
+    live.sinks[one].put("team/s", named(shared, "s"))
     live.sinks[BY_NAME["deviceclasses.resource.k8s.io"]].put("c", {"metadata": {"name": "c"}, "spec": {}})
+    nics = {"selectors": [{"cel": {"expression": "device.driver == 'nic.example.com'"}}]}
+    live.sinks[BY_NAME["deviceclasses.resource.k8s.io"]].put("n", {"metadata": {"name": "n"}, "spec": nics})
+    domain = {"spec": {"channel": {"resourceClaimTemplate": {"name": "channel"}}}}
+    live.sinks[BY_NAME["computedomains.resource.nvidia.com"]].put("team/d", named(domain, "d"))
     made = live.objects()
-    assert made.pod_groups == {("team", "a")}
-    assert dict(made.group_sizes) == {("scheduling.k8s.io", "team", "a"): 3, ("scheduling.volcano.sh", "team", "b"): 4}
-    assert made.class_resources == {"deviceclass.resource.kubernetes.io/c"}
+    assert made.pod_groups == {("team", "a"), ("team", "s")}
+    sizes = {("scheduling.k8s.io", "team", "a"): 3, ("scheduling.volcano.sh", "team", "b"): 4}
+    assert dict(made.group_sizes) == {**sizes, ("scheduling.k8s.io", "team", "s"): 0}
+    assert made.class_resources == {f"deviceclass.resource.kubernetes.io/{name}" for name in "cn"}
+    assert made.devices == KnownDevices(
+        templates={("team", "channel"): (DeviceRequest("compute-domain-default-channel.nvidia.com", 1),)},
+        groups={("team", "s"): frozenset({("ring", "channel")})},
+        others=frozenset({"n"}),
+    )
     assert made.owners == {}

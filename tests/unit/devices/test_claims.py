@@ -9,9 +9,12 @@ from podberth.devices.claims import (
     KnownDevices,
     class_accelerators,
     class_resources,
+    hands_out_others,
     is_generated,
     read_claim,
+    read_compute_domain,
     read_template,
+    shared_claims,
 )
 from podberth.devices.resources import Accelerator
 
@@ -45,6 +48,10 @@ def first(*alternatives: tuple[str, int]) -> JSON:
         (claim(first(("gpu", 1), ("gpu", 2))), [("gpu", 0)]),
         (claim(first(("big", 1), ("small", 2))), [("", 0)]),
         (claim(exactly("gpu", adminAccess=True), exactly("nic")), [("nic", 1)]),
+        (claim(exactly("gpu", adminAccess=True)), []),
+        # Consumable capacity: a part of each device. Partitionable devices are devices like others.
+        (claim(exactly("gpu", count=2, capacity={"requests": {"memory": "10Gi"}})), [("gpu", 2)]),
+        (claim(exactly("mig.nvidia.com", selectors=[{"cel": {"expression": "true"}}])), [("mig.nvidia.com", 1)]),
         (claim(exactly("gpu", count=2**31 - 1), exactly("gpu", count=2**31 - 1)), [("gpu", 2**31 - 1)]),
     ],
 )
@@ -77,8 +84,97 @@ def test_a_pods_entry_is_looked_up_in_its_namespace() -> None:
     known = KnownDevices(claims={("team", "x"): asked}, templates={("team", "x"): other})
     assert known.asked("team", {"name": "c", "resourceClaimName": "x"}) == asked
     assert known.asked("team", {"name": "c", "resourceClaimTemplateName": "x"}) == other
-    assert known.asked("other", {"name": "c", "resourceClaimName": "x"}) == ()
-    assert known.asked("team", {"name": "c"}) == ()
+    assert known.asked("other", {"name": "c", "resourceClaimName": "x"}) is None
+    assert known.asked("team", {"name": "c"}) is None
+
+
+def test_a_template_that_a_policy_declares_is_known_before_it_is_made_and_another_of_its_name_counts() -> None:
+    declared, made = (DeviceRequest("gpu", 2),), (DeviceRequest("nic", 1),)
+    known = KnownDevices(declared={"pair-0a1b2c3d": declared}, templates={("team", "pair-0a1b2c3d"): made})
+    entry = {"name": "c", "resourceClaimTemplateName": "pair-0a1b2c3d"}
+    assert known.asked("other", entry) == declared
+    assert known.asked("team", entry) == made
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("gpu.nvidia.com", "whole"),
+        ("mig.nvidia.com", "mig"),
+        ("vfio.gpu.nvidia.com", "passthrough"),
+        ("compute-domain-default-channel.nvidia.com", "none"),
+        ("compute-domain-daemon.nvidia.com", "none"),
+        ("mrdma.google.com", "none"),
+        ("own", "whole"),
+        ("nics", "none"),
+        ("never-seen", ""),
+        ("", ""),
+    ],
+)
+def test_a_class_is_a_gpus_or_none_or_not_known(name: str, kind: str) -> None:
+    own = class_accelerators(device_class("device.driver == 'gpu.nvidia.com'"))
+    assert KnownDevices(resources=own, others=frozenset({"nics"})).kind(name) == kind
+
+
+@pytest.mark.parametrize(
+    ("selectors", "others"),
+    [
+        (["device.driver == 'nic.example.com'"], True),
+        (["device.driver == 'compute-domain.nvidia.com'"], True),
+        (["device.driver == 'nic.example.com' || device.driver == 'gpu.nvidia.com'"], False),
+        (["device.driver == 'gpu.nvidia.com'"], False),
+        (["device.attributes['x'].y == 'z'"], False),
+        ([], False),
+    ],
+)
+def test_a_class_of_another_driver_hands_out_no_accelerators(selectors: list[str], *, others: bool) -> None:
+    assert hands_out_others(device_class(*selectors)) is others
+
+
+def test_the_channel_of_a_compute_domain_is_known_by_the_domain() -> None:
+    """resource.nvidia.com/v1beta1, ComputeDomainSpec."""
+
+    def domain(**channel: Any) -> JSON:
+        return {"metadata": {"name": "d"}, "spec": {"numNodes": 0, "channel": channel}}
+
+    name = {"name": "d-channel"}
+    one = ("d-channel", (DeviceRequest("compute-domain-default-channel.nvidia.com", 1),))
+    assert read_compute_domain(domain(resourceClaimTemplate=name)) == one
+    assert read_compute_domain(domain(resourceClaimTemplate=name, allocationMode="Single")) == one
+    every = ("d-channel", (DeviceRequest("compute-domain-default-channel.nvidia.com", 0),))
+    assert read_compute_domain(domain(resourceClaimTemplate=name, allocationMode="All")) == every
+    for rubbish in ({}, {"spec": 3}, domain(), domain(resourceClaimTemplate={"name": 3})):
+        assert read_compute_domain(rubbish) is None
+
+
+def test_what_a_group_shares_is_what_it_has_templates_for() -> None:
+    claims = [
+        {"name": "ring", "resourceClaimTemplateName": "channel"},
+        {"name": "by-name", "resourceClaimName": "x"},
+        {"name": 3, "resourceClaimTemplateName": "y"},
+        None,
+    ]
+    assert shared_claims({"spec": {"resourceClaims": claims}}) == {("ring", "channel")}
+    assert shared_claims({"spec": None}) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("entry", "group", "shared"),
+    [
+        ({"name": "ring", "resourceClaimTemplateName": "channel"}, "g", True),
+        ({"name": "other", "resourceClaimTemplateName": "channel"}, "g", False),
+        ({"name": "ring", "resourceClaimTemplateName": "another"}, "g", False),
+        ({"name": "ring", "resourceClaimTemplateName": "channel"}, "h", False),
+        ({"name": "ring", "resourceClaimTemplateName": "channel"}, None, False),
+        ({"name": "x", "resourceClaimName": "exists"}, None, True),
+    ],
+)
+def test_a_claim_is_shared_where_its_group_has_it_or_it_exists_by_name(
+    entry: JSON, group: object, *, shared: bool
+) -> None:
+    known = KnownDevices(groups={("team", "g"): frozenset({("ring", "channel")})})
+    assert known.shares("team", group, entry) is shared
+    assert not known.shares("other", group, entry) or "resourceClaimName" in entry
 
 
 def test_a_claim_that_was_made_for_a_pod_is_generated() -> None:

@@ -243,3 +243,31 @@ def test_a_portable_policy_is_one_without_our_words() -> None:
         finding.problem.message
         == "not portable: reads mig; mutations of kind labels; scope GPU; say it in matchConditions"
     )
+
+
+TEMPLATES = (
+    "claimTemplates:\n"
+    "- {name: pair, spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("'mine'", "no resourceClaims names pair; remove it"),
+        ("'piar'", "no resourceClaims names pair; is piar meant?"),
+        ("'pair'", ""),
+        ("'pa' + 'ir'", ""),
+        ("variables.of", ""),
+    ],
+)
+def test_a_template_that_nothing_names_is_told_where_names_are_literals(written: str, said: str) -> None:
+    variables = "variables:\n- {name: of, expression: \"'pair'\"}\n" if "variables" in written else ""
+    claims = f"mutations:\n- resourceClaims: \"[{{'name': 'c', 'template': {written}}}]\"\n"
+    messages = [each.problem.message for each in found(spec(variables + TEMPLATES + claims), "unused-template")]
+    assert messages == ([said] if said else [])
+
+
+def test_a_template_that_a_variables_list_names_is_used() -> None:
+    listed = "variables:\n- {name: all, expression: \"[{'name': 'c', 'template': 'pair'}]\"}\n"
+    assert found(spec(f"{listed}{TEMPLATES}mutations:\n- resourceClaims: variables.all\n"), "unused-template") == ()

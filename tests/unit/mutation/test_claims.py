@@ -80,8 +80,59 @@ def test_a_claim_that_no_container_would_use_is_not_made() -> None:
         ({**CLAIM, "containers": "a"}, r"resourceClaims\[0\].containers: got 'a', want a list"),
         ({**CLAIM, "requests": [1]}, r"resourceClaims\[0\].requests\[0\]: got 1"),
         ({**CLAIM, "request": []}, "unknown key 'request'"),
+        ({**CLAIM, "instead": ""}, r"resourceClaims\[0\].instead: got ''"),
+        ({**CLAIM, "instead": 1}, r"resourceClaims\[0\].instead: got 1"),
     ],
 )
 def test_what_is_no_claim_is_an_error(item: dict[str, Any], message: str) -> None:
     with pytest.raises(EvaluationError, match=message):
         claims.add(three(), [item])
+
+
+GPU = "nvidia.com/gpu"
+
+
+def test_a_claim_instead_of_a_resource_is_used_by_those_that_ask_for_it_and_they_ask_no_more() -> None:
+    draft = Draft(
+        pod(
+            container("a", limits={GPU: 1, "cpu": 2}, requests={GPU: 1}),
+            container("b", limits={"cpu": 1}),
+            init=[container("i", requests={GPU: 1})],
+        )
+    )
+    change = claims.add(draft, [{**CLAIM, "instead": GPU}])
+
+    assert uses(draft) == {"a": [{"name": "nic"}], "b": [], "i": [{"name": "nic"}]}
+    assert [each["resources"].get("limits") for each in draft.document["spec"]["containers"]] == [
+        {"cpu": 2},
+        {"cpu": 1},
+    ]
+    assert GPU not in str(draft.document)
+    assert isinstance(change, Change)
+    assert change.describe() == "claim nic from template rdma for nvidia.com/gpu"
+    assert all(claims.holds(draft, claims.templates(draft), item) for item in change.wrote)
+    assert claims.add(draft, [{**CLAIM, "instead": GPU}]) is None
+
+
+def test_where_nobody_asks_for_the_resource_there_is_no_claim() -> None:
+    draft = Draft(pod(container("a", limits={"cpu": 1})))
+
+    assert claims.add(draft, [{**CLAIM, "instead": GPU}]) is None
+    assert draft.patch() == []
+
+
+def test_only_the_named_containers_give_the_resource_up() -> None:
+    draft = Draft(pod(container("a", limits={GPU: 1}), container("b", limits={GPU: 1})))
+    claims.add(draft, [{**CLAIM, "instead": GPU, "containers": ["b"]}])
+
+    assert [GPU in (each["resources"].get("limits") or {}) for each in draft.document["spec"]["containers"]] == [
+        True,
+        False,
+    ]
+
+
+def test_a_claim_of_the_users_own_keeps_the_resource() -> None:
+    draft = Draft(pod(container("a", limits={GPU: 1}), resourceClaims=[{"name": "nic", "resourceClaimName": "mine"}]))
+
+    assert isinstance(claims.add(draft, [{**CLAIM, "instead": GPU}]), Skipped)
+    assert draft.patch() == []

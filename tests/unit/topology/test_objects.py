@@ -163,6 +163,26 @@ def test_pod_groups_tell_how_many_start_together_each_in_its_own_api_group() -> 
     assert objects.pod_groups == {("team", "a"), ("team", "basic")}
 
 
+def test_groups_tell_what_they_share_domains_their_channel_and_classes_that_they_are_no_gpus() -> None:
+    nics = {"selectors": [{"cel": {"expression": "device.driver == 'nic.example.com'"}}]}
+    shared = {"resourceClaims": [{"name": "ring", "resourceClaimTemplateName": "channel"}]}
+    domain = {"channel": {"resourceClaimTemplate": {"name": "channel"}, "allocationMode": "All"}}
+    objects = collect(
+        [
+            {**thing("scheduling.k8s.io/v1alpha2", "PodGroup", "a", namespace="team"), "spec": shared},
+            {**thing("resource.nvidia.com/v1beta1", "ComputeDomain", "d", namespace="team"), "spec": domain},
+            {**thing("resource.k8s.io/v1", "DeviceClass", "nics"), "spec": nics},
+        ],
+        now=None,
+    )
+    assert objects.devices == KnownDevices(
+        templates={("team", "channel"): (DeviceRequest("compute-domain-default-channel.nvidia.com", 0),)},
+        groups={("team", "a"): frozenset({("ring", "channel")})},
+        others=frozenset({"nics"}),
+    )
+    assert objects.problems == ()
+
+
 def test_claims_and_templates_tell_what_is_asked_for_and_generated_claims_are_nobodys() -> None:
     spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2}}]}}
     made = {"resource.kubernetes.io/pod-claim-name": "gpu"}

@@ -55,7 +55,14 @@ OTHERS = [
         "scheduling.k8s.io/v1beta1",
         "PodGroup",
         metadata={"namespace": "research"},
-        spec={"secret": 1, "schedulingPolicy": {"gang": {"minCount": 4, "of": "secret"}}},
+        spec={
+            "secret": 1,
+            "schedulingPolicy": {"gang": {"minCount": 4, "of": "secret"}},
+            "resourceClaims": [
+                {"name": "ring", "resourceClaimTemplateName": "ch"},
+                {"name": "x", "resourceClaimName": "secret"},
+            ],
+        },
     ),
     thing("scheduling.volcano.sh/v1beta1", "PodGroup", "vc", spec={"minMember": 3, "queue": "secret"}),
     thing(
@@ -80,6 +87,13 @@ OTHERS = [
         spec={"cohortName": "secret"},
         status={"conditions": [{"type": "Active", "status": "False", "reason": "Gone", "message": "secret"}]},
     ),
+    thing(
+        "resource.nvidia.com/v1beta1",
+        "ComputeDomain",
+        "d",
+        spec={"numNodes": 3, "channel": {"resourceClaimTemplate": {"name": "ch", "other": "secret"}}},
+    ),
+    thing("resource.nvidia.com/v1beta1", "ComputeDomain", "old", spec={"numNodes": 3}),
     thing("resource.k8s.io/v1", "ResourceClaim", "mine", spec=ASKED),
     thing("resource.k8s.io/v1", "ResourceClaim", "made", metadata={"annotations": MADE}, spec=ASKED),
     thing("resource.k8s.io/v1", "ResourceClaimTemplate", "t", spec={"metadata": {"a": "secret"}, "spec": ASKED}),
@@ -134,6 +148,7 @@ def test_only_what_is_read_is_kept() -> None:
         "DeviceClass x",
         "ResourceClaim mine",
         "ResourceClaimTemplate t",
+        "ComputeDomain d",
         "PodGroup x",
         "PriorityClass default",
         "PriorityClass other",

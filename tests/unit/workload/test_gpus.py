@@ -220,7 +220,7 @@ def test_the_implicit_resource_of_a_gpu_class_is_both_request_and_claim() -> Non
     name = "deviceclass.resource.kubernetes.io/gpu.nvidia.com"
     facts = gpu_facts(gpu_pod(2, resource=name))
     assert (facts.kind, facts.count, facts.totals) == ("whole", 2, ((name, 2),))
-    assert facts.claims == (GpuClaim("", "gpu.nvidia.com", 2),)
+    assert facts.claims == (GpuClaim("", "gpu.nvidia.com", 2, "whole"),)
 
 
 def test_the_implicit_resource_of_another_class_is_no_gpu() -> None:
@@ -241,14 +241,77 @@ def test_a_claim_is_looked_up_where_it_is_known_and_stays_unknown_elsewhere() ->
     )
     known = gpu_facts(document, "team", devices)
     assert known.claims == (
-        GpuClaim("gpus", "gpu.nvidia.com", 2),
-        GpuClaim("mixed", "gpu.nvidia.com", 1),
-        GpuClaim("mixed", "nic.example.com", 0),
-        GpuClaim("lost", "", 0),
+        GpuClaim("gpus", "gpu.nvidia.com", 2, "whole"),
+        GpuClaim("mixed", "gpu.nvidia.com", 1, "whole", shared=True),
+        GpuClaim("mixed", "nic.example.com", 0, shared=True),
+        GpuClaim("lost", "", 0, shared=True),
     )
     unknown = gpu_facts(document, "other", devices)
-    assert unknown.claims == tuple(GpuClaim(name, "", 0) for name in ("gpus", "mixed", "lost"))
+    assert unknown.claims == tuple(GpuClaim(name, "", 0, shared=name != "gpus") for name in ("gpus", "mixed", "lost"))
     assert (known.kind, known.count) == (unknown.kind, unknown.count) == ("claim", 0)
+
+
+CHANNEL, NIC, GPU = (
+    DeviceRequest(name, 1) for name in ("compute-domain-default-channel.nvidia.com", "nic.example.com", "own")
+)
+OWN = {"deviceclass.resource.kubernetes.io/own": Accelerator("nvidia", "mig")}
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ((CHANNEL,), "none"),
+        ((NIC,), "none"),
+        ((CHANNEL, NIC), "none"),
+        ((), "none"),  # adminAccess only: to devices that others have
+        ((GPU,), "claim"),
+        ((CHANNEL, GPU), "claim"),
+        ((DeviceRequest("never-seen", 1),), "claim"),
+        ((DeviceRequest("vfio.gpu.nvidia.com", 1),), "none"),
+    ],
+)
+def test_a_claim_for_a_channel_or_a_nic_is_no_gpu(asked: tuple[DeviceRequest, ...], kind: str) -> None:
+    devices = KnownDevices(templates={("team", "t"): asked}, resources=OWN, others=frozenset({"nic.example.com"}))
+    document = pod(container(claims=["c"]), resourceClaims=[{"name": "c", "resourceClaimTemplateName": "t"}])
+    assert gpu_facts(document, "team", devices).kind == kind
+    # Where two members of a group may see different snapshots, a claim is a claim.
+    assert gpu_facts(document, "team", devices, believe_claims=False).kind == ("claim" if asked else "none")
+    assert gpu_facts(document, "team").kind == "claim"
+    beside = pod(
+        container(limits={"nvidia.com/gpu": 4}, claims=["c"]), resourceClaims=document["spec"]["resourceClaims"]
+    )
+    assert (gpu_facts(beside, "team", devices).kind, gpu_facts(beside, "team", devices).count) == ("whole", 4)
+
+
+def test_a_claim_of_the_pods_group_is_shared_and_one_of_its_own_is_not() -> None:
+    """1.36, DRAWorkloadResourceClaims: the same name and template as in the PodGroup."""
+    claims = [
+        {"name": "ring", "resourceClaimTemplateName": "channel"},
+        {"name": "own", "resourceClaimTemplateName": "x"},
+    ]
+    document = pod(
+        container(claims=["ring", "own"]), resourceClaims=claims, schedulingGroup={"podGroupName": "training"}
+    )
+    devices = KnownDevices(
+        groups={("team", "training"): frozenset({("ring", "channel")})},
+        templates={("team", "channel"): (CHANNEL,)},
+    )
+    assert gpu_facts(document, "team", devices).claims == (
+        GpuClaim("ring", CHANNEL.device_class, 1, "none", shared=True),
+        GpuClaim("own", "", 0),
+    )
+
+
+def test_resources_of_classes_count_beside_claims() -> None:
+    """One pod: nvidia.com/gpu that a class serves, the implicit name of a class of the cluster's own, and a claim."""
+    implicit = "deviceclass.resource.kubernetes.io/own"
+    document = pod(
+        container(limits={"nvidia.com/gpu": 2, implicit: 1}, claims=["c"]),
+        resourceClaims=[{"name": "c", "resourceClaimTemplateName": "t"}],
+    )
+    facts = gpu_facts(document, "team", KnownDevices(templates={("team", "t"): (CHANNEL,)}, resources=OWN))
+    assert (facts.kind, facts.count, facts.totals) == ("mixed", 3, ((implicit, 1), ("nvidia.com/gpu", 2)))
+    assert facts.claims == (GpuClaim("c", CHANNEL.device_class, 1, "none"), GpuClaim("", "own", 1, "mig"))
 
 
 def test_a_resource_of_a_known_class_is_a_request_for_gpus() -> None:

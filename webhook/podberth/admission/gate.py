@@ -8,13 +8,10 @@ from collections.abc import Iterable
 from ..kube.patch import Path
 from ..kube.shape import RESOURCED_LISTS
 from ..policy.compile import CompiledMutation, CompiledPolicy, depends_on_snapshot
-from ..workload.systems import JOINED, SYSTEMS
+from ..workload.systems import ACCOUNTING, JOINED, SYSTEMS
 from .state import meets
 
 _ROWS = {row.name: row for row in SYSTEMS}
-# These hash, copy or account pod specs before podberth's next answer: whatever may differ between two snapshots would
-# split the group.
-_ACCOUNTED = frozenset(row.name for row in SYSTEMS if row.keeps)
 _PLACEMENT = frozenset({"nodeAffinity", "topology"})
 _PLACING: tuple[Path, ...] = (("spec", "affinity"), ("spec", "schedulerName"), ("spec", "schedulingGroup"))
 # The group's system has said who schedules the pod, and to which group it belongs.
@@ -35,7 +32,7 @@ def refusal(policy: CompiledPolicy, mutation: CompiledMutation, system: str) -> 
         # A pod whose label names a native PodGroup is in its hands already, and still has to join it; one that asks for
         # a system's scheduler may still be of no group of it (``mutation.gang``).
         return None if mutation.concern == "gang" and system in JOINED else ""
-    return _accounting(policy, mutation, system) if system in _ACCOUNTED else None
+    return _accounting(policy, mutation, system) if system in ACCOUNTING else None
 
 
 def _accounting(policy: CompiledPolicy, mutation: CompiledMutation, system: str) -> str | None:
@@ -55,7 +52,7 @@ def overreach(system: str, written: Iterable[Path]) -> str:
     paths = tuple(written)
     if meets(paths, _PLACING):
         return _ROWS[system].places()
-    return _accounted(system) if system in _ACCOUNTED and any(map(_is_accounted, paths)) else ""
+    return _accounted(system) if system in ACCOUNTING and any(map(_is_accounted, paths)) else ""
 
 
 def _accounted(system: str) -> str:

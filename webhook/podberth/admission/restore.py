@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import EvaluationError
 from ..kube.patch import Draft
 from ..kube.shape import RESOURCED_LISTS
-from ..mutation import affinity, record, resources, tolerations
+from ..mutation import affinity, claims, record, resources, tolerations
 
 
 def restore(draft: Draft, old: dict[str, Any]) -> list[tuple[str, str]]:
@@ -71,17 +71,33 @@ def _write_once_more(trial: Draft, wrote: dict[str, Any]) -> None:
 
 
 def _resources(draft: Draft, before: Draft, records: Sequence[list[dict[str, Any]]]) -> bool:
+    return _of_containers(draft, before, records, resources.rewrite)
+
+
+def _claims(draft: Draft, before: Draft, records: Sequence[list[dict[str, Any]]]) -> bool:
+    """Take a resource away again that a claim stands for."""
+    return _of_containers(draft, before, records, claims.add)
+
+
+def _of_containers(
+    draft: Draft,
+    before: Draft,
+    records: Sequence[list[dict[str, Any]]],
+    write: Callable[[Draft, list[dict[str, Any]]], object],
+) -> bool:
     trial = draft.fork()
     try:
         for wrote in records:
-            resources.rewrite(trial, wrote)
+            write(trial, wrote)
     except EvaluationError:
         return False
     restored = False
     for kind in RESOURCED_LISTS:
         lists = (source.get(("spec", kind)) or [] for source in (before, draft, trial))
         for index, (was, now, would) in enumerate(zip(*lists, strict=False)):
-            if now.get("resources") != was.get("resources") and would.get("resources") == was.get("resources"):
+            # The API server drops an empty map of limits, which a builder leaves.
+            before_it, after = _canonical(was.get("resources")), _canonical(would.get("resources"))
+            if now.get("resources") != was.get("resources") and after == before_it:
                 draft.set(("spec", kind, index, "resources"), was["resources"])
                 restored = True
     return restored
@@ -100,4 +116,5 @@ _RESTORERS: Mapping[str, Callable[[Draft, Draft, Sequence[Any]], bool]] = {
     "tolerations": _tolerations,
     "nodeAffinity": _node_affinity,
     "resources": _resources,
+    "resourceClaims": _claims,
 }

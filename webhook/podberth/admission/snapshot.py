@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from ..cel.engine import Batch, Environment, Expression, ReviewContext
 from ..conventions import Conventions
-from ..devices.claims import KnownDevices
+from ..devices.claims import DeviceRequest, KnownDevices, read_declared
 from ..errors import PolicyError, Problem
 from ..policy.clashes import clashes
 from ..policy.compile import CompiledPolicy, compile_policies
@@ -120,7 +120,7 @@ class Snapshot:
             queues=Queues.of(known.queues),
             owners=known.owners,
             class_resources=known.class_resources,
-            devices=known.devices,
+            devices=replace(known.devices, declared=self.devices.declared),
             default_priority_class=known.default_priority_class,
             priority_classes=known.priority_classes,
         )
@@ -289,13 +289,19 @@ def load_working(
         queues=Queues.of(objects.queues),
         owners=objects.owners,
         class_resources=objects.class_resources,
-        devices=objects.devices,
+        devices=replace(objects.devices, declared=_declared(policies)),
         default_priority_class=objects.default_priority_class,
         priority_classes=objects.priority_classes,
         notes=(),
         conventions=conventions,
     )
     return snapshot, tuple(sorted([*parsed.problems, *problems]))
+
+
+def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[DeviceRequest, ...]]:
+    """Return what the claim templates of policies ask for, by the names that are written on pods."""
+    templates = (each for policy in policies for each in policy.source.spec.claim_templates)
+    return {each.written_name: read_declared(each.document) for each in templates}
 
 
 def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
@@ -308,7 +314,8 @@ def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]
 def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
     joined = snapshot.served_groups & _JOINED_GROUPS
     classes = (snapshot.default_priority_class, snapshot.priority_classes)
-    return snapshot.pod_groups, joined, snapshot.class_resources, snapshot.devices.resources, classes
+    devices = snapshot.devices
+    return snapshot.pod_groups, joined, snapshot.class_resources, devices.resources, devices.others, classes
 
 
 def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:

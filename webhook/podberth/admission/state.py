@@ -19,6 +19,7 @@ from ..topology.index import Need, NodeSelection
 from ..topology.need import CHOSEN_BY, is_small, own_tolerations
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, gpu_facts
+from ..workload.systems import ACCOUNTING
 from .recall import Footprint, Tree
 from .review import AdmissionRequest
 from .snapshot import Snapshot
@@ -28,6 +29,7 @@ _GPU_PARTS: tuple[Path, ...] = (
     ("spec", "containers"),
     ("spec", "initContainers"),
     ("spec", "resourceClaims"),
+    ("spec", "schedulingGroup"),  # whose claims its pods share
     ("spec", "schedulerName"),
     ("metadata", "annotations"),  # the memory need, and what other systems' dialects are spoken in
 )
@@ -97,7 +99,8 @@ _GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
 
 def observe(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> PodState:
     """Return the state of a pod that has just arrived."""
-    return _state(pod, gpu_in(pod, request, snapshot), gang_in(pod, request, snapshot), snapshot)
+    gang = gang_in(pod, request, snapshot)
+    return _state(pod, gpu_in(pod, request, snapshot, gang), gang, snapshot)
 
 
 def follow(
@@ -109,8 +112,9 @@ def follow(
         and own_tolerations(pod["spec"], known[1].conventions) == state.need.tolerations
     ):
         return replace(state, pod=pod)
-    gpu = gpu_in(pod, *known) if meets(written, _GPU_PARTS) else state.gpu
     gang = gang_in(pod, *known) if meets(written, _GANG_PARTS) else state.gang
+    same = gang.system == state.gang.system and not meets(written, _GPU_PARTS)
+    gpu = state.gpu if same else gpu_in(pod, *known, gang)
     return _state(pod, gpu, gang, known[1])
 
 
@@ -186,9 +190,10 @@ def gang_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) 
     return gang_of(pod, request.namespace, snapshot.owners, native, snapshot.group_sizes)
 
 
-def gpu_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> GpuFacts:
-    """Return what a pod asks of accelerators, as far as the snapshot knows its claims."""
-    return gpu_facts(pod, request.namespace, snapshot.devices)
+def gpu_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot, gang: Gang) -> GpuFacts:
+    """Return what a pod of that gang asks of accelerators, as far as the snapshot knows its claims."""
+    believe = gang.system not in ACCOUNTING
+    return gpu_facts(pod, request.namespace, snapshot.devices, believe_claims=believe)
 
 
 def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -> PodState:

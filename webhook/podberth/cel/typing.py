@@ -60,7 +60,13 @@ DECLARED: Mapping[str, Fields] = MappingProxyType(
             "vendor": "string",
             "profile": "string",
         },
-        "podberth.GpuClaim": {"name": "string", "deviceClass": "string", "count": "int"},
+        "podberth.GpuClaim": {
+            "name": "string",
+            "deviceClass": "string",
+            "count": "int",
+            "kind": "string",
+            "shared": "bool",
+        },
         "podberth.Gang": {
             "known": "bool",
             "name": "string",

@@ -15,6 +15,7 @@ from .sources import Document, Source, SourceFile
 _COLLECTED: Final = frozenset(
     {
         "ClusterQueue",
+        "ComputeDomain",
         "ConfigMap",
         "DeviceClass",
         "LocalQueue",
@@ -71,7 +72,10 @@ def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
         devices=KnownDevices(
             claims={**snapshot.devices.claims, **given.devices.claims},
             templates={**snapshot.devices.templates, **given.devices.templates},
+            declared=snapshot.devices.declared,
+            groups={**snapshot.devices.groups, **given.devices.groups},
             resources={**snapshot.devices.resources, **given.devices.resources},
+            others=snapshot.devices.others | given.devices.others,
         ),
         default_priority_class=given.default_priority_class or snapshot.default_priority_class,
         priority_classes=snapshot.priority_classes | given.priority_classes,

@@ -5,23 +5,32 @@ import asyncio
 import logging
 import signal
 import socket
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from uuid import uuid4
 
 import uvloop
 
 from ..cluster.events import Events
+from ..cluster.files import FileSource
 from ..cluster.kubeconfig import Kubeconfig
+from ..cluster.objects import LiveObjects
 from ..cluster.opening import client_class
-from ..cluster.protocol import Timing
+from ..cluster.policy_objects import PolicyObjects
+from ..cluster.protocol import POLICIES, Timing
+from ..cluster.reflector import Reflector, Sink
 from ..controller.acting import Acting
+from ..controller.declared import Declared
 from ..controller.election import Election
 from ..controller.requests import Requests
 from ..controller.sight import Sight
+from ..conventions import Conventions
+from ..kube.schema import PodSchema
 from ..probes import make_probes, start_probes
-from ..settings import Address, parse_address
+from ..settings import Address, Policies, parse_address
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics
@@ -46,6 +55,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"serve /livez, /readyz and /metrics there (default :{_LISTEN.port})",
     )
     add(
+        "--policies",
+        metavar="DIR",
+        type=_policies,
+        help="make the claim templates of these policies; cluster: those of its GPUPolicies (default: none)",
+    )
+    add(
         "--missing-after",
         metavar="SECONDS",
         type=_seconds,
@@ -63,11 +78,14 @@ class _Settings:
     kubeconfig: Kubeconfig | None
     listen: Address
     patience_seconds: float
+    policies: Policies | None
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Act, or stand by, until a signal says otherwise."""
-    settings = _Settings(kubeconfig_of(arguments), arguments.metrics_listen, arguments.missing_after)
+    settings = _Settings(
+        kubeconfig_of(arguments), arguments.metrics_listen, arguments.missing_after, arguments.policies
+    )
     writer = standard_output()
     log = Log(writer)
     logging.getLogger().addHandler(LibraryHandler(log))
@@ -90,10 +108,13 @@ async def _control(settings: _Settings, log: Log) -> None:
     sight = Sight(connect, wake.set, metrics, log, timing)
     events = _Events(connect(), host, EventMetrics(metrics), log, timing=timing)
     acting = Acting(sight, Requests(connect()), events.tell, metrics, log, timing, settings.patience_seconds, wake)
+    followed = _Followed(
+        settings.policies, sight, log, lambda sink: Reflector(POLICIES, connect(), sink, metrics, log, timing)
+    )
     metrics.ask(leads=lambda: election.leads, waiting=lambda: len(sight.pods), watched=sight.watched, kinds=sight.kinds)
 
     def unready() -> list[str]:
-        reasons = [f"{resource} of the cluster are not listed" for resource in sight.unlisted()]
+        reasons = [f"{resource} of the cluster are not listed" for resource in sight.unlisted()] + followed.unready()
         return reasons if election.answered else [*reasons, "the Lease is not known"]
 
     async with AsyncExitStack() as stack:
@@ -101,8 +122,40 @@ async def _control(settings: _Settings, log: Log) -> None:
         stack.push_async_callback(runner.cleanup)
         stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
         log.event("info", "controller", metrics=list(listening_at), missing_after=settings.patience_seconds)
-        await _until(stop, [asyncio.create_task(sight.run()), asyncio.create_task(election.run(acting.act))])
+        tasks = [*followed.tasks(), asyncio.create_task(sight.run()), asyncio.create_task(election.run(acting.act))]
+        await _until(stop, tasks)
         log.event("info", "ended")
+
+
+class _Followed:
+    """The policies that declare claim templates, if there are to be any."""
+
+    def __init__(self, policies: Policies | None, sight: Sight, log: Log, reflect: Callable[[Sink], Reflector]) -> None:
+        """Follow nothing yet. ``reflect`` makes what follows the GPUPolicies of the cluster."""
+        self._declared: Declared | None = None
+        self._objects: tuple[LiveObjects, Reflector] | None = None
+        if policies == "cluster":
+            self._declared = Declared(PolicyObjects(Conventions(), PodSchema.packaged()), sight.declare, log)
+            live = LiveObjects([POLICIES], self._declared.take)
+            self._objects = (live, reflect(live.sinks[POLICIES]))
+        elif policies is not None:
+            self._declared = Declared(FileSource(policies, None), sight.declare, log)
+
+    def unready(self) -> list[str]:
+        """Say why the process is not ready yet."""
+        return [] if self._declared is None or self._declared.loaded else ["the policies are not loaded"]
+
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """Begin to follow them."""
+        if self._objects is not None:
+            live, reflector = self._objects
+            return [asyncio.create_task(reflector.run()), asyncio.create_task(_hand_on(live, reflector))]
+        return [] if self._declared is None else [asyncio.create_task(self._declared.run())]
+
+
+async def _hand_on(live: LiveObjects, reflector: Reflector) -> None:
+    await reflector.listed.wait()
+    await live.hand_on()
 
 
 async def _until(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:
@@ -123,6 +176,10 @@ def _address(text: str) -> Address:
         return parse_address(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"got {text!r}, {error}") from error
+
+
+def _policies(text: str) -> Policies:
+    return "cluster" if text == "cluster" else Path(text)
 
 
 def _seconds(text: str) -> float:

@@ -43,6 +43,7 @@ _NAMES: Final = {
     "class": "DeviceClass",
     "claim": "ResourceClaim",
     "template": "ResourceClaimTemplate",
+    "compute domain": "ComputeDomain",
     "pod group": "PodGroup",
     "priority class": "PriorityClass",
 }

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-from ..devices.claims import is_generated, read_claim, read_template
+from ..devices.claims import is_generated, read_claim, read_compute_domain, read_template, shared_claims
 from ..topology.objects import default_value
-from ..topology.pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, min_member
+from ..topology.pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, PodGroup, min_member
 from ..topology.queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE, QueueKind, read_queue
 from ..workload.owners import OWNER_KINDS, OwnerKind, keep
 from .protocol import Document, Resource
 
 Filed: TypeAlias = tuple[Hashable, Any] | None
-Role: TypeAlias = Literal["owner", "pod group", "queue", "class", "claim", "template", "priority class"]
+Role: TypeAlias = Literal[
+    "owner", "pod group", "queue", "class", "claim", "template", "compute domain", "priority class"
+]
 """What a kind is for the core."""
-_OF_NO_NAMESPACE: Final[frozenset[Role]] = frozenset({"class", "priority class"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,9 @@ def _take_owner(kind: OwnerKind, document: Document) -> Filed:
 def _take_pod_group(group: str, document: Document) -> Filed:
     # Of a native one the name alone counts, too: a gang may join it.
     size = min_member(group, document)
-    return ((group, *_place(document)), size) if size or group == NATIVE_GROUP else None
+    if group == NATIVE_GROUP:
+        return (group, *_place(document)), PodGroup(size, shared_claims(document))
+    return ((group, *_place(document)), PodGroup(size)) if size else None
 
 
 def _take_queue(kind: QueueKind, document: Document) -> Filed:
@@ -87,6 +90,11 @@ def _take_claim(document: Document) -> Filed:
 
 def _take_template(document: Document) -> Filed:
     return _place(document), read_template(document)
+
+
+def _take_compute_domain(document: Document) -> Filed:
+    channel = read_compute_domain(document)
+    return None if channel is None else ((_place(document)[0], channel[0]), channel[1])
 
 
 # GA in 1.34; what podberth reads is the same in both betas but for `exactly` (kubernetes/api resource).
@@ -137,6 +145,14 @@ KINDS: Final[tuple[Kind, ...]] = (
         versions=_DRA_VERSIONS,
         plural="resourceclaimtemplates",
         take=_take_template,
+    ),
+    Kind(
+        # Its driver makes the template: until then a pod's channel is known by this.
+        role="compute domain",
+        group="resource.nvidia.com",
+        versions=("v1beta1",),
+        plural="computedomains",
+        take=_take_compute_domain,
     ),
     *(
         Kind(

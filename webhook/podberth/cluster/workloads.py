@@ -9,7 +9,7 @@ from collections import ChainMap
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
 
-from ..devices.claims import KnownDevices, class_accelerators, class_resources
+from ..devices.claims import KnownDevices, class_accelerators, class_resources, hands_out_others
 from ..errors import TopologyError
 from ..telemetry.log import Log
 from ..topology.objects import ClusterObjects, global_default
@@ -61,27 +61,33 @@ class LiveWorkloads(LiveKinds):
 
     def objects(self) -> ClusterObjects:
         """Return what there is now."""
-        sizes, classes = self._of("pod group"), list(self._of("class").values())
-        native = [key[1:] for key in sizes if key[0] == NATIVE_GROUP]
+        groups, classes = self._of("pod group"), list(self._of("class").values())
+        native = {key[1:]: group for key, group in groups.items() if key[0] == NATIVE_GROUP}
         served = [kind.group for kind, filed in self._filed.items() if kind.role == "pod group" and filed.is_served]
         resources: dict[str, Any] = {}
         for each in classes:
             resources |= class_accelerators(each)
         return ClusterObjects(
             pod_groups=frozenset(native),
-            group_sizes=sizes,
+            group_sizes={key: group.size for key, group in groups.items()},
             served_groups=frozenset(served),
             queues=self._of("queue"),
             owners=self._of("owner"),
             class_resources=frozenset().union(*map(class_resources, classes)),
-            devices=KnownDevices(claims=self._of("claim"), templates=self._of("template"), resources=resources),
+            devices=KnownDevices(
+                claims=self._of("claim"),
+                templates=self._of("template", "compute domain"),
+                groups={place: group.claims for place, group in native.items() if group.claims},
+                resources=resources,
+                others=frozenset(each["metadata"]["name"] for each in classes if hands_out_others(each)),
+            ),
             default_priority_class=global_default(self._of("priority class")),
             priority_classes=frozenset(self._of("priority class")),
         )
 
-    def _of(self, role: Role) -> Mapping[Any, Any]:
-        """Return what is known of a role, by what it is looked up by."""
-        tables = [filed.table() for kind, filed in self._filed.items() if kind.role == role]
+    def _of(self, *roles: Role) -> Mapping[Any, Any]:
+        """Return what is known of roles, by what it is looked up by; of one key the first kind's counts."""
+        tables = [filed.table() for kind, filed in self._filed.items() if kind.role in roles]
         held = [table for table in tables if table]
         return ChainMap(*held) if len(held) > 1 else held[0] if held else {}
 

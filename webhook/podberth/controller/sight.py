@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..cluster.kinds import Filed, Kind
 from ..cluster.live import Documents
@@ -13,8 +13,9 @@ from ..cluster.reflector import Counts, Reflector
 from ..cluster.served import ServedKinds
 from ..cluster.workloads import LiveKinds
 from ..kube.pod import OwnerReference
+from ..reconcile.claim_templates import KIND as TEMPLATES
 from ..reconcile.model import Made, Place, WaitingPod, World
-from ..reconcile.read import made_group, waiting_pod
+from ..reconcile.read import made_group, made_template, waiting_pod
 from ..reconcile.systems import GROUP_SYSTEMS, PLURAL
 from ..telemetry.log import Log
 from ..telemetry.metrics import KindState, Watched
@@ -28,6 +29,11 @@ def _take_group(api_group: str, document: Document) -> Filed:
     return (str(metadata.get("namespace") or ""), str(metadata["name"])), made_group(api_group, document)
 
 
+def _take_template(document: Document) -> Filed:
+    metadata = document["metadata"]
+    return (str(metadata.get("namespace") or ""), str(metadata["name"])), made_template(document)
+
+
 # kubernetes/api scheduling: v1 is foreseen; the rest as in cluster.kinds.
 _VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "scheduling.k8s.io": ("v1", "v1beta1", "v1alpha3", "v1alpha2"),
@@ -36,15 +42,25 @@ _VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "scheduling.volcano.sh": ("v1beta1",),
     "scheduling.run.ai": ("v2alpha2",),
 }
-SEEN_KINDS: Final[tuple[Kind, ...]] = tuple(
+SEEN_KINDS: Final[tuple[Kind, ...]] = (
+    *(
+        Kind(
+            role="pod group",
+            group=system.api_groups[0],
+            versions=_VERSIONS[system.api_groups[0]],
+            plural=PLURAL,
+            take=partial(_take_group, system.api_groups[0]),
+        )
+        for system in GROUP_SYSTEMS
+    ),
     Kind(
-        role="pod group",
-        group=system.api_groups[0],
-        versions=_VERSIONS[system.api_groups[0]],
-        plural=PLURAL,
-        take=partial(_take_group, system.api_groups[0]),
-    )
-    for system in GROUP_SYSTEMS
+        role="template",
+        group=TEMPLATES.partition(".")[2],
+        # Policies write specs of v1; v1beta2 has the same, v1beta1 has no `exactly` (kubernetes/api resource).
+        versions=("v1", "v1beta2"),
+        plural=TEMPLATES.partition(".")[0],
+        take=_take_template,
+    ),
 )
 """What the controller makes, and what pods may wait for."""
 
@@ -62,7 +78,9 @@ class Sight:
     ) -> None:
         """See nothing; ``run`` begins."""
         self.pods: dict[str, WaitingPod] = {}
-        """Those that name a group, as NAMESPACE/NAME."""
+        """Those that name a group or a claim template, as NAMESPACE/NAME."""
+        self.declared: Mapping[str, Mapping[str, Any]] = {}
+        """The claim templates that policies declare."""
         self._stir = stir
         sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, log)
         self._reflector = Reflector(WAITING_PODS, connect(), sink, metrics, log, timing)
@@ -116,7 +134,13 @@ class Sight:
             gone=gone,
             fixed=fixed,
             patience_seconds=patience_seconds,
+            declared=self.declared,
         )
+
+    def declare(self, templates: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take in what policies declare from now on."""
+        self.declared = templates
+        self._stir()
 
     def watched(self) -> Mapping[str, Watched]:
         """Say what is to be said of what is followed."""

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from .resources import DEVICE_CLASS_PREFIX, Accelerator, recognise, recognise_class
+from .resources import CHANNEL_CLASS, DEVICE_CLASS_PREFIX, OTHER_CLASSES, Accelerator, recognise, recognise_class
 
 NamespacedName: TypeAlias = tuple[str, str]
+ClaimNames: TypeAlias = frozenset[tuple[str, str]]
+"""Claims that the pods of a group share: name in the pod, and template; those that exist by name are shared anyway."""
 Accelerators: TypeAlias = dict[str, Accelerator]
 """By extended resource."""
 
@@ -52,15 +54,41 @@ class KnownDevices:
     """ResourceClaims that somebody has made by hand, by namespace and name."""
     templates: Mapping[NamespacedName, tuple[DeviceRequest, ...]] = field(default_factory=dict)
     """ResourceClaimTemplates, likewise."""
+    declared: Mapping[str, tuple[DeviceRequest, ...]] = field(default_factory=dict)
+    """Templates that policies declare, by the name that is written, whether they are made already or not."""
+    groups: Mapping[NamespacedName, ClaimNames] = field(default_factory=dict)
+    """What the pods of a native PodGroup share, by its namespace and name; without those that share nothing."""
     resources: Mapping[str, Accelerator] = field(default_factory=dict)
     """Extended resources that the table does not know, and that DeviceClasses of a known GPU driver stand behind."""
+    others: frozenset[str] = frozenset()
+    """DeviceClasses of drivers that have no accelerators."""
 
-    def asked(self, namespace: str, claim: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
-        """Return what an entry of a Pod's ``resourceClaims`` asks for; empty where that is not known."""
+    def asked(self, namespace: str, claim: Mapping[str, Any]) -> tuple[DeviceRequest, ...] | None:
+        """Return what an entry of a Pod's ``resourceClaims`` asks for; None where that is not known."""
         template, name = claim.get("resourceClaimTemplateName"), claim.get("resourceClaimName")
         if isinstance(template, str):
-            return self.templates.get((namespace, template), ())
-        return self.claims.get((namespace, name), ()) if isinstance(name, str) else ()
+            made = self.templates.get((namespace, template))
+            return self.declared.get(template) if made is None else made
+        return self.claims.get((namespace, name)) if isinstance(name, str) else None
+
+    def kind(self, device_class: str) -> str:
+        """Return what a DeviceClass hands out, as ``Accelerator.kind``; "none" for no accelerator, "" if unknown."""
+        own = self.resources.get(DEVICE_CLASS_PREFIX + device_class)
+        found = recognise_class(device_class) or own
+        if found is not None:
+            return found.kind
+        return "none" if device_class in OTHER_CLASSES or device_class in self.others else ""
+
+    def shares(self, namespace: str, group: object, claim: Mapping[str, Any]) -> bool:
+        """Tell whether an entry of a Pod's ``resourceClaims`` is no claim of that Pod alone.
+
+        One that exists under a name is for whoever names it. Of a template the Pod's PodGroup has one for all its pods
+        where it lists the same name and template (core/v1 PodResourceClaim, gate DRAWorkloadResourceClaims).
+        """
+        if isinstance(claim.get("resourceClaimName"), str):
+            return True
+        listed = self.groups.get((namespace, group), ()) if self.groups and isinstance(group, str) else ()
+        return (claim.get("name"), claim.get("resourceClaimTemplateName")) in listed
 
 
 NO_DEVICES: Final = KnownDevices()
@@ -86,6 +114,32 @@ def read_claim(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
 def read_template(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
     """Return what a ResourceClaimTemplate's claims ask for, likewise."""
     return _device_requests(_object(document.get("spec")).get("spec"))
+
+
+def read_declared(spec: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
+    """Return what the claims of a template of that ``spec`` ask for, likewise."""
+    return _device_requests(spec.get("spec"))
+
+
+def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[DeviceRequest, ...]] | None:
+    """Return the name of a ComputeDomain's channel template, which its driver makes, and what that asks for.
+
+    resource.nvidia.com/v1beta1, ComputeDomainChannelSpec: one channel, or all that there are.
+    """
+    channel = _object(_object(document.get("spec")).get("channel"))
+    name = _object(channel.get("resourceClaimTemplate")).get("name")
+    if not isinstance(name, str) or not name:
+        return None
+    return name, (DeviceRequest(CHANNEL_CLASS, 0 if channel.get("allocationMode") == "All" else 1),)
+
+
+def shared_claims(pod_group: Mapping[str, Any]) -> ClaimNames:
+    """Return the claims from templates that a native PodGroup has for all its pods (scheduling/v1alpha2)."""
+    found = (
+        (each.get("name"), each.get("resourceClaimTemplateName"))
+        for each in _objects(_object(pod_group.get("spec")).get("resourceClaims"))
+    )
+    return frozenset((name, made) for name, made in found if isinstance(name, str) and isinstance(made, str))
 
 
 def _device_requests(spec: object) -> tuple[DeviceRequest, ...]:
@@ -136,6 +190,12 @@ def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
     if accelerator is None:
         return {}
     return {name: accelerator for name in class_resources(device_class) if recognise(name) is None}
+
+
+def hands_out_others(device_class: Mapping[str, Any]) -> bool:
+    """Tell whether a DeviceClass is of drivers that have no accelerators: its selectors name one, and none that has."""
+    drivers = {driver for each in _expressions(device_class) for driver in _DRIVER.findall(each)}
+    return bool(drivers) and drivers.isdisjoint(_DRIVERS) and _class_accelerator(device_class) is None
 
 
 def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:

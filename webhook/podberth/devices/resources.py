@@ -148,6 +148,21 @@ DEVICE_CLASSES: dict[str, Accelerator] = {
 }
 """Accelerator classes of DRA drivers by DeviceClass name."""
 
+CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
+"""The DeviceClass of an IMEX channel, which the pods of a ComputeDomain claim (dra-driver-nvidia-gpu)."""
+
+OTHER_CLASSES: frozenset[str] = frozenset(
+    {
+        # https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm templates/deviceclass-*.yaml
+        CHANNEL_CLASS,
+        "compute-domain-daemon.nvidia.com",
+        # https://cloud.google.com/kubernetes-engine/docs/how-to/allocate-network-resources-dra: NICs
+        "mrdma.google.com",
+        "netdev.google.com",
+    }
+)
+"""DeviceClasses that hand out no accelerators, whatever a cluster tells of them."""
+
 DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 """KEP-5004: every DeviceClass can be asked for as an extended resource of this prefix and its name."""
 

@@ -1,22 +1,36 @@
 """Resource claims: a claim made from a template, and the containers that use it (resource.k8s.io, KEP-4381)."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..kube.patch import Draft, Path
 from . import leaf
 from .change import Change, Skipped
-from .containers import containers
+from .containers import SIDES, containers
 
 PATH = ("spec", "resourceClaims")
-_KEYS = ("name", "template", "containers", "requests")
+_KEYS = ("name", "template", "containers", "requests", "instead")
+
+
+@dataclass(frozen=True, slots=True)
+class _Todo:
+    """What is to be done to one container."""
+
+    path: Path
+    uses: list[dict[str, str]]
+    """Of the claim, that it lacks."""
+    sides: list[str]
+    """Where it asks for the resource that the claim stands for: limits, requests."""
 
 
 def add(draft: Draft, value: object) -> Change | Skipped | None:
-    """Add claims as ``value`` (a list of {name, template, containers, requests}) says.
+    """Add claims as ``value`` (a list of {name, template, containers, requests, instead}) says.
 
     ``containers`` names containers, init containers and sidecars; without it, all of them use the claim. ``requests``
-    names requests of the claim; without it the whole claim is used. Claims and uses that are there stay.
+    names requests of the claim; without it the whole claim is used. Claims and uses that are there stay. ``instead`` is
+    an extended resource that the claim stands for: containers that ask for it use the claim, and no others, and ask
+    for it no more.
 
     Returns:
         The change; Skipped where the pod has a claim of that name from elsewhere, and nothing else was to be done.
@@ -32,14 +46,16 @@ def add(draft: Draft, value: object) -> Change | Skipped | None:
         if source not in (None, claim["template"]):
             theirs.append(claim["name"])
             continue
-        uses = _uses(draft, claim)
-        if not uses:
+        todo = _todo(draft, claim)
+        if not todo:
             continue
         if source is None:
             draft.append(PATH, {"name": claim["name"], "resourceClaimTemplateName": claim["template"]})
-        for path, missing in uses:
-            for use in missing:
-                draft.append((*path, "resources", "claims"), use)
+        for each in todo:
+            for use in each.uses:
+                draft.append((*each.path, "resources", "claims"), use)
+            for side in each.sides:
+                draft.remove((*each.path, "resources", side, claim["instead"]))
         done.append(claim)
     if done:
         return Change("resourceClaims", done, lambda: ", ".join(map(_phrase, done)))
@@ -48,7 +64,7 @@ def add(draft: Draft, value: object) -> Change | Skipped | None:
 
 def holds(draft: Draft, there: Mapping[str, str], claim: dict[str, Any]) -> bool:
     """Say whether the pod, whose ``templates`` are ``there``, has all of one item of a change."""
-    return there.get(claim["name"]) == claim["template"] and not _uses(draft, claim)
+    return there.get(claim["name"]) == claim["template"] and not _todo(draft, claim)
 
 
 def templates(draft: Draft) -> dict[str, str]:
@@ -61,15 +77,20 @@ def template_of(draft: Draft, name: str) -> str | None:
     return templates(draft).get(name)
 
 
-def _uses(draft: Draft, claim: dict[str, Any]) -> list[tuple[Path, list[dict[str, str]]]]:
-    """Return where the claim is to be used and is not, with what is missing there."""
-    wanted = claim.get("containers")
-    found: list[tuple[Path, list[dict[str, str]]]] = []
+def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
+    """Return where the claim is to be used and is not, or what it stands for is still asked for."""
+    wanted, instead = claim.get("containers"), claim.get("instead")
+    found: list[_Todo] = []
     for path, container in containers(draft):
-        if wanted is None or container.get("name") in wanted:
-            present = (container.get("resources") or {}).get("claims") or ()
-            missing = _missing(claim, [use for use in present if use.get("name") == claim["name"]])
-            found += [(path, missing)] if missing else []
+        if wanted is not None and container.get("name") not in wanted:
+            continue
+        resources = container.get("resources") or {}
+        sides = [side for side in SIDES if instead in (resources.get(side) or {})]
+        if instead is not None and not sides:
+            continue
+        present = [use for use in resources.get("claims") or () if use.get("name") == claim["name"]]
+        missing = _missing(claim, present)
+        found += [_Todo(path, missing, sides)] if missing or sides else []
     return found
 
 
@@ -90,8 +111,11 @@ def _claim(item: dict[str, Any], where: str) -> dict[str, Any]:
     for key in ("containers", "requests"):
         for position, name in enumerate(leaf.items(item.get(key), f"{where}.{key}")):
             leaf.text(name, f"{where}.{key}[{position}]")
+    if item.get("instead") is not None:
+        leaf.text(item["instead"], f"{where}.instead")
     return {key: item[key] for key in _KEYS if item.get(key) not in (None, [])}
 
 
 def _phrase(claim: dict[str, Any]) -> str:
-    return f"claim {claim['name']} from template {claim['template']}"
+    of = f" for {claim['instead']}" if "instead" in claim else ""
+    return f"claim {claim['name']} from template {claim['template']}{of}"

@@ -20,7 +20,7 @@ from ..kube.paths import pointer
 from ..kube.selector import covers
 from . import affinity, claims, environment, gang, names, narrowing, record, resources, tolerations, written
 from .change import Change, Proposal
-from .containers import containers
+from .containers import SIDES, containers
 from .narrowing import Left
 from .record import Record
 
@@ -219,7 +219,7 @@ def _rewritten(case: _Case, item: dict[str, Any]) -> Conflict | None:
     path = resources.container_path(case.draft, container) if isinstance(container, str) else None
     if path is None or not isinstance(old, str) or old == new:
         return None
-    sides = [(*path, "resources", side) for side in resources.SIDES]
+    sides = [(*path, "resources", side) for side in SIDES]
     present = [(*side, old) for side in sides if old in (case.draft.get(side) or {})]
     place = f"{pointer((*path, 'resources'))} {old}"
     for name, concerns in case.others.items():

@@ -6,6 +6,9 @@ from typing import Any
 from ..kube.patch import Draft, Path
 from ..kube.shape import RESOURCED_LISTS
 
+SIDES = ("limits", "requests")
+"""Where a container asks for resources."""
+
 
 def containers(draft: Draft) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Yield each container, init container and sidecar with its place; as it was when its list was reached."""

@@ -128,7 +128,8 @@ def _is_string_map(value: Any) -> bool:
 
 def _is_resource_claim(item: dict[str, Any]) -> bool:
     lists = [item.get(key, []) for key in ("containers", "requests")]
-    return all(isinstance(item.get(key), str) for key in ("name", "template")) and all(
+    texts = [item.get("name"), item.get("template"), item.get("instead", "")]
+    return all(isinstance(each, str) for each in texts) and all(
         isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists
     )
 

@@ -7,9 +7,9 @@ from ..kube.patch import Draft, Path
 from ..kube.shape import RESOURCED_LISTS
 from . import leaf
 from .change import Change
+from .containers import SIDES
 
 _KEYS = ("container", "from", "to", "quantity")
-SIDES = ("limits", "requests")
 VISITS = tuple(("spec", kind) for kind in RESOURCED_LISTS)
 """What the builder reads and writes: of each container its name and its resources."""
 

@@ -69,6 +69,8 @@ class CompiledMutation:
     facts: Mapping[str, tuple[str, str]]
     """Leaves that are no more than a scalar of ``gpu`` or ``gang``: nobody has to evaluate ``gang.name``."""
     literals: Mapping[str, Any]
+    templates: Mapping[str, str]
+    """Of resourceClaims: the claim templates that the policy declares, by name, with the names that are written."""
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
@@ -225,6 +227,7 @@ class _Compiler:
         self.variables: dict[str, Bound] = {}
         self.priced: list[tuple[Path, Expression]] = []
         self._order = {item.name: index for index, item in enumerate(parsed.policy.spec.variables)}
+        self._templates = {each.name: each.written_name for each in parsed.policy.spec.claim_templates}
         self._begun: set[str] = set()
         """The variables that are compiled, or did not compile."""
 
@@ -320,6 +323,7 @@ class _Compiler:
             leaves=leaves,
             facts=facts,
             literals=literals,
+            templates=self._templates if item.concern == "resourceClaims" else {},
         )
 
     def _optional(self, path: Path, source: str | None, want: Want) -> Bound | None:

@@ -133,7 +133,7 @@ class Evaluation:
         try:
             if mutation.when is not None and not self.value(mutation.when):
                 return None
-            leaves = {name: self.value(bound) for name, bound in mutation.leaves.items()}
+            leaves = {name: _named(mutation, self.value(bound)) for name, bound in mutation.leaves.items()}
             reason = "" if mutation.reason is None else self.value(mutation.reason) or ""
         except EvaluationError as error:
             raise EvaluationError(f"{mutation.name}: {error}") from error
@@ -194,3 +194,16 @@ def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -
         if isinstance(answer, EvaluationError):
             raise EvaluationError(f"matchConditions {name}: {answer}")
     return True
+
+
+def _named(mutation: CompiledMutation, value: Any) -> Any:
+    """Return a leaf's value with the names under which the policy's own claim templates are made."""
+    if not (mutation.templates and isinstance(value, list)):
+        return value
+    names = mutation.templates
+    return [
+        {**item, "template": names.get(item["template"], item["template"])}
+        if isinstance(item, dict) and isinstance(item.get("template"), str)
+        else item
+        for item in value
+    ]

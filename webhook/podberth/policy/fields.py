@@ -21,6 +21,8 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 MAX_SUBDOMAIN = 253
 MAX_NAME = 63
+# A dash and eight digits are put behind it (claim_template).
+MAX_TEMPLATE_NAME = MAX_SUBDOMAIN - 9
 
 
 def _expression(value: object) -> object:
@@ -35,6 +37,13 @@ def _expression(value: object) -> object:
 def _subdomain(value: str) -> str:
     if len(value) > MAX_SUBDOMAIN or not _SUBDOMAIN.fullmatch(value):
         wanted = f"lower-case letters, digits, '-' and '.', at most {MAX_SUBDOMAIN} characters"
+        raise PydanticCustomError("name", f"got {value!r}, want a DNS-1123 subdomain: {wanted}")
+    return value
+
+
+def _template_name(value: str) -> str:
+    if len(value) > MAX_TEMPLATE_NAME or not _SUBDOMAIN.fullmatch(value):
+        wanted = f"lower-case letters, digits, '-' and '.', at most {MAX_TEMPLATE_NAME} characters"
         raise PydanticCustomError("name", f"got {value!r}, want a DNS-1123 subdomain: {wanted}")
     return value
 
@@ -96,6 +105,9 @@ Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain), _like(f"^{_SUB
 QualifiedName: TypeAlias = Annotated[
     str, AfterValidator(_qualified), _like(f"^({_SUBDOMAIN.pattern}/)?{_NAME.pattern}$")
 ]
+ClaimTemplateName: TypeAlias = Annotated[str, AfterValidator(_template_name), _like(f"^{_SUBDOMAIN.pattern}$")]
+Key: TypeAlias = Annotated[str, AfterValidator(_qualified)]
+"""A qualified name of which the schema says no more than that it is a string: its rules would cost too much."""
 EnvName: TypeAlias = Annotated[str, AfterValidator(_env_name), _like(f"^{_ENV_NAME.pattern}$")]
 Identifier: TypeAlias = Annotated[str, AfterValidator(_identifier), _like(f"^{_IDENTIFIER.pattern}$")]
 Message: TypeAlias = Annotated[str, AfterValidator(_message), _like(r"^[^\n]*\S[^\n]*$")]

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from pydantic.alias_generators import to_camel
 
 from ..wellknown import API_VERSION, POLICY_KIND, Concern
+from .claim_template import ClaimTemplate
 from .fields import (
     BoolExpression,
     EnvName,
@@ -222,7 +223,7 @@ class Mutation(_Model):
     priority_class_name: StringExpression | None = None
     """Set where the user has not set it; `''`: nothing to do."""
     resource_claims: MapsExpression | None = None
-    """Maps with name, template, containers, requests."""
+    """Maps with name, template, containers, requests, instead."""
     apply_configuration: MapExpression | None = None
     """A part of a Pod, merged as the API server merges it."""
     json_patch: MapsExpression | None = None
@@ -300,6 +301,8 @@ class Spec(_Model):
     """With `paramKind`, or neither."""
     variables: tuple[Variable, ...] = ()
     """Named expressions."""
+    claim_templates: tuple[ClaimTemplate, ...] = ()
+    """Templates of resource claims that `resourceClaims` names; at most 16."""
     mutations: tuple[Mutation, ...] = ()
     """What to write."""
     validations: tuple[Validation, ...] = ()

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from ..kube.positions import Path
 from ..workload.systems import JOINED
+from .claim_template import DeviceRequest, Devices, DeviceSubRequest, ExactDeviceRequest
 from .model import (
     CONCERNS,
     GPUPolicy,
@@ -26,6 +27,8 @@ Refusal: TypeAlias = tuple[Path, str]
 MAX_MATCH_CONDITIONS = 64
 MAX_AUDIT_ANNOTATIONS = 20
 MAX_AUDIT_EXPRESSION_BYTES = 5 * 1024
+# Far above what a policy needs; a bound is what the cost of the CRD's rules is told by.
+MAX_CLAIM_TEMPLATES = 16
 
 # A CEL string with nothing to unescape in it.
 _LITERAL = re.compile(r"""\s*(?P<quote>['"])(?P<text>[^'"\\\n]*)(?P=quote)\s*""")
@@ -47,6 +50,7 @@ def _limits(spec: Spec) -> Iterator[Refusal]:
     counts = (
         ("matchConditions", len(spec.match_conditions), MAX_MATCH_CONDITIONS),
         ("auditAnnotations", len(spec.audit_annotations), MAX_AUDIT_ANNOTATIONS),
+        ("claimTemplates", len(spec.claim_templates), MAX_CLAIM_TEMPLATES),
     )
     for name, count, limit in counts:
         if count > limit:
@@ -70,6 +74,7 @@ def _names(spec: Spec) -> Iterator[Refusal]:
     yield from _unique("variables", "name", [item.name for item in spec.variables])
     yield from _unique("mutations", "name", [item.name for item in spec.mutations])
     yield from _unique("auditAnnotations", "key", [item.key for item in spec.audit_annotations])
+    yield from _unique("claimTemplates", "name", [item.name for item in spec.claim_templates])
 
 
 def _unique(field: str, key: str, names: Iterable[str | None]) -> Iterator[Refusal]:
@@ -140,6 +145,51 @@ def _system(item: Mutation, path: Path) -> Iterator[Refusal]:
         yield (*path, "gang", "system"), f"got {literal['text']!r}, want one of {', '.join(JOINED)}"
 
 
+def _claim_templates(spec: Spec) -> Iterator[Refusal]:
+    for index, item in enumerate(spec.claim_templates):
+        yield from _devices(item.spec.spec.devices, (*_SPEC, "claimTemplates", index, "spec", "spec", "devices"))
+    if spec.claim_templates and not any(item.concerns == ("resourceClaims",) for item in spec.mutations):
+        yield (*_SPEC, "claimTemplates"), "claimTemplates without a mutation of resourceClaims; nothing would name them"
+
+
+def _devices(devices: Devices, path: Path) -> Iterator[Refusal]:
+    known: set[str] = set()
+    for index, request in enumerate(devices.requests):
+        at = (*path, "requests", index)
+        if request.name in known:
+            yield (*at, "name"), f"duplicate name {request.name!r}; want each name once"
+        known |= {request.name, *(f"{request.name}/{each.name}" for each in request.first_available)}
+        yield from _request(request, at)
+    for index, constraint in enumerate(devices.constraints):
+        at = (*path, "constraints", index)
+        if (constraint.match_attribute is None) == (constraint.distinct_attribute is None):
+            yield at, "want exactly one of matchAttribute and distinctAttribute"
+        yield from _of_claim(constraint.requests, known, at)
+    for index, config in enumerate(devices.config):
+        yield from _of_claim(config.requests, known, (*path, "config", index))
+
+
+def _request(request: DeviceRequest, path: Path) -> Iterator[Refusal]:
+    if (request.exactly is None) == (not request.first_available):
+        yield path, "want exactly one of exactly and firstAvailable"
+    for place, asked in _asked(request, path):
+        if asked.allocation_mode == "All" and asked.count is not None:
+            yield (*place, "count"), "got a count with allocationMode All, want one of them"
+
+
+def _of_claim(names: tuple[str, ...], known: set[str], path: Path) -> Iterator[Refusal]:
+    for index, name in enumerate(names):
+        if name not in known:
+            yield (*path, "requests", index), f"got {name!r}, want a request of the claim: {', '.join(sorted(known))}"
+
+
+def _asked(request: DeviceRequest, path: Path) -> Iterator[tuple[Path, ExactDeviceRequest | DeviceSubRequest]]:
+    if request.exactly is not None:
+        yield (*path, "exactly"), request.exactly
+    for index, each in enumerate(request.first_available):
+        yield (*path, "firstAvailable", index), each
+
+
 def _constraints(spec: Spec) -> Iterator[Refusal]:
     constraints = spec.match_constraints
     path = (*_SPEC, "matchConstraints")
@@ -206,5 +256,6 @@ _CHECKS: tuple[Callable[[Spec], Iterator[Refusal]], ...] = (
     _params,
     _validations,
     _mutations,
+    _claim_templates,
     _constraints,
 )

@@ -43,6 +43,8 @@ class WaitingPod:
     """The node label key of the domain that the gang is to be in, where admission left that to the group."""
     required: bool = False
     """Whether it must be."""
+    templates: tuple[str, ...] = ()
+    """The ResourceClaimTemplates that it names."""
 
     def itself(self) -> OwnerReference:
         """Return the reference that an object has which this pod owns."""
@@ -82,6 +84,8 @@ class World:
     """By the uid of an object: the minimum that the API server did not let it have."""
     patience_seconds: float
     """How long a pod may wait for its group until it is told of."""
+    declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The specs of the claim templates that policies declare, by the names that they write on pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +113,8 @@ class Change:
     uid: str
     patch: Mapping[str, Any]
     about: Regarding
-    minimum: int
-    """What it is then; where the API server says that it does not change, ``World.fixed`` will say so."""
+    minimum: int = 0
+    """A PodGroup's is that then; where the API server says that it does not change, ``World.fixed`` will say so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What is kept of a pod that waits and of a PodGroup: a few fields, so that ten thousand of either cost little."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -22,11 +22,11 @@ _OVER: Final = frozenset({"Succeeded", "Failed"})
 
 
 def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
-    """Return what is kept of a pod; None where it waits for no group."""
-    named = tuple(references(document))
+    """Return what is kept of a pod; None where it waits for no group and names no claim template."""
+    named, templates = tuple(references(document)), tuple(_templates(document))
     metadata = mapping_at(document, "metadata")
     over = metadata.get("deletionTimestamp") or text_at(document, "status", "phase") in _OVER
-    if not named or over or text_at(document, "spec", "nodeName"):
+    if not (named or templates) or over or text_at(document, "spec", "nodeName"):
         return None
     noted = annotations(document)
     return WaitingPod(
@@ -40,6 +40,27 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
         size=number(noted.get(GANG_SIZE_ANNOTATION)) or 0,
         level=noted.get(GANG_LEVEL_ANNOTATION) or "",
         required=noted.get(GANG_LEVEL_MODE_ANNOTATION) == "required",
+        templates=templates,
+    )
+
+
+def _templates(document: Mapping[str, Any]) -> Iterator[str]:
+    claims = at(document, "spec", "resourceClaims")
+    for each in claims if isinstance(claims, list) else ():
+        name = text_at(each, "resourceClaimTemplateName")
+        if name:
+            yield name
+
+
+def made_template(document: Mapping[str, Any]) -> Made:
+    """Return what is kept of a ResourceClaimTemplate: whose it is, and nothing of its spec."""
+    metadata = mapping_at(document, "metadata")
+    return Made(
+        uid=text(metadata.get("uid")),
+        version=text(metadata.get("resourceVersion")),
+        ours=mapping_at(metadata, "labels").get(MANAGED_BY_LABEL) == MANAGED_BY,
+        deleting=bool(metadata.get("deletionTimestamp")),
+        owners=owners_of(document),
     )
 
 

@@ -12,13 +12,17 @@ from typing import Any, Final
 
 from ..devices.claims import (
     Accelerators,
+    ClaimNames,
     DeviceRequest,
     KnownDevices,
     class_accelerators,
     class_resources,
+    hands_out_others,
     is_generated,
     read_claim,
+    read_compute_domain,
     read_template,
+    shared_claims,
 )
 from ..errors import TopologyError
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
@@ -102,7 +106,10 @@ class _Heap:
         self.queues: dict[QueueKey, Queue] = {}
         self.claims: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
         self.claim_templates: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
+        self.channels: dict[NamespacedName, tuple[DeviceRequest, ...]] = {}
+        self.group_claims: dict[NamespacedName, ClaimNames] = {}
         self.class_accelerators: Accelerators = {}
+        self.other_classes: set[str] = set()
         self.owners: dict[str, Document] = {}
         self.class_resources: set[str] = set()
         self.priority_classes: dict[str, int | None] = {}
@@ -145,6 +152,8 @@ class _Heap:
         match group, kind:
             case "scheduling.k8s.io", "PriorityClass":
                 self._add_priority_class(document)
+            case "resource.nvidia.com", "ComputeDomain":
+                self._add_compute_domain(place[0], document)
             case _ if (group, kind) in QUEUE_KINDS:
                 self._add_queue((group, kind), place, document)
             case _ if group in OWNER_GROUPS:
@@ -156,6 +165,9 @@ class _Heap:
         self.served_groups.add(group)
         if group == NATIVE_GROUP:
             self.pod_groups.add(place)
+            shared = shared_claims(document)
+            if shared:
+                self.group_claims[place] = shared
         size = min_member(group, document)
         if size:
             self.group_sizes[group, *place] = size
@@ -169,6 +181,8 @@ class _Heap:
             case "DeviceClass":
                 self.class_resources |= class_resources(document)
                 self.class_accelerators |= class_accelerators(document)
+                if hands_out_others(document):
+                    self.other_classes.add(place[1])
             case "ResourceClaim":
                 if not is_generated(document):
                     self.claims[place] = read_claim(document)
@@ -176,6 +190,11 @@ class _Heap:
                 self.claim_templates[place] = read_template(document)
             case _:
                 self._pass_over(document)
+
+    def _add_compute_domain(self, namespace: str, document: Document) -> None:
+        channel = read_compute_domain(document)
+        if channel is not None:
+            self.channels[namespace, channel[0]] = channel[1]
 
     def _pass_over(self, document: Document) -> None:
         self.unknown[f"{document['apiVersion']} {document['kind']}"] += 1
@@ -237,7 +256,13 @@ def collect(documents: Iterable[Document], *, now: datetime | None, namespace: s
         queues=heap.queues,
         owners=heap.owners,
         class_resources=frozenset(heap.class_resources),
-        devices=KnownDevices(claims=heap.claims, templates=heap.claim_templates, resources=heap.class_accelerators),
+        devices=KnownDevices(
+            claims=heap.claims,
+            templates={**heap.channels, **heap.claim_templates},
+            groups=heap.group_claims,
+            resources=heap.class_accelerators,
+            others=frozenset(heap.other_classes),
+        ),
         default_priority_class=global_default(heap.priority_classes),
         priority_classes=frozenset(heap.priority_classes),
         problems=tuple(sorted([*heap.problems, *counted])),

@@ -5,7 +5,9 @@ The groups of different systems have nothing in common but the kind's name. Whic
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..devices.claims import ClaimNames
 
 NATIVE_GROUP: Final = "scheduling.k8s.io"
 
@@ -30,6 +32,16 @@ POD_GROUP_GROUPS: Final = frozenset(
 
 PLURAL: Final = "podgroups"
 """What all of them call it in discovery."""
+
+
+class PodGroup(NamedTuple):
+    """What is known of a PodGroup."""
+
+    size: int
+    """As ``min_member`` says."""
+    claims: ClaimNames = frozenset()
+    """What its pods share, of a native one."""
+
 
 # int32 throughout.
 _LARGEST: Final = 2**31 - 1

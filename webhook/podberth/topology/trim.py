@@ -93,6 +93,12 @@ def _pod_group(document: Document, group: str) -> Document:
     if group == NATIVE_GROUP:
         gang = _pick(_object(_object(spec, "schedulingPolicy"), "gang"), "minCount")
         counted: Document = {"schedulingPolicy": {"gang": gang}} if gang else {}
+        shared = [
+            kept
+            for each in _objects(spec.get("resourceClaims"))
+            if "resourceClaimTemplateName" in (kept := _pick(each, "name", "resourceClaimTemplateName"))
+        ]
+        counted |= {"resourceClaims": shared} if shared else {}
     else:
         counted = _pick(spec, "minMember")
     return {"metadata": _metadata(document, "name", "namespace"), **({"spec": counted} if counted else {})}
@@ -130,6 +136,15 @@ def _claim(document: Document) -> Document | None:
 def _claim_template(document: Document) -> Document:
     asked = _asked(_object(_object(document, "spec"), "spec"))
     return {"metadata": _metadata(document, "name", "namespace"), "spec": {"spec": asked}}
+
+
+def _compute_domain(document: Document) -> Document | None:
+    channel = _object(_object(document, "spec"), "channel")
+    name = _pick(_object(channel, "resourceClaimTemplate"), "name")
+    if not name:
+        return None
+    spec = {"channel": {"resourceClaimTemplate": name, **_pick(channel, "allocationMode")}}
+    return {"metadata": _metadata(document, "name", "namespace"), "spec": spec}
 
 
 def _asked(spec: Document) -> Document:
@@ -234,6 +249,7 @@ _KINDS: Final[Mapping[tuple[str, str], Callable[[Document], Document | None]]] =
     ("resource.k8s.io", "ResourceClaim"): _claim,
     ("resource.k8s.io", "ResourceClaimTemplate"): _claim_template,
     **dict.fromkeys((LOCAL_QUEUE, CLUSTER_QUEUE, VOLCANO_QUEUE, KAI_QUEUE), _queue),
+    ("resource.nvidia.com", "ComputeDomain"): _compute_domain,
 }
 """What is kept of each kind beside apiVersion and kind; ConfigMaps and owners are told otherwise."""
 

@@ -25,6 +25,8 @@ _KINDS: Final[dict[str, Kind]] = {"whole": "whole", "mig": "mig", "shared": "sha
 _MEBIBYTE: Final = 2**20
 
 _UNKNOWN: Final = (DeviceRequest("", 0),)
+_MAYBE_GPUS: Final = frozenset({*COUNTED_KINDS, ""})
+"""Kinds of claims that are, or may be, for accelerators."""
 
 # CEL's int has 64 bits (cel-spec, langdef, "Values"); a sum of quantities, each of at most that, may have more.
 _LARGEST: Final = 2**63 - 1
@@ -50,14 +52,18 @@ class GpuRequest:
 class GpuClaim:
     """A device asked through DRA.
 
-    A Pod only names its claim, which is looked up: ``device_class`` is empty and ``count`` 0 where that does not tell,
-    and a claim may be a NIC or an IMEX channel as well. One that asks for devices of several classes is one for each.
-    Both are known for the implicit extended resource of a GPU class, whose ``name`` is empty.
+    A Pod only names its claim, which is looked up: ``device_class`` is empty and ``count`` 0 where that does not tell.
+    One that asks for devices of several classes is one for each. Both are known for the implicit extended resource of a
+    GPU class, whose ``name`` is empty.
     """
 
     name: str
     device_class: str
     count: int
+    kind: str = ""
+    """``whole``, ``mig``, ``passthrough``, ``none`` for a NIC or an IMEX channel; empty where it is not known."""
+    shared: bool = False
+    """Whether other Pods have the very same devices: a claim that exists under a name, or the PodGroup's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,15 +109,29 @@ class GpuFacts:
                 for request in self.requests
             ],
             "claims": [
-                {"name": claim.name, "deviceClass": claim.device_class, "count": claim.count} for claim in self.claims
+                {
+                    "name": claim.name,
+                    "deviceClass": claim.device_class,
+                    "count": claim.count,
+                    "kind": claim.kind,
+                    "shared": claim.shared,
+                }
+                for claim in self.claims
             ],
         }
 
 
-def gpu_facts(pod: Mapping[str, Any], namespace: str = "", devices: KnownDevices = NO_DEVICES) -> GpuFacts:
+def gpu_facts(
+    pod: Mapping[str, Any], namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
+) -> GpuFacts:
     """Read what the Pod asks of accelerators; never raises on a Pod whose shape has been checked.
 
-    ``namespace`` is the review's, for a controller's pod may name none; ``devices`` say what claims ask for.
+    Args:
+        pod: the Pod.
+        namespace: the review's, for a controller's pod may name none.
+        devices: what claims ask for.
+        believe_claims: whether what is known of the claims decides ``kind``. Not so where two members of a group that
+            see different snapshots must come out equal: a claim is then a claim, whatever it is for.
     """
     problems: list[str] = []
     found: list[tuple[Container, GpuRequest]] = []
@@ -123,7 +143,7 @@ def gpu_facts(pod: Mapping[str, Any], namespace: str = "", devices: KnownDevices
     claimed = _claims(pod, namespace, devices)
     if not found:
         return GpuFacts(
-            kind="claim" if claimed else "none",
+            kind=_kind_of(claimed, believe_claims=believe_claims),
             memory_mib=memory_mib,
             claims=claimed,
             dialect=foreign_dialect(pod),
@@ -138,7 +158,7 @@ def gpu_facts(pod: Mapping[str, Any], namespace: str = "", devices: KnownDevices
         vendor=_one_of({request.vendor for request in requests}),
         memory_mib=memory_mib,
         requests=requests,
-        claims=claimed + _class_claims(totals),
+        claims=claimed + _class_claims(totals, devices),
         totals=tuple(sorted(totals.items())),
         dialect=foreign_dialect(pod),
         problems=tuple(problems),
@@ -211,6 +231,11 @@ def _one_of(words: set[str]) -> str:
     return next(iter(words)) if len(words) == 1 else "mixed"
 
 
+def _kind_of(claims: tuple[GpuClaim, ...], *, believe_claims: bool) -> Kind:
+    """Return the kind of a Pod that asks by claims only: IMEX channels and NICs are no accelerators."""
+    return "claim" if any(not believe_claims or claim.kind in _MAYBE_GPUS for claim in claims) else "none"
+
+
 def _claims(pod: Mapping[str, Any], namespace: str, devices: KnownDevices) -> tuple[GpuClaim, ...]:
     """Return the Pod's claims that some container uses."""
     declared = spec(pod).get("resourceClaims")
@@ -222,17 +247,21 @@ def _claims(pod: Mapping[str, Any], namespace: str, devices: KnownDevices) -> tu
         if container.kind != "ephemeral"
         for use in (container.body.get("resources") or {}).get("claims") or ()
     }
-    return tuple(
-        GpuClaim(claim["name"], asked.device_class, asked.count)
-        for claim in declared
-        if claim.get("name") and claim["name"] in used
-        for asked in devices.asked(namespace, claim) or _UNKNOWN
-    )
+    group = (spec(pod).get("schedulingGroup") or {}).get("podGroupName")
+    found: list[GpuClaim] = []
+    for claim in declared:
+        if claim.get("name") and claim["name"] in used:
+            asked, shared = devices.asked(namespace, claim), devices.shares(namespace, group, claim)
+            found += [
+                GpuClaim(claim["name"], each.device_class, each.count, devices.kind(each.device_class), shared)
+                for each in (_UNKNOWN if asked is None else asked)
+            ]
+    return tuple(found)
 
 
-def _class_claims(totals: dict[str, int]) -> tuple[GpuClaim, ...]:
+def _class_claims(totals: dict[str, int], devices: KnownDevices) -> tuple[GpuClaim, ...]:
     return tuple(
-        GpuClaim("", resource.removeprefix(DEVICE_CLASS_PREFIX), quantity)
+        GpuClaim("", name := resource.removeprefix(DEVICE_CLASS_PREFIX), quantity, devices.kind(name))
         for resource, quantity in sorted(totals.items())
         if resource.startswith(DEVICE_CLASS_PREFIX)
     )

@@ -27,6 +27,7 @@ from . import (
     unknown_affinity,
     unknown_taint,
     unreachable,
+    unused_template,
     unused_variable,
 )
 
@@ -49,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     Rule(forbidden_write),
     Rule(reserved_key),
     Rule(unused_variable),
+    Rule(unused_template),
     Rule(params_default),
     Rule(ignored_denial),
     Rule(long_message),

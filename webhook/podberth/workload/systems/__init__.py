@@ -11,7 +11,7 @@ from typing import Any, Final
 from . import coscheduling, kai, koordinator, kueue, native, slurm_bridge, volcano, yunikorn
 from .system import System
 
-__all__ = ["JOINED", "NATIVE", "OWNER_LABELS", "PLAIN", "SYSTEMS", "System", "system_of"]
+__all__ = ["ACCOUNTING", "JOINED", "NATIVE", "OWNER_LABELS", "PLAIN", "SYSTEMS", "System", "system_of"]
 
 NATIVE: Final = native.SYSTEM.name
 PLAIN: Final = "plain"
@@ -28,6 +28,9 @@ SYSTEMS: Final[tuple[System, ...]] = (
     yunikorn.SYSTEM,
 )
 
+ACCOUNTING: Final = frozenset(row.name for row in SYSTEMS if row.keeps)
+"""These hash, copy or account pod specs before podberth's next answer: what differs between two snapshots would split
+the group."""
 JOINED: Final = {row.name: row for row in SYSTEMS if row.pod_groups}
 """Those whose group a policy may choose for a gang, by name."""
 

@@ -1,0 +1,347 @@
+"""Claims on a real control plane: what policies declare is named by admission, made, allocated, and cleaned up.
+
+The API server, the scheduler and the controllers are Kubernetes' own; there is no driver, only what one publishes.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import container, gpu_pod, job, pod
+from controlplane.cluster import ControlPlane
+from controlplane.kubelet import gpu_node
+from controlplane.wait import wait_for
+from crds import FOLDER, read
+from podberth.kube.documents import load_documents
+from podberth.policy.parse import parse_policies
+from snapshots import policy
+
+from .access import grant
+from .controller_process import Controller
+from .dra import CHANNEL_DRIVER, GPU_DRIVER, NIC_DRIVER, PCIE_ROOT, device_class, resource_slice
+from .following import Following
+from .podberth_process import ROOT, Endpoint
+from .registration import pointed, shipped
+
+Document = dict[str, Any]
+
+SECONDS = 60.0
+CRD = "nvidia-dra/resource.nvidia.com_computedomains.yaml"
+TEMPLATES = "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaimtemplates"
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims"
+POLICIES = "/apis/podberth.io/v1alpha1/gpupolicies"
+pytestmark = pytest.mark.shared("crds")
+
+_PAIR = f"""
+  matchConditions:
+  - {{name: beside-a-nic, expression: "object.metadata.?labels[?'example.com/beside'].orValue('') == 'nic'"}}
+  claimTemplates:
+  - name: pair
+    spec:
+      spec:
+        devices:
+          requests:
+          - {{name: gpu, exactly: {{deviceClassName: gpu.nvidia.com}}}}
+          - {{name: nic, exactly: {{deviceClassName: rdma.example.com}}}}
+          constraints:
+          - {{requests: [gpu, nic], matchAttribute: {PCIE_ROOT}}}
+  mutations:
+  - resourceClaims: "[{{'name': 'pair', 'template': 'pair'}}]"
+"""
+_CLAIMED = policy(
+    "claimed",
+    """
+  matchConditions:
+  - {name: by-claim, expression: "object.metadata.?labels[?'example.com/by'].orValue('') == 'claim' && gpu.count == 1"}
+  claimTemplates:
+  - name: one-gpu
+    spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
+  mutations:
+  - resourceClaims: "[{'name': 'gpu', 'template': 'one-gpu', 'instead': 'nvidia.com/gpu'}]"
+""",
+    order=1,
+)
+_SEEN = policy(
+    "seen",
+    """
+  mutations:
+  - annotations:
+      seen.example/gpus: gpu.kind + ' ' + string(gpu.count)
+      seen.example/claims: >-
+        gpu.claims.map(c, c.name + ' ' + c.deviceClass + ' ' + string(c.count) + ' ' + c.kind
+          + (c.shared ? ' shared' : '')).join(', ')
+""",
+)
+_PAIRED = policy("paired", _PAIR)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A control plane with podberth registered, two nodes with devices, and the controller."""
+
+    plane: ControlPlane
+    following: Following
+
+    def apply(self, namespace: str, *documents: Document) -> None:
+        placed = [{**each, "metadata": {**each["metadata"], "namespace": namespace}} for each in documents]
+        self.plane.apply(*placed)
+
+    def items(self, path: str, namespace: str) -> list[Document]:
+        found: list[Document] = self.plane.api.read(path.format(namespace))["items"]
+        return found
+
+    def templates(self, namespace: str) -> dict[str, Document]:
+        return {each["metadata"]["name"]: each for each in self.items(TEMPLATES, namespace)}
+
+    def wait_for_running(self, namespace: str, count: int = 1) -> list[Document]:
+        def running() -> list[Document] | None:
+            pods = self.items("/api/v1/namespaces/{}/pods", namespace)
+            return pods if [each["status"].get("phase") for each in pods] == ["Running"] * count else None
+
+        return wait_for(
+            running,
+            timeout_seconds=SECONDS,
+            what=lambda: f"{count} to run; {self.items('/api/v1/namespaces/{}/pods', namespace)}",
+        )
+
+    def wait_until_gone(self, namespace: str) -> None:
+        wait_for(lambda: not self.templates(namespace), timeout_seconds=SECONDS, what="the template to be gone")
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    directory = tmp_path_factory.mktemp("claims")
+    with ControlPlane.start(directory / "plane", shared_claims=True) as plane:
+        grant(plane, "controller")
+        plane.apply(*read(FOLDER / CRD))
+        plane.await_crds()
+        plane.apply(
+            device_class("gpu.nvidia.com", GPU_DRIVER, extendedResourceName="example.com/gpu"),
+            device_class("rdma.example.com", NIC_DRIVER),
+            device_class("compute-domain-default-channel.nvidia.com", CHANNEL_DRIVER),
+        )
+        plane.add_nodes([gpu_node(name, gpus=0) for name in ("a", "b")])
+        # Both have a GPU and a NIC; only on b they hang below one PCIe root.
+        plane.apply(
+            *(resource_slice("a", GPU_DRIVER, "r1"), resource_slice("a", NIC_DRIVER, "r2")),
+            *(resource_slice("b", GPU_DRIVER, "r1", "r2"), resource_slice("b", NIC_DRIVER, "r2")),
+        )
+        served = directory / "policies"
+        served.mkdir()
+        (served / "policies.yaml").write_text(f"{_PAIRED}---\n{_CLAIMED}---\n{_SEEN}")
+        with (
+            Following(plane, directory / "following", served=served) as following,
+            Controller(plane, directory / "controller", policies=str(served)),
+        ):
+            _register(plane, following.podberth.endpoint)
+            yield Stage(plane, following)
+        plane.check()
+
+
+def _register(plane: ControlPlane, endpoint: Endpoint) -> None:
+    """Have every pod go through podberth, or not be made, from now on."""
+    [configuration] = [pointed(each, endpoint) for each in shipped() if each["kind"].startswith("Mut")]
+    for webhook in configuration["webhooks"]:
+        webhook["failurePolicy"] = "Fail"
+    plane.apply(configuration)
+    plane.add_namespace("probe")
+    probe = gpu_pod(1, name="probe")
+    probe["metadata"]["namespace"] = "probe"
+    wait_for(
+        lambda: b"seen.example/gpus" in plane.raw("POST", "/api/v1/namespaces/probe/pods?dryRun=All", probe)[1],
+        timeout_seconds=SECONDS,
+        what="the webhook to be called",
+    )
+
+
+@pytest.fixture
+def space(stage: Stage, request: pytest.FixtureRequest) -> str:
+    """Return a namespace of the test's own."""
+    name = request.node.name.removeprefix("test_").replace("_", "-")[:60].strip("-")
+    stage.plane.add_namespace(name)
+    return str(name)
+
+
+def written_name() -> str:
+    [found] = parse_policies([("policy.yaml", _PAIRED)]).policies
+    return found.policy.spec.claim_templates[0].written_name
+
+
+def beside_nic(name: str = "train") -> Document:
+    return pod(container(), name=name, labels={"example.com/beside": "nic", "podberth.io/gang": "g"})
+
+
+def test_a_gpu_beside_a_nic_is_claimed_made_allocated_and_cleaned_up(stage: Stage, space: str) -> None:
+    stage.apply(space, job(beside_nic(), parallelism=1))
+    [made] = stage.wait_for_running(space)
+    assert made["spec"]["resourceClaims"] == [{"name": "pair", "resourceClaimTemplateName": written_name()}]
+    assert made["spec"]["nodeName"] == "b"
+    [claim] = stage.items(CLAIMS, space)
+    results = claim["status"]["allocation"]["devices"]["results"]
+    assert [(each["request"], each["device"]) for each in results] == [("gpu", "gpu-1"), ("nic", "rdma-0")]
+    template = stage.templates(space)[written_name()]
+    assert template["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "podberth"}
+    [owner] = template["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["controller"]) == ("Job", "train", False)
+
+    stage.plane.kubectl("delete", "job", "train", "-n", space)
+    stage.wait_until_gone(space)
+    wait_for(lambda: not stage.items(CLAIMS, space), timeout_seconds=SECONDS, what="the claim to be gone")
+
+
+def test_two_gangs_share_a_template_that_goes_with_the_last(stage: Stage, space: str) -> None:
+    suspended = [job(beside_nic(), name=name, parallelism=1) for name in ("one", "two")]
+    stage.apply(space, *suspended)
+
+    def owners() -> set[str]:
+        made = stage.templates(space).get(written_name(), {"metadata": {}})
+        return {each["name"] for each in made["metadata"].get("ownerReferences") or ()}
+
+    wait_for(lambda: owners() == {"one", "two"}, timeout_seconds=SECONDS, what=lambda: f"two owners; {owners()}")
+    stage.plane.kubectl("delete", "job", "one", "-n", space)
+    wait_for(lambda: owners() == {"two"}, timeout_seconds=SECONDS, what=lambda: f"one owner; {owners()}")
+    stage.plane.kubectl("delete", "job", "two", "-n", space)
+    stage.wait_until_gone(space)
+
+
+def test_a_gpu_that_no_device_plugin_has_is_claimed_instead_and_the_manifest_can_be_applied_again(
+    stage: Stage, space: str
+) -> None:
+    """Nodes here have no nvidia.com/gpu, as where NVIDIA's DRA driver is alone: the pod's words are those of before."""
+    document = gpu_pod(1, name="old-words", labels={"example.com/by": "claim"})
+    document["metadata"]["namespace"] = space
+    file = stage.following.directory / f"{space}.json"
+    file.write_text(json.dumps(document))
+    stage.plane.kubectl("apply", "-f", str(file))
+    [made] = stage.wait_for_running(space)
+    [made_container] = made["spec"]["containers"]
+    assert "nvidia.com/gpu" not in str(made_container["resources"])
+    assert made_container["resources"]["claims"] == [{"name": "gpu"}]
+    assert made["metadata"]["annotations"]["seen.example/gpus"] == "claim 0"
+    assert made["metadata"]["annotations"]["seen.example/claims"] == "gpu gpu.nvidia.com 1 whole"
+    [claim] = stage.items(CLAIMS, space)
+    assert claim["status"]["allocation"]["devices"]["results"][0]["driver"] == GPU_DRIVER
+    stage.plane.kubectl("apply", "-f", str(file))
+    stage.plane.kubectl("delete", "pod", "old-words", "-n", space)
+    stage.wait_until_gone(space)
+
+
+def test_a_template_that_somebody_else_has_made_stays_as_it_is(stage: Stage, space: str) -> None:
+    own = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}}
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": written_name()},
+        "spec": {"spec": own},
+    }
+    stage.apply(space, template)
+    stage.apply(space, beside_nic())
+    stage.wait_for_running(space)
+    found = stage.templates(space)[written_name()]
+    assert "ownerReferences" not in found["metadata"]
+    stage.plane.kubectl("delete", "pod", "train", "-n", space)
+
+
+def test_a_name_that_no_policy_declares_is_nobodys(stage: Stage, space: str) -> None:
+    claims = [{"name": "c", "resourceClaimTemplateName": "pair-00000000"}]
+    stage.apply(space, pod(container(claims=["c"]), name="lost", resourceClaims=claims), beside_nic("found"))
+    wait_for(lambda: stage.templates(space), timeout_seconds=SECONDS, what="a template")
+    assert set(stage.templates(space)) == {written_name()}
+
+
+def test_policies_of_the_cluster_are_read_with_the_controllers_own_rights(stage: Stage, tmp_path: Path) -> None:
+    crd = ROOT / "manifests" / "base" / "gpupolicy-crd.yaml"
+    stage.plane.apply(*(each.document for each in load_documents(crd.read_text(), crd.name)[0]))
+    stage.plane.await_crds()
+    stage.plane.apply(*(each.document for each in load_documents(_PAIRED, "policy.yaml")[0]))
+    # Ready once the policies are loaded. It stands by: the other replica leads.
+    with Controller(stage.plane, tmp_path / "by-cluster", policies="cluster") as standby:
+        wait_for(
+            lambda: written_name() in standby.log.read_text(),
+            timeout_seconds=SECONDS,
+            what=lambda: f"the template to be known; {standby.log.read_text()}",
+        )
+
+
+def test_an_extended_resource_that_a_class_serves_is_a_gpu_and_the_scheduler_allocates_it(
+    stage: Stage, space: str
+) -> None:
+    """DRAExtendedResource: no claim is written, the scheduler makes one."""
+    implicit = "deviceclass.resource.kubernetes.io/gpu.nvidia.com"
+    seen = (("example.com/gpu", "explicit", ""), (implicit, "implicit", " gpu.nvidia.com 1 whole"))
+    for resource, name, claims in seen:
+        stage.apply(space, gpu_pod(1, resource=resource, name=name))
+        [made] = [each for each in stage.wait_for_running(space) if each["metadata"]["name"] == name]
+        noted = made["metadata"]["annotations"]
+        assert noted["seen.example/gpus"] == "whole 1"
+        assert noted["seen.example/claims"] == claims
+        assert made["status"]["extendedResourceClaimStatus"]["resourceClaimName"].startswith(name)
+        stage.plane.kubectl("delete", "pod", name, "-n", space)
+
+
+def test_a_claim_of_the_podgroup_is_one_for_all_its_pods_and_left_alone(stage: Stage, space: str) -> None:
+    """DRAWorkloadResourceClaims, alpha in 1.36: the group and its pods list the same name and template."""
+    gpu = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}}
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "for-the-group"},
+        "spec": {"spec": gpu},
+    }
+    claims = [{"name": "ring", "resourceClaimTemplateName": "for-the-group"}]
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": "ring"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "resourceClaims": claims},
+    }
+    stage.apply(space, template, group)
+    member = pod(container(claims=["ring"]), resourceClaims=claims, schedulingGroup={"podGroupName": "ring"})
+    known = "ring gpu.nvidia.com 1 whole shared"
+    wait_for(
+        lambda: known in str(stage.following.ask(member, namespace=space)),
+        timeout_seconds=SECONDS,
+        what="the group's claims to be known",
+    )
+    stage.apply(space, *({**member, "metadata": {**member["metadata"], "name": name}} for name in ("one", "two")))
+    for made in stage.wait_for_running(space, 2):
+        assert made["spec"]["resourceClaims"] == claims
+        assert made["metadata"]["annotations"]["seen.example/claims"] == known
+    [claim] = stage.items(CLAIMS, space)
+    [owner] = claim["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"]) == ("PodGroup", "ring")
+
+
+def test_channels_and_nics_are_no_gpus_and_a_domain_tells_its_channel(stage: Stage, space: str) -> None:
+    domain = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "ComputeDomain",
+        "metadata": {"name": "ring"},
+        "spec": {"numNodes": 0, "channel": {"resourceClaimTemplate": {"name": "mine"}}},
+    }
+    nic = {"devices": {"requests": [{"name": "nic", "exactly": {"deviceClassName": "rdma.example.com"}}]}}
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "shared"},
+        "spec": nic,
+    }
+    entries = [
+        {"name": "channel", "resourceClaimTemplateName": "mine"},
+        {"name": "nic", "resourceClaimName": "shared"},
+    ]
+    labels = {"podberth.io/gang": "g"}
+    document = pod(container(claims=["channel", "nic"]), labels=labels, resourceClaims=entries)
+    stage.apply(space, domain, claim)
+
+    def seen() -> str:
+        answer = stage.following.ask(document, namespace=space)
+        return str(answer["patch"])
+
+    wait_for(lambda: "'none 0'" in seen(), timeout_seconds=SECONDS, what=seen)
+    wanted = "channel compute-domain-default-channel.nvidia.com 1 none, nic rdma.example.com 1 none shared"
+    assert wanted in seen()

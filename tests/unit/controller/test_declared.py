@@ -1,0 +1,94 @@
+"""The claim templates that policies declare: loaded when they change, and a broken policy replaces no working one."""
+
+import asyncio
+from pathlib import Path
+
+from integration.serving import CapturedLines
+from podberth.cluster.files import FileSource
+from podberth.cluster.policy_objects import PolicyObjects
+from podberth.cluster.protocol import POLICIES
+from podberth.controller.declared import Declared, Templates
+from podberth.conventions import Conventions
+from podberth.kube.documents import load_documents
+from podberth.kube.schema import PodSchema
+from podberth.telemetry.log import Log
+from snapshots import policy
+
+SPEC = """
+  claimTemplates:
+  - {name: pair, spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: CLASS}}]}}}}
+  mutations:
+  - resourceClaims: "[{'name': 'p', 'template': 'pair'}]"
+"""
+
+
+def text(device_class: str) -> str:
+    return policy("a", SPEC.replace("CLASS", device_class))
+
+
+class Seen:
+    """What was declared, and what was said."""
+
+    def __init__(self) -> None:
+        self.templates: list[Templates] = []
+        self.lines = CapturedLines()
+        self.log = Log(self.lines)
+
+    def classes(self) -> list[set[str]]:
+        requests = [[each["spec"]["devices"]["requests"][0] for each in one.values()] for one in self.templates]
+        return [{each["exactly"]["deviceClassName"] for each in one} for one in requests]
+
+
+def test_files_are_loaded_when_they_change_and_what_was_declared_before_is_still_made(tmp_path: Path) -> None:
+    seen, file = Seen(), tmp_path / "a.yaml"
+    declared = Declared(FileSource(tmp_path, None), seen.templates.append, seen.log)
+
+    async def change() -> None:
+        file.write_text(text("one"))
+        await declared.look()
+        await declared.look()
+        file.write_text(text("another"))
+        await declared.look()
+        file.write_text(text("the-third"))
+        await declared.look()
+
+    asyncio.run(change())
+    assert declared.loaded
+    assert seen.classes() == [{"one"}, {"one", "another"}, {"another", "the-third"}]
+    assert all(name.startswith("pair-") for one in seen.templates for name in one)
+
+
+def test_a_broken_file_replaces_nothing_and_is_told(tmp_path: Path) -> None:
+    seen, file = Seen(), tmp_path / "a.yaml"
+    declared = Declared(FileSource(tmp_path, None), seen.templates.append, seen.log)
+
+    async def change() -> None:
+        file.write_text(text("one").replace("'pair'", "gpu.cuont"))
+        await declared.look()
+        assert not declared.loaded
+        file.write_text(text("one"))
+        await declared.look()
+        file.write_text(text("one") + "  odrer: 1\n")
+        await declared.look()
+
+    asyncio.run(change())
+    assert seen.classes() == [{"one"}]
+    problems = [str(line["problem"]) for line in seen.lines.lines if line["level"] == "error"]
+    assert ["cuont" in each or "odrer" in each for each in problems] == [True, True]
+
+
+def test_policies_of_the_cluster_are_taken_as_they_come() -> None:
+    seen = Seen()
+    source = PolicyObjects(Conventions(), PodSchema.packaged())
+    declared = Declared(source, seen.templates.append, seen.log)
+
+    async def change() -> None:
+        await declared.look()
+        assert not declared.loaded
+        for generation, name in enumerate(("one", "another"), start=1):
+            [document] = [each.document for each in load_documents(text(name), "a")[0]]
+            document["metadata"] |= {"uid": "u", "generation": generation}
+            await declared.take({POLICIES: {"a": document}})
+
+    asyncio.run(change())
+    assert seen.classes() == [{"one"}, {"one", "another"}]

@@ -1,0 +1,53 @@
+"""A claim template that no `resourceClaims` names.
+
+Nobody makes it, and a pod that should get a claim gets none: often a misspelled `template`, which then is taken for the
+name of somebody else's. Where a name is computed, nothing is said.
+
+Bad:
+
+    claimTemplates:
+    - {name: pair, spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}}
+    mutations:
+    - resourceClaims: "[{'name': 'pair', 'template': 'piar'}]"
+
+Good:
+
+    claimTemplates:
+    - {name: pair, spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}}
+    mutations:
+    - resourceClaims: "[{'name': 'pair', 'template': 'pair'}]"
+"""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from ...cel.tree import Entries, Literal, Tree, walk
+from ...errors import Problem
+from ..model import Level, Library, Linted
+
+LEVEL = Level.WARNING
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield declared templates that are not among the names which the policy writes, if it writes literals only."""
+    for policy in library.policies:
+        written = list(_written(policy)) if policy.spec.claim_templates else []
+        names = {str(each.value) for each in written if isinstance(each, Literal)}
+        computed = any(not isinstance(each, Literal) for each in written)
+        for index, template in enumerate(() if computed else policy.spec.claim_templates):
+            if template.name not in names:
+                near = get_close_matches(template.name, names, n=1)
+                meant = f"is {near[0]} meant?" if near else "remove it"
+                path = ("spec", "claimTemplates", index, "name")
+                yield policy.problem(path, f"no resourceClaims names {template.name}; {meant}")
+
+
+def _written(policy: Linted) -> Iterator[Tree]:
+    """Yield what stands as the template of a claim, in the expressions of resourceClaims and their variables."""
+    for mutation in policy.mutations:
+        for leaf in mutation.leaves if mutation.source.concern == "resourceClaims" else ():
+            for _, tree in policy.reached(leaf.source):
+                for part in walk(tree):
+                    found = part.get("template") if isinstance(part, Entries) else None
+                    if found is not None:
+                        yield found
