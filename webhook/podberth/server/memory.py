@@ -15,7 +15,7 @@ def prepare() -> None:
     """Make passes seldom, and have one heap. Called before anything is loaded, and before there are threads.
 
     A cluster's first list is millions of containers. Policies are loaded in a thread, to which glibc gives a heap of
-    its own: what that leaves free, 19 MiB, the thread that answers reviews could not use, and grew its own beside it.
+    its own: what that leaves free the thread that answers reviews could not use, and grew its own beside it.
     There is nothing to win by several, for whoever allocates holds the interpreter lock. Another C library has no
     such setting.
     """
