@@ -125,9 +125,9 @@ def content(name: str) -> dict[str, Any]:
     return {**policy, "metadata": {**policy["metadata"], "annotations": annotations}}
 
 
-MUTATES = {"mutations": [{"labels": {}}]}
-JUDGES = {"validations": [{"expression": "true"}]}
-OF_UPDATES = {
+MUTATES: dict[str, Any] = {"mutations": [{"labels": {}}]}
+JUDGES: dict[str, Any] = {"validations": [{"expression": "true"}]}
+OF_UPDATES: dict[str, Any] = {
     "matchConstraints": {"resourceRules": [{"operations": ["UPDATE"], "apiGroups": [""], "resources": ["pods"]}]}
 }
 
