@@ -126,8 +126,8 @@ def content(name: str) -> dict[str, Any]:
 
 
 MUTATES: dict[str, Any] = {"mutations": [{"labels": {}}]}
-JUDGES = {"validations": [{"expression": "true"}]}
-OF_UPDATES = {
+JUDGES: dict[str, Any] = {"validations": [{"expression": "true"}]}
+OF_UPDATES: dict[str, Any] = {
     "matchConstraints": {"resourceRules": [{"operations": ["UPDATE"], "apiGroups": [""], "resources": ["pods"]}]}
 }
 
