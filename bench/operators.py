@@ -56,8 +56,9 @@ def _rows(stage: Stage, makers: Sequence[Maker | Made]) -> Iterator[Sequence[str
 
 
 def _played(stage: Stage, maker: Maker | Made, mode: Mode) -> Outcome:
-    sys.stderr.write(f"{maker.title}, {mode}\n")
-    return stage.play(maker, mode)
+    outcome = stage.play(maker, mode)
+    sys.stderr.write(f"{maker.title}, {mode}: {outcome}\n")
+    return outcome
 
 
 def _row(title: str, how: str, mode: Mode, outcome: Outcome) -> Sequence[str]:
