@@ -322,3 +322,21 @@ def test_an_environment_that_nobody_uses_is_freed() -> None:
     del environment
     gc.collect()
     assert gone() is None
+
+
+def test_a_parser_that_ends_without_a_word_is_asked_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = Environment(PodSchema.packaged())
+    sound = environment._checker.check
+    ends = [1]
+
+    def check(*arguments: Any) -> bytes:
+        if ends[0]:
+            ends[0] -= 1
+            raise RuntimeError("ABORTED:  [ABORTED]")
+        return sound(*arguments)
+
+    monkeypatch.setattr(environment._checker, "check", check)
+    assert environment.compile("gpu.count > 1", want=Want.BOOL).want is Want.BOOL
+    ends[0] = 2
+    with pytest.raises(CompileError, match="ABORTED"):
+        environment.compile("gpu.count > 2", want=Want.BOOL)
