@@ -72,7 +72,7 @@ def podberth_that_chooses(
 def called(registration: Registration, podberth: Podberth) -> Iterator[None]:
     """Have that podberth called."""
     probe = gpu_pod(8, labels={"podberth.io/gang": "probe"}, annotations={"podberth.io/gang-size": "2"})
-    with registration.instead(podberth.endpoint, lambda pod: "affinity" in pod.get("spec", {}), probe):
+    with registration.instead(podberth, probe):
         yield
 
 
