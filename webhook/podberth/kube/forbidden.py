@@ -16,6 +16,7 @@ _ACCOUNT: Final = "system:serviceaccount:"
 _ROLES: Final[Mapping[str, str]] = {
     "podberth-system:podberth": "manifests/base/rbac.yaml",
     "podberth-system:podberth-audit": "manifests/components/audit/rbac.yaml",
+    "podberth-system:podberth-controller": "manifests/components/controller/rbac.yaml",
     "podberth-agent:podberth-agent": "manifests/base/agent.yaml",
 }
 """By ServiceAccount, where its roles are."""
