@@ -165,7 +165,9 @@ NEVER: Final[dict[Account, set[Right]]] = {
         *each_of("podgroups", "delete", "update", "deletecollection", group="scheduling.k8s.io"),
         *each_of("jobs", "list", "watch", "create", "patch", "delete", group="batch"),
         *each_of("nodes", "list", "watch", "patch", namespaced=False),
-        *each_of("gpupolicies", "list", group="podberth.io", namespaced=False),
+        *each_of("resourceclaimtemplates", "get", "update", "delete", "deletecollection", group="resource.k8s.io"),
+        *each_of("resourceclaims", "list", "create", "patch", "delete", group="resource.k8s.io"),
+        *each_of("gpupolicies/status", "patch", group="podberth.io", namespaced=False),
         Right("coordination.k8s.io", "leases", "patch", NAMESPACE, NODE),
     },
 }
