@@ -1,6 +1,9 @@
 """The policies that podberth ships: they compile, and the tests beside them pass."""
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -8,7 +11,7 @@ from podberth.cel.engine import Environment
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import ParsedPolicies, parse_policies
 from podberth.suite.model import parse_suite
-from podberth.suite.runner import run_suite
+from podberth.suite.runner import SuiteResult, run_suite
 
 ROOT = Path(__file__).parents[2]
 ON, OFF = (
@@ -18,10 +21,26 @@ ON, OFF = (
 FOLDERS = (*ON, *OFF)
 SUITE = "tests.yaml"
 
+Tested: TypeAlias = Callable[[Path], SuiteResult]
+
 
 @pytest.fixture(scope="module")
 def environment() -> Environment:
     return Environment(PodSchema.packaged())
+
+
+@pytest.fixture(scope="module")
+def tested(environment: Environment) -> Tested:
+    """Return what runs the suite of a folder, once for all tests."""
+
+    @cache
+    def run(folder: Path) -> SuiteResult:
+        suite, problems = parse_suite((folder / SUITE).read_text(encoding="utf-8"), f"{folder.name}/{SUITE}")
+        assert problems == ()
+        assert suite is not None
+        return run_suite(suite, parsed(folder), environment)
+
+    return run
 
 
 def parsed(*folders: Path) -> ParsedPolicies:
@@ -69,21 +88,15 @@ def test_what_is_about_every_pod_is_off_unless_it_speaks_of_devices() -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.name))
-def test_the_tests_beside_a_policy_pass(folder: Path, environment: Environment) -> None:
-    suite, problems = parse_suite((folder / SUITE).read_text(encoding="utf-8"), f"{folder.name}/{SUITE}")
-    assert problems == ()
-    assert suite is not None
-    result = run_suite(suite, parsed(folder), environment)
-    assert "\n".join(str(violation) for violation in result.violations) == ""
+def test_the_tests_beside_a_policy_pass(folder: Path, tested: Tested) -> None:
+    assert "\n".join(str(violation) for violation in tested(folder).violations) == ""
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.name))
 def test_a_suite_has_cases_of_everything_that_the_policies_do_and_of_pods_left_alone(
-    folder: Path, environment: Environment
+    folder: Path, tested: Tested
 ) -> None:
-    suite, _ = parse_suite((folder / SUITE).read_text(encoding="utf-8"), SUITE)
-    assert suite is not None
-    cases = run_suite(suite, parsed(folder), environment).cases
+    cases = tested(folder).cases
     done = {("Deny" if case.verdict == "denied" else "") for case in cases}
     done |= {"Warn" for case in cases if case.verdict == "unchanged" and case.warnings}
     done |= {"mutations" for case in cases if case.verdict == "mutated"}
