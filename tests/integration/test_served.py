@@ -138,7 +138,7 @@ def test_pod_groups_are_known_to_be_served_where_there_is_none_yet_and_until_the
             await seen.until("all to be listed", seen.served.settled.is_set)
             assert seen.workloads.objects().served_groups == {"scheduling.k8s.io"}
             [groups_of_pods] = [
-                sink for kind, sink in seen.workloads.sinks.items() if kind.group == "scheduling.k8s.io"
+                sink for kind, sink in seen.workloads.sinks.items() if kind.name == "podgroups.scheduling.k8s.io"
             ]
             groups_of_pods.forget()
             assert seen.workloads.objects().served_groups == frozenset()
