@@ -74,16 +74,18 @@ def trials(files: SuiteFiles, environment: Environment) -> list[Trial]:
 
 def _trial(suite: Suite, case: Case, params: Params, told: CaseResult) -> Trial:
     assert case.pod is not None, f"{suite.file}: {case.name}: got a review; say here how it comes before an apiserver"
-    pod = complete({"apiVersion": "v1", "kind": "Pod", **case.pod})
+    pod = complete(
+        {"apiVersion": "v1", "kind": "Pod", **case.pod}, case.namespace.name if case.namespace else "default"
+    )
     # Params as ConfigMaps of the cluster, which win over those beside the policies.
     cluster = (*documents(suite, case, pod["metadata"]["namespace"]), *with_values(suite, case, params).values())
     return Trial(case.name, pod, cluster, told)
 
 
-def complete(pod: Document) -> Document:
+def complete(pod: Document, namespace: str = "default") -> Document:
     """Return a pod with what an apiserver insists on and a suite leaves out: a namespace, and images."""
     made = deepcopy(pod)
-    made["metadata"] = {"namespace": "default", **made["metadata"]}
+    made["metadata"] = {"namespace": namespace, **made["metadata"]}
     for container in (*made["spec"]["containers"], *made["spec"].get("initContainers", ())):
         container.setdefault("image", IMAGE)
     return made

@@ -91,6 +91,7 @@ PODLESS_GROUPS: Final = frozenset(
 )
 PODLESS_KINDS: Final = frozenset(
     {
+        "v1/APIResourceList",  # what discovery says, among the files of a snapshot
         "v1/ConfigMap",
         "v1/Endpoints",
         "v1/Event",
