@@ -1,4 +1,4 @@
-"""Both ends of a gang's group agree: the controller reads it where admission writes it, and makes it where that looks."""
+"""Both ends of a gang's group agree: one reads its name where the other writes it, and makes it where that looks."""
 
 import pytest
 
