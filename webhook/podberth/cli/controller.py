@@ -111,7 +111,7 @@ async def _control(settings: _Settings, log: Log) -> None:
     followed = _Followed(
         settings.policies, sight, log, lambda sink: Reflector(POLICIES, connect(), sink, metrics, log, timing)
     )
-    metrics.ask(leads=lambda: election.leads, waiting=lambda: len(sight.pods), watched=sight.watched, kinds=sight.kinds)
+    metrics.ask(leads=lambda: election.leads, waiting=sight.in_groups, watched=sight.watched, kinds=sight.kinds)
 
     def unready() -> list[str]:
         reasons = [f"{resource} of the cluster are not listed" for resource in sight.unlisted()] + followed.unready()

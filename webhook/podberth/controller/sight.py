@@ -142,6 +142,10 @@ class Sight:
         self.declared = templates
         self._stir()
 
+    def in_groups(self) -> int:
+        """Count the pods that name a group: a claim template is named by every pod with a claim of anybody's."""
+        return sum(bool(pod.groups) for pod in self.pods.values())
+
     def watched(self) -> Mapping[str, Watched]:
         """Say what is to be said of what is followed."""
         pods = Watched(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
