@@ -16,8 +16,8 @@ from typing import Any
 from ..admission.notices import Notice, note
 from ..cluster.protocol import Pace, Timing
 from ..kube.pod import OwnerReference
-from ..reconcile import claim_templates, makers
-from ..reconcile.model import Action, Change, Create, LookUp, Plan, World
+from ..reconcile import makers
+from ..reconcile.model import Action, Change, LookUp, Plan, World
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import Log
 from .requests import Answer, Requests, above, word
@@ -29,8 +29,6 @@ _TOGETHER_SECONDS = 0.1
 _SEEN_SECONDS = 5.0
 # The longest that nothing is looked at: what runs out is known to the second, this is for a clock that was set.
 _LONGEST_SECONDS = 60.0
-
-_REFUSED = {"PodGroup": "PodGroupRefused", "ResourceClaimTemplate": "ResourceClaimTemplateRefused"}
 
 
 @dataclass(slots=True)
@@ -131,7 +129,7 @@ class Acting:
                 self._gone.add(action.owner.uid)
             self.wake.set()
             return
-        self.log.event("info", f"{_noun(action)}: {word(action)}", kind=action.kind, at="/".join(action.place))
+        self.log.event("info", f"{action.noun}: {word(action)}", kind=action.kind, at="/".join(action.place))
         self._pending[_key(action)] = _Pending(Pace(self.timing, random), time.monotonic() + _SEEN_SECONDS)
 
     def _not_found(self, action: LookUp, answer: Answer) -> None:
@@ -156,12 +154,13 @@ class Acting:
         said = str(answer.error)
         if answer.result == "refused":
             place = "/".join(action.place)
-            noun = _noun(action)
-            text = f"{noun} {place}: the API server refuses to {word(action)} it, and podberth tries again: {said}"
-            pending.notice = Notice(
-                regarding=action.about, type="Warning", reason=_REFUSED[noun], action="Write", note=note(text)
+            text = (
+                f"{action.noun} {place}: the API server refuses to {word(action)} it, and podberth tries again: {said}"
             )
-        self.log.event("warning", f"{_noun(action)}: {word(action)} failed; tried again", problem=said)
+            pending.notice = Notice(
+                regarding=action.about, type="Warning", reason=action.refused, action="Write", note=note(text)
+            )
+        self.log.event("warning", f"{action.noun}: {word(action)} failed; tried again", problem=said)
 
     def _tell(self, plan: Plan) -> None:
         notices = [*plan.notices, *(each.notice for each in self._pending.values() if each.notice)]
@@ -177,10 +176,6 @@ class Acting:
         uids = owner_uids(pods, self._owners)
         self._owners = {uid: each for uid, each in self._owners.items() if uid in uids}
         self._gone &= uids
-
-
-def _noun(action: Create | Change) -> str:
-    return "ResourceClaimTemplate" if action.kind == claim_templates.KIND else "PodGroup"
 
 
 def _key(action: Action) -> Hashable:
