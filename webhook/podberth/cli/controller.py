@@ -21,7 +21,7 @@ from ..cluster.opening import client_class
 from ..cluster.policy_objects import PolicyObjects
 from ..cluster.protocol import POLICIES, Timing
 from ..cluster.reflector import Reflector, Sink
-from ..controller.acting import Acting
+from ..controller.acting import Acting, Manner
 from ..controller.declared import Declared
 from ..controller.election import Election
 from ..controller.requests import Requests
@@ -106,7 +106,8 @@ async def _control(settings: _Settings, log: Log) -> None:
     election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
     sight = Sight(connect, wake.set, metrics, log, timing)
     events = _Events(connect(), host, EventMetrics(metrics), log, timing=timing)
-    acting = Acting(sight, Requests(connect()), events.tell, metrics, log, timing, settings.patience_seconds, wake)
+    manner = Manner(timing=timing, patience_seconds=settings.patience_seconds, metrics=metrics, log=log)
+    acting = Acting(sight, Requests(connect()), events.tell, wake, manner)
     followed = _Followed(
         settings.policies, sight, log, lambda sink: Reflector(POLICIES, connect(), sink, metrics, log, timing)
     )
