@@ -415,6 +415,22 @@ SCENES: tuple[Scene, ...] = (
     ),
     Scene(
         ELSEWHERE,
+        job(template="labels: {pod-group.scheduling.sigs.k8s.io: ring}"),
+        "metadata.labels[pod-group.scheduling.sigs.k8s.io]: got ring, a PodGroup known in prod only: pods join groups "
+        "of their own namespace; make it in ml",
+        """
+        apiVersion: v1
+        kind: Namespace
+        metadata: {name: prod}
+        ---
+        apiVersion: scheduling.sigs.k8s.io/v1alpha1
+        kind: PodGroup
+        metadata: {name: ring, namespace: prod}
+        spec: {minMember: 2}
+        """,
+    ),
+    Scene(
+        ELSEWHERE,
         kubeflow("PyTorchJob", f"{role('Master', 1)}, {role('Worker', 1, GPU, 'namespace: prod')}"),
         "Worker: metadata.namespace: got prod, but its pods come in ml; leave it out",
     ),

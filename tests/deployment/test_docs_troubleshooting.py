@@ -47,12 +47,13 @@ NO_CRDS = "ensure CRDs are installed first"
 TAINTED, INSUFFICIENT = "had untolerated taint", "Insufficient nvidia.com/…"
 AFFINITY = "didn't match Pod's node affinity/selector"
 UNMEASURED = "cpu: <unknown>/600m"
+NO_TEMPLATE = 'resource claim template "…": resourceclaimtemplate.resource.k8s.io "…" not found'
 QUOTA = "exceeded quota"
 POD_SECURITY = "would violate PodSecurity"
 PROVOKED = {
     *(REFUSED, NO_ENDPOINTS, SILENT, UNKNOWN_AUTHORITY, EXPIRED, OTHER_NAMES, NO_SUCH_PATH, DENIED, POLICY_DENIED),
     *(NO_RUNTIME_CLASS, NOT_REGISTERED, EXEMPT, LEFT_OUT, NO_POLICY_KIND, NO_MONITOR_KIND, NO_CRDS),
-    *(TOLERATES, TAINTED, INSUFFICIENT, AFFINITY, UNMEASURED, QUOTA, POD_SECURITY),
+    *(TOLERATES, TAINTED, INSUFFICIENT, AFFINITY, UNMEASURED, QUOTA, POD_SECURITY, NO_TEMPLATE),
 }
 
 
@@ -288,6 +289,18 @@ def test_the_scheduler_says_why_a_pod_waits(
         timeout_seconds=SECONDS,
         what=lambda: f"{words}; got {cluster.plane.api.read(path)['status']}",
     )
+
+
+def test_a_claim_of_a_template_that_nobody_has_made(cluster: Operated) -> None:
+    claims = [{"name": "pair", "resourceClaimTemplateName": "nobodys"}]
+    waits = gpu_pod(1, resourceClaims=claims)
+    waits["metadata"] = {"generateName": "claims-", "namespace": "kube-public"}
+    cluster.plane.create(waits)
+
+    def said() -> str:
+        return cluster.plane.kubectl("get", "events", "-n", "kube-public").stdout
+
+    wait_for(lambda: holds(said(), NO_TEMPLATE), timeout_seconds=SECONDS, what=lambda: f"the event; got {said()}")
 
 
 def test_without_metrics_the_autoscaler_knows_nothing(cluster: Operated) -> None:

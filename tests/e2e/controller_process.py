@@ -2,13 +2,13 @@
 
 import os
 import sys
-import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from controlplane.api import CONNECTION_ERRORS
 from controlplane.cluster import ControlPlane
 from controlplane.ports import Ports
 from controlplane.process import Component, Guard, Launch
@@ -61,7 +61,7 @@ class Controller:
         """Tell whether it says that it leads; one that does not answer in time does not."""
         try:
             return self._running is not None and self.metrics()["podberth_controller_leads"] == 1.0
-        except OSError:
+        except CONNECTION_ERRORS:
             return False
 
     def __enter__(self) -> Self:
@@ -87,7 +87,7 @@ class Controller:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/readyz", timeout=2):
                 return True
-        except (OSError, urllib.error.URLError):
+        except CONNECTION_ERRORS:
             return False
 
 

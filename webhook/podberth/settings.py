@@ -155,7 +155,12 @@ def _path(text: str) -> Path:
     return Path(text)
 
 
-def _path_or_cluster(text: str) -> Path | Literal["cluster"]:
+def path_or_cluster(text: str) -> Path | Literal["cluster"]:
+    """Read a path, or the word cluster.
+
+    Raises:
+        ValueError: it is empty; the text says what is wanted.
+    """
     return "cluster" if text == "cluster" else _path(text)
 
 
@@ -173,7 +178,7 @@ OPTIONS: tuple[Option, ...] = (
         None,
         "directory of policy files, read recursively; reloaded when they change. Or the word cluster: follow its "
         "GPUPolicies",
-        _path_or_cluster,
+        path_or_cluster,
     ),
     Option(
         "topology",
@@ -181,7 +186,7 @@ OPTIONS: tuple[Option, ...] = (
         None,
         "file or directory of what `kubectl get nodes,configmaps,... -o yaml` prints, or the word cluster: watch nodes "
         "and what their agents publish; without it no node is known",
-        _path_or_cluster,
+        path_or_cluster,
     ),
     Option(
         "kubeconfig",

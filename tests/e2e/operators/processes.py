@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from controlplane.api import CONNECTION_ERRORS
 from controlplane.cluster import ControlPlane
 from controlplane.ports import Ports
 from controlplane.process import Component, Guard, Launch
@@ -126,7 +127,7 @@ class _Ready:
             # S310: the address is ours. Two seconds and not more: it is asked again.
             with urllib.request.urlopen(self._url, timeout=2):  # noqa: S310
                 return True
-        except OSError:
+        except CONNECTION_ERRORS:
             return False
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from podberth.admission.notices import Notice
 from podberth.cluster.protocol import Timing, refusal
-from podberth.controller.acting import Acting
+from podberth.controller.acting import Acting, Manner
 from podberth.controller.requests import Answer, Requests
 from podberth.kube.pod import OwnerReference
 from podberth.reconcile.model import Action, Change, Create, LookUp, Made, Reference, WaitingPod, World
@@ -122,7 +122,8 @@ def play(story: Callable[[Scene], Awaitable[None]], **fields: Any) -> None:
         scene = Scene(**fields)
         sight, requests = cast("Sight", scene), cast("Requests", scene)
         log, metrics = Log(Lines(scene.lines)), ControllerMetrics()
-        acting = Acting(sight, requests, scene.told.append, metrics, log, TIMING, 60.0, scene.wake)
+        manner = Manner(timing=TIMING, patience_seconds=60.0, metrics=metrics, log=log)
+        acting = Acting(sight, requests, scene.told.append, scene.wake, manner)
         task = asyncio.create_task(acting.act())
         try:
             await story(scene)

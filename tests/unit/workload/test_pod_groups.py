@@ -7,6 +7,7 @@ import pytest
 
 from builders import gpu_pod, pod
 from podberth.workload.gangs import Gang, gang_of
+from podberth.workload.groups import GROUP_ROWS
 
 JSON = dict[str, Any]
 
@@ -21,8 +22,13 @@ GROUPED = [
     ("scheduling.x-k8s.io", gpu_pod(8, labels={"scheduling.x-k8s.io/pod-group": "ring"})),
     ("scheduling.sigs.k8s.io", gpu_pod(8, labels={"scheduling.x-k8s.io/pod-group": "ring"})),
     ("scheduling.sigs.k8s.io", gpu_pod(8, annotations={"gang.scheduling.koordinator.sh/name": "ring"})),
+    ("scheduling.sigs.k8s.io", gpu_pod(8, labels={"pod-group.scheduling.sigs.k8s.io": "ring"})),
     ("scheduling.run.ai", gpu_pod(8, annotations={"pod-group-name": "ring"}, schedulerName="kai-scheduler")),
 ]
+
+
+def test_every_way_of_naming_a_pod_group_says_whose_it_is() -> None:
+    assert [row.steps for row in GROUP_ROWS if ("PodGroup" in row.size) != bool(row.api_groups)] == []
 
 
 @pytest.mark.parametrize(("api_group", "document"), GROUPED)

@@ -1,4 +1,4 @@
-"""The flags that say where the API server is: those of a person's commands, and those of what runs in a pod."""
+"""Flags that several commands have: where the API server is, where to listen, and whose policies count."""
 
 import argparse
 import os
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..cluster.kubeconfig import Kubeconfig, find_kubeconfig
 from ..errors import UsageError
+from ..settings import Address, Policies, parse_address, path_or_cluster
 
 if TYPE_CHECKING:
     from ..agent.api import Api
@@ -34,6 +35,30 @@ def add_access(parser: argparse.ArgumentParser) -> None:
     add("--api-server", metavar="URL", help="https://HOST:PORT (default: as every pod is told)")
     add("--token-file", metavar="FILE", type=Path, help="the bearer token (default: the pod's service account)")
     add("--ca-file", metavar="FILE", type=Path, help="who signed the API server's certificate (default: likewise)")
+
+
+def address(text: str) -> Address:
+    """Read a flag's address to listen at.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    try:
+        return parse_address(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"got {text!r}, {error}") from error
+
+
+def policies(text: str) -> Policies:
+    """Read a flag's policies, as ``podberth serve`` reads them.
+
+    Raises:
+        ArgumentTypeError: it is neither a path nor the word cluster.
+    """
+    try:
+        return path_or_cluster(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"got {text!r}, {error}") from error
 
 
 def open_api(arguments: argparse.Namespace, *, connections: int) -> "Api":

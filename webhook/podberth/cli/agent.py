@@ -25,11 +25,10 @@ from ..agent.reader import READERS, Reader, UsageReader, open_reader
 from ..agent.sysfs import Sysfs
 from ..agent.watch import Watch, documents
 from ..errors import UsageError
-from ..settings import Address, parse_address
 from ..telemetry.log import Level, Log, standard_output
 from ..topology.codec import decode_topology
 from ..topology.shapes import SHAPES, simulate
-from .access import add_access, open_api
+from .access import add_access, address, open_api
 from .exitcodes import ExitCode
 
 # Events tell of faults at once; what only a new look shows (MIG, links, NICs) may be this old.
@@ -49,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--vendor", choices=READERS, help="whose accelerators (default: whose driver is here)")
     add("--interval", metavar="SECONDS", type=seconds, default=_INTERVAL_SECONDS, help="between two looks (default 30)")
     add("--sysfs", metavar="DIR", type=Path, default=Path("/sys"), help="where sysfs is mounted (default /sys)")
-    add("--metrics-listen", metavar="HOST:PORT", type=_address, help="serve /metrics and /livez there (default: not)")
+    add("--metrics-listen", metavar="HOST:PORT", type=address, help="serve /metrics and /livez there (default: not)")
     add(
         "--pod-resources",
         metavar="SOCKET",
@@ -166,13 +165,6 @@ def _write(found: Iterable[dict[str, Any]]) -> None:
     for document in found:
         sys.stdout.write(orjson.dumps(document).decode() + "\n")
         sys.stdout.flush()
-
-
-def _address(text: str) -> Address:
-    try:
-        return parse_address(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"got {text!r}, {error}") from error
 
 
 def _node_name(given: str | None) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from uuid import uuid4
 
 import uvloop
@@ -22,7 +21,7 @@ from ..cluster.opening import client_class
 from ..cluster.policy_objects import PolicyObjects
 from ..cluster.protocol import POLICIES, Timing
 from ..cluster.reflector import Reflector, Sink
-from ..controller.acting import Acting
+from ..controller.acting import Acting, Manner
 from ..controller.declared import Declared
 from ..controller.election import Election
 from ..controller.requests import Requests
@@ -30,17 +29,17 @@ from ..controller.sight import Sight
 from ..conventions import Conventions
 from ..kube.schema import PodSchema
 from ..probes import make_probes, start_probes
-from ..settings import Address, Policies, parse_address
+from ..settings import Address, Policies
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics
-from .access import add_kubeconfig, kubeconfig_of
+from .access import add_kubeconfig, address, kubeconfig_of, policies
 from .exitcodes import ExitCode
 
 _LISTEN = Address("", 8080)
 # A gang's owner and its group come within a second of each other; a person who has forgotten the group is told soon.
 _PATIENCE_SECONDS = 60.0
-_LONGEST_PATIENCE = 3600.0
+_LONGEST_PATIENCE_SECONDS = 3600.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,14 +49,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--metrics-listen",
         metavar="HOST:PORT",
-        type=_address,
+        type=address,
         default=_LISTEN,
         help=f"serve /livez, /readyz and /metrics there (default :{_LISTEN.port})",
     )
     add(
         "--policies",
         metavar="DIR",
-        type=_policies,
+        type=policies,
         help="make the claim templates of these policies; cluster: those of its GPUPolicies (default: none)",
     )
     add(
@@ -107,11 +106,12 @@ async def _control(settings: _Settings, log: Log) -> None:
     election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
     sight = Sight(connect, wake.set, metrics, log, timing)
     events = _Events(connect(), host, EventMetrics(metrics), log, timing=timing)
-    acting = Acting(sight, Requests(connect()), events.tell, metrics, log, timing, settings.patience_seconds, wake)
+    manner = Manner(timing=timing, patience_seconds=settings.patience_seconds, metrics=metrics, log=log)
+    acting = Acting(sight, Requests(connect()), events.tell, wake, manner)
     followed = _Followed(
         settings.policies, sight, log, lambda sink: Reflector(POLICIES, connect(), sink, metrics, log, timing)
     )
-    metrics.ask(leads=lambda: election.leads, waiting=lambda: len(sight.pods), watched=sight.watched, kinds=sight.kinds)
+    metrics.ask(leads=lambda: election.leads, waiting=sight.in_groups, watched=sight.watched, kinds=sight.kinds)
 
     def unready() -> list[str]:
         reasons = [f"{resource} of the cluster are not listed" for resource in sight.unlisted()] + followed.unready()
@@ -171,22 +171,11 @@ async def _until(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:
             await asyncio.gather(task, return_exceptions=True)
 
 
-def _address(text: str) -> Address:
-    try:
-        return parse_address(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"got {text!r}, {error}") from error
-
-
-def _policies(text: str) -> Policies:
-    return "cluster" if text == "cluster" else Path(text)
-
-
 def _seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 1 <= seconds <= _LONGEST_PATIENCE:  # nan is neither
-        raise argparse.ArgumentTypeError(f"got {text!r}, want seconds from 1 to {_LONGEST_PATIENCE:g}")
+    if not 1 <= seconds <= _LONGEST_PATIENCE_SECONDS:  # nan is neither
+        raise argparse.ArgumentTypeError(f"got {text!r}, want seconds from 1 to {_LONGEST_PATIENCE_SECONDS:g}")
     return seconds

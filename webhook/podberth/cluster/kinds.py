@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..devices.claims import is_generated, read_claim, read_compute_domain, read_template, shared_claims
 from ..topology.objects import default_value
-from ..topology.pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, PodGroup, min_member
+from ..topology.pod_groups import NATIVE_GROUP, PLURAL, POD_GROUP_GROUPS, PodGroup, min_member
 from ..topology.queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE, QueueKind, read_queue
 from ..workload.owners import OWNER_KINDS, OwnerKind, keep
 from .protocol import Document, Resource
@@ -99,7 +99,7 @@ def _take_compute_domain(document: Document) -> Filed:
 
 # GA in 1.34; what podberth reads is the same in both betas but for `exactly` (kubernetes/api resource).
 _DRA_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
-_POD_GROUP_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
+POD_GROUP_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     # The API's own name for a stable version is foreseen: what it drops of the fields counts as unknown.
     NATIVE_GROUP: ("v1", "v1beta1", "v1alpha3", "v1alpha2"),
     "scheduling.volcano.sh": ("v1beta1",),
@@ -107,6 +107,7 @@ _POD_GROUP_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "scheduling.sigs.k8s.io": ("v1alpha1",),
     "scheduling.run.ai": ("v2alpha2",),
 }
+"""Versions of each API group's PodGroups, the newest first."""
 _QUEUES: Final[Mapping[QueueKind, tuple[str, tuple[str, ...]]]] = {
     # What is read is the same in both versions. https://kueue.sigs.k8s.io/docs/reference/kueue.v1beta2/
     LOCAL_QUEUE: ("localqueues", ("v1beta2", "v1beta1")),
@@ -158,8 +159,8 @@ KINDS: Final[tuple[Kind, ...]] = (
         Kind(
             role="pod group",
             group=group,
-            versions=_POD_GROUP_VERSIONS[group],
-            plural="podgroups",
+            versions=POD_GROUP_VERSIONS[group],
+            plural=PLURAL,
             take=partial(_take_pod_group, group),
         )
         for group in sorted(POD_GROUP_GROUPS)

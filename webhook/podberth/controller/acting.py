@@ -16,8 +16,8 @@ from typing import Any
 from ..admission.notices import Notice, note
 from ..cluster.protocol import Pace, Timing
 from ..kube.pod import OwnerReference
-from ..reconcile import claim_templates, makers
-from ..reconcile.model import Action, Change, Create, LookUp, Plan, World
+from ..reconcile import makers
+from ..reconcile.model import Action, Change, LookUp, Plan, World
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import Log
 from .requests import Answer, Requests, above, word
@@ -30,8 +30,6 @@ _SEEN_SECONDS = 5.0
 # The longest that nothing is looked at: what runs out is known to the second, this is for a clock that was set.
 _LONGEST_SECONDS = 60.0
 
-_REFUSED = {"PodGroup": "PodGroupRefused", "ResourceClaimTemplate": "ResourceClaimTemplateRefused"}
-
 
 @dataclass(slots=True)
 class _Pending:
@@ -42,6 +40,17 @@ class _Pending:
     notice: Notice | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a replica acts: how long it waits, and where it counts and says what it does."""
+
+    timing: Timing
+    patience_seconds: float
+    """How long a pod may wait for its group until it is told of."""
+    metrics: ControllerMetrics
+    log: Log
+
+
 @dataclass(slots=True)
 class Acting:
     """The acting part of one replica. ``act`` runs while it leads, and begins with no memory."""
@@ -49,17 +58,14 @@ class Acting:
     sight: Sight
     requests: Requests
     tell: Callable[[Notice], None]
-    metrics: ControllerMetrics
-    log: Log
-    timing: Timing
-    patience_seconds: float
     wake: asyncio.Event
     """Set where there may be something to do."""
-    _owners: dict[str, OwnerReference | None] = field(default_factory=dict)
-    _gone: set[str] = field(default_factory=set)
-    _fixed: dict[str, int] = field(default_factory=dict)
-    _pending: dict[Hashable, _Pending] = field(default_factory=dict)
-    _told: set[Notice] = field(default_factory=set)
+    manner: Manner
+    _owners: dict[str, OwnerReference | None] = field(init=False, default_factory=dict)
+    _gone: set[str] = field(init=False, default_factory=set)
+    _fixed: dict[str, int] = field(init=False, default_factory=dict)
+    _pending: dict[Hashable, _Pending] = field(init=False, default_factory=dict)
+    _told: set[Notice] = field(init=False, default_factory=set)
 
     async def act(self) -> None:
         """Act until cancelled."""
@@ -71,7 +77,7 @@ class Acting:
                 self.wake.clear()
                 await self._wait(await self._round_safely())
         finally:
-            self.metrics.standing({})
+            self.manner.metrics.standing({})
             await self.requests.reset()
 
     async def _wait(self, seconds: float) -> None:
@@ -86,13 +92,13 @@ class Acting:
         try:
             return await self._round()
         except Exception as bug:  # noqa: BLE001 - a bug that one pod meets must not keep all gangs waiting
-            self.log.fault("controller: a bug in podberth; tried again", bug)
-            return self.timing.longest_wait_seconds
+            self.manner.log.fault("controller: a bug in podberth; tried again", bug)
+            return self.manner.timing.longest_wait_seconds
 
     async def _round(self) -> float:
         """Do what there is to do now; return how long there will be nothing else unless something changes."""
         self._forget()
-        world = self.sight.world(self._owners, frozenset(self._gone), self._fixed, self.patience_seconds)
+        world = self.sight.world(self._owners, frozenset(self._gone), self._fixed, self.manner.patience_seconds)
         if self._fixed:
             known = {each.uid for table in world.known.values() for each in table.values()}
             self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in known}
@@ -107,11 +113,11 @@ class Acting:
         now = time.monotonic()
         until = min((each.until for each in self._pending.values()), default=now + _LONGEST_SECONDS)
         seconds = min(until - now, plan.again_at - time.time(), _LONGEST_SECONDS)
-        return max(seconds, self.timing.least_wait_seconds)
+        return max(seconds, self.manner.timing.least_wait_seconds)
 
     async def _do(self, action: Action, world: World) -> None:
         answer = await self.requests.send(action, world.served)
-        self.metrics.requested(word(action), answer.result)
+        self.manner.metrics.requested(word(action), answer.result)
         if answer.result == "ok":
             self._take_in(action, answer.document or {})
         elif isinstance(action, LookUp):
@@ -131,8 +137,8 @@ class Acting:
                 self._gone.add(action.owner.uid)
             self.wake.set()
             return
-        self.log.event("info", f"{_noun(action)}: {word(action)}", kind=action.kind, at="/".join(action.place))
-        self._pending[_key(action)] = _Pending(Pace(self.timing, random), time.monotonic() + _SEEN_SECONDS)
+        self.manner.log.event("info", f"{action.noun}: {word(action)}", kind=action.kind, at="/".join(action.place))
+        self._pending[_key(action)] = _Pending(Pace(self.manner.timing, random), time.monotonic() + _SEEN_SECONDS)
 
     def _not_found(self, action: LookUp, answer: Answer) -> None:
         """Take in that an owner is gone, or that podberth may not see it: then it counts as the one on top."""
@@ -141,14 +147,16 @@ class Acting:
             self.wake.set()
         elif answer.error is not None and answer.error.status == HTTPStatus.FORBIDDEN:
             self._owners[action.owner.uid] = None
-            self.log.event("warning", "an owner cannot be read; it counts as the one on top", problem=str(answer.error))
+            self.manner.log.event(
+                "warning", "an owner cannot be read; it counts as the one on top", problem=str(answer.error)
+            )
             self.wake.set()
         else:
             self._put_off(action, answer)
 
     def _put_off(self, action: Action, answer: Answer) -> None:
         """Let an action wait for its next try; one that was overtaken waits for the watch to say by what."""
-        pending = self._pending.setdefault(_key(action), _Pending(Pace(self.timing, random), 0.0))
+        pending = self._pending.setdefault(_key(action), _Pending(Pace(self.manner.timing, random), 0.0))
         asked = answer.error.retry_after_seconds if answer.error else 0.0
         pending.until = time.monotonic() + pending.pace.wait_seconds(0.0, asked)
         if answer.result == "conflict" or isinstance(action, LookUp):
@@ -156,12 +164,13 @@ class Acting:
         said = str(answer.error)
         if answer.result == "refused":
             place = "/".join(action.place)
-            noun = _noun(action)
-            text = f"{noun} {place}: the API server refuses to {word(action)} it, and podberth tries again: {said}"
-            pending.notice = Notice(
-                regarding=action.about, type="Warning", reason=_REFUSED[noun], action="Write", note=note(text)
+            text = (
+                f"{action.noun} {place}: the API server refuses to {word(action)} it, and podberth tries again: {said}"
             )
-        self.log.event("warning", f"{_noun(action)}: {word(action)} failed; tried again", problem=said)
+            pending.notice = Notice(
+                regarding=action.about, type="Warning", reason=action.refused, action="Write", note=note(text)
+            )
+        self.manner.log.event("warning", f"{action.noun}: {word(action)} failed; tried again", problem=said)
 
     def _tell(self, plan: Plan) -> None:
         notices = [*plan.notices, *(each.notice for each in self._pending.values() if each.notice)]
@@ -169,7 +178,7 @@ class Acting:
             if notice not in self._told:
                 self.tell(notice)
         self._told = set(notices)
-        self.metrics.standing(Counter(each.reason for each in notices))
+        self.manner.metrics.standing(Counter(each.reason for each in notices))
 
     def _forget(self) -> None:
         """Keep of owners what somebody may still ask for."""
@@ -177,10 +186,6 @@ class Acting:
         uids = owner_uids(pods, self._owners)
         self._owners = {uid: each for uid, each in self._owners.items() if uid in uids}
         self._gone &= uids
-
-
-def _noun(action: Create | Change) -> str:
-    return "ResourceClaimTemplate" if action.kind == claim_templates.KIND else "PodGroup"
 
 
 def _key(action: Action) -> Hashable:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ..cluster.kinds import Filed, Kind
+from ..cluster.kinds import POD_GROUP_VERSIONS, Filed, Kind
 from ..cluster.live import Documents
 from ..cluster.protocol import WAITING_PODS, Document, Timing
 from ..cluster.reflector import Counts, Reflector
@@ -16,9 +16,10 @@ from ..kube.pod import OwnerReference
 from ..reconcile.claim_templates import KIND as TEMPLATES
 from ..reconcile.model import Made, Place, WaitingPod, World
 from ..reconcile.read import made_group, made_template, waiting_pod
-from ..reconcile.systems import GROUP_SYSTEMS, PLURAL
+from ..reconcile.systems import GROUP_SYSTEMS
 from ..telemetry.log import Log
 from ..telemetry.metrics import KindState, Watched
+from ..topology.pod_groups import PLURAL
 
 if TYPE_CHECKING:
     from ..cluster.client import ClusterClient
@@ -34,20 +35,12 @@ def _take_template(document: Document) -> Filed:
     return (str(metadata.get("namespace") or ""), str(metadata["name"])), made_template(document)
 
 
-# kubernetes/api scheduling: v1 is foreseen; the rest as in cluster.kinds.
-_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "scheduling.k8s.io": ("v1", "v1beta1", "v1alpha3", "v1alpha2"),
-    "scheduling.x-k8s.io": ("v1alpha1",),
-    "scheduling.sigs.k8s.io": ("v1alpha1",),
-    "scheduling.volcano.sh": ("v1beta1",),
-    "scheduling.run.ai": ("v2alpha2",),
-}
 SEEN_KINDS: Final[tuple[Kind, ...]] = (
     *(
         Kind(
             role="pod group",
             group=system.api_groups[0],
-            versions=_VERSIONS[system.api_groups[0]],
+            versions=POD_GROUP_VERSIONS[system.api_groups[0]],
             plural=PLURAL,
             take=partial(_take_group, system.api_groups[0]),
         )
@@ -141,6 +134,10 @@ class Sight:
         """Take in what policies declare from now on."""
         self.declared = templates
         self._stir()
+
+    def in_groups(self) -> int:
+        """Count the pods that name a group: a claim template is named by every pod with a claim of anybody's."""
+        return sum(bool(pod.groups) for pod in self.pods.values())
 
     def watched(self) -> Mapping[str, Watched]:
         """Say what is to be said of what is followed."""

@@ -8,11 +8,12 @@ from typing import Final
 
 from ..admission.notices import Regarding
 from ..kube.pod import OwnerReference
-from ..wellknown import MANAGED_BY, MANAGED_BY_LABEL
-from .lineage import MOST_OWNERS, as_reference, owners
+from .lineage import joined, metadata, owners, regarding
 from .model import Change, Create, Made, Place, Plan, WaitingPod, World
 
 KIND: Final = "resourceclaimtemplates.resource.k8s.io"
+_NOUN: Final = "ResourceClaimTemplate"
+_REFUSED: Final = "ResourceClaimTemplateRefused"
 
 
 def plan(world: World, now: float) -> Plan:
@@ -40,35 +41,26 @@ def plan(world: World, now: float) -> Plan:
 
 
 def _creation(place: Place, whose: dict[str, OwnerReference], world: World) -> Create:
-    metadata = {
-        "name": place[1],
-        "namespace": place[0],
-        "labels": {MANAGED_BY_LABEL: MANAGED_BY},
-        "ownerReferences": [as_reference(each) for each in whose.values()],
-    }
     document = {
         "apiVersion": world.served[KIND],
-        "kind": "ResourceClaimTemplate",
-        "metadata": metadata,
+        "kind": _NOUN,
+        "metadata": metadata(place, whose, {}),
         "spec": world.declared[place[1]],
     }
-    return Create(kind=KIND, document=document, about=_about(place[0], whose))
+    return Create(kind=KIND, noun=_NOUN, refused=_REFUSED, document=document, about=_about(place[0], whose))
 
 
 def _joined(place: Place, made: Made, whose: dict[str, OwnerReference]) -> Change | None:
     """Add owners: the garbage collector takes a template with the last one."""
-    known = {each.uid: each for each in made.owners}
-    joined = list({**known, **whose}.values())[:MOST_OWNERS]
-    if len(joined) <= len(known):
+    references = joined(made, whose)
+    if not references:
         return None
     # What is known of it, so that no owner is lost that somebody else adds meanwhile.
-    references = [as_reference(each) for each in joined]
     patch = {"metadata": {"uid": made.uid, "resourceVersion": made.version, "ownerReferences": references}}
-    return Change(kind=KIND, place=place, uid=made.uid, patch=patch, about=_about(place[0], whose))
+    return Change(
+        kind=KIND, noun=_NOUN, refused=_REFUSED, place=place, uid=made.uid, patch=patch, about=_about(place[0], whose)
+    )
 
 
 def _about(namespace: str, whose: dict[str, OwnerReference]) -> Regarding:
-    owner = next(iter(whose.values()))
-    return Regarding(
-        api_version=owner.api_version, kind=owner.kind, namespace=namespace, name=owner.name, uid=owner.uid
-    )
+    return regarding(namespace, next(iter(whose.values())))

@@ -1,18 +1,24 @@
 """Whose a made object is: the owner on top of the pods that it is for, or the pods themselves where nobody owns them.
 
+What is made says so in its metadata, and the owner is told where it cannot be made.
+
 The garbage collector takes an object away when the last of its owners is gone, so nothing here ever deletes.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ..admission.notices import Regarding
 from ..kube.pod import OwnerReference
+from ..wellknown import MANAGED_BY, MANAGED_BY_LABEL
 from ..workload.owners import OWNER_KINDS
-from .model import LookUp, WaitingPod, World
+from .model import LookUp, Made, Place, WaitingPod, World
 
 ASKED: Final[Mapping[tuple[str, str], str]] = {(each.group, each.kind): each.plural for each in OWNER_KINDS}
 """Plurals of the kinds of owners that are looked up for an owner of their own, by group and kind."""
-# No operator puts more between a pod and what its user made (workload.subject, Subject.lineage).
+# Steps up from the pod's controller. The most that are known to be there are three: from an instance of a role to its
+# set, to the RoleBasedGroup (workload.subject, Subject.lineage), to an AppWrapper; one to spare. References may go in a
+# circle, so there is an end.
 _LONGEST: Final = 4
 MOST_OWNERS: Final = 64
 """Owners that an object names: a gang has one, but one of bare pods has as many as pods, each of some 150 bytes."""
@@ -52,7 +58,31 @@ def _unknown(owner: OwnerReference, world: World) -> bool:
     return (owner.group, owner.kind) in ASKED and owner.uid not in world.owners
 
 
-def as_reference(owner: OwnerReference) -> dict[str, Any]:
+def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
+    """Return the metadata of what is to be made."""
+    return {
+        "name": place[1],
+        "namespace": place[0],
+        "labels": {MANAGED_BY_LABEL: MANAGED_BY, **labels},
+        "ownerReferences": [_as_reference(each) for each in whose.values()],
+    }
+
+
+def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, Any]]:
+    """Return all owners of what is made, with those that join; empty: none does. None that is there is left out."""
+    known = {each.uid: each for each in made.owners}
+    every = list({**known, **whose}.values())[:MOST_OWNERS]
+    return [_as_reference(each) for each in every] if len(every) > len(known) else []
+
+
+def regarding(namespace: str, owner: OwnerReference) -> Regarding:
+    """Return what an Event of an owner is about."""
+    return Regarding(
+        api_version=owner.api_version, kind=owner.kind, namespace=namespace, name=owner.name, uid=owner.uid
+    )
+
+
+def _as_reference(owner: OwnerReference) -> dict[str, Any]:
     """Return an entry of metadata.ownerReferences: it is no controller, and keeps nobody from being deleted."""
     return {
         "apiVersion": owner.api_version,

@@ -93,6 +93,10 @@ class Create:
     """Make an object. Where one of its name has come meanwhile, that one stays as it is."""
 
     kind: str
+    noun: str
+    """As its documents name the kind."""
+    refused: str
+    """The reason of the Event where the API server refuses it."""
     document: Mapping[str, Any]
     about: Regarding
     """Whom to tell where it cannot be made."""
@@ -109,6 +113,10 @@ class Change:
     """Merge something into an object of podberth's, if it is still what is known of it."""
 
     kind: str
+    noun: str
+    """As its documents name the kind."""
+    refused: str
+    """The reason of the Event where the API server refuses it."""
     place: Place
     uid: str
     patch: Mapping[str, Any]

@@ -10,12 +10,13 @@ from typing import Any, Final, TypeAlias
 
 from ..admission.notices import Notice, Regarding, note
 from ..kube.pod import OwnerReference
-from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL
-from .lineage import MOST_OWNERS, as_reference, owners
+from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from .lineage import joined, metadata, owners, regarding
 from .model import Change, Create, Made, Place, Plan, Reference, WaitingPod, World
 from .systems import BY_NAME, GroupSystem, nested
 
 KIND: Final = "PodGroup"
+_REFUSED: Final = "PodGroupRefused"
 # A level is said by members with GPUs, and a launcher or head comes before them. The group's topology cannot be changed
 # later, and a gang starts with its last pod anyway; who is not there so long after the newest is not about to come.
 GATHER_SECONDS: Final = 5.0
@@ -111,15 +112,10 @@ def _creation(gang: _Gang, world: World) -> Create:
     body: dict[str, Any] = nested(system.minimum, newest.size)
     if gang.level and system.topology is not None:
         body["spec"] |= system.topology(gang.level)
-    metadata = {
-        "name": newest.gang,
-        "namespace": newest.namespace,
-        "labels": {MANAGED_BY_LABEL: MANAGED_BY, GANG_LABEL: newest.gang},
-        "ownerReferences": [as_reference(each) for each in gang.owners.values()],
-    }
-    document = {"apiVersion": world.served[gang.kind], "kind": KIND, "metadata": metadata, **body}
-    about = _regarding(newest.namespace, next(iter(gang.owners.values())))
-    return Create(kind=gang.kind, document=document, about=about)
+    named = metadata(gang.place, gang.owners, {GANG_LABEL: newest.gang})
+    document = {"apiVersion": world.served[gang.kind], "kind": KIND, "metadata": named, **body}
+    about = regarding(newest.namespace, next(iter(gang.owners.values())))
+    return Create(kind=gang.kind, noun=KIND, refused=_REFUSED, document=document, about=about)
 
 
 def _adapt(gang: _Gang, made: Made, world: World, found: Plan) -> None:
@@ -127,26 +123,37 @@ def _adapt(gang: _Gang, made: Made, world: World, found: Plan) -> None:
 
     One that none of them owns is of an earlier gang of that name, and goes with it.
     """
-    known = {each.uid: each for each in made.owners}
+    known = {each.uid for each in made.owners}
     size = gang.newest.size
     about = next((each for uid, each in gang.owners.items() if uid in known), None)
     if about is None:
         return
-    regarding = _regarding(gang.newest.namespace, about)
+    told = regarding(gang.newest.namespace, about)
     patch: dict[str, Any] = {}
     if size != made.minimum:
         if world.fixed.get(made.uid) == size:
-            found.notices.append(_notice(regarding, "PodGroupNotResized", "Resize", _not_resized(gang, made)))
+            found.notices.append(_notice(told, "PodGroupNotResized", "Resize", _not_resized(gang, made)))
         else:
             patch = nested(gang.system.minimum, size)
-    joined = list({**known, **gang.owners}.values())[:MOST_OWNERS]
-    more = {"ownerReferences": [as_reference(each) for each in joined]} if len(joined) > len(known) else {}
-    if not patch and not more:
+    references = joined(made, gang.owners)
+    if not patch and not references:
         return
     # What is known of it, so that nothing is lost that somebody else writes meanwhile.
-    patch["metadata"] = {"uid": made.uid, "resourceVersion": made.version, **more}
-    change = Change(kind=gang.kind, place=gang.place, uid=made.uid, patch=patch, about=regarding, minimum=size)
-    found.actions.append(change)
+    patch["metadata"] = {"uid": made.uid, "resourceVersion": made.version}
+    if references:
+        patch["metadata"]["ownerReferences"] = references
+    found.actions.append(
+        Change(
+            kind=gang.kind,
+            noun=KIND,
+            refused=_REFUSED,
+            place=gang.place,
+            uid=made.uid,
+            patch=patch,
+            about=told,
+            minimum=size,
+        )
+    )
 
 
 def _not_resized(gang: _Gang, made: Made) -> str:
@@ -169,7 +176,7 @@ def _miss(pod: WaitingPod, reference: Reference, world: World, now: float, found
     place = f"{pod.namespace}/{reference.name}"
     said = f"{KIND} {place}: got none after {world.patience_seconds:g} s, and {reference.said_by} of this pod names it"
     text = f"{said}; {_remedy(pod, reference, world)}"
-    found.notices.append(_notice(_regarding(pod.namespace, pod.itself()), "PodGroupMissing", "Wait", text))
+    found.notices.append(_notice(regarding(pod.namespace, pod.itself()), "PodGroupMissing", "Wait", text))
 
 
 def _remedy(pod: WaitingPod, reference: Reference, world: World) -> str:
@@ -179,12 +186,6 @@ def _remedy(pod: WaitingPod, reference: Reference, world: World) -> str:
     if pod.gang == reference.name and not pod.size and BY_NAME[reference.system].minimum:
         return f"set annotation {GANG_SIZE_ANNOTATION} and podberth makes it, or make one of {kind} yourself"
     return f"make one of {kind} in that namespace, or the pod without {reference.said_by}"
-
-
-def _regarding(namespace: str, owner: OwnerReference) -> Regarding:
-    return Regarding(
-        api_version=owner.api_version, kind=owner.kind, namespace=namespace, name=owner.name, uid=owner.uid
-    )
 
 
 def _notice(about: Regarding, reason: str, action: str, text: str) -> Notice:

@@ -54,18 +54,16 @@ def _templates(document: Mapping[str, Any]) -> Iterator[str]:
 
 def made_template(document: Mapping[str, Any]) -> Made:
     """Return what is kept of a ResourceClaimTemplate: whose it is, and nothing of its spec."""
-    metadata = mapping_at(document, "metadata")
-    return Made(
-        uid=text(metadata.get("uid")),
-        version=text(metadata.get("resourceVersion")),
-        ours=mapping_at(metadata, "labels").get(MANAGED_BY_LABEL) == MANAGED_BY,
-        deleting=bool(metadata.get("deletionTimestamp")),
-        owners=owners_of(document),
-    )
+    return _made(document, 0)
 
 
 def made_group(api_group: str, document: Mapping[str, Any]) -> Made:
     """Return what is kept of a PodGroup of an API group."""
+    # A minimum of one is read as none, and a gang of one is none.
+    return _made(document, min_member(api_group, document) or 1)
+
+
+def _made(document: Mapping[str, Any], minimum: int) -> Made:
     metadata = mapping_at(document, "metadata")
     return Made(
         uid=text(metadata.get("uid")),
@@ -73,8 +71,7 @@ def made_group(api_group: str, document: Mapping[str, Any]) -> Made:
         ours=mapping_at(metadata, "labels").get(MANAGED_BY_LABEL) == MANAGED_BY,
         deleting=bool(metadata.get("deletionTimestamp")),
         owners=owners_of(document),
-        # A minimum of one is read as none, and a gang of one is none.
-        minimum=min_member(api_group, document) or 1,
+        minimum=minimum,
     )
 
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..kube.pod import annotations, labels, spec
-from ..topology.pod_groups import NATIVE_GROUP
+from ..topology.pod_groups import NATIVE_GROUP, PLURAL
 from .model import Reference
 
-PLURAL: Final = "podgroups"
 # apimachinery pkg/api/validation: a PodGroup's name is a DNS subdomain.
 _LONGEST_NAME: Final = 253
 
@@ -114,7 +113,6 @@ GROUP_SYSTEMS: Final[tuple[GroupSystem, ...]] = (
     ),
 )
 BY_NAME: Final[Mapping[str, GroupSystem]] = {each.name: each for each in GROUP_SYSTEMS}
-BY_API_GROUP: Final[Mapping[str, GroupSystem]] = {each.api_groups[0]: each for each in GROUP_SYSTEMS}
 
 
 def references(pod: Mapping[str, Any]) -> Iterator[Reference]:

@@ -129,6 +129,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         read=_koordinator_group,
         size="its PodGroup",
         label="pod-group.scheduling.sigs.k8s.io",
+        api_groups=(_KOORDINATOR_GROUPS,),
     ),
     Row(
         name="coscheduling PodGroup",
