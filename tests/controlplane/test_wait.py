@@ -1,10 +1,11 @@
 """Waiting: what is returned, and what is said in vain."""
 
+import asyncio
 import itertools
 
 import pytest
 
-from .wait import wait_for
+from .wait import until, wait_for
 
 
 def test_returns_the_first_truthy_value() -> None:
@@ -25,3 +26,14 @@ def test_says_what_was_there_at_the_end() -> None:
     count = itertools.count()
     with pytest.raises(TimeoutError, match=r"3 pods, not [1-9]"):
         wait_for(lambda: next(count) < 0, timeout_seconds=0.05, what=lambda: f"3 pods, not {next(count)}")
+
+
+def test_other_tasks_go_on_meanwhile() -> None:
+    async def scene() -> None:
+        arrived = asyncio.Event()
+        asyncio.get_running_loop().call_soon(arrived.set)
+        await until(arrived.is_set, what="the event")
+        with pytest.raises(TimeoutError, match=r"waited 0\.05 s in vain for the moon"):
+            await until(lambda: False, patience_seconds=0.05, what="the moon")
+
+    asyncio.run(scene())

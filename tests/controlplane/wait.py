@@ -1,5 +1,6 @@
 """Waiting for a state of the world: the one place in the tests that polls."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -28,6 +29,20 @@ def wait_for(
         if value:
             return value
         if time.monotonic() >= deadline:
-            awaited = what if isinstance(what, str) else what()
-            raise TimeoutError(f"waited {timeout_seconds:g} s in vain for {awaited}")
+            raise TimeoutError(_in_vain(timeout_seconds, what))
         time.sleep(POLL_SECONDS)
+
+
+async def until(
+    predicate: Callable[[], object], *, patience_seconds: float = PATIENCE_SECONDS, what: str | Callable[[], str]
+) -> None:
+    """Return once `predicate` holds, as `wait_for` does, while the other tasks of the event loop go on."""
+    deadline = time.monotonic() + patience_seconds
+    while not predicate():
+        if time.monotonic() >= deadline:
+            raise TimeoutError(_in_vain(patience_seconds, what))
+        await asyncio.sleep(POLL_SECONDS)
+
+
+def _in_vain(seconds: float, what: str | Callable[[], str]) -> str:
+    return f"waited {seconds:g} s in vain for {what if isinstance(what, str) else what()}"

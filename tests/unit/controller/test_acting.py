@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from controlplane.wait import until
 from podberth.admission.notices import Notice
 from podberth.cluster.protocol import Timing, refusal
 from podberth.controller.acting import Acting, Manner
@@ -35,7 +36,6 @@ POD = WaitingPod(
 )
 MADE = Made(uid="g-1", version="1", ours=True, owners=(JOB,), minimum=2)
 TIMING = Timing(first_wait_seconds=0.01, longest_wait_seconds=0.02, least_wait_seconds=0.005)
-PATIENCE_SECONDS = 30.0
 
 
 class Lines(LineWriter):
@@ -109,9 +109,7 @@ class Scene:
         self.wake.set()
 
     async def until(self, reached: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while not reached():  # noqa: ASYNC110 - what is waited for are plain values
-                await asyncio.sleep(0.005)
+        await until(reached, what=lambda: f"that; sent {self.sent}, told {self.reasons()}, said {self.lines}")
 
     def reasons(self) -> list[str]:
         return [each.reason for each in self.told]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 import pytest
 
+from controlplane.wait import until
 from podberth.cluster.protocol import refusal
 from podberth.controller.election import Election
 from podberth.reconcile.lease import Term
@@ -20,7 +21,6 @@ Document = dict[str, Any]
 # So long that no leader loses its Lease on a busy machine, and so short that one which cannot renew it soon does.
 LASTING = Term(lease_seconds=120, renew_seconds=60.0, retry_seconds=0.02)
 SHORT = Term(lease_seconds=1, renew_seconds=0.2, retry_seconds=0.02)
-PATIENCE_SECONDS = 30.0
 
 
 class Server:
@@ -99,12 +99,6 @@ class Replica:
         await asyncio.gather(self.task, return_exceptions=True)
 
 
-async def until(reached: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not reached():  # noqa: ASYNC110 - what is waited for are plain values
-            await asyncio.sleep(0.005)
-
-
 def run(scene: Callable[[Server], Awaitable[None]]) -> None:
     async def play() -> None:
         await scene(Server())
@@ -115,14 +109,14 @@ def run(scene: Callable[[Server], Awaitable[None]]) -> None:
 def test_one_of_two_acts_and_when_it_ends_the_other_does() -> None:
     async def scene(server: Server) -> None:
         one = Replica(server, "one")
-        await until(lambda: one.acts)
+        await until(lambda: one.acts, what="one to act")
         other = Replica(server, "other")
-        await until(lambda: other.election.answered)
+        await until(lambda: other.election.answered, what="the other to have read the Lease")
         assert (one.acts, other.acts, server.holder) == (True, False, "one")
         await one.end()
         assert not one.acts
         assert server.holder in ("", "other")
-        await until(lambda: other.acts)
+        await until(lambda: other.acts, what="the other to act")
         assert server.lease is not None
         assert server.lease["spec"]["leaseTransitions"] == 1
         await other.end()
@@ -134,12 +128,12 @@ def test_one_of_two_acts_and_when_it_ends_the_other_does() -> None:
 def test_a_leader_that_cannot_renew_stops_and_leads_again_when_it_can(fault: str) -> None:
     async def scene(server: Server) -> None:
         one = Replica(server, "one", SHORT)
-        await until(lambda: one.acts)
+        await until(lambda: one.acts, what="one to act")
         server.hangs, server.status = fault == "hangs", {"refused": 403, "down": 503}.get(fault, 0)
-        await until(lambda: not one.acts)
+        await until(lambda: not one.acts, what="one to stop acting")
         assert not one.election.leads
         server.hangs, server.status = False, 0
-        await until(lambda: one.acts)
+        await until(lambda: one.acts, what="one to act")
         await one.end()
 
     run(scene)
@@ -148,9 +142,9 @@ def test_a_leader_that_cannot_renew_stops_and_leads_again_when_it_can(fault: str
 def test_a_leader_that_finds_another_in_its_place_stops() -> None:
     async def scene(server: Server) -> None:
         one = Replica(server, "one")
-        await until(lambda: one.acts)
+        await until(lambda: one.acts, what="one to act")
         server.write({"holderIdentity": "other", "leaseDurationSeconds": 3600})
-        await until(lambda: not one.acts)
+        await until(lambda: not one.acts, what="one to stop acting")
         assert server.holder == "other"
         await one.end()
         assert server.holder == "other"
@@ -162,7 +156,7 @@ def test_a_lease_that_nobody_renews_is_taken() -> None:
     async def scene(server: Server) -> None:
         server.write({"holderIdentity": "dead", "leaseDurationSeconds": 1})
         one = Replica(server, "one")
-        await until(lambda: one.acts)
+        await until(lambda: one.acts, what="one to act")
         await one.end()
 
     run(scene)
@@ -171,7 +165,7 @@ def test_a_lease_that_nobody_renews_is_taken() -> None:
 def test_a_leader_renews() -> None:
     async def scene(server: Server) -> None:
         one = Replica(server, "one")
-        await until(lambda: server.sent > 3)
+        await until(lambda: server.sent > 3, what=lambda: f"a fourth write; got {server.sent}")
         assert one.acts
         await one.end()
 

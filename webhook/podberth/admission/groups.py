@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..kube import pod as pods
-from ..validation.case import Known, Pods, Wrong
+from ..validation.case import ClusterFacts, Pods, Wrong
 from ..validation.checks import names_a_group, wrong_groups
 from ..workload.places import BARE, Template
 from .review import AdmissionRequest
@@ -42,8 +42,8 @@ def _pods(template: Template, pod: dict[str, Any], state: PodState) -> Pods:
     return Pods(template=template, pod=pod, gang=state.gang, gpu=state.gpu, need=state.need)
 
 
-def _known(snapshot: Snapshot) -> Known:
-    return Known(
+def _known(snapshot: Snapshot) -> ClusterFacts:
+    return ClusterFacts(
         topology=snapshot.topology,
         namespaces=snapshot.namespaces.keys(),
         pod_groups=snapshot.pod_groups,

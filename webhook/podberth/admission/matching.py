@@ -11,7 +11,7 @@ from ..kube import pod as pods
 from ..kube.budget import GPU_REQUESTS, excess
 from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
-from ..mutation.gang import Known
+from ..mutation.gang import GangFacts
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, Watch, combine
 from ..policy.match import MatchRequest, mismatch
@@ -40,10 +40,10 @@ class Fault:
         return self.policy.source.spec.failure_policy == "Fail"
 
 
-def known_of(matcher: "Matcher") -> Known:
+def known_of(matcher: "Matcher") -> GangFacts:
     """Return what is known of the pod's gang as it is, and of the groups that it may join."""
     gang, snapshot = matcher.state.gang, matcher.snapshot
-    return Known(
+    return GangFacts(
         system=gang.system,
         index=gang.index,
         role=gang.role,

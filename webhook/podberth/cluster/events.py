@@ -24,14 +24,13 @@ from ..errors import ClusterError
 from ..telemetry.log import Log
 from ..telemetry.metrics import EventMetrics
 from .event_series import Bucket, Limits, OpenSeries, Series
-from .protocol import Pace, Timing, garbled
+from .protocol import MERGE_PATCH, Pace, Timing, garbled
 
 if TYPE_CHECKING:
     from .client import ClusterClient
 
 CONTROLLER: Final = "podberth.io/webhook"
 _GROUP: Final = "events.k8s.io/v1"
-_MERGE: Final = "application/merge-patch+json"
 # Of an object that is in no namespace, Events are here: client-go tools/events/event_recorder.go, makeEvent.
 _DEFAULT_NAMESPACE: Final = "default"
 # ReportingInstanceLengthLimit: kubernetes pkg/apis/core/validation/events.go.
@@ -192,12 +191,12 @@ class Events:
     async def _add(self, series: Series) -> bytes:
         more = {"count": series.count + series.untold, "lastObservedTime": _micro_time(series.last)}
         change = {"metadata": {"resourceVersion": series.version}, "series": more}
-        return await self._client.send("PATCH", _path(series.notice), change, _MERGE)
+        return await self._client.send("PATCH", _path(series.notice), change, MERGE_PATCH)
 
     async def _look(self, series: Series) -> None:
         """Find out what the Event says by changing nothing of it: so podberth needs no right to read Events."""
         try:
-            _take_in(series, await self._client.send("PATCH", _path(series.notice), {}, _MERGE))
+            _take_in(series, await self._client.send("PATCH", _path(series.notice), {}, MERGE_PATCH))
         except ClusterError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise

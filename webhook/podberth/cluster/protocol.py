@@ -25,6 +25,8 @@ came is no answer, its version is too old (410), the API server is busy (429), h
 ListReason: TypeAlias = Literal["start", "expired", "resync"]
 """Why all objects are listed: at the start, because a watch cannot go on from where it was, or to be sure."""
 
+MERGE_PATCH: Final = "application/merge-patch+json"
+"""The type of what a PATCH merges into an object (RFC 7386)."""
 NOT_FOUND: Final = 404
 _FORBIDDEN = 403
 _GONE = 410

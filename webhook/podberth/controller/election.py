@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from ..cluster.protocol import MERGE_PATCH
 from ..errors import ClusterError
 from ..reconcile.lease import API, Candidate, Term
 from ..telemetry.log import Log
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 LEASE: Final = "podberth-controller"
 _COLLECTION: Final = f"/apis/{API}/namespaces/{NAMESPACE}/leases"
 _PATH: Final = f"{_COLLECTION}/{LEASE}"
-_MERGE: Final = "application/merge-patch+json"
 # At the end of the process: what takes longer is left to the lease's own end.
 _RELEASE_SECONDS: Final = 2.0
 
@@ -146,7 +146,9 @@ class Election:
 
     async def _merge(self, lease: Mapping[str, Any], spec: Mapping[str, Any]) -> bytes:
         version = lease["metadata"]["resourceVersion"]
-        return await self._client.send("PATCH", _PATH, {"metadata": {"resourceVersion": version}, "spec": spec}, _MERGE)
+        return await self._client.send(
+            "PATCH", _PATH, {"metadata": {"resourceVersion": version}, "spec": spec}, MERGE_PATCH
+        )
 
     async def _release(self) -> None:
         lease, self._lease = self._lease, None

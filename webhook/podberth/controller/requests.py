@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import orjson
 
-from ..cluster.protocol import garbled
+from ..cluster.protocol import MERGE_PATCH, garbled
 from ..errors import ClusterError
 from ..kube.pod import OwnerReference, controller
 from ..reconcile.lineage import ASKED
@@ -16,7 +16,6 @@ from ..reconcile.model import Action, Change, Create, LookUp
 if TYPE_CHECKING:
     from ..cluster.client import ClusterClient
 
-_MERGE = "application/merge-patch+json"
 MANAGER = "podberth-controller"
 
 Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]
@@ -63,7 +62,7 @@ class Requests:
             path = _path(action.kind, action.place[0], served)
             return await self._client.send("POST", f"{path}?fieldManager={MANAGER}", action.document)
         path = f"{_path(action.kind, action.place[0], served)}/{action.place[1]}?fieldManager={MANAGER}"
-        return await self._client.send("PATCH", path, action.patch, _MERGE)
+        return await self._client.send("PATCH", path, action.patch, MERGE_PATCH)
 
 
 def _document(action: Action, body: bytes) -> dict[str, Any]:

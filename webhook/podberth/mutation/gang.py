@@ -79,7 +79,7 @@ WEIGHT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class GangFacts:
     """What is known of a pod's gang, and of the groups that it may join."""
 
     system: str = PLAIN
@@ -103,13 +103,13 @@ class Known:
         return next((system for system, key in keys.items() if key in self.groups), "")
 
 
-NOTHING_KNOWN: Final = Known()
+NOTHING_KNOWN: Final = GangFacts()
 
 
 # ---- membership -----------------------------------------------------------------------------------------------------
 
 
-def join(draft: Draft, name: object, size: object, system: object, known: Known) -> Change | Skipped | None:
+def join(draft: Draft, name: object, size: object, system: object, known: GangFacts) -> Change | Skipped | None:
     """Make a pod a member of gang ``name``: of the native PodGroup of that name where it exists, else by label.
 
     With the label goes the gang's ``size`` as an annotation, where it is known (positive): whoever sees one member
@@ -199,7 +199,7 @@ def is_to_be_made(draft: Draft, native: Collection[str]) -> bool:
 
 
 def colocate(
-    draft: Draft, level: object, mode: Literal["required", "preferred"], every: object, known: Known
+    draft: Draft, level: object, mode: Literal["required", "preferred"], every: object, known: GangFacts
 ) -> Change | Skipped | None:
     """Attract the members of a plain gang to one domain of ``level``, a node label key; an empty level does nothing.
 
@@ -261,7 +261,7 @@ def _number_of_members(every: object) -> int:
     return members
 
 
-def _say_level(draft: Draft, key: str, mode: str, known: Known) -> Change | None:
+def _say_level(draft: Draft, key: str, mode: str, known: GangFacts) -> Change | None:
     if not is_to_be_made(draft, known.native) or draft.get(LEVEL) is not None:
         return None
     draft.set(LEVEL, key)
@@ -269,7 +269,7 @@ def _say_level(draft: Draft, key: str, mode: str, known: Known) -> Change | None
     return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}")
 
 
-def _no_slices(draft: Draft, known: Known) -> Skipped | None:
+def _no_slices(draft: Draft, known: GangFacts) -> Skipped | None:
     if not is_to_be_made(draft, known.native):
         return None
     return Skipped("topology", "a native PodGroup has no field for slices")
@@ -292,7 +292,7 @@ def _is_drawn(draft: Draft, *, slices: bool) -> bool:
     return not ours or any(bool(term.get("matchLabelKeys")) == slices for term in ours)
 
 
-def _take_slice(draft: Draft, members: int, known: Known) -> str:
+def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
     """Write in which slice the pod is, where it does not say so itself; return why that cannot be, or nothing."""
     if members <= 1 or draft.get(_SLICE) is not None:
         return ""

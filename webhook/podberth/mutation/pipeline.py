@@ -30,7 +30,7 @@ from .change import Change, Proposal, Skipped
 class Surroundings:
     """What builders must know beyond the pod itself."""
 
-    gang: gang.Known
+    gang: gang.GangFacts
     """What is known of the pod's gang, and of the groups that it may join."""
     default_priority_class: str
     """The cluster's global default; empty where none is known."""

@@ -33,7 +33,7 @@ class Wrong:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class ClusterFacts:
     """What is known of the cluster."""
 
     topology: TopologyIndex
@@ -104,7 +104,7 @@ class Case:
     above: tuple[Found, ...]
     """The objects that it is wrapped in, the outermost first."""
     pods: tuple[Pods, ...]
-    known: Known
+    known: ClusterFacts
 
     @property
     def kind(self) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from ..workload.groups import GROUP_ROWS
 from ..workload.places import Steps
 from ..workload.subject import text_at
 from ..workload.templates import objects_in
-from .case import Case, Known, Pods, Wrong
+from .case import Case, ClusterFacts, Pods, Wrong
 from .domains import too_large_groups
 from .exclusive import second_opinions
 from .launchers import miscounted_launchers
@@ -87,7 +87,9 @@ def names_a_group(pod: Mapping[str, Any]) -> bool:
     )
 
 
-def wrong_groups(document: Mapping[str, Any], namespace: str, made: Sequence[Pods], known: Known) -> tuple[Wrong, ...]:
+def wrong_groups(
+    document: Mapping[str, Any], namespace: str, made: Sequence[Pods], known: ClusterFacts
+) -> tuple[Wrong, ...]:
     """Return what is wrong with the groups of a document, each once.
 
     ``namespace`` is used where the document names none. Only what asks for devices, or is in a gang by its own word,
