@@ -70,8 +70,8 @@ def sharing(namespace: str) -> JSON:
     return made
 
 
-def coscheduled(name: str, members: int) -> JSON:
-    return thing("scheduling.x-k8s.io/v1alpha1", "PodGroup", name, spec={"minMember": members})
+def grouped(name: str, members: int, group: str = "scheduling.x-k8s.io") -> JSON:
+    return thing(f"{group}/v1alpha1", "PodGroup", name, spec={"minMember": members})
 
 
 def owner(pods: int) -> JSON:
@@ -84,6 +84,7 @@ def fleet() -> JSON:
 
 
 NIC = device_class("nic.example.com", "nic.example.com")
+KOORDINATOR = grouped("another", 2, "scheduling.sigs.k8s.io")
 # What the cluster knows, one after the other; pods and policies stay what they are.
 WORLDS: dict[str, list[JSON]] = {
     "nothing": [],
@@ -110,9 +111,9 @@ WORLDS: dict[str, list[JSON]] = {
     "a channel here": [compute_domain("default"), asks("ResourceClaimTemplate", "t", "gpu.nvidia.com", "other")],
     "a group that shares here": [sharing("default"), asks("ResourceClaimTemplate", "t", "gpu.nvidia.com", "default")],
     "a group that shares there": [sharing("other"), asks("ResourceClaimTemplate", "t", "gpu.nvidia.com", "default")],
-    "groups are served": [coscheduled("another", 2), owner(4)],
-    "the gang has its group": [coscheduled("job-a-job-of-a-long-uid", 4), owner(4)],
-    "a larger owner": [coscheduled("another", 2), owner(8)],
+    "groups are served": [grouped("another", 2), KOORDINATOR, owner(4)],
+    "the gang has its group": [grouped("job-a-job-of-a-long-uid", 4), KOORDINATOR, owner(4)],
+    "a larger owner": [grouped("another", 2), KOORDINATOR, owner(8)],
     "an owner of one": [owner(1)],
     "classes": priority_classes("urgent"),
     "other classes": priority_classes("usual"),
@@ -125,7 +126,7 @@ RULES = {
     "counts claims": rule(71, labels={"claims": "string(gpu.claims.size())"}),
     "asks who shares": rule(72, "gpu.claims.exists(c, c.shared)", labels={"shared": "'1'"}),
     "joins": rule(73, "gang.known", gang={"name": "gang.name", "size": "gang.size"}),
-    "chooses": rule(74, "gang.known", gang={"name": "gang.name", "size": "gang.size", "system": "'coscheduling'"}),
+    "chooses": rule(74, "gang.known", gang={"name": "gang.name", "size": "gang.size", "system": "'koordinator'"}),
     "draws slices": rule(430, topology={"level": "'rack'", "mode": "required", "slice": "2"}),
     "says the size": rule(75, labels={"size": "string(gang.size)"}),
     "names a priority class": rule(47, priorityClassName="'urgent'"),
@@ -159,7 +160,11 @@ PODS = [
     *claiming(),
     *claiming(schedulingGroup={"podGroupName": GROUP}),
     *claiming(labels={"kueue.x-k8s.io/queue-name": "q"}),
-    *(job_pod(index, uid="a-job-of-a-long-uid") for index in (0, 1, 2, 3)),
+    *(
+        job_pod(index, uid="a-job-of-a-long-uid", labels=labels)
+        for labels in ({}, {GANG_LABEL: "job-a-job-of-a-long-uid"})
+        for index in (0, 1, 2, 3)
+    ),
     *(
         gpu_pod(labels={GANG_LABEL: "a-gang-of-sixteen", **worker}, annotations={GANG_SIZE_ANNOTATION: "4"})
         for worker in ({}, {"training.kubeflow.org/replica-type": "master"})
