@@ -1,15 +1,17 @@
 """What all tests share: the control plane's fixtures, and an account of what this machine could not run.
 
-A test is left out for one of three reasons: it needs the control plane, or another program in Go, and there is nothing
-to build or take one from; it needs data of ../shared, which is no part of this repository; it looks at pages in a
-browser and there is none. With CI=true only the last two may happen; any other test that does not run, a skip included,
-fails the run.
+A test is left out for one of four reasons: it needs the control plane, or another program in Go, and there is nothing
+to build or take one from; it needs hosts of its own, and nobody may make network namespaces here; it needs data of
+../shared, which is no part of this repository; it looks at pages in a browser and there is none. With CI=true only the
+last two may happen; any other test that does not run, a skip included, fails the run.
 """
 
 import os
 from collections import Counter
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +20,7 @@ from browser import find_browser
 from controlplane import build
 from controlplane.client import EXISTING_VARIABLE
 from controlplane.fixtures import cluster, control_plane
+from e2e.never_lost.hosts import lacking
 from gotools.build import missing, program
 from second_run import SecondRuns
 from stage_times import StageTimes
@@ -37,6 +40,7 @@ _GO_PROGRAMS = {
 }
 """By the fixture, the programs of tests/gotools."""
 _GO = "Go 1.26+ (https://go.dev/dl/)"
+_HOSTS = "network namespaces, as root may make them (unshare, ip)"
 _SHARED_DATA = "data in ../shared"
 _BROWSER = "a Chromium (Debian: apt-get install chromium), or CHROMIUM=/path/to/it"
 _PERMITTED = (_SHARED_DATA, _BROWSER)
@@ -100,6 +104,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(StageTimes())
     config.pluginmanager.register(SecondRuns())
     config.addinivalue_line("markers", "shared(path): needs this file or folder of ../shared")
+    config.addinivalue_line("markers", "hosts: has hosts of its own, in network namespaces")
     config.stash[_LEFT_OUT] = Counter()
 
 
@@ -155,6 +160,8 @@ def _need(item: pytest.Item, *, without: bool) -> str:
     wanted = _GO_PROGRAMS.keys() & set(getattr(item, "fixturenames", ()))
     if any(missing(name) for fixture in wanted for name in _GO_PROGRAMS[fixture]):
         return _GO
+    if item.get_closest_marker("hosts") and (lack := _lacks_hosts()):
+        return f"{_HOSTS}: {lack}"
     absent = [path for mark in item.iter_markers("shared") for path in mark.args if not (SHARED / path).exists()]
     return f"{_SHARED_DATA} ({', '.join(absent)})" if absent else ""
 
@@ -164,6 +171,13 @@ def _uses_control_plane(item: pytest.Item) -> bool:
     if "cluster" in fixtures and not os.environ.get(EXISTING_VARIABLE):
         return True
     return bool(_FIXTURES & fixtures) or item.nodeid.startswith(_ON_CONTROL_PLANES)
+
+
+@cache
+def _lacks_hosts() -> str:
+    """Return why no host can be made here; empty where one can."""
+    with TemporaryDirectory() as directory:
+        return lacking(Path(directory))
 
 
 def _lacks_control_plane() -> bool:

@@ -10,6 +10,7 @@ from .podberth_process import ROOT
 _SKIPS_ITSELF = 'import pytest\ndef test_moody() -> None:\n    pytest.skip("not today")\n'
 _WANTS_DATA = 'import pytest\n@pytest.mark.shared("no/such.yaml")\ndef test_data() -> None: ...\n'
 _NEEDS_CLUSTER = "def test_cluster(control_plane: object) -> None: ...\n"
+_HAS_HOSTS = "import pytest\n@pytest.mark.hosts\ndef test_hosts() -> None: ...\n"
 _PASSES = "def test_well() -> None: ...\n"
 
 
@@ -40,6 +41,15 @@ def test_in_ci_that_is_a_failure(tmp_path: Path) -> None:
     status, line = run(tmp_path, _NEEDS_CLUSTER, CI="true")
     assert status == 1
     assert line.startswith("left out: 1 need Go 1.26+")
+    assert line.endswith("failed")
+
+
+def test_where_nobody_may_make_hosts_that_is_said_and_fails_in_ci(tmp_path: Path) -> None:
+    status, line = run(tmp_path, _HAS_HOSTS)
+    assert status == 0
+    assert line.startswith("left out: 1 need network namespaces, as root may make them (unshare, ip): ")
+    status, line = run(tmp_path, _HAS_HOSTS, CI="true")
+    assert status == 1
     assert line.endswith("failed")
 
 

@@ -5,6 +5,7 @@ earlier ones left behind, each outcome must be the one that is made afresh.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from builders import gpu_container, job_pod, pod, pod_group, review
+from builders import gpu_container, gpu_pod, job_pod, pod, pod_group, review
 from misleading import GROUP, LONG, LONGER, OTHERS
 from podberth.admission.mutate import afresh, mutate
-from podberth.admission.replay import Course
+from podberth.admission.outcome import Outcome
+from podberth.admission.replay import Course, course_of
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.mutation.gang import EXCLUSIVE_TOPOLOGY
@@ -249,6 +251,63 @@ def test_what_was_decided_under_two_policies_is_right_for_the_next_pod(pair: tup
     for document in alike(BASES[0]):
         request = decode_review(review(document, namespace=document["metadata"]["namespace"]))
         assert mutate(request, warm) == afresh(request, replace(warm))
+
+
+# What fails, what can write anywhere, what makes an object's name of the gang's, and what goes by the namespace.
+ALWAYS_ANEW = {
+    "fails",
+    "chooses a group",
+    "names a scheduler by gang",
+    "writes variables",
+    "claims",
+    "configures",
+    "patches",
+    "params of the namespace",
+}
+
+
+def decided_again(texts: list[str], base: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return how many of the pods like ``base`` get a decision that was kept of another."""
+    turns = Counter[str]()
+
+    def keep(*args: Any) -> Course | None:
+        kept = course_of(*args)
+        turns["kept"] += kept is not None
+        return kept
+
+    def again(self: Course, *args: Any) -> Outcome:
+        turns["again"] += 1
+        return play(self, *args)
+
+    play = Course.again
+    monkeypatch.setattr("podberth.admission.mutate.course_of", keep)
+    monkeypatch.setattr(Course, "again", again)
+    warm = known(texts)
+    for document in alike(base):
+        mutate(decode_review(review(document, namespace=document["metadata"]["namespace"])), warm)
+    return turns["again"] - turns["kept"]
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_of_pods_that_differ_in_one_thing_a_good_part_is_not_decided_anew(
+    base: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the comparisons above compare what is decided anew with itself."""
+    assert decided_again(SHIPPED, base, monkeypatch) >= len(list(alike(base))) * 0.45
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_nor_under_a_policy_that_misleads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = decided_again([OTHERS[name]], BASES[0], monkeypatch)
+    assert (again == 0) if name in ALWAYS_ANEW else (again >= len(list(alike(BASES[0]))) / 2)
+
+
+@pytest.mark.parametrize("document", [gpu_pod(4), job_pod()], ids=["alone", "of a gang"])
+def test_of_the_shipped_policies_a_decision_is_kept(document: dict[str, Any]) -> None:
+    warm = known(LIBRARY)
+    outcome = mutate(decode_review(review(document)), warm)
+    assert outcome.patch
+    assert any(isinstance(answer, Course) for answer in warm.recall._on_trial.values())
 
 
 @pytest.mark.parametrize("texts", [SHIPPED, LIBRARY], ids=["four", "library"])

@@ -78,6 +78,34 @@ def test_more_than_three_fail_the_run(pytester: pytest.Pytester, tmp_path: Path)
     )
 
 
+LEAVES = """
+import pytest
+turns = []
+@pytest.fixture
+def left():
+    turns.append(0)
+    FIXTURE
+def test_it(left):
+    TEST
+"""
+SKIPS = 'if len(turns) > 1: pytest.skip("nothing here")'
+
+
+@pytest.mark.parametrize(
+    ("fixture", "test"),
+    [("pass", f"{SKIPS}\n    assert False, 'it broke'"), (SKIPS, "assert False, 'it broke'")],
+    ids=["the test", "its fixture"],
+)
+def test_one_that_leaves_itself_out_at_the_second_run_has_failed(
+    pytester: pytest.Pytester, fixture: str, test: str
+) -> None:
+    done = run(pytester, e2e=LEAVES.replace("FIXTURE", fixture).replace("TEST", test))
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*AssertionError: it broke*"])
+    assert "second run" not in done.stdout.str()
+
+
 SHARED = """
 import pathlib, pytest
 log = pathlib.Path({log!r})

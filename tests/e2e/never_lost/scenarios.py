@@ -95,8 +95,6 @@ ROLLOUT: Scenario[Service] = Scenario(
     rollout,
 )
 BEHIND_THE_SERVICE: tuple[Scenario[Service], ...] = (ROLLOUT, CUT_OFF)
-[STANDS_STILL] = [each for each in SCENARIOS if each.name == "stands-still"]
-"""What comes nearest to it where no hosts can be made."""
 
 
 def play(stage: S, scenario: Scenario[S], seconds: float) -> Outcome:

@@ -111,6 +111,24 @@ def test_where_pods_are_accounted_nothing_depends_on_what_is_known_of_claims() -
     assert seen(document, snapshot(SEEN)) == seen(document, snapshot(SEEN, objects=OBJECTS)) == {}
 
 
+def test_a_policy_that_hands_the_pod_to_such_a_system_is_followed_by_those_that_ask_for_its_kind() -> None:
+    """A claim for a NIC is no claim for a GPU, but under Kueue any claim counts: at once, not at a second pass."""
+    hands_over = policy(
+        "hands-over", "  scope: All\n  mutations:\n  - labels: {kueue.x-k8s.io/queue-name: \"'q'\"}", order=1
+    )
+    asks = "  scope: All\n  matchConditions: [{name: c, expression: \"gpu.kind == 'claim'\"}]\n"
+    says = policy("says", asks + "  mutations:\n  - labels: {example.com/kind: gpu.kind}", order=2)
+    nic = thing(
+        "resource.k8s.io/v1", "DeviceClass", "nic", {"selectors": [{"cel": {"expression": "device.driver == 'n'"}}]}
+    )
+    asked = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "nic"}}]}}
+    two = thing("resource.k8s.io/v1", "ResourceClaimTemplate", "two", {"spec": asked}, namespace="default")
+    of = snapshot(hands_over, says, objects=[nic, two])
+    once = apply(CLAIMING, mutate(decode_review(review(CLAIMING)), of).patch)
+    assert once["metadata"]["labels"] == {"kueue.x-k8s.io/queue-name": "q", "example.com/kind": "claim"}
+    assert mutate(decode_review(review(once)), of).patch == []
+
+
 @pytest.mark.parametrize("document", PODS)
 @pytest.mark.parametrize("objects", [[], OBJECTS])
 def test_the_shipped_policies_deny_nothing_for_want_of_a_claim_a_group_or_an_owner(

@@ -26,6 +26,8 @@ from .state import fingerprint, observe
 
 # Beside its containers and its annotations, what ``gpu`` is made from.
 _OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
+# And beside the pod: what the claims that it names ask for, in its namespace, and which of them its group shares.
+_CLAIMS = ("gpu", "claims")
 # What a slice is told by.
 _OF_THE_MEMBER = frozenset({("gang", "index"), ("gang", "role")})
 # What a footprint with containers holds of each; a path is ("spec", "containers", 0, "resources", ...), or ends before.
@@ -174,6 +176,7 @@ def _ground(matcher: Matcher) -> Ground | None:
     conditions: frozenset[tuple[str, ...]] = frozenset()
     if rewritten:
         visited = visited - rewritten | _OF_GPUS
+        reads.add(_CLAIMS)
         conditions = conditions.union(*(policy.conditions_read for policy in matcher.plan.policies))
     asked = footprint(reads | conditions)
     if asked is None:

@@ -19,7 +19,7 @@ from ..topology.index import Need, NodeSelection
 from ..topology.need import CHOSEN_BY, is_small, own_tolerations
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, gpu_facts
-from ..workload.systems import ACCOUNTING
+from ..workload.systems import ACCOUNTING, SYSTEMS
 from .recall import Footprint, Tree
 from .review import AdmissionRequest
 from .snapshot import Snapshot
@@ -45,8 +45,10 @@ _TOPOLOGY_PARTS: tuple[Path, ...] = (
 )
 _ALL_PARTS: tuple[Path, ...] = (*_TOPOLOGY_PARTS, *_GANG_PARTS)
 _TOLERATIONS: Path = ("spec", "tolerations")
+# A label that hands the pod to a system which accounts it: its claims are no longer believed (``gpu_in``).
+_SYSTEM_LABELS: tuple[Path, ...] = tuple(("metadata", "labels", key) for row in SYSTEMS for key in row.labels)
 _PARTS: Mapping[str, tuple[Path, ...]] = {
-    "gpu": _GPU_PARTS,
+    "gpu": (*_GPU_PARTS, *_SYSTEM_LABELS),
     "gang": _GANG_PARTS,
     "topology": _TOPOLOGY_PARTS,
     "mig": _TOPOLOGY_PARTS,

@@ -75,10 +75,13 @@ def apply(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chang
         EvaluationError: a leaf's value is not what the builder needs; the draft may be half edited then, as it may be
             after a ``Skipped`` of a concern in ``ANYTHING``.
     """
+    build = BUILDERS[proposal.concern]
+    if proposal.concern not in ANYTHING:
+        return build(draft, proposal, surroundings)  # and nothing is read here, or the draft knows of a visit more
     field = names.FIELDS["priorityClassName"]
     before = draft.get(field)
-    made = BUILDERS[proposal.concern](draft, proposal, surroundings)
-    if proposal.concern in ANYTHING and isinstance(made, Change) and draft.get(field) != before:
+    made = build(draft, proposal, surroundings)
+    if isinstance(made, Change) and draft.get(field) != before:
         refused = names.unknown_class(draft.get(field), surroundings.priority_classes)
         return Skipped(proposal.concern, refused) if refused else made
     return made
