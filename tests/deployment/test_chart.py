@@ -84,7 +84,8 @@ def test_policies_of_ones_own_lie_beside_the_shipped_ones_or_alone(chart: Helm) 
 
 
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
-WRITES, JUDGES = {"mutations": [{}]}, {"validations": [{}]}
+WRITES: Document = {"mutations": [{}]}
+JUDGES: Document = {"validations": [{}]}
 UNASKED = {"podberth.io/needs-every-pod": "false"}
 
 
