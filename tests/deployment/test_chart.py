@@ -8,7 +8,7 @@ import pytest
 
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from podberth.policy.every_pod import sends_every_pod
+from podberth.policy.every_pod import VALIDATING, entries_wanted, sends_every_pod
 
 from .charted import CHART, Helm
 from .rendering import Document, composed, documents, only, overlay, unfolded
@@ -56,6 +56,8 @@ def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tupl
         ("audit", "audit.enabled=true"),
         ("cluster-policies", "policies.source=cluster"),
         ("controller", "controller.enabled=true"),
+        ("own-policies", "policies.shipped=false"),
+        ("audit controller own-policies", "audit.enabled=true,controller.enabled=true,policies.shipped=false"),
         ("audit cluster-policies", "audit.enabled=true,policies.source=cluster"),
         ("controller cluster-policies", "controller.enabled=true,policies.source=cluster"),
     ],
@@ -81,17 +83,66 @@ def test_policies_of_ones_own_lie_beside_the_shipped_ones_or_alone(chart: Helm) 
     assert [each["mountPath"] for each in container["volumeMounts"] if each["name"] == "policies"] == [directory]
 
 
+RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+WRITES: Document = {"mutations": [{}]}
+JUDGES: Document = {"validations": [{}]}
+UNASKED = {"podberth.io/needs-every-pod": "false"}
+
+
 @pytest.mark.parametrize(
-    ("scope", "sent"), [("scope: All", True), ("scope: 'All'", True), ("scope: GPU", False), ("# scope: All", False)]
+    ("spec", "annotations"),
+    [
+        ({"scope": "All", **WRITES, **JUDGES}, {}),
+        ({"scope": "All", **WRITES}, {}),
+        ({"scope": "All", **JUDGES}, {"a": "b"}),
+        ({"scope": "All", "auditAnnotations": [{}]}, {}),
+        ({"scope": "All", **WRITES, **JUDGES}, UNASKED),
+        ({"scope": "GPU", **WRITES, **JUDGES}, {}),
+        ({**WRITES, **JUDGES}, {}),
+        (
+            {
+                "scope": "All",
+                **JUDGES,
+                "matchConstraints": {"resourceRules": [{**RULE, "operations": ["UPDATE"]}, RULE]},
+            },
+            {},
+        ),
+        ({"scope": "All", **JUDGES, "matchConstraints": {"resourceRules": [{**RULE, "operations": ["UPDATE"]}]}}, {}),
+        ({"scope": "All", **JUDGES, "matchConstraints": {"resourceRules": [{**RULE, "apiGroups": ["apps"]}]}}, {}),
+        ({"scope": "All", **JUDGES, "matchConstraints": {"resourceRules": [{**RULE, "resources": ["*"]}]}}, {}),
+        ({"scope": "All", **JUDGES, "matchConstraints": {}}, {}),
+    ],
 )
-def test_policies_of_ones_own_of_scope_all_bring_the_entries_that_they_need(
-    chart: Helm, tmp_path: Path, scope: str, *, sent: bool
+def test_policies_of_ones_own_bring_the_entries_that_podberth_wants_for_them(
+    chart: Helm, tmp_path: Path, spec: Document, annotations: dict[str, str]
 ) -> None:
-    values = {"policies": {"own": {"a.yaml": f"kind: GPUPolicy\nspec:\n  {scope}\n"}}}
-    (tmp_path / "values.yaml").write_text(json.dumps(values))
-    rendered = documents(chart("template", "podberth", str(CHART), "--values", str(tmp_path / "values.yaml")))
-    configurations = [each for each in rendered if each["kind"].endswith("WebhookConfiguration")]
-    assert [sends_every_pod(each) for each in configurations] == [sent, sent]
+    policy = {"kind": "GPUPolicy", "metadata": {"name": "a", "annotations": annotations}, "spec": spec}
+    assert sent_every_pod(chart, tmp_path, json.dumps(policy)) == set(entries_wanted(policy))
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("kind: GPUPolicy\nspec:\n  scope: All\n  validations:\n  - expression: 'true'\n", True),
+        ("kind: GPUPolicy\nspec: {scope: 'All', validations: [{}]}\n", True),
+        ("# first\n---\nkind: ConfigMap\n---\nkind: GPUPolicy\nspec: {scope: All, validations: [{}]}\n", True),
+        ("kind: GPUPolicy\nspec:\n  # scope: All\n  scope: GPU\n  validations: [{}]\n", False),
+        ("kind: ConfigMap\ndata:\n  a: |\n    scope: All\nspec: {scope: All, validations: [{}]}\n", False),
+        ("no: [policy", False),
+        ("", False),
+    ],
+)
+def test_they_are_read_as_yaml(chart: Helm, tmp_path: Path, text: str, *, sent: bool) -> None:
+    assert sent_every_pod(chart, tmp_path, text) == ({VALIDATING} if sent else set())
+
+
+def sent_every_pod(chart: Helm, directory: Path, policy: str) -> set[str]:
+    """Return the kinds of configuration that send every pod where this is a policy of one's own."""
+    (directory / "values.yaml").write_text(json.dumps({"policies": {"own": {"a.yaml": policy}}}))
+    rendered = documents(chart("template", "podberth", str(CHART), "--values", str(directory / "values.yaml")))
+    return {
+        each["kind"] for each in rendered if each["kind"].endswith("WebhookConfiguration") and sends_every_pod(each)
+    }
 
 
 def test_the_audit_judges_by_the_policies_that_are_served(chart: Helm) -> None:

@@ -1,6 +1,7 @@
 """Every overlay and component on a real API server, strictly validated; and the pods that come of them."""
 
 import argparse
+import shutil
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
@@ -13,9 +14,12 @@ from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
 from e2e.registration import for_every_pod
+from pages import ROOT
 from podberth.cli import check_live
 from podberth.cli.agent import configure
 from podberth.cli.check import configure as configure_check
+from podberth.cluster.files import FileSource
+from podberth.errors import PolicyError
 from podberth.settings import read_settings
 from podberth.wellknown import NAMESPACE
 
@@ -149,6 +153,36 @@ def test_the_agent_understands_its_arguments(control_plane: ControlPlane, tmp_pa
     configure(parser)
     parser.parse_args(arguments)
     assert command == "agent"
+
+
+def test_a_shipped_policy_is_changed_in_a_copy_that_all_three_load(control_plane: ControlPlane, tmp_path: Path) -> None:
+    """Names are unique among the files that one reads: who reads image and ConfigMap loads nothing of either."""
+    (tmp_path / "policies" / "own").mkdir(parents=True)
+    shutil.copytree(ROOT / "policies" / "spot-and-priority", tmp_path / "policies" / "shipped")
+    shutil.copytree(ROOT / "policies" / "spot-and-priority", tmp_path / "policies" / "own", dirs_exist_ok=True)
+    chosen = composed(tmp_path, ["self-signed", "audit", "controller", "own-policies"])
+    rendered = documents(control_plane.kubectl("kustomize", str(chosen)).stdout)
+    read = set(_policies_read(rendered))
+    assert read == {"/etc/podberth/policies/own"}
+    [directory] = read
+    FileSource(tmp_path / "policies" / Path(directory).name, None).load()
+    with pytest.raises(PolicyError, match="is already in"):
+        FileSource(tmp_path / "policies", None).load()
+
+
+def _policies_read(rendered: list[Document]) -> Iterator[str]:
+    """Yield what webhook, controller and audit read; each has the ConfigMap where the others do."""
+    job = only(rendered, "CronJob", "podberth-audit")["spec"]["jobTemplate"]["spec"]
+    for template in (
+        only(rendered, "Deployment")["spec"]["template"],
+        only(rendered, "Deployment", "podberth-controller")["spec"]["template"],
+        job["template"],
+    ):
+        [container] = template["spec"]["containers"]
+        mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+        assert mounts["policies"] == "/etc/podberth/policies/own"
+        variables = {each["name"]: each.get("value") for each in container.get("env", ())}
+        yield variables.get("PODBERTH_POLICIES") or container["args"][-1].removeprefix("--policies=")
 
 
 def test_webhook_and_audit_judge_by_the_policies_of_the_cluster(control_plane: ControlPlane, tmp_path: Path) -> None:

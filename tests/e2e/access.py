@@ -16,11 +16,17 @@ TOKEN = "token"  # noqa: S105 - the name of a file
 
 
 def grant(control_plane: ControlPlane, *components: str) -> None:
-    """Make podberth's namespace and give it what manifests/base grants, and these of manifests/components."""
+    """Make podberth's namespace and give it what manifests/base grants, and these of manifests/components.
+
+    The controller's guard comes with its rights, so that whatever it does in a test is what it lets through.
+    """
     control_plane.add_namespace(NAMESPACE)
-    for folder in ("base", *(f"components/{name}" for name in components)):
-        text = (ROOT / "manifests" / folder / "rbac.yaml").read_text()
-        control_plane.apply(*(one.document for one in load_documents(text, "rbac.yaml")[0]))
+    files = ["base/rbac.yaml", *(f"components/{name}/rbac.yaml" for name in components)]
+    if "controller" in components:
+        files.append("components/controller/guard.yaml")
+    for file in files:
+        text = (ROOT / "manifests" / file).read_text()
+        control_plane.apply(*(one.document for one in load_documents(text, file)[0]))
 
 
 def enter(control_plane: ControlPlane, directory: Path, server: str = "", account: str = "podberth") -> Path:
