@@ -216,6 +216,23 @@ def test_an_owner_of_a_kind_that_is_not_known_is_the_one_on_top() -> None:
     assert made.about.kind == "StatefulSet"
 
 
+@pytest.mark.parametrize(
+    "name", ["../../../../../../api/v1/pods", "x?watch=true", "x/log", "..", "", "Train", "x" * 254], ids=str
+)
+def test_an_owner_whose_name_no_object_has_is_not_looked_up_and_counts_as_gone(name: str) -> None:
+    """Whoever makes a pod writes its owner, and the API server takes any name."""
+    forged = replace(JOB, name=name)
+    assert plan(world(replace(member(), owner=forged), owners={}), GATHER_SECONDS).actions == []
+    above = world(member(), owners={JOB.uid: replace(SET, name=name)})
+    assert plan(above, GATHER_SECONDS).actions == []
+
+
+@pytest.mark.parametrize("version", ["batch/v1/../..", "batch/v9", "batch/v1?watch=true", "batch"])
+def test_an_owner_of_a_version_that_is_not_known_is_the_one_on_top_and_not_looked_up(version: str) -> None:
+    strange = replace(member(), owner=replace(JOB, api_version=version))
+    assert not [each for each in plan(world(strange, owners={})).actions if isinstance(each, LookUp)]
+
+
 def test_owners_that_lead_in_a_circle_end() -> None:
     assert len(plan(world(member(), owners={JOB.uid: SET, SET.uid: JOB}), GATHER_SECONDS).actions) == 1
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from urllib.parse import quote
 
 import orjson
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _MERGE = "application/merge-patch+json"
 MANAGER = "podberth-controller"
+# One object by its name takes milliseconds; what takes longer keeps other gangs waiting, and is asked for again.
+_LOOK_UP_SECONDS: Final = 5.0
 
 Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]
 
@@ -58,11 +61,11 @@ class Requests:
 
     async def _send(self, action: Action, served: Mapping[str, str]) -> bytes:
         if isinstance(action, LookUp):
-            return await self._client.get(_owner_path(action), {})
+            return await self._client.get(_owner_path(action), {}, _LOOK_UP_SECONDS)
         if isinstance(action, Create):
             path = _path(action.kind, action.place[0], served)
             return await self._client.send("POST", f"{path}?fieldManager={MANAGER}", action.document)
-        path = f"{_path(action.kind, action.place[0], served)}/{action.place[1]}?fieldManager={MANAGER}"
+        path = f"{_path(action.kind, action.place[0], served)}/{_segments(action.place[1])}?fieldManager={MANAGER}"
         return await self._client.send("PATCH", path, action.patch, _MERGE)
 
 
@@ -85,13 +88,18 @@ def _result(action: Action, error: ClusterError) -> Result:
 
 
 def _path(kind: str, namespace: str, served: Mapping[str, str]) -> str:
-    return f"/apis/{served[kind]}/namespaces/{namespace}/{kind.partition('.')[0]}"
+    return f"/apis/{served[kind]}/namespaces/{_segments(namespace, kind.partition('.')[0])}"
 
 
 def _owner_path(action: LookUp) -> str:
     owner = action.owner
-    plural = ASKED[owner.group, owner.kind]
-    return f"/apis/{owner.api_version}/namespaces/{action.namespace}/{plural}/{owner.name}"
+    plural = ASKED[owner.api_version, owner.kind]
+    return f"/apis/{owner.api_version}/namespaces/{_segments(action.namespace, plural, owner.name)}"
+
+
+def _segments(*texts: str) -> str:
+    """Return the path of texts of which each is one segment, whatever is in it."""
+    return "/".join(quote(each, safe="") for each in texts)
 
 
 def above(document: Mapping[str, Any], owner: OwnerReference) -> tuple[bool, OwnerReference | None]:

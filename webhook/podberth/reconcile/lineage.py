@@ -6,12 +6,15 @@ The garbage collector takes an object away when the last of its owners is gone, 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ..kube.names import is_subdomain
 from ..kube.pod import OwnerReference
 from ..workload.owners import OWNER_KINDS
 from .model import LookUp, WaitingPod, World
 
-ASKED: Final[Mapping[tuple[str, str], str]] = {(each.group, each.kind): each.plural for each in OWNER_KINDS}
-"""Plurals of the kinds of owners that are looked up for an owner of their own, by group and kind."""
+ASKED: Final[Mapping[tuple[str, str], str]] = {
+    (f"{each.group}/{version}", each.kind): each.plural for each in OWNER_KINDS for version in each.versions
+}
+"""Plurals of the kinds of owners that are looked up for an owner of their own, by apiVersion and kind."""
 # No operator puts more between a pod and what its user made (workload.subject, Subject.lineage).
 _LONGEST: Final = 4
 MOST_OWNERS: Final = 64
@@ -39,7 +42,8 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
 def _on_top(owner: OwnerReference, world: World) -> OwnerReference | None:
     """Return the highest owner that is known; None where one on the way is gone."""
     for _ in range(_LONGEST):
-        if owner.uid in world.gone:
+        # Whoever makes a pod writes its owners, and nobody proves them: no object has such a name.
+        if owner.uid in world.gone or (_asked(owner) and not is_subdomain(owner.name)):
             return None
         above = world.owners.get(owner.uid)
         if above is None:
@@ -48,8 +52,12 @@ def _on_top(owner: OwnerReference, world: World) -> OwnerReference | None:
     return owner
 
 
+def _asked(owner: OwnerReference) -> bool:
+    return (owner.api_version, owner.kind) in ASKED
+
+
 def _unknown(owner: OwnerReference, world: World) -> bool:
-    return (owner.group, owner.kind) in ASKED and owner.uid not in world.owners
+    return _asked(owner) and owner.uid not in world.owners
 
 
 def as_reference(owner: OwnerReference) -> dict[str, Any]:
