@@ -36,6 +36,7 @@ POD = WaitingPod(
 MADE = Made(uid="g-1", version="1", ours=True, owners=(JOB,), minimum=2)
 TIMING = Timing(first_wait_seconds=0.01, longest_wait_seconds=0.02, least_wait_seconds=0.005)
 PATIENCE_SECONDS = 30.0
+IMMUTABLE = "podgroups gang is invalid: spec.minMember: Invalid value: 3: field is immutable"
 
 
 class Lines(LineWriter):
@@ -60,6 +61,8 @@ class Scene:
     told: list[Notice] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
     """Of the next answers to writes; none: success."""
+    said: str = "no"
+    """What the answers say that are none."""
     owner_status: int = 200
     lines: list[bytes] = field(default_factory=list)
 
@@ -89,13 +92,13 @@ class Scene:
         self.sent.append(action)
         status = self.owner_status if isinstance(action, LookUp) else self.statuses.pop(0) if self.statuses else 200
         if status != 200:
-            error = refusal("PATCH group", status, b'{"message": "no"}', "")
+            error = refusal("PATCH group", status, f'{{"message": "{self.said}"}}'.encode(), "")
             result = "conflict" if status in (404, 409) else "refused" if error.reason == "refused" else "failed"
             return Answer(cast("Any", result), error=error)
         if isinstance(action, Create | Change):
             # At once, as the watch would bring it.
-            minimum = action.minimum if isinstance(action, Change) else MADE.minimum
-            self.groups[action.place] = replace(MADE, minimum=minimum)
+            minimum = action.minimum if isinstance(action, Change) else 0
+            self.groups[action.place] = replace(MADE, minimum=minimum or MADE.minimum)
         return Answer("ok", {"metadata": {"uid": JOB.uid}})
 
     async def reset(self) -> None:
@@ -168,7 +171,34 @@ def test_a_change_that_is_invalid_is_told_and_not_sent_again() -> None:
         await scene.until(lambda: scene.count(Change) == 2)
 
     bigger = {"team/pod": replace(POD, size=3)}
-    play(story, pods=bigger, groups={("team", "gang"): MADE}, statuses=[422])
+    play(story, pods=bigger, groups={("team", "gang"): MADE}, statuses=[422], said=IMMUTABLE)
+
+
+def test_a_change_that_is_invalid_for_another_field_is_put_off_and_told() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(Change) == 3)
+        assert scene.reasons() == ["PodGroupRefused"]
+        assert "spec.queue: Invalid value" in scene.told[0].note
+
+    said = "podgroups gang is invalid: spec.queue: Invalid value: x: unknown"
+    bigger = {"team/pod": replace(POD, size=3)}
+    play(story, pods=bigger, groups={("team", "gang"): MADE}, statuses=[422, 422], said=said)
+
+
+def test_an_invalid_change_of_owners_alone_is_sent_again_behind_a_wait_and_says_nothing_of_the_minimum() -> None:
+    """It would be sent at once and for ever, for what is fixed is not asked before it."""
+
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.reasons() == ["PodGroupNotResized"])
+        scene.pods["team/bare"] = replace(POD, name="bare", uid="p-2", owner=None, size=3)
+        scene.wake.set()
+        await scene.until(lambda: "PodGroupRefused" in scene.reasons())
+        last = scene.sent[-1]
+        assert isinstance(last, Change)
+        assert (last.minimum, "spec" in last.patch) == (0, False)
+
+    bigger = {"team/pod": replace(POD, size=3)}
+    play(story, pods=bigger, groups={("team", "gang"): MADE}, statuses=[422] * 1000, said=IMMUTABLE)
 
 
 @pytest.mark.parametrize(("status", "made"), [(403, True), (404, False)])

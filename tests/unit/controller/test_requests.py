@@ -4,8 +4,11 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+import pytest
+
 from podberth.admission.notices import Regarding
-from podberth.controller.requests import Requests
+from podberth.cluster.protocol import refusal
+from podberth.controller.requests import Answer, Requests, keeps_minimum
 from podberth.kube.pod import OwnerReference
 from podberth.reconcile.model import Action, Change, Create, LookUp
 
@@ -58,3 +61,25 @@ def test_what_is_written_is_one_object_whatever_its_name() -> None:
     assert sent(Create(kind=KIND, document=document, about=ABOUT)).paths == [f"{base}?fieldManager=podberth-controller"]
     change = Change(kind=KIND, place=("a/b", "x?y"), uid="g-1", patch={}, about=ABOUT)
     assert sent(change).paths == [f"{base}/x%3Fy?fieldManager=podberth-controller"]
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "fixed"),
+    [
+        (422, "is invalid: spec.schedulingPolicy.gang.minCount: Invalid value: 4: field is immutable", True),
+        (422, "is invalid: spec.schedulingPolicy: Invalid value: {}: field is immutable", True),
+        (422, "is invalid: spec: Forbidden: may not change", True),
+        (422, "is invalid: [metadata.x: Invalid value: 1: no, spec.schedulingPolicy: Invalid value: 1: no]", True),
+        (422, "is invalid: spec.schedulingConstraints: Invalid value: 4: field is immutable", False),
+        (422, "is invalid: metadata.ownerReferences: Invalid value: x: no", False),
+        (422, "denied by a webhook", False),
+        (403, "is invalid: spec: Forbidden: may not change", False),
+    ],
+)
+def test_a_minimum_is_fixed_where_the_api_server_names_its_field_or_one_above(
+    status: int, message: str, fixed: bool
+) -> None:
+    native = "podgroups.scheduling.k8s.io"
+    change = Change(kind=native, place=("team", "gang"), uid="g-1", patch={}, about=ABOUT, minimum=4)
+    error = refusal("PATCH group", status, f'{{"message": "podgroups {message}"}}'.encode(), "")
+    assert keeps_minimum(change, Answer("refused", error=error)) == fixed

@@ -20,7 +20,7 @@ from ..reconcile import claim_templates, makers
 from ..reconcile.model import Action, Change, Create, LookUp, Plan, World
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import Log
-from .requests import Answer, Requests, above, word
+from .requests import Answer, Requests, above, keeps_minimum, word
 from .sight import Sight, owner_uids
 
 # Pods of one gang come together, and so do answers of the watch: as in cluster.rounds.
@@ -116,8 +116,9 @@ class Acting:
             self._take_in(action, answer.document or {})
         elif isinstance(action, LookUp):
             self._not_found(action, answer)
-        elif isinstance(action, Change) and action.minimum and _does_not_change(answer):
+        elif isinstance(action, Change) and action.minimum and keeps_minimum(action, answer):
             self._fixed[action.uid] = action.minimum
+            self._later(action, answer)
             self.wake.set()
         else:
             self._put_off(action, answer)
@@ -148,9 +149,7 @@ class Acting:
 
     def _put_off(self, action: Action, answer: Answer) -> None:
         """Let an action wait for its next try; one that was overtaken waits for the watch to say by what."""
-        pending = self._pending.setdefault(_key(action), _Pending(Pace(self.timing, random), 0.0))
-        asked = answer.error.retry_after_seconds if answer.error else 0.0
-        pending.until = time.monotonic() + pending.pace.wait_seconds(0.0, asked)
+        pending = self._later(action, answer)
         if answer.result == "conflict" or isinstance(action, LookUp):
             return
         said = str(answer.error)
@@ -162,6 +161,12 @@ class Acting:
                 regarding=action.about, type="Warning", reason=_REFUSED[noun], action="Write", note=note(text)
             )
         self.log.event("warning", f"{_noun(action)}: {word(action)} failed; tried again", problem=said)
+
+    def _later(self, action: Action, answer: Answer) -> _Pending:
+        pending = self._pending.setdefault(_key(action), _Pending(Pace(self.timing, random), 0.0))
+        asked = answer.error.retry_after_seconds if answer.error else 0.0
+        pending.until = time.monotonic() + pending.pace.wait_seconds(0.0, asked)
+        return pending
 
     def _tell(self, plan: Plan) -> None:
         notices = [*plan.notices, *(each.notice for each in self._pending.values() if each.notice)]
@@ -187,7 +192,3 @@ def _key(action: Action) -> Hashable:
     if isinstance(action, LookUp):
         return action.owner.uid
     return word(action), action.kind, action.place
-
-
-def _does_not_change(answer: Answer) -> bool:
-    return answer.error is not None and answer.error.status == HTTPStatus.UNPROCESSABLE_ENTITY

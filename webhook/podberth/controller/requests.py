@@ -1,5 +1,6 @@
 """Sends what a plan wants: one request for an action, and what became of it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -13,6 +14,7 @@ from ..errors import ClusterError
 from ..kube.pod import OwnerReference, controller
 from ..reconcile.lineage import ASKED
 from ..reconcile.model import Action, Change, Create, LookUp
+from ..reconcile.systems import BY_API_GROUP
 
 if TYPE_CHECKING:
     from ..cluster.client import ClusterClient
@@ -106,3 +108,16 @@ def above(document: Mapping[str, Any], owner: OwnerReference) -> tuple[bool, Own
     """Return whether a document is still that owner, and its controller."""
     same = (document.get("metadata") or {}).get("uid") == owner.uid
     return same, controller(document)
+
+
+def keeps_minimum(action: Change, answer: Answer) -> bool:
+    """Tell whether a change was refused for the group's minimum, by the field that the API server names or one above.
+
+    Its words are those of ErrorList.ToAggregate (k8s.io/apimachinery pkg/util/validation/field): FIELD: what.
+    """
+    system = BY_API_GROUP.get(action.kind.partition(".")[2])
+    if system is None or answer.error is None or answer.error.status != HTTPStatus.UNPROCESSABLE_ENTITY:
+        return False
+    fields = (".".join(system.minimum[: end + 1]) for end in range(len(system.minimum)))
+    named = "|".join(map(re.escape, fields))
+    return re.search(rf"(?:^|[\s\[])(?:{named}): (?:Invalid value|Forbidden)\b", str(answer.error)) is not None

@@ -1,4 +1,4 @@
-"""What names of objects look like: what comes from somebody else's document is held against it before it is asked for."""
+"""What names of objects look like: those in somebody else's document are held against it before they are asked for."""
 
 import re
 from typing import Final

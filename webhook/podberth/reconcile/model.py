@@ -114,7 +114,7 @@ class Change:
     patch: Mapping[str, Any]
     about: Regarding
     minimum: int = 0
-    """A PodGroup's is that then; where the API server says that it does not change, ``World.fixed`` will say so."""
+    """What a PodGroup's is then; 0: it stays. Where the API server does not let it change, ``World.fixed`` says so."""
 
 
 @dataclass(frozen=True, slots=True)

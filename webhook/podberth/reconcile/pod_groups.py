@@ -145,7 +145,8 @@ def _adapt(gang: _Gang, made: Made, world: World, found: Plan) -> None:
         return
     # What is known of it, so that nothing is lost that somebody else writes meanwhile.
     patch["metadata"] = {"uid": made.uid, "resourceVersion": made.version, **more}
-    change = Change(kind=gang.kind, place=gang.place, uid=made.uid, patch=patch, about=regarding, minimum=size)
+    minimum = size if "spec" in patch else 0
+    change = Change(kind=gang.kind, place=gang.place, uid=made.uid, patch=patch, about=regarding, minimum=minimum)
     found.actions.append(change)
 
 
