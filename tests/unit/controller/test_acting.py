@@ -153,9 +153,12 @@ def test_an_owner_is_looked_up_once_and_a_group_made_once() -> None:
 def test_a_creation_that_fails_is_sent_again(status: int) -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(Create) == 4)
-        refused = ["PodGroupRefused"] if status == 403 else []
-        assert scene.reasons() == refused
-        if refused:
+        # Whose pod has waited so long is told in any case, but for a conflict: the watch brings who was faster.
+        told = {403: ["PodGroupRefused"], 409: []}.get(status, ["PodGroupMissing"])
+        assert scene.reasons() == told
+        if status >= 429:
+            assert "podberth could not make it: PATCH group: got " in scene.told[0].note
+        if status == 403:
             assert scene.told[0].regarding.kind == "Job"
             assert scene.told[0].note.startswith("PodGroup team/gang: the API server refuses to create it")
 
@@ -218,6 +221,16 @@ def test_an_owner_that_cannot_be_read_is_the_one_on_top_and_one_that_is_gone_has
         assert scene.count(LookUp) == 1
 
     play(story, owner_status=status)
+
+
+def test_a_pod_whose_owner_cannot_be_looked_up_is_told_of() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.reasons() == ["PodGroupMissing"])
+        assert "podberth could not make it, for an owner of its pods cannot be read" in scene.told[0].note
+        scene.owner_status = 200
+        await scene.until(lambda: scene.count(Create) == 1)
+
+    play(story, owner_status=500)
 
 
 def test_what_stands_is_told_once_and_again_when_it_was_away() -> None:

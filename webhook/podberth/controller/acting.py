@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from random import random
 from typing import Any
@@ -17,7 +17,7 @@ from ..admission.notices import Notice, note
 from ..cluster.protocol import Pace, Timing
 from ..kube.pod import OwnerReference
 from ..reconcile import claim_templates, makers
-from ..reconcile.model import Action, Change, Create, LookUp, Plan, World
+from ..reconcile.model import Action, Change, Create, LookUp, Place, Plan, World
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import Log
 from .requests import Answer, Requests, above, keeps_minimum, word
@@ -37,9 +37,13 @@ _REFUSED = {"PodGroup": "PodGroupRefused", "ResourceClaimTemplate": "ResourceCla
 class _Pending:
     """A request that is not to be sent again before ``until``: its effect is yet to be seen, or it failed."""
 
+    of: str | tuple[str, Place]
+    """As in ``World.failed``."""
     pace: Pace
     until: float
     notice: Notice | None = None
+    failed: str = ""
+    """What it met, where the API server neither did nor refused it."""
 
 
 @dataclass(slots=True)
@@ -93,6 +97,7 @@ class Acting:
         """Do what there is to do now; return how long there will be nothing else unless something changes."""
         self._forget()
         world = self.sight.world(self._owners, frozenset(self._gone), self._fixed, self.patience_seconds)
+        world = replace(world, failed={each.of: each.failed for each in self._pending.values() if each.failed})
         if self._fixed:
             known = {each.uid for table in world.known.values() for each in table.values()}
             self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in known}
@@ -133,7 +138,7 @@ class Acting:
             self.wake.set()
             return
         self.log.event("info", f"{_noun(action)}: {word(action)}", kind=action.kind, at="/".join(action.place))
-        self._pending[_key(action)] = _Pending(Pace(self.timing, random), time.monotonic() + _SEEN_SECONDS)
+        self._pending[_key(action)] = _Pending(_of(action), Pace(self.timing, random), time.monotonic() + _SEEN_SECONDS)
 
     def _not_found(self, action: LookUp, answer: Answer) -> None:
         """Take in that an owner is gone, or that podberth may not see it: then it counts as the one on top."""
@@ -150,9 +155,12 @@ class Acting:
     def _put_off(self, action: Action, answer: Answer) -> None:
         """Let an action wait for its next try; one that was overtaken waits for the watch to say by what."""
         pending = self._later(action, answer)
-        if answer.result == "conflict" or isinstance(action, LookUp):
+        if answer.result == "conflict":
             return
         said = str(answer.error)
+        pending.failed = said if answer.result == "failed" or isinstance(action, LookUp) else ""
+        if isinstance(action, LookUp):
+            return
         if answer.result == "refused":
             place = "/".join(action.place)
             noun = _noun(action)
@@ -163,7 +171,7 @@ class Acting:
         self.log.event("warning", f"{_noun(action)}: {word(action)} failed; tried again", problem=said)
 
     def _later(self, action: Action, answer: Answer) -> _Pending:
-        pending = self._pending.setdefault(_key(action), _Pending(Pace(self.timing, random), 0.0))
+        pending = self._pending.setdefault(_key(action), _Pending(_of(action), Pace(self.timing, random), 0.0))
         asked = answer.error.retry_after_seconds if answer.error else 0.0
         pending.until = time.monotonic() + pending.pace.wait_seconds(0.0, asked)
         return pending
@@ -186,6 +194,10 @@ class Acting:
 
 def _noun(action: Create | Change) -> str:
     return "ResourceClaimTemplate" if action.kind == claim_templates.KIND else "PodGroup"
+
+
+def _of(action: Action) -> str | tuple[str, Place]:
+    return action.owner.uid if isinstance(action, LookUp) else (action.kind, action.place)
 
 
 def _key(action: Action) -> Hashable:

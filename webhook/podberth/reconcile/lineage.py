@@ -29,18 +29,21 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
     found: dict[str, OwnerReference] = {}
     asked: dict[str, LookUp] = {}
     for pod in pods:
-        on_top = pod.itself() if pod.owner is None else _on_top(pod.owner, world)
-        if on_top is None:
+        top = on_top(pod, world)
+        if top is None:
             continue
-        if pod.owner is not None and _unknown(on_top, world):
-            asked[on_top.uid] = LookUp(pod.namespace, on_top)
+        if pod.owner is not None and _unknown(top, world):
+            asked[top.uid] = LookUp(pod.namespace, top)
         elif len(found) < MOST_OWNERS:
-            found[on_top.uid] = on_top
+            found[top.uid] = top
     return found, list(asked.values())
 
 
-def _on_top(owner: OwnerReference, world: World) -> OwnerReference | None:
-    """Return the highest owner that is known; None where one on the way is gone."""
+def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
+    """Return the highest owner of a pod that is known, itself where it has none; None where one on the way is gone."""
+    owner = pod.owner
+    if owner is None:
+        return pod.itself()
     for _ in range(_LONGEST):
         # Whoever makes a pod writes its owners, and nobody proves them: no object has such a name.
         if owner.uid in world.gone or (_asked(owner) and not is_subdomain(owner.name)):

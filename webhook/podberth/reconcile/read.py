@@ -40,6 +40,7 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
         size=number(noted.get(GANG_SIZE_ANNOTATION)) or 0,
         level=noted.get(GANG_LEVEL_ANNOTATION) or "",
         required=noted.get(GANG_LEVEL_MODE_ANNOTATION) == "required",
+        gated=bool(at(document, "spec", "schedulingGates")),
         templates=templates,
     )
 
