@@ -64,6 +64,8 @@ class Scene:
     said: str = "no"
     """What the answers say that are none."""
     owner_status: int = 200
+    held: asyncio.Event | None = None
+    """What answers about owners wait for."""
     lines: list[bytes] = field(default_factory=list)
 
     async def listed(self) -> None:
@@ -90,6 +92,8 @@ class Scene:
     async def send(self, action: Action, served: Mapping[str, str]) -> Answer:
         assert served
         self.sent.append(action)
+        if self.held is not None and isinstance(action, LookUp):
+            await self.held.wait()
         status = self.owner_status if isinstance(action, LookUp) else self.statuses.pop(0) if self.statuses else 200
         if status != 200:
             error = refusal("PATCH group", status, f'{{"message": "{self.said}"}}'.encode(), "")
@@ -147,6 +151,18 @@ def test_an_owner_is_looked_up_once_and_a_group_made_once() -> None:
         assert (scene.count(LookUp), scene.count(Create), scene.told) == (1, 1, [])
 
     play(story)
+
+
+def test_a_look_up_that_is_not_answered_keeps_no_other_gang_waiting() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(Create) == 1)
+        assert scene.count(LookUp) == 1
+        assert scene.held is not None
+        scene.held.set()
+        await scene.until(lambda: scene.count(Create) == 2)
+
+    bare = replace(POD, name="z", gang="z", owner=None, groups=(replace(POD.groups[0], name="z"),), uid="p-3")
+    play(story, pods={"team/pod": POD, "team/z": bare}, held=asyncio.Event())
 
 
 @pytest.mark.parametrize("status", [403, 409, 429, 500])

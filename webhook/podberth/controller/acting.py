@@ -7,7 +7,7 @@ as long as it stands.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from random import random
@@ -29,6 +29,8 @@ _TOGETHER_SECONDS = 0.1
 _SEEN_SECONDS = 5.0
 # The longest that nothing is looked at: what runs out is known to the second, this is for a clock that was set.
 _LONGEST_SECONDS = 60.0
+# Few enough that thousands of gangs after a restart are no burst to the API server: half of client-go's default burst.
+_AT_ONCE = 5
 
 _REFUSED = {"PodGroup": "PodGroupRefused", "ResourceClaimTemplate": "ResourceClaimTemplateRefused"}
 
@@ -102,17 +104,30 @@ class Acting:
             known = {each.uid for table in world.known.values() for each in table.values()}
             self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in known}
         plan = makers.plan(world, time.time())
-        wanted = {_key(action) for action in plan.actions}
+        wanted = {_key(action): action for action in plan.actions}
         self._pending = {key: each for key, each in self._pending.items() if key in wanted}
-        for action in plan.actions:
-            pending = self._pending.get(_key(action))
-            if pending is None or pending.until <= time.monotonic():
-                await self._do(action, world)
+        await self._do_all([each for key, each in wanted.items() if self._is_due(key)], world)
         self._tell(plan)
         now = time.monotonic()
         until = min((each.until for each in self._pending.values()), default=now + _LONGEST_SECONDS)
         seconds = min(until - now, plan.again_at - time.time(), _LONGEST_SECONDS)
         return max(seconds, self.timing.least_wait_seconds)
+
+    def _is_due(self, key: Hashable) -> bool:
+        pending = self._pending.get(key)
+        return pending is None or pending.until <= time.monotonic()
+
+    async def _do_all(self, actions: Sequence[Action], world: World) -> None:
+        """Send several at a time: one that is answered slowly keeps no other waiting."""
+        places = asyncio.Semaphore(_AT_ONCE)
+
+        async def do(action: Action) -> None:
+            async with places:
+                await self._do(action, world)
+
+        for met in await asyncio.gather(*map(do, actions), return_exceptions=True):
+            if met is not None:
+                raise met
 
     async def _do(self, action: Action, world: World) -> None:
         answer = await self.requests.send(action, world.served)
