@@ -316,6 +316,25 @@ def test_bare_pods_own_their_group_and_those_that_come_later_too() -> None:
     assert [each["uid"] for each in change.patch["metadata"]["ownerReferences"]] == ["p-0", "p-1"]
 
 
+def test_an_owner_that_joins_takes_nothing_from_the_references_of_others() -> None:
+    """A merge patch replaces the list; somebody else may have made one a controller."""
+    first, second = (replace(member(), owner=None, uid=f"p-{number}", name=f"pod-{number}") for number in range(2))
+    flags = {"controller": True, "blockOwnerDeletion": True}
+    kept = {"apiVersion": "v1", "kind": "Pod", "name": "pod-0", "uid": "p-0", **flags}
+    metadata = {"uid": "g-1", "resourceVersion": "7", "labels": {"app.kubernetes.io/managed-by": "podberth"}}
+    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    made = made_group("scheduling.k8s.io", {"metadata": {**metadata, "ownerReferences": [kept]}, "spec": spec})
+    [change] = plan(world(first, second, known={NATIVE: {("team", "gang"): made}})).actions
+    assert isinstance(change, Change)
+    references = change.patch["metadata"]["ownerReferences"]
+    assert references[0] == kept
+    assert (references[1]["uid"], references[1]["controller"], references[1]["blockOwnerDeletion"]) == (
+        "p-1",
+        False,
+        False,
+    )
+
+
 def test_no_group_has_more_owners_than_fit() -> None:
     pods = [replace(member(), owner=None, uid=f"p-{number}") for number in range(2 * MOST_OWNERS)]
     [made] = plan(world(*pods)).actions

@@ -59,7 +59,7 @@ def _creation(place: Place, whose: dict[str, OwnerReference], world: World) -> C
 def _joined(place: Place, made: Made, whose: dict[str, OwnerReference]) -> Change | None:
     """Add owners: the garbage collector takes a template with the last one."""
     known = {each.uid: each for each in made.owners}
-    joined = list({**known, **whose}.values())[:MOST_OWNERS]
+    joined = list({**known, **whose, **known}.values())[:MOST_OWNERS]
     if len(joined) <= len(known):
         return None
     # What is known of it, so that no owner is lost that somebody else adds meanwhile.

@@ -64,12 +64,12 @@ def _unknown(owner: OwnerReference, world: World) -> bool:
 
 
 def as_reference(owner: OwnerReference) -> dict[str, Any]:
-    """Return an entry of metadata.ownerReferences: it is no controller, and keeps nobody from being deleted."""
+    """Return an entry of metadata.ownerReferences: no controller and in nobody's way, unless it was read as that."""
     return {
         "apiVersion": owner.api_version,
         "kind": owner.kind,
         "name": owner.name,
         "uid": owner.uid,
-        "controller": False,
-        "blockOwnerDeletion": False,
+        "controller": owner.is_controller,
+        "blockOwnerDeletion": owner.blocks_deletion,
     }

@@ -180,7 +180,7 @@ def _adapt(gang: _Gang, made: Made, world: World, now: float, found: Plan) -> No
             found.notices.append(_notice(regarding, "PodGroupNotResized", "Resize", _not_resized(gang, made, size)))
         else:
             patch = nested(gang.system.minimum, size)
-    joined = list({**known, **agreed}.values())[:MOST_OWNERS]
+    joined = list({**known, **agreed, **known}.values())[:MOST_OWNERS]
     more = {"ownerReferences": [as_reference(each) for each in joined]} if len(joined) > len(known) else {}
     if not patch and not more:
         return

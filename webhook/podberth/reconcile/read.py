@@ -83,7 +83,14 @@ def owners_of(document: Mapping[str, Any]) -> tuple[OwnerReference, ...]:
     """Return every owner that an object names."""
     named = at(document, "metadata", "ownerReferences")
     return tuple(
-        OwnerReference(*(text_at(each, key) for key in ("apiVersion", "kind", "name", "uid")))
+        OwnerReference(
+            api_version=text_at(each, "apiVersion"),
+            kind=text_at(each, "kind"),
+            name=text_at(each, "name"),
+            uid=text_at(each, "uid"),
+            is_controller=at(each, "controller") is True,
+            blocks_deletion=at(each, "blockOwnerDeletion") is True,
+        )
         for each in (named if isinstance(named, list) else ())
     )
 
