@@ -195,6 +195,8 @@ def test_a_group_of_(stage: Stage, space: str, owner: Document, system: str, api
     assert (minimum(group), owner_names(group)) == (2, [("ConfigMap", "owner")])
     stage.apply(space, bare("third", member("gang", 3, system), owner))
     wait_for(lambda: minimum(stage.group(api, space, "gang")) == 3, timeout_seconds=SECONDS, what="three members")
+    stage.remove("pod", "third", space)
+    wait_for(lambda: minimum(stage.group(api, space, "gang")) == 2, timeout_seconds=SECONDS, what="two members")
     stage.remove("configmap", "owner", space)
     wait_for(lambda: stage.group(api, space, "gang") is None, timeout_seconds=SECONDS, what="the group to be gone")
 

@@ -36,6 +36,7 @@ POD = WaitingPod(
 )
 MADE = Made(uid="g-1", version="1", ours=True, owners=(JOB,), minimum=2)
 TIMING = Timing(first_wait_seconds=0.01, longest_wait_seconds=0.02, least_wait_seconds=0.005)
+IMMUTABLE = "podgroups gang is invalid: spec.minMember: Invalid value: 3: field is immutable"
 
 
 class Lines(LineWriter):
@@ -60,7 +61,11 @@ class Scene:
     told: list[Notice] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
     """Of the next answers to writes; none: success."""
+    said: str = "no"
+    """What the answers say that are none."""
     owner_status: int = 200
+    held: asyncio.Event | None = None
+    """What answers about owners wait for."""
     lines: list[bytes] = field(default_factory=list)
 
     async def listed(self) -> None:
@@ -87,15 +92,17 @@ class Scene:
     async def send(self, action: Action, served: Mapping[str, str]) -> Answer:
         assert served
         self.sent.append(action)
+        if self.held is not None and isinstance(action, LookUp):
+            await self.held.wait()
         status = self.owner_status if isinstance(action, LookUp) else self.statuses.pop(0) if self.statuses else 200
         if status != 200:
-            error = refusal("PATCH group", status, b'{"message": "no"}', "")
+            error = refusal("PATCH group", status, f'{{"message": "{self.said}"}}'.encode(), "")
             result = "conflict" if status in (404, 409) else "refused" if error.reason == "refused" else "failed"
             return Answer(cast("Any", result), error=error)
         if isinstance(action, Create | Change):
             # At once, as the watch would bring it.
-            minimum = action.minimum if isinstance(action, Change) else MADE.minimum
-            self.groups[action.place] = replace(MADE, minimum=minimum)
+            minimum = action.minimum if isinstance(action, Change) else 0
+            self.groups[action.place] = replace(MADE, minimum=minimum or MADE.minimum)
         return Answer("ok", {"metadata": {"uid": JOB.uid}})
 
     async def reset(self) -> None:
@@ -145,13 +152,28 @@ def test_an_owner_is_looked_up_once_and_a_group_made_once() -> None:
     play(story)
 
 
+def test_a_look_up_that_is_not_answered_keeps_no_other_gang_waiting() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(Create) == 1)
+        assert scene.count(LookUp) == 1
+        assert scene.held is not None
+        scene.held.set()
+        await scene.until(lambda: scene.count(Create) == 2)
+
+    bare = replace(POD, name="z", gang="z", owner=None, groups=(replace(POD.groups[0], name="z"),), uid="p-3")
+    play(story, pods={"team/pod": POD, "team/z": bare}, held=asyncio.Event())
+
+
 @pytest.mark.parametrize("status", [403, 409, 429, 500])
 def test_a_creation_that_fails_is_sent_again(status: int) -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(Create) == 4)
-        refused = ["PodGroupRefused"] if status == 403 else []
-        assert scene.reasons() == refused
-        if refused:
+        # Whose pod has waited so long is told in any case, but for a conflict: the watch brings who was faster.
+        told = {403: ["PodGroupRefused"], 409: []}.get(status, ["PodGroupMissing"])
+        assert scene.reasons() == told
+        if status >= 429:
+            assert "podberth could not make it: PATCH group: got " in scene.told[0].note
+        if status == 403:
             assert scene.told[0].regarding.kind == "Job"
             assert scene.told[0].note.startswith("PodGroup team/gang: the API server refuses to create it")
 
@@ -167,7 +189,34 @@ def test_a_change_that_is_invalid_is_told_and_not_sent_again() -> None:
         await scene.until(lambda: scene.count(Change) == 2)
 
     bigger = {"team/pod": replace(POD, size=3)}
-    play(story, pods=bigger, groups={("team", "gang"): MADE}, statuses=[422])
+    play(story, pods=bigger, groups={("team", "gang"): MADE}, statuses=[422], said=IMMUTABLE)
+
+
+def test_a_change_that_is_invalid_for_another_field_is_put_off_and_told() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(Change) == 3)
+        assert scene.reasons() == ["PodGroupRefused"]
+        assert "spec.queue: Invalid value" in scene.told[0].note
+
+    said = "podgroups gang is invalid: spec.queue: Invalid value: x: unknown"
+    bigger = {"team/pod": replace(POD, size=3)}
+    play(story, pods=bigger, groups={("team", "gang"): MADE}, statuses=[422, 422], said=said)
+
+
+def test_an_invalid_change_of_owners_alone_is_sent_again_behind_a_wait_and_says_nothing_of_the_minimum() -> None:
+    """It would be sent at once and for ever, for what is fixed is not asked before it."""
+
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.reasons() == ["PodGroupNotResized"])
+        scene.pods["team/bare"] = replace(POD, name="bare", uid="p-2", owner=None, size=3)
+        scene.wake.set()
+        await scene.until(lambda: "PodGroupRefused" in scene.reasons())
+        last = scene.sent[-1]
+        assert isinstance(last, Change)
+        assert (last.minimum, "spec" in last.patch) == (0, False)
+
+    bigger = {"team/pod": replace(POD, size=3)}
+    play(story, pods=bigger, groups={("team", "gang"): MADE}, statuses=[422] * 1000, said=IMMUTABLE)
 
 
 @pytest.mark.parametrize(("status", "made"), [(403, True), (404, False)])
@@ -187,6 +236,16 @@ def test_an_owner_that_cannot_be_read_is_the_one_on_top_and_one_that_is_gone_has
         assert scene.count(LookUp) == 1
 
     play(story, owner_status=status)
+
+
+def test_a_pod_whose_owner_cannot_be_looked_up_is_told_of() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.reasons() == ["PodGroupMissing"])
+        assert "podberth could not make it, for an owner of its pods cannot be read" in scene.told[0].note
+        scene.owner_status = 200
+        await scene.until(lambda: scene.count(Create) == 1)
+
+    play(story, owner_status=500)
 
 
 def test_what_stands_is_told_once_and_again_when_it_was_away() -> None:

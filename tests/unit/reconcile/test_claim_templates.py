@@ -117,6 +117,13 @@ def test_the_owner_on_top_is_asked_for_first() -> None:
     assert [each["kind"] for each in step.document["metadata"]["ownerReferences"]] == ["JobSet"]
 
 
+def test_an_owner_that_is_not_known_yet_holds_up_no_other_gang() -> None:
+    lookup, step = asked(document("p"), document("q", of=MORE), owners={"job-uid": None}).actions
+    assert lookup == LookUp("default", MORE)
+    assert isinstance(step, Create)
+    assert [each["name"] for each in step.document["metadata"]["ownerReferences"]] == ["train"]
+
+
 def test_pods_whose_owner_is_gone_are_about_to_go_too() -> None:
     assert asked(document(), gone=frozenset({"job-uid"})).actions == []
 

@@ -104,7 +104,7 @@ def test_a_group_is_made_in_its_systems_words(system: str, spec: Mapping[str, An
 @pytest.mark.parametrize("system", ["native", "coscheduling"])
 def test_topology_is_written_where_the_system_has_a_field_for_it_and_it_is_required(system: str, mode: str) -> None:
     asked = {"podberth.io/gang-level": "example.com/rack", "podberth.io/gang-level-mode": mode}
-    [made] = plan(world(member(system, **asked))).actions
+    [made] = plan(world(member(system, **asked)), GATHER_SECONDS).actions
     assert isinstance(made, Create)
     written = made.document["spec"].get("schedulingConstraints")
     wanted = {"topology": [{"key": "example.com/rack"}]} if (system, mode) == ("native", "required") else None
@@ -123,6 +123,26 @@ def test_a_launcher_that_says_no_level_is_waited_behind_for_those_that_do() -> N
         [made] = plan(world(*pods)).actions
         assert isinstance(made, Create)
         assert made.document["spec"]["schedulingConstraints"] == {"topology": [{"key": "example.com/rack"}]}
+
+
+def test_a_level_that_is_preferred_does_not_stand_for_one_that_is_required() -> None:
+    prefers = member(size="3", **{**_RACK, "podberth.io/gang-level-mode": "preferred"})
+    found = plan(world(prefers))
+    assert (found.actions, found.again_at) == ([], NOW + GATHER_SECONDS)
+    [made] = plan(world(prefers, member(size="3", **_RACK))).actions
+    assert isinstance(made, Create)
+    assert made.document["spec"]["schedulingConstraints"] == {"topology": [{"key": "example.com/rack"}]}
+
+
+def test_of_two_required_levels_none_is_chosen_and_both_are_told() -> None:
+    block = {**_RACK, "podberth.io/gang-level": "example.com/block"}
+    found = plan(world(member(**_RACK), member(**block)))
+    assert found.actions == []
+    [notice] = found.notices
+    assert (notice.reason, notice.regarding.kind) == ("PodGroupUndecided", "Job")
+    assert "the gang's pods say required levels example.com/block, example.com/rack; want one" in notice.note
+    pods = (member("coscheduling", **_RACK), member("coscheduling", **block))
+    assert len(plan(world(*pods)).actions) == 1
 
 
 def test_a_gang_without_a_level_is_waited_for_until_it_is_complete_and_not_for_ever() -> None:
@@ -160,9 +180,24 @@ def test_what_is_not_podberths_or_is_going_stays_as_it_is(made: Made) -> None:
     assert (found.actions, found.notices) == ([], [])
 
 
-def test_a_group_of_an_earlier_gang_of_the_name_is_left_to_the_collector() -> None:
-    earlier = ours(owners=(replace(JOB, uid="j-0"),), minimum=9)
-    assert plan(world(member(), known={NATIVE: {("team", "gang"): earlier}})).actions == []
+def test_a_group_of_an_earlier_gang_of_the_name_is_left_to_the_collector_and_told_of_where_it_stays() -> None:
+    seen = world(member(), known={NATIVE: {("team", "gang"): ours(owners=(replace(JOB, uid="j-0"),), minimum=9)}})
+    early, late = plan(seen, 59.0), plan(seen, 60.0)
+    assert (early.actions, early.notices, early.again_at) == ([], [], NOW + 60.0)
+    assert late.actions == []
+    [notice] = late.notices
+    assert (notice.reason, notice.regarding.kind) == ("PodGroupOfAnother", "Pod")
+    assert notice.note.startswith("PodGroup team/gang: got one that Job train owns, want one of this pod's gang")
+
+
+def test_a_group_that_nobody_owns_gets_the_gangs_owner_and_size() -> None:
+    """Its Job was deleted without it (kubectl delete --cascade=orphan), or it came back from a backup."""
+    known = {NATIVE: {("team", "gang"): ours(owners=(), minimum=9)}}
+    [change] = plan(world(member(), known=known)).actions
+    assert isinstance(change, Change)
+    assert change.patch["spec"] == {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    assert [each["uid"] for each in change.patch["metadata"]["ownerReferences"]] == ["j-1"]
+    assert change.about.uid == "j-1"
 
 
 def test_a_group_that_is_as_it_should_be_is_not_written() -> None:
@@ -194,6 +229,38 @@ def test_what_the_api_server_does_not_let_change_is_told_on_the_owner_and_not_tr
     assert [type(each) for each in plan(world(member(size="5"), known=known, fixed={"g-1": 4})).actions] == [Change]
 
 
+_OTHER = OwnerReference("batch/v1", "Job", "other", "j-2")
+_BOTH = {JOB.uid: None, _OTHER.uid: None}
+
+
+def test_where_pods_of_different_owners_say_different_sizes_nothing_is_made_and_both_are_told() -> None:
+    pods = (member("coscheduling"), replace(member("coscheduling", "2000000000"), owner=_OTHER, created=NOW + 1))
+    found = plan(world(*pods, owners=_BOTH))
+    assert found.actions == []
+    [notice] = found.notices
+    assert notice.reason == "PodGroupUndecided"
+    assert "the gang's pods say sizes 2 (Job train), 2000000000 (Job other); want one" in notice.note
+
+
+@pytest.mark.parametrize("owner", [_OTHER, None], ids=["of another Job", "of nobody"])
+def test_a_pod_of_another_owner_neither_raises_the_minimum_nor_owns_the_group(owner: OwnerReference | None) -> None:
+    forged = replace(member(size="9"), owner=owner, created=NOW + 1)
+    known = {NATIVE: {("team", "gang"): ours()}}
+    found = plan(world(member(), forged, known=known, owners=_BOTH))
+    assert found.actions == []
+    assert [each.reason for each in found.notices] == ["PodGroupUndecided"]
+    alone = plan(world(forged, known=known, owners=_BOTH))
+    assert alone.actions == []
+    [change] = plan(world(member(), replace(forged, size=2), known=known, owners=_BOTH)).actions
+    assert isinstance(change, Change)
+    assert "spec" not in change.patch
+    assert len(change.patch["metadata"]["ownerReferences"]) == 2
+
+
+def test_no_size_is_larger_than_a_minimum_can_be() -> None:
+    assert (member(size="2147483647").size, member(size="2147483648").size) == (2147483647, 0)
+
+
 # ---- owners ---------------------------------------------------------------------------------------------------------
 
 
@@ -216,6 +283,23 @@ def test_an_owner_of_a_kind_that_is_not_known_is_the_one_on_top() -> None:
     assert made.about.kind == "StatefulSet"
 
 
+@pytest.mark.parametrize(
+    "name", ["../../../../../../api/v1/pods", "x?watch=true", "x/log", "..", "", "Train", "x" * 254], ids=str
+)
+def test_an_owner_whose_name_no_object_has_is_not_looked_up_and_counts_as_gone(name: str) -> None:
+    """Whoever makes a pod writes its owner, and the API server takes any name."""
+    forged = replace(JOB, name=name)
+    assert plan(world(replace(member(), owner=forged), owners={}), GATHER_SECONDS).actions == []
+    above = world(member(), owners={JOB.uid: replace(SET, name=name)})
+    assert plan(above, GATHER_SECONDS).actions == []
+
+
+@pytest.mark.parametrize("version", ["batch/v1/../..", "batch/v9", "batch/v1?watch=true", "batch"])
+def test_an_owner_of_a_version_that_is_not_known_is_the_one_on_top_and_not_looked_up(version: str) -> None:
+    strange = replace(member(), owner=replace(JOB, api_version=version))
+    assert not [each for each in plan(world(strange, owners={})).actions if isinstance(each, LookUp)]
+
+
 def test_owners_that_lead_in_a_circle_end() -> None:
     assert len(plan(world(member(), owners={JOB.uid: SET, SET.uid: JOB}), GATHER_SECONDS).actions) == 1
 
@@ -230,6 +314,25 @@ def test_bare_pods_own_their_group_and_those_that_come_later_too() -> None:
     assert isinstance(change, Change)
     assert "spec" not in change.patch
     assert [each["uid"] for each in change.patch["metadata"]["ownerReferences"]] == ["p-0", "p-1"]
+
+
+def test_an_owner_that_joins_takes_nothing_from_the_references_of_others() -> None:
+    """A merge patch replaces the list; somebody else may have made one a controller."""
+    first, second = (replace(member(), owner=None, uid=f"p-{number}", name=f"pod-{number}") for number in range(2))
+    flags = {"controller": True, "blockOwnerDeletion": True}
+    kept = {"apiVersion": "v1", "kind": "Pod", "name": "pod-0", "uid": "p-0", **flags}
+    metadata = {"uid": "g-1", "resourceVersion": "7", "labels": {"app.kubernetes.io/managed-by": "podberth"}}
+    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    made = made_group("scheduling.k8s.io", {"metadata": {**metadata, "ownerReferences": [kept]}, "spec": spec})
+    [change] = plan(world(first, second, known={NATIVE: {("team", "gang"): made}})).actions
+    assert isinstance(change, Change)
+    references = change.patch["metadata"]["ownerReferences"]
+    assert references[0] == kept
+    assert (references[1]["uid"], references[1]["controller"], references[1]["blockOwnerDeletion"]) == (
+        "p-1",
+        False,
+        False,
+    )
 
 
 def test_no_group_has_more_owners_than_fit() -> None:
@@ -274,6 +377,32 @@ def test_koordinators_group_counts_for_the_label_of_coscheduling() -> None:
     known = {KOORDINATOR: {("team", "gang"): ours(ours=False)}}
     found = plan(world(member("coscheduling"), known=known), after=60.0)
     assert (found.actions, found.notices) == ([], [])
+
+
+def test_a_pod_whose_owners_are_gone_is_told_that_no_group_is_made() -> None:
+    [notice] = plan(world(member(), gone=frozenset({JOB.uid})), after=60.0).notices
+    assert notice.reason == "PodGroupMissing"
+    assert "podberth could not make it: the owners of its pods are gone" in notice.note
+
+
+def test_what_kept_a_group_from_being_made_is_told_once_the_pod_has_waited_long_enough() -> None:
+    failed = {(NATIVE, ("team", "gang")): "got 500"}
+    early, late = (plan(world(member(), failed=failed), after) for after in (GATHER_SECONDS, 60.0))
+    assert early.notices == []
+    [notice] = late.notices
+    assert notice.note.endswith("podberth could not make it: got 500")
+    # Nothing was tried yet: the controller has just begun to lead.
+    assert plan(world(member()), after=3600.0).notices == []
+    [unread] = plan(world(member(), owners={}, failed={JOB.uid: "no answer"}), after=60.0).notices
+    assert unread.note.endswith("for an owner of its pods cannot be read: no answer")
+
+
+def test_a_pod_with_scheduling_gates_is_told_nothing_and_its_group_is_made() -> None:
+    gated = waiting_pod({**document(), "spec": {**document()["spec"], "schedulingGates": [{"name": "quota"}]}})
+    assert gated is not None
+    found = plan(world(replace(gated, created=NOW)), after=60.0)
+    assert (found.notices, len(found.actions)) == ([], 1)
+    assert plan(world(replace(gated, created=NOW, size=0)), after=60.0).notices == []
 
 
 # ---- what is kept ---------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ as long as it stands.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from random import random
 from typing import Any
@@ -17,10 +17,10 @@ from ..admission.notices import Notice, note
 from ..cluster.protocol import Pace, Timing
 from ..kube.pod import OwnerReference
 from ..reconcile import makers
-from ..reconcile.model import Action, Change, LookUp, Plan, World
+from ..reconcile.model import Action, Change, LookUp, Place, Plan, World
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import Log
-from .requests import Answer, Requests, above, word
+from .requests import Answer, Requests, above, keeps_minimum, word
 from .sight import Sight, owner_uids
 
 # Pods of one gang come together, and so do answers of the watch: as in cluster.rounds.
@@ -29,15 +29,21 @@ _TOGETHER_SECONDS = 0.1
 _SEEN_SECONDS = 5.0
 # The longest that nothing is looked at: what runs out is known to the second, this is for a clock that was set.
 _LONGEST_SECONDS = 60.0
+# Few enough that thousands of gangs after a restart are no burst to the API server: half of client-go's default burst.
+_AT_ONCE = 5
 
 
 @dataclass(slots=True)
 class _Pending:
     """A request that is not to be sent again before ``until``: its effect is yet to be seen, or it failed."""
 
+    of: str | tuple[str, Place]
+    """As in ``World.failed``."""
     pace: Pace
     until: float
     notice: Notice | None = None
+    failed: str = ""
+    """What it met, where the API server neither did nor refused it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,21 +105,35 @@ class Acting:
         """Do what there is to do now; return how long there will be nothing else unless something changes."""
         self._forget()
         world = self.sight.world(self._owners, frozenset(self._gone), self._fixed, self.manner.patience_seconds)
+        world = replace(world, failed={each.of: each.failed for each in self._pending.values() if each.failed})
         if self._fixed:
             known = {each.uid for table in world.known.values() for each in table.values()}
             self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in known}
         plan = makers.plan(world, time.time())
-        wanted = {_key(action) for action in plan.actions}
+        wanted = {_key(action): action for action in plan.actions}
         self._pending = {key: each for key, each in self._pending.items() if key in wanted}
-        for action in plan.actions:
-            pending = self._pending.get(_key(action))
-            if pending is None or pending.until <= time.monotonic():
-                await self._do(action, world)
+        await self._do_all([each for key, each in wanted.items() if self._is_due(key)], world)
         self._tell(plan)
         now = time.monotonic()
         until = min((each.until for each in self._pending.values()), default=now + _LONGEST_SECONDS)
         seconds = min(until - now, plan.again_at - time.time(), _LONGEST_SECONDS)
         return max(seconds, self.manner.timing.least_wait_seconds)
+
+    def _is_due(self, key: Hashable) -> bool:
+        pending = self._pending.get(key)
+        return pending is None or pending.until <= time.monotonic()
+
+    async def _do_all(self, actions: Sequence[Action], world: World) -> None:
+        """Send several at a time: one that is answered slowly keeps no other waiting."""
+        places = asyncio.Semaphore(_AT_ONCE)
+
+        async def do(action: Action) -> None:
+            async with places:
+                await self._do(action, world)
+
+        for met in await asyncio.gather(*map(do, actions), return_exceptions=True):
+            if met is not None:
+                raise met
 
     async def _do(self, action: Action, world: World) -> None:
         answer = await self.requests.send(action, world.served)
@@ -122,8 +142,9 @@ class Acting:
             self._take_in(action, answer.document or {})
         elif isinstance(action, LookUp):
             self._not_found(action, answer)
-        elif isinstance(action, Change) and action.minimum and _does_not_change(answer):
+        elif isinstance(action, Change) and action.minimum and keeps_minimum(action, answer):
             self._fixed[action.uid] = action.minimum
+            self._later(action, answer)
             self.wake.set()
         else:
             self._put_off(action, answer)
@@ -138,7 +159,8 @@ class Acting:
             self.wake.set()
             return
         self.manner.log.event("info", f"{action.noun}: {word(action)}", kind=action.kind, at="/".join(action.place))
-        self._pending[_key(action)] = _Pending(Pace(self.manner.timing, random), time.monotonic() + _SEEN_SECONDS)
+        seen_by = time.monotonic() + _SEEN_SECONDS
+        self._pending[_key(action)] = _Pending(_of(action), Pace(self.manner.timing, random), seen_by)
 
     def _not_found(self, action: LookUp, answer: Answer) -> None:
         """Take in that an owner is gone, or that podberth may not see it: then it counts as the one on top."""
@@ -156,12 +178,13 @@ class Acting:
 
     def _put_off(self, action: Action, answer: Answer) -> None:
         """Let an action wait for its next try; one that was overtaken waits for the watch to say by what."""
-        pending = self._pending.setdefault(_key(action), _Pending(Pace(self.manner.timing, random), 0.0))
-        asked = answer.error.retry_after_seconds if answer.error else 0.0
-        pending.until = time.monotonic() + pending.pace.wait_seconds(0.0, asked)
-        if answer.result == "conflict" or isinstance(action, LookUp):
+        pending = self._later(action, answer)
+        if answer.result == "conflict":
             return
         said = str(answer.error)
+        pending.failed = said if answer.result == "failed" or isinstance(action, LookUp) else ""
+        if isinstance(action, LookUp):
+            return
         if answer.result == "refused":
             place = "/".join(action.place)
             text = (
@@ -171,6 +194,12 @@ class Acting:
                 regarding=action.about, type="Warning", reason=action.refused, action="Write", note=note(text)
             )
         self.manner.log.event("warning", f"{action.noun}: {word(action)} failed; tried again", problem=said)
+
+    def _later(self, action: Action, answer: Answer) -> _Pending:
+        pending = self._pending.setdefault(_key(action), _Pending(_of(action), Pace(self.manner.timing, random), 0.0))
+        asked = answer.error.retry_after_seconds if answer.error else 0.0
+        pending.until = time.monotonic() + pending.pace.wait_seconds(0.0, asked)
+        return pending
 
     def _tell(self, plan: Plan) -> None:
         notices = [*plan.notices, *(each.notice for each in self._pending.values() if each.notice)]
@@ -188,11 +217,11 @@ class Acting:
         self._gone &= uids
 
 
+def _of(action: Action) -> str | tuple[str, Place]:
+    return action.owner.uid if isinstance(action, LookUp) else (action.kind, action.place)
+
+
 def _key(action: Action) -> Hashable:
     if isinstance(action, LookUp):
         return action.owner.uid
     return word(action), action.kind, action.place
-
-
-def _does_not_change(answer: Answer) -> bool:
-    return answer.error is not None and answer.error.status == HTTPStatus.UNPROCESSABLE_ENTITY

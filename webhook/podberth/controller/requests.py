@@ -1,9 +1,11 @@
 """Sends what a plan wants: one request for an action, and what became of it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from urllib.parse import quote
 
 import orjson
 
@@ -12,11 +14,14 @@ from ..errors import ClusterError
 from ..kube.pod import OwnerReference, controller
 from ..reconcile.lineage import ASKED
 from ..reconcile.model import Action, Change, Create, LookUp
+from ..reconcile.systems import BY_API_GROUP
 
 if TYPE_CHECKING:
     from ..cluster.client import ClusterClient
 
 MANAGER = "podberth-controller"
+# One object by its name takes milliseconds; what takes longer keeps other gangs waiting, and is asked for again.
+_LOOK_UP_SECONDS: Final = 5.0
 
 Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]
 
@@ -57,11 +62,11 @@ class Requests:
 
     async def _send(self, action: Action, served: Mapping[str, str]) -> bytes:
         if isinstance(action, LookUp):
-            return await self._client.get(_owner_path(action), {})
+            return await self._client.get(_owner_path(action), {}, _LOOK_UP_SECONDS)
         if isinstance(action, Create):
             path = _path(action.kind, action.place[0], served)
             return await self._client.send("POST", f"{path}?fieldManager={MANAGER}", action.document)
-        path = f"{_path(action.kind, action.place[0], served)}/{action.place[1]}?fieldManager={MANAGER}"
+        path = f"{_path(action.kind, action.place[0], served)}/{_segments(action.place[1])}?fieldManager={MANAGER}"
         return await self._client.send("PATCH", path, action.patch, MERGE_PATCH)
 
 
@@ -84,16 +89,34 @@ def _result(action: Action, error: ClusterError) -> Result:
 
 
 def _path(kind: str, namespace: str, served: Mapping[str, str]) -> str:
-    return f"/apis/{served[kind]}/namespaces/{namespace}/{kind.partition('.')[0]}"
+    return f"/apis/{served[kind]}/namespaces/{_segments(namespace, kind.partition('.')[0])}"
 
 
 def _owner_path(action: LookUp) -> str:
     owner = action.owner
-    plural = ASKED[owner.group, owner.kind]
-    return f"/apis/{owner.api_version}/namespaces/{action.namespace}/{plural}/{owner.name}"
+    plural = ASKED[owner.api_version, owner.kind]
+    return f"/apis/{owner.api_version}/namespaces/{_segments(action.namespace, plural, owner.name)}"
+
+
+def _segments(*texts: str) -> str:
+    """Return the path of texts of which each is one segment, whatever is in it."""
+    return "/".join(quote(each, safe="") for each in texts)
 
 
 def above(document: Mapping[str, Any], owner: OwnerReference) -> tuple[bool, OwnerReference | None]:
     """Return whether a document is still that owner, and its controller."""
     same = (document.get("metadata") or {}).get("uid") == owner.uid
     return same, controller(document)
+
+
+def keeps_minimum(action: Change, answer: Answer) -> bool:
+    """Tell whether a change was refused for the group's minimum, by the field that the API server names or one above.
+
+    Its words are those of ErrorList.ToAggregate (k8s.io/apimachinery pkg/util/validation/field): FIELD: what.
+    """
+    system = BY_API_GROUP.get(action.kind.partition(".")[2])
+    if system is None or answer.error is None or answer.error.status != HTTPStatus.UNPROCESSABLE_ENTITY:
+        return False
+    fields = (".".join(system.minimum[: end + 1]) for end in range(len(system.minimum)))
+    named = "|".join(map(re.escape, fields))
+    return re.search(rf"(?:^|[\s\[])(?:{named}): (?:Invalid value|Forbidden)\b", str(answer.error)) is not None

@@ -5,7 +5,7 @@ be read only (kube.patch writes). They rely on the JSON types that ``kube.shape`
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from .patch import Path
@@ -48,6 +48,9 @@ class OwnerReference:
     kind: str
     name: str
     uid: str
+    is_controller: bool = field(default=False, compare=False)
+    """Its flags, where they are read: they do not make it another owner."""
+    blocks_deletion: bool = field(default=False, compare=False)
 
     @property
     def group(self) -> str:
@@ -98,7 +101,7 @@ _LISTS: Final[tuple[tuple[str, ContainerKind], ...]] = (
 
 
 def _containers(pod_spec: dict[str, Any]) -> Iterator[Container]:
-    for field, kind in _LISTS:
-        for index, body in enumerate(pod_spec.get(field) or ()):
+    for key, kind in _LISTS:
+        for index, body in enumerate(pod_spec.get(key) or ()):
             sidecar = kind == "init" and body.get("restartPolicy") == "Always"
-            yield Container(body.get("name") or "", ("spec", field, index), "sidecar" if sidecar else kind, body)
+            yield Container(body.get("name") or "", ("spec", key, index), "sidecar" if sidecar else kind, body)

@@ -34,7 +34,8 @@ def plan(world: World, now: float) -> Plan:
             continue
         whose, unknown = owners(pods, world)
         found.actions += unknown
-        if not unknown and whose:
+        # Owners that are not known yet join later: a template is the same for all, and one slow answer holds up nobody.
+        if whose:
             step = _creation(place, whose, world) if made is None else _joined(place, made, whose)
             found.actions += [] if step is None else [step]
     return found

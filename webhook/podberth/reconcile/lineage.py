@@ -9,13 +9,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ..admission.notices import Regarding
+from ..kube.names import is_subdomain
 from ..kube.pod import OwnerReference
 from ..wellknown import MANAGED_BY, MANAGED_BY_LABEL
 from ..workload.owners import OWNER_KINDS
 from .model import LookUp, Made, Place, WaitingPod, World
 
-ASKED: Final[Mapping[tuple[str, str], str]] = {(each.group, each.kind): each.plural for each in OWNER_KINDS}
-"""Plurals of the kinds of owners that are looked up for an owner of their own, by group and kind."""
+ASKED: Final[Mapping[tuple[str, str], str]] = {
+    (f"{each.group}/{version}", each.kind): each.plural for each in OWNER_KINDS for version in each.versions
+}
+"""Plurals of the kinds of owners that are looked up for an owner of their own, by apiVersion and kind."""
 # Steps up from the pod's controller. The most that are known to be there are three: from an instance of a role to its
 # set, to the RoleBasedGroup (workload.subject, Subject.lineage), to an AppWrapper; one to spare. References may go in a
 # circle, so there is an end.
@@ -32,20 +35,24 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
     found: dict[str, OwnerReference] = {}
     asked: dict[str, LookUp] = {}
     for pod in pods:
-        on_top = pod.itself() if pod.owner is None else _on_top(pod.owner, world)
-        if on_top is None:
+        top = on_top(pod, world)
+        if top is None:
             continue
-        if pod.owner is not None and _unknown(on_top, world):
-            asked[on_top.uid] = LookUp(pod.namespace, on_top)
+        if pod.owner is not None and _unknown(top, world):
+            asked[top.uid] = LookUp(pod.namespace, top)
         elif len(found) < MOST_OWNERS:
-            found[on_top.uid] = on_top
+            found[top.uid] = top
     return found, list(asked.values())
 
 
-def _on_top(owner: OwnerReference, world: World) -> OwnerReference | None:
-    """Return the highest owner that is known; None where one on the way is gone."""
+def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
+    """Return the highest owner of a pod that is known, itself where it has none; None where one on the way is gone."""
+    owner = pod.owner
+    if owner is None:
+        return pod.itself()
     for _ in range(_LONGEST):
-        if owner.uid in world.gone:
+        # Whoever makes a pod writes its owners, and nobody proves them: no object has such a name.
+        if owner.uid in world.gone or (_asked(owner) and not is_subdomain(owner.name)):
             return None
         above = world.owners.get(owner.uid)
         if above is None:
@@ -54,8 +61,12 @@ def _on_top(owner: OwnerReference, world: World) -> OwnerReference | None:
     return owner
 
 
+def _asked(owner: OwnerReference) -> bool:
+    return (owner.api_version, owner.kind) in ASKED
+
+
 def _unknown(owner: OwnerReference, world: World) -> bool:
-    return (owner.group, owner.kind) in ASKED and owner.uid not in world.owners
+    return _asked(owner) and owner.uid not in world.owners
 
 
 def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
@@ -71,7 +82,7 @@ def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[
 def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, Any]]:
     """Return all owners of what is made, with those that join; empty: none does. None that is there is left out."""
     known = {each.uid: each for each in made.owners}
-    every = list({**known, **whose}.values())[:MOST_OWNERS]
+    every = list({**known, **whose, **known}.values())[:MOST_OWNERS]
     return [_as_reference(each) for each in every] if len(every) > len(known) else []
 
 
@@ -83,12 +94,12 @@ def regarding(namespace: str, owner: OwnerReference) -> Regarding:
 
 
 def _as_reference(owner: OwnerReference) -> dict[str, Any]:
-    """Return an entry of metadata.ownerReferences: it is no controller, and keeps nobody from being deleted."""
+    """Return an entry of metadata.ownerReferences: no controller and in nobody's way, unless it was read as that."""
     return {
         "apiVersion": owner.api_version,
         "kind": owner.kind,
         "name": owner.name,
         "uid": owner.uid,
-        "controller": False,
-        "blockOwnerDeletion": False,
+        "controller": owner.is_controller,
+        "blockOwnerDeletion": owner.blocks_deletion,
     }

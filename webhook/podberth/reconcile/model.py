@@ -43,6 +43,8 @@ class WaitingPod:
     """The node label key of the domain that the gang is to be in, where admission left that to the group."""
     required: bool = False
     """Whether it must be."""
+    gated: bool = False
+    """Whether it has scheduling gates: whoever has put them there has not let it wait for a scheduler yet."""
     templates: tuple[str, ...] = ()
     """The ResourceClaimTemplates that it names."""
 
@@ -84,6 +86,8 @@ class World:
     """By the uid of an object: the minimum that the API server did not let it have."""
     patience_seconds: float
     """How long a pod may wait for its group until it is told of."""
+    failed: Mapping[str | tuple[str, Place], str] = field(default_factory=dict)
+    """What the last try met, by the uid of an owner to look up, or the kind and place of an object to make."""
     declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The specs of the claim templates that policies declare, by the names that they write on pods."""
 
@@ -122,7 +126,7 @@ class Change:
     patch: Mapping[str, Any]
     about: Regarding
     minimum: int = 0
-    """A PodGroup's is that then; where the API server says that it does not change, ``World.fixed`` will say so."""
+    """What a PodGroup's is then; 0: it stays. Where the API server does not let it change, ``World.fixed`` says so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ A pod asks for a group by its label and its reference, which say the same name, 
 podberth has not made are nobody's business here; that one is missing is told of, whoever was to make it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from ..admission.notices import Notice, Regarding, note
 from ..kube.pod import OwnerReference
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
-from .lineage import joined, metadata, owners, regarding
+from .lineage import joined, metadata, on_top, owners, regarding
 from .model import Change, Create, Made, Place, Plan, Reference, WaitingPod, World
 from .systems import BY_NAME, GroupSystem, nested
 
@@ -20,6 +20,8 @@ _REFUSED: Final = "PodGroupRefused"
 # A level is said by members with GPUs, and a launcher or head comes before them. The group's topology cannot be changed
 # later, and a gang starts with its last pod anyway; who is not there so long after the newest is not about to come.
 GATHER_SECONDS: Final = 5.0
+# Of sizes that pods disagree on: two are a disagreement, and an owner's name may be a quarter of an Event's note.
+_SHOWN: Final = 3
 
 
 _Key: TypeAlias = tuple[str, str, str]
@@ -31,10 +33,10 @@ class _Gang:
     """The waiting pods of a gang whose group is to be podberth's."""
 
     system: GroupSystem
-    newest: WaitingPod
-    """What it says is the gang's size now."""
-    level: str
-    """The node label key of the domain that it must be in; empty: no member says so."""
+    place: Place
+    members: Sequence[WaitingPod]
+    newest: Mapping[str, WaitingPod]
+    """By party: the pod that says what is the gang's size now."""
     owners: Mapping[str, OwnerReference]
 
     @property
@@ -42,8 +44,8 @@ class _Gang:
         return self.system.kinds[0]
 
     @property
-    def place(self) -> Place:
-        return self.newest.namespace, self.newest.gang
+    def sizes(self) -> set[int]:
+        return {pod.size for pod in self.newest.values()}
 
 
 def plan(world: World, now: float) -> Plan:
@@ -54,11 +56,13 @@ def plan(world: World, now: float) -> Plan:
         for reference in pod.groups:
             if _asks(pod, reference):
                 gangs.setdefault((pod.namespace, reference.system, reference.name), []).append(pod)
-    cared_for = {key for key, members in gangs.items() if _care(key, members, world, now, found)}
+    hindered = {key: _care(key, members, world, now, found) for key, members in gangs.items()}
     for pod in world.pods.values():
         for reference in pod.groups:
-            if (pod.namespace, reference.system, reference.name) not in cared_for:
-                _miss(pod, reference, world, now, found)
+            hindrance = hindered.get((pod.namespace, reference.system, reference.name))
+            hindrance = _remedy(pod, reference, world) if hindrance is None else hindrance
+            if hindrance and _missing(pod, reference, world) and _overdue(pod, world, now, found):
+                found.notices.append(_missed(pod, reference, hindrance, world))
     return found
 
 
@@ -67,77 +71,115 @@ def _asks(pod: WaitingPod, reference: Reference) -> bool:
     return pod.gang == reference.name and pod.size > 0 and bool(BY_NAME[reference.system].minimum)
 
 
-def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: Plan) -> bool:
-    """See to a gang's group; False: podberth does not, or cannot."""
+def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: Plan) -> str | None:
+    """See to a gang's group; return what keeps it from being made, empty where nothing does.
+
+    None: it is not podberth's to make, for its kind is not served.
+    """
     namespace, system, name = key[0], BY_NAME[key[1]], key[2]
     kind = system.kinds[0]
     if kind not in world.served:
-        return False
+        return None
     made = world.known[kind].get((namespace, name))
-    if made is None and _present(namespace, name, system.kinds[1:], world):
-        return True
-    if made is not None and (made.deleting or not made.ours):
-        return True
+    elsewhere = made is None and _present(namespace, name, system.kinds[1:], world)
+    if elsewhere or (made is not None and (made.deleting or not made.ours)):
+        return ""
     whose, unknown = owners(members, world)
     found.actions += unknown
-    if unknown or not whose:
-        return True
-    level = next((pod.level for pod in members if pod.level and pod.required), "")
-    gang = _Gang(system, max(members, key=lambda pod: (pod.created, pod.size)), level, whose)
-    if made is None:
-        due = _due(gang, members)
-        if due > now:
-            found.again_at = min(found.again_at, due)
-        else:
-            found.actions.append(_creation(gang, world))
+    if unknown:
+        said = next((world.failed[each.owner.uid] for each in unknown if each.owner.uid in world.failed), "")
+        return said and f"podberth could not make it, for an owner of its pods cannot be read: {said}"
+    if not whose:
+        return "podberth could not make it: the owners of its pods are gone"
+    gang = _Gang(system, (namespace, name), members, _newest(members, world), whose)
+    if made is not None:
+        _adapt(gang, made, world, now, found)
+        return ""
+    _begin(gang, world, now, found)
+    said = world.failed.get((kind, gang.place), "")
+    return said and f"podberth could not make it: {said}"
+
+
+def _newest(members: list[WaitingPod], world: World) -> dict[str, WaitingPod]:
+    """Return by party the pod that says its size now; pods whose owner is gone have no say."""
+    newest = {}
+    for pod in sorted(members, key=lambda pod: (pod.created, pod.size)):
+        top = on_top(pod, world)
+        if top is not None:
+            newest[_party(top)] = pod
+    return newest
+
+
+def _party(owner: OwnerReference) -> str:
+    """Return who has a say in the size of a gang: an owner on top, and bare pods together."""
+    return "" if owner.kind == "Pod" else owner.uid
+
+
+def _begin(gang: _Gang, world: World, now: float, found: Plan) -> None:
+    """Make the group, once its pods are agreed on what it is."""
+    levels = {pod.level for pod in gang.members if pod.level and pod.required} if gang.system.topology else set()
+    if len(gang.sizes) > 1:
+        found.notices.append(_undecided(gang, f"sizes {_said(gang)}"))
+    elif len(levels) > 1:
+        found.notices.append(_undecided(gang, f"required levels {', '.join(sorted(levels))}"))
+    elif (due := _due(gang, bool(levels))) > now:
+        found.again_at = min(found.again_at, due)
     else:
-        _adapt(gang, made, world, found)
-    return True
+        found.actions.append(_creation(gang, next(iter(levels), ""), world))
 
 
 def _present(namespace: str, name: str, kinds: Iterable[str], world: World) -> bool:
     return any((namespace, name) in world.known.get(kind, ()) for kind in kinds)
 
 
-def _due(gang: _Gang, members: list[WaitingPod]) -> float:
-    """Return when to make the group: at once, unless a member that is yet to come may say on which level."""
-    said = any(pod.level for pod in members)
-    if said or gang.system.topology is None or len(members) >= gang.newest.size:
+def _due(gang: _Gang, said: bool) -> float:
+    """Return when to make the group: at once, unless a member that is yet to come may say on which level it must be."""
+    if said or gang.system.topology is None or len(gang.members) >= max(gang.sizes):
         return 0.0
-    return gang.newest.created + GATHER_SECONDS
+    return max(pod.created for pod in gang.newest.values()) + GATHER_SECONDS
 
 
-def _creation(gang: _Gang, world: World) -> Create:
-    system, newest = gang.system, gang.newest
-    body: dict[str, Any] = nested(system.minimum, newest.size)
-    if gang.level and system.topology is not None:
-        body["spec"] |= system.topology(gang.level)
-    named = metadata(gang.place, gang.owners, {GANG_LABEL: newest.gang})
+def _creation(gang: _Gang, level: str, world: World) -> Create:
+    system, (namespace, name) = gang.system, gang.place
+    body: dict[str, Any] = nested(system.minimum, max(gang.sizes))
+    if level and system.topology is not None:
+        body["spec"] |= system.topology(level)
+    named = metadata(gang.place, gang.owners, {GANG_LABEL: name})
     document = {"apiVersion": world.served[gang.kind], "kind": KIND, "metadata": named, **body}
-    about = regarding(newest.namespace, next(iter(gang.owners.values())))
+    about = regarding(namespace, next(iter(gang.owners.values())))
     return Create(kind=gang.kind, noun=KIND, refused=_REFUSED, document=document, about=about)
 
 
-def _adapt(gang: _Gang, made: Made, world: World, found: Plan) -> None:
+def _adapt(gang: _Gang, made: Made, world: World, now: float, found: Plan) -> None:
     """Let a group of podberth's have the size of the gang now, and all owners.
 
-    One that none of them owns is of an earlier gang of that name, and goes with it.
+    Who owns it says the size, and others join where they say the same. One that nobody owns is anybody's: its owner
+    was deleted without it, or it was restored. One that others own is of an earlier gang, and goes with it.
     """
-    known = {each.uid for each in made.owners}
-    size = gang.newest.size
-    about = next((each for uid, each in gang.owners.items() if uid in known), None)
-    if about is None:
+    parties = {_party(each) for each in made.owners} or gang.newest.keys()
+    sizes = {pod.size for party, pod in gang.newest.items() if party in parties}
+    if not sizes:
+        _tell_of_others(gang, made, world, now, found)
         return
-    told = regarding(gang.newest.namespace, about)
+    if len(gang.sizes) > 1:
+        found.notices.append(_undecided(gang, f"sizes {_said(gang)}"))
+    if len(sizes) > 1:
+        return
+    [size] = sizes
+    agreed = {uid: each for uid, each in gang.owners.items() if gang.newest[_party(each)].size == size}
+    known = {each.uid for each in made.owners}
+    about = next((each for uid, each in agreed.items() if uid in known), next(iter(gang.owners.values())))
+    told = regarding(gang.place[0], about)
     patch: dict[str, Any] = {}
     if size != made.minimum:
         if world.fixed.get(made.uid) == size:
-            found.notices.append(_notice(told, "PodGroupNotResized", "Resize", _not_resized(gang, made)))
+            found.notices.append(_notice(told, "PodGroupNotResized", "Resize", _not_resized(gang, made, size)))
         else:
             patch = nested(gang.system.minimum, size)
-    references = joined(made, gang.owners)
+    references = joined(made, agreed)
     if not patch and not references:
         return
+    minimum = size if patch else 0
     # What is known of it, so that nothing is lost that somebody else writes meanwhile.
     patch["metadata"] = {"uid": made.uid, "resourceVersion": made.version}
     if references:
@@ -151,32 +193,61 @@ def _adapt(gang: _Gang, made: Made, world: World, found: Plan) -> None:
             uid=made.uid,
             patch=patch,
             about=told,
-            minimum=size,
+            minimum=minimum,
         )
     )
 
 
-def _not_resized(gang: _Gang, made: Made) -> str:
-    place, size = "/".join(gang.place), gang.newest.size
+def _tell_of_others(gang: _Gang, made: Made, world: World, now: float, found: Plan) -> None:
+    owner = f"{made.owners[0].kind} {made.owners[0].name}"
+    text = (
+        f"{KIND} {'/'.join(gang.place)}: got one that {owner} owns, want one of this pod's gang; "
+        f"delete {owner} or the {KIND}, or give the gang another name"
+    )
+    for pod in gang.members:
+        if _overdue(pod, world, now, found):
+            about = regarding(pod.namespace, pod.itself())
+            found.notices.append(_notice(about, "PodGroupOfAnother", "Wait", text))
+
+
+def _undecided(gang: _Gang, what: str) -> Notice:
+    about = regarding(gang.place[0], next(iter(gang.owners.values())))
+    text = f"{KIND} {'/'.join(gang.place)}: the gang's pods say {what}; want one: correct them or give each gang a name"
+    return _notice(about, "PodGroupUndecided", "Write", text)
+
+
+def _said(gang: _Gang) -> str:
+    """Return the sizes and who says each, a few of them: an Event has room for no more."""
+    whose = {_party(each): f"{each.kind} {each.name}" for each in gang.owners.values()}
+    said = {pod.size: whose.get(party, "other pods") for party, pod in gang.newest.items()}
+    return ", ".join(f"{size} ({said[size]})" for size in sorted(said)[:_SHOWN])
+
+
+def _not_resized(gang: _Gang, made: Made, size: int) -> str:
+    place = "/".join(gang.place)
     return (
         f"{KIND} {place}: got a gang of {size} pods, and {gang.system.minimum[-1]} stays {made.minimum}: this API "
         f"server does not let it change; delete the {KIND} and the gang's pods: both are made anew, for {size}"
     )
 
 
-def _miss(pod: WaitingPod, reference: Reference, world: World, now: float, found: Plan) -> None:
-    """Tell of a pod that waits for a group which is not there, once it has waited long enough."""
+def _missing(pod: WaitingPod, reference: Reference, world: World) -> bool:
     settled = all(kind in world.served or kind in world.absent for kind in reference.kinds)
-    if not settled or _present(pod.namespace, reference.name, reference.kinds, world):
-        return
+    return settled and not _present(pod.namespace, reference.name, reference.kinds, world)
+
+
+def _overdue(pod: WaitingPod, world: World, now: float, found: Plan) -> bool:
+    """Tell whether a pod has waited long enough to be told of; if not, it is looked at again then."""
     due = pod.created + world.patience_seconds
     if due > now:
         found.again_at = min(found.again_at, due)
-        return
+    return due <= now and not pod.gated
+
+
+def _missed(pod: WaitingPod, reference: Reference, hindrance: str, world: World) -> Notice:
     place = f"{pod.namespace}/{reference.name}"
     said = f"{KIND} {place}: got none after {world.patience_seconds:g} s, and {reference.said_by} of this pod names it"
-    text = f"{said}; {_remedy(pod, reference, world)}"
-    found.notices.append(_notice(regarding(pod.namespace, pod.itself()), "PodGroupMissing", "Wait", text))
+    return _notice(regarding(pod.namespace, pod.itself()), "PodGroupMissing", "Wait", f"{said}; {hindrance}")
 
 
 def _remedy(pod: WaitingPod, reference: Reference, world: World) -> str:

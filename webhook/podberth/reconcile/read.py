@@ -40,6 +40,7 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
         size=number(noted.get(GANG_SIZE_ANNOTATION)) or 0,
         level=noted.get(GANG_LEVEL_ANNOTATION) or "",
         required=noted.get(GANG_LEVEL_MODE_ANNOTATION) == "required",
+        gated=bool(at(document, "spec", "schedulingGates")),
         templates=templates,
     )
 
@@ -79,7 +80,14 @@ def owners_of(document: Mapping[str, Any]) -> tuple[OwnerReference, ...]:
     """Return every owner that an object names."""
     named = at(document, "metadata", "ownerReferences")
     return tuple(
-        OwnerReference(*(text_at(each, key) for key in ("apiVersion", "kind", "name", "uid")))
+        OwnerReference(
+            api_version=text_at(each, "apiVersion"),
+            kind=text_at(each, "kind"),
+            name=text_at(each, "name"),
+            uid=text_at(each, "uid"),
+            is_controller=at(each, "controller") is True,
+            blocks_deletion=at(each, "blockOwnerDeletion") is True,
+        )
         for each in (named if isinstance(named, list) else ())
     )
 

@@ -113,6 +113,7 @@ GROUP_SYSTEMS: Final[tuple[GroupSystem, ...]] = (
     ),
 )
 BY_NAME: Final[Mapping[str, GroupSystem]] = {each.name: each for each in GROUP_SYSTEMS}
+BY_API_GROUP: Final[Mapping[str, GroupSystem]] = {each.api_groups[0]: each for each in GROUP_SYSTEMS}
 
 
 def references(pod: Mapping[str, Any]) -> Iterator[Reference]:

@@ -1,0 +1,85 @@
+"""What is asked of the API server for an action: the path of one object, whatever its names are."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from podberth.admission.notices import Regarding
+from podberth.cluster.protocol import refusal
+from podberth.controller.requests import Answer, Requests, keeps_minimum
+from podberth.kube.pod import OwnerReference
+from podberth.reconcile.model import Action, Change, Create, LookUp
+
+if TYPE_CHECKING:
+    from podberth.cluster.client import ClusterClient
+
+KIND = "podgroups.scheduling.x-k8s.io"
+SERVED = {KIND: "scheduling.x-k8s.io/v1alpha1"}
+ABOUT = Regarding(api_version="v1", kind="Pod", namespace="team", name="pod", uid="p-1")
+
+
+@dataclass
+class Client:
+    """Keeps what is asked."""
+
+    paths: list[str] = field(default_factory=list)
+    seconds: float | None = None
+
+    async def get(self, path: str, query: dict[str, str], seconds: float | None = None) -> bytes:
+        assert query == {}
+        self.paths.append(path)
+        self.seconds = seconds
+        return b'{"metadata": {}}'
+
+    async def send(self, method: str, path: str, document: object, content_type: str = "") -> bytes:
+        assert method
+        assert document is not None
+        assert content_type is not None
+        self.paths.append(path)
+        return b'{"metadata": {}}'
+
+
+def sent(action: Action) -> Client:
+    client = Client()
+    asyncio.run(Requests(cast("ClusterClient", client)).send(action, SERVED))
+    return client
+
+
+def test_an_owner_is_one_object_whatever_its_name_and_has_seconds_to_come() -> None:
+    owner = OwnerReference("batch/v1", "Job", "../../pods?watch=true", "j-1")
+    client = sent(LookUp("a/b", owner))
+    assert client.paths == ["/apis/batch/v1/namespaces/a%2Fb/jobs/..%2F..%2Fpods%3Fwatch%3Dtrue"]
+    assert client.seconds is not None
+    assert client.seconds < 10
+
+
+def test_what_is_written_is_one_object_whatever_its_name() -> None:
+    document = {"metadata": {"namespace": "a/b", "name": "x"}}
+    base = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/a%2Fb/podgroups"
+    assert sent(Create(kind=KIND, document=document, about=ABOUT)).paths == [f"{base}?fieldManager=podberth-controller"]
+    change = Change(kind=KIND, place=("a/b", "x?y"), uid="g-1", patch={}, about=ABOUT)
+    assert sent(change).paths == [f"{base}/x%3Fy?fieldManager=podberth-controller"]
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "fixed"),
+    [
+        (422, "is invalid: spec.schedulingPolicy.gang.minCount: Invalid value: 4: field is immutable", True),
+        (422, "is invalid: spec.schedulingPolicy: Invalid value: {}: field is immutable", True),
+        (422, "is invalid: spec: Forbidden: may not change", True),
+        (422, "is invalid: [metadata.x: Invalid value: 1: no, spec.schedulingPolicy: Invalid value: 1: no]", True),
+        (422, "is invalid: spec.schedulingConstraints: Invalid value: 4: field is immutable", False),
+        (422, "is invalid: metadata.ownerReferences: Invalid value: x: no", False),
+        (422, "denied by a webhook", False),
+        (403, "is invalid: spec: Forbidden: may not change", False),
+    ],
+)
+def test_a_minimum_is_fixed_where_the_api_server_names_its_field_or_one_above(
+    status: int, message: str, fixed: bool
+) -> None:
+    native = "podgroups.scheduling.k8s.io"
+    change = Change(kind=native, place=("team", "gang"), uid="g-1", patch={}, about=ABOUT, minimum=4)
+    error = refusal("PATCH group", status, f'{{"message": "podgroups {message}"}}'.encode(), "")
+    assert keeps_minimum(change, Answer("refused", error=error)) == fixed
