@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from builders import gpu_pod, job, job_pod, pod, pod_group, review, workload_review
+from builders import gpu_pod, job, job_pod, pod, pod_group, review, workload, workload_review
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
@@ -172,6 +172,48 @@ def test_what_a_group_could_not_be_made_of_is_not_joined(labels: JSON, annotatio
 
     assert outcome.patch == []
     assert said in outcome.warnings[0]
+
+
+JOB_SET = {
+    **workload(
+        "jobset.x-k8s.io/v1alpha2",
+        "JobSet",
+        {
+            "replicatedJobs": [
+                {"name": "initializer", "template": {"spec": {}}},
+                {"name": "node", "template": {"spec": {"parallelism": 3}}, "dependsOn": [{"name": "initializer"}]},
+            ]
+        },
+    ),
+    "metadata": {"name": "llama", "namespace": "default", "uid": "set-uid"},
+}
+
+
+@pytest.mark.parametrize("system", VERSIONS)
+@pytest.mark.parametrize("annotations", [{}, {"podberth.io/gang-size": "4"}])
+def test_a_gang_that_starts_in_stages_joins_no_group_of_all_and_the_field_is_named(
+    system: str, annotations: JSON
+) -> None:
+    keys = {"jobset.sigs.k8s.io/jobset-name": "llama", "jobset.sigs.k8s.io/jobset-uid": "set-uid"}
+    document = job_pod(0, labels=keys, annotations=annotations)
+    outcome = mutate(document, snapshot(chooses(f"'{system}'"), objects=[JOB_SET, *SERVED]))
+
+    assert outcome.patch == []
+    said = "its members start in stages (spec.replicatedJobs[].dependsOn): a group of all would wait for ever"
+    assert outcome.warnings == (f"podberth chooses: gang left as it is: {said}",)
+
+
+def test_of_two_alike_but_for_their_stages_neither_gets_the_others_answer() -> None:
+    keys = {"jobset.sigs.k8s.io/jobset-name": "llama"}
+    [first, then] = JOB_SET["spec"]["replicatedJobs"]
+    free = {**JOB_SET, "spec": {"replicatedJobs": [first, {**then, "dependsOn": []}]}}
+    free["metadata"] = {**JOB_SET["metadata"], "name": "free", "uid": "free-uid"}
+    known = snapshot(chooses("'native'"), objects=[JOB_SET, free, *SERVED])
+    joined = []
+    for uid in ("free-uid", "set-uid", "free-uid", "set-uid"):
+        document = job_pod(0, labels={**keys, "jobset.sigs.k8s.io/jobset-uid": uid})
+        joined.append(bool(mutate(document, known).patch))
+    assert joined == [True, False, True, False]
 
 
 # ---- whose group it is already ---------------------------------------------------------------------------------------

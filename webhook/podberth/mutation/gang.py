@@ -94,6 +94,8 @@ class Known:
     """PodGroups of all systems."""
     served: frozenset[str] = frozenset()
     """API groups whose PodGroups the cluster serves."""
+    staged: str = ""
+    """The field by which some members are made only when others run; empty: none is known that says so."""
 
     def group_of(self, name: str) -> str:
         """Return the system that has a PodGroup of that name in the namespace; empty: none has."""
@@ -132,7 +134,7 @@ def join(draft: Draft, name: object, size: object, system: object, known: Known)
     if not wanted:
         return _join_native(draft, group) if group in known.native else _mark(draft, group, members)
     found = known.group_of(group)
-    reason = _misfit(draft, group, members) or ("" if found else _unmakeable(wanted, group, members, known.served))
+    reason = _misfit(draft, group, members) or ("" if found else _unmakeable(wanted, group, members, known))
     return Skipped("gang", reason) if reason else _refer(draft, found or wanted, group, members)
 
 
@@ -170,9 +172,11 @@ def _misfit(draft: Draft, group: str, members: int) -> str:
     return ""
 
 
-def _unmakeable(system: str, group: str, members: int, served: frozenset[str]) -> str:
-    """Say why nobody can make the PodGroup; empty: somebody can."""
-    if JOINED[system].pod_groups not in served:
+def _unmakeable(system: str, group: str, members: int, known: Known) -> str:
+    """Say why nobody can make the PodGroup, or make it for nothing; empty: somebody can."""
+    if known.staged and members != 1:
+        return f"its members start in stages ({known.staged}): a group of all would wait for ever"
+    if JOINED[system].pod_groups not in known.served:
         return f"no {system} group: PodGroups of {JOINED[system].pod_groups} are not known to be served"
     if members <= 0:
         return f"no {system} group: the gang's size is unknown; say {GANG_SIZE_ANNOTATION}"
