@@ -241,6 +241,7 @@ def test_a_member_that_comes_after_its_group_has_the_spec_of_those_before() -> N
     "fields",
     [
         {"schedulingGroup": {"podGroupName": "theirs"}},
+        {"workloadRef": {"name": "theirs", "podGroup": "g"}, "labels": {"podberth.io/gang": "g"}},
         {"labels": {"scheduling.x-k8s.io/pod-group": "theirs"}},
         {"labels": {"pod-group.scheduling.sigs.k8s.io": "theirs"}},
         {"labels": {"pod-group.scheduling.sigs.k8s.io/name": "theirs"}},

@@ -38,6 +38,7 @@ REFERENCES: Mapping[str, tuple[str, ...]] = {
 # Koordinator's own ways of naming a gang without a PodGroup (its apis/extension/coscheduling.go).
 _GROUPED = (
     *REFERENCES.values(),
+    ("spec", "workloadRef"),  # what schedulingGroup was in 1.35 (kubernetes/api core/v1/types.go WorkloadReference)
     ("metadata", "labels", "pod-group.scheduling.sigs.k8s.io/name"),
     ("metadata", "annotations", "gang.scheduling.koordinator.sh/name"),
 )
