@@ -194,10 +194,13 @@ def _refer(draft: Draft, system: str, group: str, members: int) -> Change:
     return Change("gang", wrote, lambda: f"joins {system} PodGroup {group}")
 
 
-def is_to_be_made(draft: Draft, native: Collection[str]) -> bool:
-    """Tell whether the pod is in a native PodGroup that is to be made of what its members say, and is not there yet."""
+def is_made_of_members(draft: Draft) -> bool:
+    """Tell whether the pod is in a native PodGroup that is made of what its members say, be it there or not.
+
+    One that is there may be on its way out, its owner deleted: who starts anew under the name needs the next.
+    """
     group = draft.get(REFERENCES[NATIVE]) if draft.get(SCHEDULING_GROUP) else None
-    return bool(group) and group not in native and draft.get(_LABEL) == group and draft.get(_SIZE) is not None
+    return bool(group) and draft.get(_LABEL) == group and draft.get(_SIZE) is not None
 
 
 # ---- topology -------------------------------------------------------------------------------------------------------
@@ -217,7 +220,8 @@ def colocate(
     its own attracts these. It has the slice's label in ``matchLabelKeys``, which the API server reads from the pod on
     its creation, behind all webhooks (kubernetes pkg/registry/core/pod/strategy.go): so the spec is the same for all.
 
-    A member of a native PodGroup that is to be made says the level to whoever makes it.
+    A member of a native PodGroup that is made of its members says a required level to whoever makes it; one that is
+    there already keeps what it was made of.
 
     Returns:
         The change; Skipped where the pod says itself what belongs together or apart, or in which slice it is.
@@ -229,7 +233,7 @@ def colocate(
         return None
     key, members = leaf.text(level, "topology.level"), _number_of_members(every)
     if draft.get(SCHEDULING_GROUP):
-        return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft, known)
+        return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft)
     system = next((system for system, path in REFERENCES.items() if draft.get(path)), "")
     reason = JOINED[system].places(slices=members > 1) if system else ""
     if not reason and (not draft.get(_LABEL) or _is_drawn(draft, slices=members > 1)):
@@ -266,16 +270,19 @@ def _number_of_members(every: object) -> int:
     return members
 
 
-def _say_level(draft: Draft, key: str, mode: str, known: Known) -> Change | None:
-    if not is_to_be_made(draft, known.native) or draft.get(LEVEL) is not None:
+def _say_level(draft: Draft, key: str, mode: str, known: Known) -> Change | Skipped | None:
+    if not is_made_of_members(draft) or draft.get(LEVEL) is not None:
         return None
+    if mode != "required":
+        return Skipped("topology", "a native PodGroup has no preferred topology; use mode: required")
     draft.set(LEVEL, key)
     draft.set(_LEVEL_MODE, mode)
-    return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}")
+    anew = ", where its PodGroup is made anew" if draft.get(REFERENCES[NATIVE]) in known.native else ""
+    return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}{anew}")
 
 
-def _no_slices(draft: Draft, known: Known) -> Skipped | None:
-    if not is_to_be_made(draft, known.native):
+def _no_slices(draft: Draft) -> Skipped | None:
+    if not is_made_of_members(draft):
         return None
     return Skipped("topology", "a native PodGroup has no field for slices")
 
