@@ -105,7 +105,7 @@ class Filed(Documents):
         """The uids of what is left out, by name."""
         self._useless_uids: set[str] = set()
         self.is_served = False
-        """Whether the cluster serves the kind, and all of it was listed."""
+        """Whether the kind was listed once, and discovery has not said since that it is gone."""
         self._kind = kind
         self._stir_readers = stir
         self._keys: dict[str, Hashable] = {}
@@ -138,11 +138,14 @@ class Filed(Documents):
             self.is_served = True
             self._changed()
 
-    def forget(self) -> None:
-        """Let go of everything: the kind is no longer served."""
+    def gone(self) -> None:
+        """Take in that the kind is no longer served."""
         if self.is_served:
             self.is_served = False
             self._changed()
+
+    def forget(self) -> None:
+        """Let go of all objects: nothing is heard of them any more, which says not yet that the kind is gone."""
         for name in [*self._keys, *self.left_out]:
             self.drop(name)
 
