@@ -6,7 +6,7 @@ of changes copies the tables of the kinds concerned, not all.
 
 import asyncio
 from collections import ChainMap
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ..devices.claims import KnownDevices, class_accelerators, class_resources, hands_out_others
@@ -14,6 +14,7 @@ from ..errors import TopologyError
 from ..telemetry.log import Log
 from ..topology.objects import ClusterObjects, global_default
 from ..topology.pod_groups import NATIVE_GROUP
+from ..topology.queues import QueueKind
 from ..workload.subject import text_at
 from .kinds import Kind, Role
 from .live import Documents
@@ -72,6 +73,7 @@ class LiveWorkloads(LiveKinds):
             group_sizes={key: group.size for key, group in groups.items()},
             served_groups=frozenset(served),
             queues=self._of("queue"),
+            cut_queues=frozenset(self._cut_queues()),
             owners=self._of("owner"),
             class_resources=frozenset().union(*map(class_resources, classes)),
             devices=KnownDevices(
@@ -84,6 +86,12 @@ class LiveWorkloads(LiveKinds):
             default_priority_class=global_default(self._of("priority class")),
             priority_classes=frozenset(self._of("priority class")),
         )
+
+    def _cut_queues(self) -> Iterator[QueueKind]:
+        """Yield the kinds of queues of which some are left out, where others are known."""
+        for kind, filed in self._filed.items():
+            table: Mapping[Any, Any] = filed.table() if kind.role == "queue" and filed.left_out else {}
+            yield from (key[:2] for key in table)
 
     def _of(self, *roles: Role) -> Mapping[Any, Any]:
         """Return what is known of roles, by what it is looked up by; of one key the first kind's counts."""
