@@ -170,6 +170,13 @@ def job_set(key: str, template: str = "", *, replicas: int = 1, parallelism: int
     """
 
 
+def _of_one_job(job_set: str) -> str:
+    """Return a JobSet whose exclusive topology one of its replicated jobs says, and the whole does not."""
+    said = f"{{alpha.jobset.sigs.k8s.io/exclusive-topology: {RACK}}}"
+    whole = job_set.replace(f", annotations: {said}", "", 1)
+    return whole.replace("        template:\n", f"        template:\n          metadata: {{annotations: {said}}}\n", 1)
+
+
 def _volcanic(pod: str) -> str:
     return pod.replace("{containers", "{schedulerName: volcano, containers", 1)
 
@@ -464,6 +471,12 @@ SCENES: tuple[Scene, ...] = (
         f"{HOST}, but exclusive-topology already keeps each group in one {RACK}; leave one of the two out",
     ),
     # ---- domains ----------------------------------------------------------------------------------------------------
+    Scene(
+        DOMAIN,
+        _of_one_job(job_set(RACK, parallelism=3)),
+        "spec.replicatedJobs[0].template.metadata.annotations[alpha.jobset.sigs.k8s.io/exclusive-topology]: 3 pods in "
+        f"one {RACK}: no known one holds more than 2; write a wider level or fewer pods",
+    ),
     Scene(
         DOMAIN,
         job_set(RACK, parallelism=3),

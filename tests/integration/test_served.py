@@ -141,7 +141,17 @@ def test_pod_groups_are_known_to_be_served_where_there_is_none_yet_and_until_the
                 sink for kind, sink in seen.workloads.sinks.items() if kind.name == "podgroups.scheduling.k8s.io"
             ]
             groups_of_pods.forget()
+            assert seen.workloads.objects().served_groups == {"scheduling.k8s.io"}
+            groups_of_pods.gone()
             assert seen.workloads.objects().served_groups == frozenset()
+
+
+def test_what_discovery_does_not_name_any_more_is_gone(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with watching(tmp_path, groups()) as seen:
+            [sink] = [each for kind, each in seen.workloads.sinks.items() if kind.name == "podgroups.scheduling.k8s.io"]
+            sink.served()
+            await seen.until("it to be gone", lambda: not sink.is_served)
 
     run(test)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from builders import gpu_pod, job, job_pod, pod, pod_group, review, workload_review
+from builders import gpu_pod, job, job_pod, pod, pod_group, review, workload, workload_review
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
@@ -174,6 +174,48 @@ def test_what_a_group_could_not_be_made_of_is_not_joined(labels: JSON, annotatio
     assert said in outcome.warnings[0]
 
 
+JOB_SET = {
+    **workload(
+        "jobset.x-k8s.io/v1alpha2",
+        "JobSet",
+        {
+            "replicatedJobs": [
+                {"name": "initializer", "template": {"spec": {}}},
+                {"name": "node", "template": {"spec": {"parallelism": 3}}, "dependsOn": [{"name": "initializer"}]},
+            ]
+        },
+    ),
+    "metadata": {"name": "llama", "namespace": "default", "uid": "set-uid"},
+}
+
+
+@pytest.mark.parametrize("system", VERSIONS)
+@pytest.mark.parametrize("annotations", [{}, {"podberth.io/gang-size": "4"}])
+def test_a_gang_that_starts_in_stages_joins_no_group_of_all_and_the_field_is_named(
+    system: str, annotations: JSON
+) -> None:
+    keys = {"jobset.sigs.k8s.io/jobset-name": "llama", "jobset.sigs.k8s.io/jobset-uid": "set-uid"}
+    document = job_pod(0, labels=keys, annotations=annotations)
+    outcome = mutate(document, snapshot(chooses(f"'{system}'"), objects=[JOB_SET, *SERVED]))
+
+    assert outcome.patch == []
+    said = "its members start in stages (spec.replicatedJobs[].dependsOn): a group of all would wait for ever"
+    assert outcome.warnings == (f"podberth chooses: gang left as it is: {said}",)
+
+
+def test_of_two_alike_but_for_their_stages_neither_gets_the_others_answer() -> None:
+    keys = {"jobset.sigs.k8s.io/jobset-name": "llama"}
+    [first, then] = JOB_SET["spec"]["replicatedJobs"]
+    free = {**JOB_SET, "spec": {"replicatedJobs": [first, {**then, "dependsOn": []}]}}
+    free["metadata"] = {**JOB_SET["metadata"], "name": "free", "uid": "free-uid"}
+    known = snapshot(chooses("'native'"), objects=[JOB_SET, free, *SERVED])
+    joined = []
+    for uid in ("free-uid", "set-uid", "free-uid", "set-uid"):
+        document = job_pod(0, labels={**keys, "jobset.sigs.k8s.io/jobset-uid": uid})
+        joined.append(bool(mutate(document, known).patch))
+    assert joined == [True, False, True, False]
+
+
 # ---- whose group it is already ---------------------------------------------------------------------------------------
 
 
@@ -185,20 +227,32 @@ def test_a_gang_whose_group_is_there_goes_on_with_it_whatever_is_chosen_by_now(s
 
 
 def test_a_member_that_comes_after_its_group_has_the_spec_of_those_before() -> None:
-    before = snapshot(chooses("'native'"), draws(), objects=[OWNER, *SERVED])
+    before = snapshot(chooses("'native'"), draws(mode="required"), objects=[OWNER, *SERVED])
     after = snapshot(chooses("'native'"), draws("elsewhere", "required"), objects=[OWNER, *SERVED, group("native")])
     first, later = made(member(0), before), made(member(0), after)
 
     assert first["spec"] == later["spec"]
     assert first["metadata"]["labels"] == later["metadata"]["labels"]
-    assert "podberth.io/gang-level" in first["metadata"]["annotations"]
-    assert "podberth.io/gang-level" not in later["metadata"]["annotations"]
+    assert first["metadata"]["annotations"]["podberth.io/gang-level"] == RACK
+    assert later["metadata"]["annotations"]["podberth.io/gang-level"] == "elsewhere"
+
+
+def test_a_gang_that_starts_anew_under_a_group_on_its_way_out_says_its_level_to_the_next() -> None:
+    known = snapshot(chooses("'native'"), draws(mode="required"), objects=[OWNER, *SERVED, group("native")])
+    outcome = mutate(member(), known)
+    annotations = apply(member(), outcome.patch)["metadata"]["annotations"]
+
+    assert annotations["podberth.io/gang-level"] == RACK
+    assert annotations["podberth.io/gang-level-mode"] == "required"
+    said = f"gang required in one domain of {RACK}, where its PodGroup is made anew"
+    assert any(said in line for line in outcome.warnings)
 
 
 @pytest.mark.parametrize(
     "fields",
     [
         {"schedulingGroup": {"podGroupName": "theirs"}},
+        {"workloadRef": {"name": "theirs", "podGroup": "g"}, "labels": {"podberth.io/gang": "g"}},
         {"labels": {"scheduling.x-k8s.io/pod-group": "theirs"}},
         {"labels": {"pod-group.scheduling.sigs.k8s.io": "theirs"}},
         {"labels": {"pod-group.scheduling.sigs.k8s.io/name": "theirs"}},
@@ -238,9 +292,9 @@ def test_a_launcher_without_a_gpu_joins_with_its_gang() -> None:
 # ---- the level -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["preferred", "required"])
 @pytest.mark.parametrize("together", [True, False])
-def test_a_native_group_to_be_made_is_told_its_level(mode: str, *, together: bool) -> None:
+def test_a_native_group_to_be_made_is_told_its_level(*, together: bool) -> None:
+    mode = "required"
     leaves = json.dumps({"level": f"'{RACK}'", "mode": mode})
     one = [chooses("'native'", more=f"  - topology: {leaves}")]
     policies = one if together else [chooses("'native'"), draws(mode=mode)]
@@ -252,6 +306,14 @@ def test_a_native_group_to_be_made_is_told_its_level(mode: str, *, together: boo
     assert "affinity" not in final["spec"]
     writer = "chooses" if together else "draws"
     assert json.loads(annotations[APPLIED_ANNOTATION])[writer]["topology"] == {"level": RACK, "mode": mode}
+
+
+def test_a_native_group_has_no_preferred_level_and_that_is_said() -> None:
+    outcome = mutate(member(), snapshot(chooses("'native'"), draws(), objects=[OWNER, *SERVED]))
+
+    assert "podberth.io/gang-level" not in apply(member(), outcome.patch)["metadata"]["annotations"]
+    said = "topology left as it is: a native PodGroup has no preferred topology; use mode: required"
+    assert f"podberth draws: {said}" in outcome.warnings
 
 
 def test_somebody_elses_native_group_is_told_nothing_and_its_field_is_named() -> None:
@@ -279,9 +341,9 @@ def test_a_native_group_has_no_slices_and_that_is_said() -> None:
 
 
 def test_the_author_of_a_workload_is_told_what_becomes_of_its_pods() -> None:
-    known = snapshot(chooses("'native'"), draws(), objects=[*SERVED, *cluster(hgx_h100_8=1)])
+    known = snapshot(chooses("'native'"), draws(mode="required"), objects=[*SERVED, *cluster(hgx_h100_8=1)])
     template = job(gpu_pod(8, annotations={"podberth.io/gang-size": "4"}), indexed=True, parallelism=4)
     outcome = decide.validate_workload(decode_review(workload_review(template, "jobs")), known)
 
     assert any("joins native PodGroup job-" in line for line in outcome.warnings)
-    assert any(f"gang preferred in one domain of {RACK}" in line for line in outcome.warnings)
+    assert any(f"gang required in one domain of {RACK}" in line for line in outcome.warnings)

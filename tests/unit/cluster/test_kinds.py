@@ -12,7 +12,7 @@ from podberth.cluster.workloads import Filed, LiveWorkloads
 from podberth.devices.claims import DeviceRequest, KnownDevices
 from podberth.telemetry.log import Log
 from podberth.topology.pod_groups import PodGroup
-from podberth.topology.queues import Queue
+from podberth.topology.queues import VOLCANO_QUEUE, Queue, Queues
 
 JSON = dict[str, Any]
 BY_NAME = {kind.name: kind for kind in KINDS}
@@ -162,6 +162,23 @@ def test_what_is_beyond_bounds_is_left_out_and_counted(monkeypatch: pytest.Monke
     assert live.left_out(kind) == {"unreadable": 0, "too many": 1}
     filed.forget()
     assert live.left_out(kind) == {"unreadable": 0, "too many": 0}
+
+
+def test_of_queues_that_are_not_all_known_none_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workloads, "MOST_OBJECTS", 1)
+    kind = BY_NAME["queues.scheduling.volcano.sh"]
+    live = LiveWorkloads([kind], lambda _: None, Log(CapturedLines()))
+    filed = live.sinks[kind]
+
+    def lacks(name: str) -> bool:
+        objects = live.objects()
+        return Queues.of(objects.queues, objects.cut_queues).lacks(VOLCANO_QUEUE, name)
+
+    filed.put("a", {"metadata": {"name": "a", "uid": "u-a"}})
+    assert lacks("b")
+    filed.put("b", {"metadata": {"name": "b", "uid": "u-b"}})
+    assert not lacks("b")
+    assert not lacks("c")
 
 
 def test_what_has_waited_longest_comes_in_when_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from podberth.cluster.protocol import Timing, refusal
 from podberth.controller.acting import Acting, Manner
 from podberth.controller.requests import Answer, Requests
 from podberth.kube.pod import OwnerReference
-from podberth.reconcile.model import Action, Change, Create, LookUp, Made, Reference, WaitingPod, World
+from podberth.reconcile.model import Action, Change, Create, LookUp, Made, Owned, Reference, WaitingPod, World
 from podberth.telemetry.controller_metrics import ControllerMetrics
 from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log
@@ -73,8 +73,8 @@ class Scene:
 
     def world(
         self,
-        owners: Mapping[str, OwnerReference | None],
-        gone: frozenset[str],
+        owners: Mapping[Owned, OwnerReference | None],
+        gone: frozenset[Owned],
         fixed: Mapping[str, int],
         patience: float,
     ) -> World:

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 KIND = "podgroups.scheduling.x-k8s.io"
 SERVED = {KIND: "scheduling.x-k8s.io/v1alpha1"}
+SAID: dict[str, Any] = {"noun": "thing", "refused": "ThingRefused"}
 ABOUT = Regarding(api_version="v1", kind="Pod", namespace="team", name="pod", uid="p-1")
 
 
@@ -58,8 +59,10 @@ def test_an_owner_is_one_object_whatever_its_name_and_has_seconds_to_come() -> N
 def test_what_is_written_is_one_object_whatever_its_name() -> None:
     document = {"metadata": {"namespace": "a/b", "name": "x"}}
     base = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/a%2Fb/podgroups"
-    assert sent(Create(kind=KIND, document=document, about=ABOUT)).paths == [f"{base}?fieldManager=podberth-controller"]
-    change = Change(kind=KIND, place=("a/b", "x?y"), uid="g-1", patch={}, about=ABOUT)
+    assert sent(Create(kind=KIND, **SAID, document=document, about=ABOUT)).paths == [
+        f"{base}?fieldManager=podberth-controller"
+    ]
+    change = Change(kind=KIND, **SAID, place=("a/b", "x?y"), uid="g-1", patch={}, about=ABOUT)
     assert sent(change).paths == [f"{base}/x%3Fy?fieldManager=podberth-controller"]
 
 
@@ -80,6 +83,6 @@ def test_a_minimum_is_fixed_where_the_api_server_names_its_field_or_one_above(
     status: int, message: str, fixed: bool
 ) -> None:
     native = "podgroups.scheduling.k8s.io"
-    change = Change(kind=native, place=("team", "gang"), uid="g-1", patch={}, about=ABOUT, minimum=4)
+    change = Change(kind=native, **SAID, place=("team", "gang"), uid="g-1", patch={}, about=ABOUT, minimum=4)
     error = refusal("PATCH group", status, f'{{"message": "podgroups {message}"}}'.encode(), "")
     assert keeps_minimum(change, Answer("refused", error=error)) == fixed

@@ -97,12 +97,12 @@ def test_a_claim_instead_of_a_resource_is_used_by_those_that_ask_for_it_and_they
         pod(
             container("a", limits={GPU: 1, "cpu": 2}, requests={GPU: 1}),
             container("b", limits={"cpu": 1}),
-            init=[container("i", requests={GPU: 1})],
+            init=[container("i", limits={"cpu": 1})],
         )
     )
     change = claims.add(draft, [{**CLAIM, "instead": GPU}])
 
-    assert uses(draft) == {"a": [{"name": "nic"}], "b": [], "i": [{"name": "nic"}]}
+    assert uses(draft) == {"a": [{"name": "nic"}], "b": [], "i": []}
     assert [each["resources"].get("limits") for each in draft.document["spec"]["containers"]] == [
         {"cpu": 2},
         {"cpu": 1},
@@ -112,6 +112,16 @@ def test_a_claim_instead_of_a_resource_is_used_by_those_that_ask_for_it_and_they
     assert change.describe() == "claim nic from template rdma for nvidia.com/gpu"
     assert all(claims.holds(draft, claims.templates(draft), item) for item in change.wrote)
     assert claims.add(draft, [{**CLAIM, "instead": GPU}]) is None
+
+
+def test_two_that_ask_for_the_resource_do_not_share_one_claim() -> None:
+    both = (container("a", limits={GPU: 1}), container("b", limits={GPU: 1}))
+    draft = Draft(pod(*both))
+    skipped = claims.add(draft, [{**CLAIM, "instead": GPU}])
+
+    assert isinstance(skipped, Skipped)
+    assert skipped.reason == f"more than one container asks for {GPU}, and all would share one claim nic; name one"
+    assert draft.patch() == []
 
 
 def test_where_nobody_asks_for_the_resource_there_is_no_claim() -> None:

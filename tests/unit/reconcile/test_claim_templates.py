@@ -39,7 +39,7 @@ def world(*documents: JSON, made: Mapping[Place, Made] | None = None, **fields: 
         "known": {KIND: made or {}},
         "served": {KIND: "resource.k8s.io/v1"},
         "absent": frozenset(),
-        "owners": {"job-uid": None, "more-uid": None, "set-uid": None},
+        "owners": {(space, each): None for space in ("default", "team") for each in (JOB, MORE, SET)},
         "gone": frozenset(),
         "fixed": {},
         "patience_seconds": 60.0,
@@ -112,20 +112,20 @@ def test_a_second_gang_is_an_owner_too_and_one_that_is_known_is_not_added_again(
 
 def test_the_owner_on_top_is_asked_for_first() -> None:
     assert asked(document(), owners={}).actions == [LookUp("default", JOB)]
-    [step] = asked(document(), owners={"job-uid": SET, "set-uid": None}).actions
+    [step] = asked(document(), owners={("default", JOB): SET, ("default", SET): None}).actions
     assert isinstance(step, Create)
     assert [each["kind"] for each in step.document["metadata"]["ownerReferences"]] == ["JobSet"]
 
 
 def test_an_owner_that_is_not_known_yet_holds_up_no_other_gang() -> None:
-    lookup, step = asked(document("p"), document("q", of=MORE), owners={"job-uid": None}).actions
+    lookup, step = asked(document("p"), document("q", of=MORE), owners={("default", JOB): None}).actions
     assert lookup == LookUp("default", MORE)
     assert isinstance(step, Create)
     assert [each["name"] for each in step.document["metadata"]["ownerReferences"]] == ["train"]
 
 
 def test_pods_whose_owner_is_gone_are_about_to_go_too() -> None:
-    assert asked(document(), gone=frozenset({"job-uid"})).actions == []
+    assert asked(document(), gone=frozenset({("default", JOB)})).actions == []
 
 
 @pytest.mark.parametrize("declared", [{}, {"pair": SPEC}, {"pair-00000000": SPEC}])

@@ -58,7 +58,7 @@ def world(*pods: WaitingPod, known: Mapping[str, Mapping[tuple[str, str], Made]]
         "known": {kind: {} for kind in served} | dict(known or {}),
         "served": served,
         "absent": frozenset({"podgroups.scheduling.volcano.sh", "podgroups.scheduling.run.ai"}),
-        "owners": {JOB.uid: None},
+        "owners": {("team", JOB): None},
         "gone": frozenset(),
         "fixed": {},
         "patience_seconds": 60.0,
@@ -230,7 +230,7 @@ def test_what_the_api_server_does_not_let_change_is_told_on_the_owner_and_not_tr
 
 
 _OTHER = OwnerReference("batch/v1", "Job", "other", "j-2")
-_BOTH = {JOB.uid: None, _OTHER.uid: None}
+_BOTH = {("team", JOB): None, ("team", _OTHER): None}
 
 
 def test_where_pods_of_different_owners_say_different_sizes_nothing_is_made_and_both_are_told() -> None:
@@ -266,14 +266,20 @@ def test_no_size_is_larger_than_a_minimum_can_be() -> None:
 
 def test_an_owner_is_looked_up_before_anything_is_made() -> None:
     assert plan(world(member(), owners={})).actions == [LookUp("team", JOB)]
-    assert plan(world(member(), owners={JOB.uid: SET})).actions == [LookUp("team", SET)]
-    [made] = plan(world(member(), owners={JOB.uid: SET, SET.uid: None}), GATHER_SECONDS).actions
+    assert plan(world(member(), owners={("team", JOB): SET})).actions == [LookUp("team", SET)]
+    [made] = plan(world(member(), owners={("team", JOB): SET, ("team", SET): None}), GATHER_SECONDS).actions
     assert isinstance(made, Create)
     assert [each["kind"] for each in made.document["metadata"]["ownerReferences"]] == ["JobSet"]
 
 
 def test_nothing_is_made_for_pods_whose_owner_is_gone() -> None:
-    assert plan(world(member(), gone=frozenset({JOB.uid}))).actions == []
+    assert plan(world(member(), gone=frozenset({("team", JOB)}))).actions == []
+
+
+@pytest.mark.parametrize("forged", [("elsewhere", JOB), ("team", replace(JOB, name="other"))], ids=["space", "name"])
+def test_what_is_found_of_a_forged_reference_is_no_word_on_who_has_the_uid(forged: tuple[str, OwnerReference]) -> None:
+    [made] = plan(world(member(), gone=frozenset({forged})), GATHER_SECONDS).actions
+    assert isinstance(made, Create)
 
 
 def test_an_owner_of_a_kind_that_is_not_known_is_the_one_on_top() -> None:
@@ -290,7 +296,7 @@ def test_an_owner_whose_name_no_object_has_is_not_looked_up_and_counts_as_gone(n
     """Whoever makes a pod writes its owner, and the API server takes any name."""
     forged = replace(JOB, name=name)
     assert plan(world(replace(member(), owner=forged), owners={}), GATHER_SECONDS).actions == []
-    above = world(member(), owners={JOB.uid: replace(SET, name=name)})
+    above = world(member(), owners={("team", JOB): replace(SET, name=name)})
     assert plan(above, GATHER_SECONDS).actions == []
 
 
@@ -301,7 +307,7 @@ def test_an_owner_of_a_version_that_is_not_known_is_the_one_on_top_and_not_looke
 
 
 def test_owners_that_lead_in_a_circle_end() -> None:
-    assert len(plan(world(member(), owners={JOB.uid: SET, SET.uid: JOB}), GATHER_SECONDS).actions) == 1
+    assert len(plan(world(member(), owners={("team", JOB): SET, ("team", SET): JOB}), GATHER_SECONDS).actions) == 1
 
 
 def test_bare_pods_own_their_group_and_those_that_come_later_too() -> None:
@@ -380,7 +386,7 @@ def test_koordinators_group_counts_for_the_label_of_coscheduling() -> None:
 
 
 def test_a_pod_whose_owners_are_gone_is_told_that_no_group_is_made() -> None:
-    [notice] = plan(world(member(), gone=frozenset({JOB.uid})), after=60.0).notices
+    [notice] = plan(world(member(), gone=frozenset({("team", JOB)})), after=60.0).notices
     assert notice.reason == "PodGroupMissing"
     assert "podberth could not make it: the owners of its pods are gone" in notice.note
 
@@ -393,7 +399,7 @@ def test_what_kept_a_group_from_being_made_is_told_once_the_pod_has_waited_long_
     assert notice.note.endswith("podberth could not make it: got 500")
     # Nothing was tried yet: the controller has just begun to lead.
     assert plan(world(member()), after=3600.0).notices == []
-    [unread] = plan(world(member(), owners={}, failed={JOB.uid: "no answer"}), after=60.0).notices
+    [unread] = plan(world(member(), owners={}, failed={("team", JOB): "no answer"}), after=60.0).notices
     assert unread.note.endswith("for an owner of its pods cannot be read: no answer")
 
 

@@ -36,6 +36,7 @@ class Case:
     owners: dict[str, Any]
     alone: int = 0
     """The size by the pods alone."""
+    staged: str = ""
 
 
 def of_kubeflow(kind: str, role: str, index: int, *, leads: bool = False, gpus: int = 8) -> JSON:
@@ -391,6 +392,7 @@ CASES = (
         name="spark-12f88a73cb544ce298deba34947226a4",
         size=4,
         source="Spark",
+        staged="spec.executor",
         members=((of_spark("driver"), "driver", -1), (of_spark("executor", 2), "executor", 1)),
         owners={
             "u": workload("sparkoperator.k8s.io/v1beta2", "SparkApplication", {"executor": {"instances": 3}}),
@@ -422,7 +424,14 @@ def test_the_pods_of_an_operator_are_one_gang(case: Case) -> None:
     for document, role, index in case.members:
         system = "volcano" if case.source == "VolcanoJob" else "plain"
         expected = Gang(
-            known=True, name=case.name, size=case.size, index=index, role=role, source=case.source, system=system
+            known=True,
+            name=case.name,
+            size=case.size,
+            index=index,
+            role=role,
+            source=case.source,
+            system=system,
+            staged=case.staged,
         )
         assert gang_of(document, "default", case.owners) == expected
         assert gang_of(document, "default", {}) == replace(expected, size=case.alone)

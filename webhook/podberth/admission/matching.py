@@ -51,6 +51,7 @@ def known_of(matcher: "Matcher") -> GangFacts:
         native=matcher.pod_groups,
         groups=snapshot.group_sizes.keys(),
         served=snapshot.served_groups,
+        staged=gang.staged,
     )
 
 
@@ -120,7 +121,8 @@ class Matcher:
         if self.excess or self._watch is not None or not all(isinstance(answer, bool) for answer in self._answers):
             return None
         state = self.state
-        return id(self.plan), tuple(self._answers), state.concerned, state.gang.known, state.gpu.dialect
+        facts = (state.concerned, state.gang.known, state.gang.staged, state.gpu.dialect)
+        return id(self.plan), tuple(self._answers), *facts
 
     def matching(self) -> list[CompiledPolicy] | None:
         """Return the policies that match the pod as it came; None where ``question`` alone cannot tell.

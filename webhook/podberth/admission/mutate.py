@@ -14,7 +14,7 @@ from ..kube.shape import shape_problems
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Skipped
 from ..mutation.conflict import revived, stand, undone
-from ..mutation.gang import is_to_be_made
+from ..mutation.gang import is_made_of_members
 from ..mutation.written import removals
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Watch
@@ -218,7 +218,7 @@ class _Run:
         concern = asked.mutation.concern
         system = self.matcher.state.gang.system
         refused = refusal(policy, asked.mutation, system)
-        if refused is not None and not (concern == "topology" and is_to_be_made(step.draft, self.matcher.pod_groups)):
+        if refused is not None and not (concern == "topology" and is_made_of_members(step.draft)):
             step.tell(policy, "skip", refused)
             return
         if concern in _ONCE and (concern in self.before.get(policy.name, {}) or self._came_too_early(policy, concern)):

@@ -117,7 +117,7 @@ class Snapshot:
             pod_groups=pod_groups,
             group_sizes=known.group_sizes,
             served_groups=known.served_groups,
-            queues=Queues.of(known.queues),
+            queues=Queues.of(known.queues, known.cut_queues),
             owners=known.owners,
             class_resources=known.class_resources,
             devices=replace(known.devices, declared=self.devices.declared),

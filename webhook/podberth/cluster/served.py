@@ -205,6 +205,7 @@ class ServedKinds:
                 self._follow(kind, served[kind])
             else:
                 self._absent[kind] = "not served"
+                self._workloads.sinks[kind].gone()
         return True
 
     def _follow(self, kind: Kind, resource: Resource) -> None:

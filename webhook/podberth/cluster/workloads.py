@@ -6,7 +6,7 @@ of changes copies the tables of the kinds concerned, not all.
 
 import asyncio
 from collections import ChainMap
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ..devices.claims import KnownDevices, class_accelerators, class_resources, hands_out_others
@@ -14,6 +14,7 @@ from ..errors import TopologyError
 from ..telemetry.log import Log
 from ..topology.objects import ClusterObjects, global_default
 from ..topology.pod_groups import NATIVE_GROUP
+from ..topology.queues import QueueKind
 from ..workload.subject import text_at
 from .kinds import Kind, Role
 from .live import Documents
@@ -72,6 +73,7 @@ class LiveWorkloads(LiveKinds):
             group_sizes={key: group.size for key, group in groups.items()},
             served_groups=frozenset(served),
             queues=self._of("queue"),
+            cut_queues=frozenset(self._cut_queues()),
             owners=self._of("owner"),
             class_resources=frozenset().union(*map(class_resources, classes)),
             devices=KnownDevices(
@@ -84,6 +86,12 @@ class LiveWorkloads(LiveKinds):
             default_priority_class=global_default(self._of("priority class")),
             priority_classes=frozenset(self._of("priority class")),
         )
+
+    def _cut_queues(self) -> Iterator[QueueKind]:
+        """Yield the kinds of queues of which some are left out, where others are known."""
+        for kind, filed in self._filed.items():
+            table: Mapping[Any, Any] = filed.table() if kind.role == "queue" and filed.left_out else {}
+            yield from (key[:2] for key in table)
 
     def _of(self, *roles: Role) -> Mapping[Any, Any]:
         """Return what is known of roles, by what it is looked up by; of one key the first kind's counts."""
@@ -105,7 +113,7 @@ class Filed(Documents):
         """The uids of what is left out, by name."""
         self._useless_uids: set[str] = set()
         self.is_served = False
-        """Whether the cluster serves the kind, and all of it was listed."""
+        """Whether the kind was listed once, and discovery has not said since that it is gone."""
         self._kind = kind
         self._stir_readers = stir
         self._keys: dict[str, Hashable] = {}
@@ -138,11 +146,14 @@ class Filed(Documents):
             self.is_served = True
             self._changed()
 
-    def forget(self) -> None:
-        """Let go of everything: the kind is no longer served."""
+    def gone(self) -> None:
+        """Take in that the kind is no longer served."""
         if self.is_served:
             self.is_served = False
             self._changed()
+
+    def forget(self) -> None:
+        """Let go of all objects: nothing is heard of them any more, which says not yet that the kind is gone."""
         for name in [*self._keys, *self.left_out]:
             self.drop(name)
 

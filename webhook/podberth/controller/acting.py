@@ -17,11 +17,11 @@ from ..admission.notices import Notice, note
 from ..cluster.protocol import Pace, Timing
 from ..kube.pod import OwnerReference
 from ..reconcile import makers
-from ..reconcile.model import Action, Change, LookUp, Place, Plan, World
+from ..reconcile.model import Action, Change, LookUp, Owned, Place, Plan, World
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import Log
 from .requests import Answer, Requests, above, keeps_minimum, word
-from .sight import Sight, owner_uids
+from .sight import Sight, owners_of
 
 # Pods of one gang come together, and so do answers of the watch: as in cluster.rounds.
 _TOGETHER_SECONDS = 0.1
@@ -37,7 +37,7 @@ _AT_ONCE = 5
 class _Pending:
     """A request that is not to be sent again before ``until``: its effect is yet to be seen, or it failed."""
 
-    of: str | tuple[str, Place]
+    of: Owned | tuple[str, Place]
     """As in ``World.failed``."""
     pace: Pace
     until: float
@@ -67,8 +67,8 @@ class Acting:
     wake: asyncio.Event
     """Set where there may be something to do."""
     manner: Manner
-    _owners: dict[str, OwnerReference | None] = field(init=False, default_factory=dict)
-    _gone: set[str] = field(init=False, default_factory=set)
+    _owners: dict[Owned, OwnerReference | None] = field(init=False, default_factory=dict)
+    _gone: set[Owned] = field(init=False, default_factory=set)
     _fixed: dict[str, int] = field(init=False, default_factory=dict)
     _pending: dict[Hashable, _Pending] = field(init=False, default_factory=dict)
     _told: set[Notice] = field(init=False, default_factory=set)
@@ -153,9 +153,9 @@ class Acting:
         if isinstance(action, LookUp):
             same, owner = above(document, action.owner)
             if same:
-                self._owners[action.owner.uid] = owner
+                self._owners[action.namespace, action.owner] = owner
             else:
-                self._gone.add(action.owner.uid)
+                self._gone.add((action.namespace, action.owner))
             self.wake.set()
             return
         self.manner.log.event("info", f"{action.noun}: {word(action)}", kind=action.kind, at="/".join(action.place))
@@ -165,10 +165,10 @@ class Acting:
     def _not_found(self, action: LookUp, answer: Answer) -> None:
         """Take in that an owner is gone, or that podberth may not see it: then it counts as the one on top."""
         if answer.result == "conflict":
-            self._gone.add(action.owner.uid)
+            self._gone.add((action.namespace, action.owner))
             self.wake.set()
         elif answer.error is not None and answer.error.status == HTTPStatus.FORBIDDEN:
-            self._owners[action.owner.uid] = None
+            self._owners[action.namespace, action.owner] = None
             self.manner.log.event(
                 "warning", "an owner cannot be read; it counts as the one on top", problem=str(answer.error)
             )
@@ -212,16 +212,16 @@ class Acting:
     def _forget(self) -> None:
         """Keep of owners what somebody may still ask for."""
         pods = list(self.sight.pods.values())
-        uids = owner_uids(pods, self._owners)
-        self._owners = {uid: each for uid, each in self._owners.items() if uid in uids}
-        self._gone &= uids
+        asked = owners_of(pods, self._owners)
+        self._owners = {owned: each for owned, each in self._owners.items() if owned in asked}
+        self._gone &= asked
 
 
-def _of(action: Action) -> str | tuple[str, Place]:
-    return action.owner.uid if isinstance(action, LookUp) else (action.kind, action.place)
+def _of(action: Action) -> Owned | tuple[str, Place]:
+    return (action.namespace, action.owner) if isinstance(action, LookUp) else (action.kind, action.place)
 
 
 def _key(action: Action) -> Hashable:
     if isinstance(action, LookUp):
-        return action.owner.uid
+        return action.namespace, action.owner
     return word(action), action.kind, action.place

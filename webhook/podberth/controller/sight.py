@@ -14,7 +14,7 @@ from ..cluster.served import ServedKinds
 from ..cluster.workloads import LiveKinds
 from ..kube.pod import OwnerReference
 from ..reconcile.claim_templates import KIND as TEMPLATES
-from ..reconcile.model import Made, Place, WaitingPod, World
+from ..reconcile.model import Made, Owned, Place, WaitingPod, World
 from ..reconcile.read import made_group, made_template, waiting_pod
 from ..reconcile.systems import GROUP_SYSTEMS
 from ..telemetry.log import Log
@@ -109,8 +109,8 @@ class Sight:
 
     def world(
         self,
-        owners: Mapping[str, OwnerReference | None],
-        gone: frozenset[str],
+        owners: Mapping[Owned, OwnerReference | None],
+        gone: frozenset[Owned],
         fixed: Mapping[str, int],
         patience_seconds: float,
     ) -> World:
@@ -165,12 +165,12 @@ class Sight:
             self._stir()
 
 
-def owner_uids(pods: Sequence[WaitingPod], owners: Mapping[str, OwnerReference | None]) -> set[str]:
-    """Return the uids of all owners that pods have, as far up as is known."""
-    found: set[str] = set()
+def owners_of(pods: Sequence[WaitingPod], owners: Mapping[Owned, OwnerReference | None]) -> set[Owned]:
+    """Return all owners that pods have, as far up as is known."""
+    found: set[Owned] = set()
     for pod in pods:
         owner = pod.owner
-        while owner is not None and owner.uid not in found:
-            found.add(owner.uid)
-            owner = owners.get(owner.uid)
+        while owner is not None and (pod.namespace, owner) not in found:
+            found.add((pod.namespace, owner))
+            owner = owners.get((pod.namespace, owner))
     return found

@@ -33,21 +33,21 @@ def add(draft: Draft, value: object) -> Change | Skipped | None:
     for it no more.
 
     Returns:
-        The change; Skipped where the pod has a claim of that name from elsewhere, and nothing else was to be done.
+        The change; Skipped where nothing else was to be done and the pod has a claim of that name from elsewhere, or
+        several containers ask for what one claim would stand for: each of them asked for devices of its own.
 
     Raises:
         EvaluationError: an item is not of that form.
     """
     done: list[dict[str, Any]] = []
-    theirs: list[str] = []
+    refused: list[str] = []
     for position, item in enumerate(leaf.maps(value, "resourceClaims")):
         claim = _claim(item, f"resourceClaims[{position}]")
         source = template_of(draft, claim["name"])
-        if source not in (None, claim["template"]):
-            theirs.append(claim["name"])
-            continue
         todo = _todo(draft, claim)
-        if not todo:
+        reason = _refusal(claim, source, todo)
+        if reason or not todo:
+            refused += [reason] if reason else []
             continue
         if source is None:
             draft.append(PATH, {"name": claim["name"], "resourceClaimTemplateName": claim["template"]})
@@ -59,7 +59,17 @@ def add(draft: Draft, value: object) -> Change | Skipped | None:
         done.append(claim)
     if done:
         return Change("resourceClaims", done, lambda: ", ".join(map(_phrase, done)))
-    return Skipped("resourceClaims", f"the pod has a claim {theirs[0]} of its own") if theirs else None
+    return Skipped("resourceClaims", refused[0]) if refused else None
+
+
+def _refusal(claim: dict[str, Any], source: str | None, todo: list[_Todo]) -> str:
+    """Say why the pod does not get a claim; empty: it may. One that is there was given before, to whomever."""
+    if source not in (None, claim["template"]):
+        return f"the pod has a claim {claim['name']} of its own"
+    if source is None and sum(bool(each.sides) for each in todo) > 1:
+        asked = f"more than one container asks for {claim['instead']}"
+        return f"{asked}, and all would share one claim {claim['name']}; name one"
+    return ""
 
 
 def holds(draft: Draft, there: Mapping[str, str], claim: dict[str, Any]) -> bool:

@@ -38,6 +38,7 @@ REFERENCES: Mapping[str, tuple[str, ...]] = {
 # Koordinator's own ways of naming a gang without a PodGroup (its apis/extension/coscheduling.go).
 _GROUPED = (
     *REFERENCES.values(),
+    ("spec", "workloadRef"),  # what schedulingGroup was in 1.35 (kubernetes/api core/v1/types.go WorkloadReference)
     ("metadata", "labels", "pod-group.scheduling.sigs.k8s.io/name"),
     ("metadata", "annotations", "gang.scheduling.koordinator.sh/name"),
 )
@@ -94,6 +95,8 @@ class GangFacts:
     """PodGroups of all systems."""
     served: frozenset[str] = frozenset()
     """API groups whose PodGroups the cluster serves."""
+    staged: str = ""
+    """The field by which some members are made only when others run; empty: none is known that says so."""
 
     def group_of(self, name: str) -> str:
         """Return the system that has a PodGroup of that name in the namespace; empty: none has."""
@@ -132,7 +135,7 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
     if not wanted:
         return _join_native(draft, group) if group in known.native else _mark(draft, group, members)
     found = known.group_of(group)
-    reason = _misfit(draft, group, members) or ("" if found else _unmakeable(wanted, group, members, known.served))
+    reason = _misfit(draft, group, members) or ("" if found else _unmakeable(wanted, group, members, known))
     return Skipped("gang", reason) if reason else _refer(draft, found or wanted, group, members)
 
 
@@ -170,9 +173,11 @@ def _misfit(draft: Draft, group: str, members: int) -> str:
     return ""
 
 
-def _unmakeable(system: str, group: str, members: int, served: frozenset[str]) -> str:
-    """Say why nobody can make the PodGroup; empty: somebody can."""
-    if JOINED[system].pod_groups not in served:
+def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
+    """Say why nobody can make the PodGroup, or make it for nothing; empty: somebody can."""
+    if known.staged and members != 1:
+        return f"its members start in stages ({known.staged}): a group of all would wait for ever"
+    if JOINED[system].pod_groups not in known.served:
         return f"no {system} group: PodGroups of {JOINED[system].pod_groups} are not known to be served"
     if members <= 0:
         return f"no {system} group: the gang's size is unknown; say {GANG_SIZE_ANNOTATION}"
@@ -189,10 +194,13 @@ def _refer(draft: Draft, system: str, group: str, members: int) -> Change:
     return Change("gang", wrote, lambda: f"joins {system} PodGroup {group}")
 
 
-def is_to_be_made(draft: Draft, native: Collection[str]) -> bool:
-    """Tell whether the pod is in a native PodGroup that is to be made of what its members say, and is not there yet."""
+def is_made_of_members(draft: Draft) -> bool:
+    """Tell whether the pod is in a native PodGroup that is made of what its members say, be it there or not.
+
+    One that is there may be on its way out, its owner deleted: who starts anew under the name needs the next.
+    """
     group = draft.get(REFERENCES[NATIVE]) if draft.get(SCHEDULING_GROUP) else None
-    return bool(group) and group not in native and draft.get(_LABEL) == group and draft.get(_SIZE) is not None
+    return bool(group) and draft.get(_LABEL) == group and draft.get(_SIZE) is not None
 
 
 # ---- topology -------------------------------------------------------------------------------------------------------
@@ -212,7 +220,8 @@ def colocate(
     its own attracts these. It has the slice's label in ``matchLabelKeys``, which the API server reads from the pod on
     its creation, behind all webhooks (kubernetes pkg/registry/core/pod/strategy.go): so the spec is the same for all.
 
-    A member of a native PodGroup that is to be made says the level to whoever makes it.
+    A member of a native PodGroup that is made of its members says a required level to whoever makes it; one that is
+    there already keeps what it was made of.
 
     Returns:
         The change; Skipped where the pod says itself what belongs together or apart, or in which slice it is.
@@ -224,7 +233,7 @@ def colocate(
         return None
     key, members = leaf.text(level, "topology.level"), _number_of_members(every)
     if draft.get(SCHEDULING_GROUP):
-        return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft, known)
+        return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft)
     system = next((system for system, path in REFERENCES.items() if draft.get(path)), "")
     reason = JOINED[system].places(slices=members > 1) if system else ""
     if not reason and (not draft.get(_LABEL) or _is_drawn(draft, slices=members > 1)):
@@ -261,16 +270,19 @@ def _number_of_members(every: object) -> int:
     return members
 
 
-def _say_level(draft: Draft, key: str, mode: str, known: GangFacts) -> Change | None:
-    if not is_to_be_made(draft, known.native) or draft.get(LEVEL) is not None:
+def _say_level(draft: Draft, key: str, mode: str, known: GangFacts) -> Change | Skipped | None:
+    if not is_made_of_members(draft) or draft.get(LEVEL) is not None:
         return None
+    if mode != "required":
+        return Skipped("topology", "a native PodGroup has no preferred topology; use mode: required")
     draft.set(LEVEL, key)
     draft.set(_LEVEL_MODE, mode)
-    return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}")
+    anew = ", where its PodGroup is made anew" if draft.get(REFERENCES[NATIVE]) in known.native else ""
+    return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}{anew}")
 
 
-def _no_slices(draft: Draft, known: GangFacts) -> Skipped | None:
-    if not is_to_be_made(draft, known.native):
+def _no_slices(draft: Draft) -> Skipped | None:
+    if not is_made_of_members(draft):
         return None
     return Skipped("topology", "a native PodGroup has no field for slices")
 

@@ -13,7 +13,7 @@ from ..kube.names import is_subdomain
 from ..kube.pod import OwnerReference
 from ..wellknown import MANAGED_BY, MANAGED_BY_LABEL
 from ..workload.owners import OWNER_KINDS
-from .model import LookUp, Made, Place, WaitingPod, World
+from .model import LookUp, Made, Owned, Place, WaitingPod, World
 
 ASKED: Final[Mapping[tuple[str, str], str]] = {
     (f"{each.group}/{version}", each.kind): each.plural for each in OWNER_KINDS for version in each.versions
@@ -33,13 +33,13 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
     Pods whose owner is gone have none: they are about to go, too.
     """
     found: dict[str, OwnerReference] = {}
-    asked: dict[str, LookUp] = {}
+    asked: dict[Owned, LookUp] = {}
     for pod in pods:
         top = on_top(pod, world)
         if top is None:
             continue
-        if pod.owner is not None and _unknown(top, world):
-            asked[top.uid] = LookUp(pod.namespace, top)
+        if pod.owner is not None and _unknown((pod.namespace, top), world):
+            asked[pod.namespace, top] = LookUp(pod.namespace, top)
         elif len(found) < MOST_OWNERS:
             found[top.uid] = top
     return found, list(asked.values())
@@ -52,9 +52,9 @@ def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
         return pod.itself()
     for _ in range(_LONGEST):
         # Whoever makes a pod writes its owners, and nobody proves them: no object has such a name.
-        if owner.uid in world.gone or (_asked(owner) and not is_subdomain(owner.name)):
+        if (pod.namespace, owner) in world.gone or (_asked(owner) and not is_subdomain(owner.name)):
             return None
-        above = world.owners.get(owner.uid)
+        above = world.owners.get((pod.namespace, owner))
         if above is None:
             break
         owner = above
@@ -65,8 +65,8 @@ def _asked(owner: OwnerReference) -> bool:
     return (owner.api_version, owner.kind) in ASKED
 
 
-def _unknown(owner: OwnerReference, world: World) -> bool:
-    return _asked(owner) and owner.uid not in world.owners
+def _unknown(owned: Owned, world: World) -> bool:
+    return _asked(owned[1]) and owned not in world.owners
 
 
 def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:

@@ -9,6 +9,10 @@ from ..kube.pod import OwnerReference
 
 Place: TypeAlias = tuple[str, str]
 """Namespace and name of an object."""
+Owned: TypeAlias = tuple[str, OwnerReference]
+"""A namespace, and an owner as an object there refers to it. Not the uid alone: whoever makes a pod may write any uid
+beside any name, and what is found of that is no word on the object that has the uid.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,16 +82,16 @@ class World:
     """The apiVersion of each kind of ``known``."""
     absent: frozenset[str]
     """Kinds that the API server does not serve. Of a kind that is in neither nothing is known, and nothing said."""
-    owners: Mapping[str, OwnerReference | None]
-    """By the uid of an object that was looked up: its controller; None: it has none."""
-    gone: frozenset[str]
-    """The uids of objects that were looked up and are not there."""
+    owners: Mapping[Owned, OwnerReference | None]
+    """Of owners that were looked up: their controller; None: they have none."""
+    gone: frozenset[Owned]
+    """Those that were looked up and are not there."""
     fixed: Mapping[str, int]
     """By the uid of an object: the minimum that the API server did not let it have."""
     patience_seconds: float
     """How long a pod may wait for its group until it is told of."""
-    failed: Mapping[str | tuple[str, Place], str] = field(default_factory=dict)
-    """What the last try met, by the uid of an owner to look up, or the kind and place of an object to make."""
+    failed: Mapping[Owned | tuple[str, Place], str] = field(default_factory=dict)
+    """What the last try met: of an owner to look up, or by the kind and place of an object to make."""
     declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The specs of the claim templates that policies declare, by the names that they write on pods."""
 

@@ -87,7 +87,7 @@ def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found:
     whose, unknown = owners(members, world)
     found.actions += unknown
     if unknown:
-        said = next((world.failed[each.owner.uid] for each in unknown if each.owner.uid in world.failed), "")
+        said = next(filter(None, (world.failed.get((each.namespace, each.owner)) for each in unknown)), "")
         return said and f"podberth could not make it, for an owner of its pods cannot be read: {said}"
     if not whose:
         return "podberth could not make it: the owners of its pods are gone"

@@ -76,6 +76,8 @@ class ClusterObjects:
     """API groups whose PodGroups the cluster serves: of which there is one, or discovery names the kind."""
     queues: Mapping[QueueKey, Queue] = field(default_factory=dict)
     """Of Kueue, Volcano and KAI."""
+    cut_queues: frozenset[QueueKind] = frozenset()
+    """Kinds of queues of which some are left out: there were too many, or one that cannot be read."""
     owners: Mapping[str, Document] = field(default_factory=dict)
     """Workload objects by uid."""
     class_resources: frozenset[str] = frozenset()

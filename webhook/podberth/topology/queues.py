@@ -58,9 +58,9 @@ class Queues:
     """Kinds of which a queue that is not known does not exist: those that the cluster is known to have any of."""
 
     @classmethod
-    def of(cls, by_key: Mapping[QueueKey, Queue]) -> "Queues":
-        """Return the queues of a cluster."""
-        return cls(by_key, frozenset(key[:2] for key in by_key))
+    def of(cls, by_key: Mapping[QueueKey, Queue], cut: frozenset[QueueKind] = frozenset()) -> "Queues":
+        """Return the queues of a cluster; of the kinds in ``cut`` some that it has are left out."""
+        return cls(by_key, frozenset(key[:2] for key in by_key) - cut)
 
     def and_also(self, given: Mapping[QueueKey, Queue]) -> "Queues":
         """Return these with some more, which are not known to be all of their kind."""

@@ -46,17 +46,25 @@ def exclusive_levels(case: Case) -> Iterator[Level]:
     said = text(case.annotations.get(key))
     for pods in case.pods:
         own = text(mapping_at(pods.template.own, "metadata", "annotations").get(key))
-        if not (said or own):
+        place = _of_its_job(case, pods)
+        of_job = text(mapping_at(find(case.document, place), "metadata", "annotations").get(key)) if place else ""
+        if not (said or own or of_job):
             continue
         steps = ("metadata", "annotations", key)
         yield Level(
             pods=pods,
-            key=own or said,
+            key=own or of_job or said,
             members=_of_one_group(case, pods),
-            steps=steps,
+            steps=(*place, *steps) if of_job and not own else steps,
             case=None if own else case,
             domains=_groups(case, pods),
         )
+
+
+def _of_its_job(case: Case, pods: Pods) -> Path:
+    """Return where the Job template of one ReplicatedJob stands, which may say its own; empty elsewhere."""
+    path = pods.template.path[len(case.base) :]
+    return (*path[:3], "template") if path[:2] == ("spec", "replicatedJobs") else ()
 
 
 def _of_one_group(case: Case, pods: Pods) -> int:

@@ -8,7 +8,7 @@ from .core_kinds import job_pods, stamp_job
 from .forms import CONTAINER_FIELDS
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Found, Place, Scene, Steps, WorkloadKind, unknown
 from .stamping import add_annotations, add_labels, owned_by_workload, set_name
-from .subject import at, count, mapping_at, text
+from .subject import at, count, mapping_at, text, text_at
 
 ANY_KEY: Final = PLACEHOLDER_HASH * 4
 """Stands for a SHA-1 that is another for every replica."""
@@ -59,7 +59,9 @@ def _jobs_before(role: str, jobs: object) -> int:
 def _stamp_job_set(pod: dict[str, Any], scene: Scene) -> None:
     for key in ("exclusive-topology", "node-selector"):
         name = f"alpha.jobset.sigs.k8s.io/{key}"
-        said = at(scene.document, "metadata", "annotations", name)
+        # Of one replicated job, or of all (pkg/controllers/jobset_controller.go, labelAndAnnotateObject).
+        own = text_at(scene.item, "template", "metadata", "annotations", name)
+        said = own or at(scene.document, "metadata", "annotations", name)
         if isinstance(said, str):
             add_annotations(pod, {name: said})
     stamp_job_set(pod, scene.name, scene.uid, scene.item, scene.spec.get("replicatedJobs"))

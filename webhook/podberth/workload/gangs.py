@@ -20,7 +20,7 @@ NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gang:
-    """A pod's gang; ``problems`` is for podberth itself, the rest CEL sees as ``gang``."""
+    """A pod's gang; ``problems`` and ``staged`` are for podberth itself, the rest CEL sees as ``gang``."""
 
     known: bool = False
     name: str = ""
@@ -34,6 +34,8 @@ class Gang:
     """What says so: Job, JobSet, PyTorchJob, … PodGroup, or ``label`` for the user's own word."""
     system: str = PLAIN
     """Who places the group (workload.systems); said of pods without a gang, too."""
+    staged: str = ""
+    """The field by which some members are made only when others run; empty: none is known that says so."""
     problems: tuple[str, ...] = ()
     """What could not be read and therefore counts as unknown: ``where: got X, want Y``."""
 
@@ -77,7 +79,9 @@ def gang_of(
         if said in pod_groups:
             source, size = "PodGroup", subject.group_size(said, NATIVE_GROUPS)
         index, role = (member.index, member.role) if member else (ordinal(subject), "")
-        member = Member(source, said, size, index, role)
+        # Of several roles the label may name one, whose pods come together; where all are alike it names all.
+        staged = member.staged if member and not role else ""
+        member = Member(source, said, size, index, role, staged)
     elif member is not None and not said and (declared or member.size) == 1:
         member = None
     system = system_of(subject.spec, subject.labels, subject.annotations, _owner_labels(subject))
@@ -93,6 +97,7 @@ def gang_of(
         role=member.role,
         source=member.source,
         system=system,
+        staged=member.staged,
         problems=tuple(problems),
     )
 

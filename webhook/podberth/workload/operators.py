@@ -10,22 +10,37 @@ from typing import Any, Final
 
 from ..wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
 from .serving_operators import GROVE, LEADER_WORKER_SET, ROLE_BASED_GROUPS, SERVING_ROWS
-from .subject import Member, Row, Subject, at, completion_index, count, index_of, named, number, ordinal
+from .subject import Member, Row, Subject, at, completion_index, count, index_of, named, number, ordinal, text_at
 
 
 def _job_set(pod: Subject) -> Member:
     uid = pod.labels.get("jobset.sigs.k8s.io/jobset-uid") or ""
-    jobs = at(pod.owners.get(uid) or pod.owner("JobSet"), "spec", "replicatedJobs")
+    owner = pod.owners.get(uid) or pod.owner("JobSet")
+    jobs = at(owner, "spec", "replicatedJobs")
     size = sum(
         count(at(job, "replicas"), 1) * count(at(job, "template", "spec", "parallelism"), 1)
         for job in (jobs if isinstance(jobs, list) else ())
     )
     alone = pod.labels.get("jobset.sigs.k8s.io/replicatedjob-replicas") == "1"
     index = completion_index(pod) if alone else -1
-    return Member("JobSet", named("jobset", uid or pod.labels["jobset.sigs.k8s.io/jobset-name"]), size, index)
+    name = named("jobset", uid or pod.labels["jobset.sigs.k8s.io/jobset-name"])
+    return Member("JobSet", name, size, index, staged=_stages_of_job_set(owner))
+
+
+def _stages_of_job_set(owner: Mapping[str, Any] | None) -> str:
+    """Return what makes some Jobs wait for others (jobset_controller.go reconcileReplicatedJobs)."""
+    jobs = at(owner, "spec", "replicatedJobs")
+    if not isinstance(jobs, list) or len(jobs) <= 1:
+        return ""
+    if any(at(job, "dependsOn") for job in jobs):
+        return "spec.replicatedJobs[].dependsOn"
+    order = at(owner, "spec", "startupPolicy", "startupPolicyOrder")
+    return "spec.startupPolicy.startupPolicyOrder InOrder" if order == "InOrder" else ""
 
 
 _KUBEFLOW_GROUP: Final = "kubeflow.org"
+# kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/types.go LauncherCreationPolicyWaitForWorkersReady
+_AFTER_WORKERS: Final = "WaitForWorkersReady"
 
 
 def _kubeflow(pod: Subject) -> Member:
@@ -38,8 +53,11 @@ def _kubeflow(pod: Subject) -> Member:
     if controller is not None and controller.group == _KUBEFLOW_GROUP and controller.kind != "MPIJob":
         size = _replica_specs(pod.owner(controller.kind))
         return Member(controller.kind, named(controller.kind.lower(), controller.uid), size, index, role or "")
+    owner = pod.owner("MPIJob")
+    waits = text_at(owner, "spec", "launcherCreationPolicy") == _AFTER_WORKERS
+    staged = f"spec.launcherCreationPolicy {_AFTER_WORKERS}" if waits else ""
     # Launcher and workers have no owner in common that both could name.
-    return Member("MPIJob", named("mpijob", job), _replica_specs(pod.owner("MPIJob")), index, role or "")
+    return Member("MPIJob", named("mpijob", job), _replica_specs(owner), index, role or "", staged)
 
 
 def _replica_specs(job: Mapping[str, Any] | None) -> int:
@@ -60,6 +78,13 @@ def _volcano_job(pod: Subject) -> Member:
     return Member("VolcanoJob", named("vcjob", identity), size, index_of(index), role)
 
 
+def _ray_workers(group: object) -> int:
+    """Return the pods of a worker group, of which one that is suspended has none (raycluster_controller.go)."""
+    if at(group, "suspend") is True:
+        return 0
+    return count(at(group, "replicas"), 0) * count(at(group, "numOfHosts"), 1)
+
+
 def _ray_cluster(pod: Subject) -> Member | None:
     """A RayCluster's head or worker. One that autoscales has no size, and its clean-up Job is no member."""
     if pod.labels.get("ray.io/node-type") not in {"head", "worker"}:
@@ -69,9 +94,13 @@ def _ray_cluster(pod: Subject) -> Member | None:
     size = 0
     if isinstance(spec, Mapping) and spec.get("enableInTreeAutoscaling") is not True:
         workers = groups if isinstance(groups, list) else ()
-        size = 1 + sum(count(at(group, "replicas"), 0) * count(at(group, "numOfHosts"), 1) for group in workers)
+        size = 1 + sum(_ray_workers(group) for group in workers)
     identity = pod.controller.uid if pod.controller else pod.labels["ray.io/cluster"]
     return Member("RayCluster", named("raycluster", identity), size)
+
+
+# kubeflow/spark-operator pkg/common/spark.go LabelSparkAppName: on drivers and executors alike.
+_SPARK_OPERATORS: Final = "sparkoperator.k8s.io/app-name"
 
 
 def _spark_application(pod: Subject) -> Member | None:
@@ -87,7 +116,9 @@ def _spark_application(pod: Subject) -> Member | None:
     if isinstance(spec, Mapping) and at(spec, "dynamicAllocation", "enabled") is not True:
         size = 1 + count(at(spec, "executor", "instances"), 1)
     number_of = number(pod.labels.get("spark-exec-id")) or 0
-    return Member("Spark", pod.labels["spark-app-selector"], size, number_of - 1, role)
+    # The driver asks for its executors once it runs (ExecutorPodsAllocator).
+    staged = "spec.executor" if spec is not None or _SPARK_OPERATORS in pod.labels else ""
+    return Member("Spark", pod.labels["spark-app-selector"], size, number_of - 1, role, staged)
 
 
 def _indexed_job(pod: Subject) -> Member | None:

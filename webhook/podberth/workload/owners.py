@@ -45,7 +45,8 @@ def _kubeflow(kind: str, field: str, *versions: str) -> OwnerKind:
         versions=versions or ("v1",),
         kind=kind,
         plural=f"{kind.lower()}s",
-        spec={f"{field}ReplicaSpecs": {ELEMENT: _REPLICAS}},
+        # The policy is an MPIJob's; the others have no such field.
+        spec={f"{field}ReplicaSpecs": {ELEMENT: _REPLICAS}, "launcherCreationPolicy": None},
     )
 
 
@@ -70,7 +71,16 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         versions=("v1alpha2",),
         kind="JobSet",
         plural="jobsets",
-        spec={"replicatedJobs": {ELEMENT: {"replicas": None, "template": {"spec": {"parallelism": None}}}}},
+        spec={
+            "replicatedJobs": {
+                ELEMENT: {
+                    "replicas": None,
+                    "template": {"spec": {"parallelism": None}},
+                    "dependsOn": {ELEMENT: {"status": None}},
+                }
+            },
+            "startupPolicy": {"startupPolicyOrder": None},
+        },
     ),
     _kubeflow("PyTorchJob", "pytorch"),
     _kubeflow("TFJob", "tf"),
@@ -94,7 +104,7 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         plural="rayclusters",
         spec={
             "enableInTreeAutoscaling": None,
-            "workerGroupSpecs": {ELEMENT: {"replicas": None, "numOfHosts": None}},
+            "workerGroupSpecs": {ELEMENT: {"replicas": None, "numOfHosts": None, "suspend": None}},
         },
     ),
     OwnerKind(
@@ -132,6 +142,7 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
             "roles": {
                 ELEMENT: {
                     "replicas": None,
+                    "dependencies": {ELEMENT: None},
                     "customComponentsPattern": {"components": {ELEMENT: {"size": None}}},
                     "leaderWorkerPattern": {"size": None},
                     "leaderWorkerSet": {"size": None},

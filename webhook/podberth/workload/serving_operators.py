@@ -42,7 +42,8 @@ def _role_based_group(pod: Subject) -> Member:
     )
     # Of a role whose instances are of several pods each there is no number that is the pod's own.
     index = index_of(pod.labels.get(STATEFUL_SET_INDEX)) if not _is_of_leader_worker_set(pod) else -1
-    return Member("RoleBasedGroup", named("rbg", group), _roles(pod.owner("RoleBasedGroup")), index, role or "")
+    owner = pod.owner("RoleBasedGroup")
+    return Member("RoleBasedGroup", named("rbg", group), _roles(owner), index, role or "", _stages_of_roles(owner))
 
 
 def _is_of_leader_worker_set(pod: Subject) -> bool:
@@ -56,6 +57,13 @@ def _roles(owner: Mapping[str, Any] | None) -> int:
     """
     roles = at(owner, "spec", "roles")
     return sum(count(at(role, "replicas"), 1) * _instance(role) for role in (roles if isinstance(roles, list) else ()))
+
+
+def _stages_of_roles(owner: Mapping[str, Any] | None) -> str:
+    """Return what makes roles wait for others (sgl-project/rbg internal/controller/workloads CheckDependencyReady)."""
+    roles = at(owner, "spec", "roles")
+    waits = any(at(role, "dependencies") for role in (roles if isinstance(roles, list) else ()))
+    return "spec.roles[].dependencies" if waits else ""
 
 
 def _instance(role: object) -> int:

@@ -36,6 +36,8 @@ class Member:
     index: int = -1
     role: str = ""
     """What the operator calls the pods that are made alike: worker, head; empty where it has no word for it."""
+    staged: str = ""
+    """The field by which some members are made only when others run; empty: none is known that says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
