@@ -48,7 +48,7 @@ def example() -> Report:
     return report(
         deployment=deployment,
         policies=(),
-        replicas=(replica(policies_loaded=19.0), decided(replica("podberth-2", policies_loaded=19.0))),
+        replicas=(replica(policies_loaded=16.0), decided(replica("podberth-2", policies_loaded=16.0))),
         heartbeats=(lease("gpu-0", timedelta(minutes=9)),),
         events=Events(
             (
