@@ -1,4 +1,4 @@
-"""Which PodGroups are made for which pods, whose they are, when they are changed, and what is told: no cluster."""
+"""Which PodGroups are made for which pods, whose they are, and when they are changed: no cluster."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,72 +6,14 @@ from typing import Any
 
 import pytest
 
-from builders import gpu_pod, owned
+from builders import gpu_pod
 from podberth.kube.pod import OwnerReference
-from podberth.reconcile import makers
 from podberth.reconcile.lineage import MOST_OWNERS
-from podberth.reconcile.model import Change, Create, LookUp, Made, Plan, WaitingPod, World
+from podberth.reconcile.model import Change, Create, LookUp, Made
 from podberth.reconcile.pod_groups import GATHER_SECONDS
 from podberth.reconcile.read import made_group, waiting_pod
-from podberth.reconcile.systems import GROUP_SYSTEMS
 
-NATIVE, COSCHEDULING, KOORDINATOR = (
-    f"podgroups.{group}" for group in ("scheduling.k8s.io", "scheduling.x-k8s.io", "scheduling.sigs.k8s.io")
-)
-SERVED = {
-    NATIVE: "scheduling.k8s.io/v1alpha2",
-    COSCHEDULING: "scheduling.x-k8s.io/v1alpha1",
-    KOORDINATOR: "scheduling.sigs.k8s.io/v1alpha1",
-}
-FIELDS: Mapping[str, Any] = {
-    "native": {"schedulingGroup": {"podGroupName": "gang"}},
-    "coscheduling": {"labels": {"scheduling.x-k8s.io/pod-group": "gang"}},
-    "koordinator": {"labels": {"pod-group.scheduling.sigs.k8s.io": "gang"}},
-    "volcano": {"annotations": {"scheduling.k8s.io/group-name": "gang"}},
-    "kai": {"annotations": {"pod-group-name": "gang"}, "schedulerName": "kai-scheduler"},
-}
-JOB = OwnerReference("batch/v1", "Job", "train", "j-1")
-SET = OwnerReference("jobset.x-k8s.io/v1alpha2", "JobSet", "set", "s-1")
-NOW = 1_000_000.0
-
-
-def document(system: str = "native", size: str = "2", **annotations: str) -> dict[str, Any]:
-    """Return a pod of a Job as admission makes it a member."""
-    fields = dict(FIELDS[system])
-    labels = {"podberth.io/gang": "gang", **fields.pop("labels", {})}
-    noted = {"podberth.io/gang-size": size, **annotations, **fields.pop("annotations", {})}
-    made = owned(gpu_pod(labels=labels, annotations=noted, **fields), "Job", name="train", uid="j-1")
-    made["metadata"] |= {"namespace": "team", "uid": "p-1", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    return made
-
-
-def member(system: str = "native", size: str = "2", **annotations: str) -> WaitingPod:
-    found = waiting_pod(document(system, size, **annotations))
-    assert found is not None
-    return replace(found, created=NOW)
-
-
-def world(*pods: WaitingPod, known: Mapping[str, Mapping[tuple[str, str], Made]] | None = None, **more: Any) -> World:
-    served = more.pop("served", SERVED)
-    fields: dict[str, Any] = {
-        "pods": {f"pod-{number}": pod for number, pod in enumerate(pods)},
-        "known": {kind: {} for kind in served} | dict(known or {}),
-        "served": served,
-        "absent": frozenset({"podgroups.scheduling.volcano.sh", "podgroups.scheduling.run.ai"}),
-        "owners": {("team", JOB): None},
-        "gone": frozenset(),
-        "fixed": {},
-        "patience_seconds": 60.0,
-    }
-    return World(**fields | more)
-
-
-def plan(seen: World, after: float = 0.0) -> Plan:
-    return makers.plan(seen, NOW + after)
-
-
-def ours(**more: Any) -> Made:
-    return Made(uid="g-1", version="7", ours=True, owners=(JOB,), minimum=2) if not more else replace(ours(), **more)
+from .gangs import COSCHEDULING, JOB, NATIVE, NOW, SERVED, SET, document, member, ours, plan, world
 
 
 @pytest.mark.parametrize(
@@ -348,67 +290,6 @@ def test_no_group_has_more_owners_than_fit() -> None:
     assert len(made.document["metadata"]["ownerReferences"]) == MOST_OWNERS
     known = {NATIVE: {("team", "gang"): ours(owners=tuple(each.itself() for each in pods[:MOST_OWNERS]))}}
     assert plan(world(*pods, known=known)).actions == []
-
-
-# ---- groups that do not come ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("system", [each.name for each in GROUP_SYSTEMS])
-def test_a_pod_is_told_of_when_its_group_has_not_come_in_time(system: str) -> None:
-    pod = replace(member(system), gang="")
-    served = SERVED | {"podgroups.scheduling.volcano.sh": "v", "podgroups.scheduling.run.ai": "k"}
-    early, late = (plan(world(pod, served=served), after) for after in (59.0, 60.0))
-    assert (early.notices, early.again_at) == ([], NOW + 60.0)
-    [notice] = late.notices
-    assert (notice.reason, notice.type, notice.regarding.kind) == ("PodGroupMissing", "Warning", "Pod")
-    assert notice.note.startswith("PodGroup team/gang: got none after 60 s")
-    known = {kind: {("team", "gang"): ours(ours=False)} for kind in served}
-    assert plan(world(pod, served=served, known=known), after=60.0).notices == []
-
-
-@pytest.mark.parametrize(
-    ("pod", "said"),
-    [
-        (replace(member(), gang=""), "make one of podgroups.scheduling.k8s.io in that namespace"),
-        (replace(member(), size=0), "set annotation podberth.io/gang-size and podberth makes it"),
-        (member("volcano"), "the API server serves no podgroups.scheduling.volcano.sh: install it"),
-    ],
-)
-def test_what_to_do_is_said(pod: WaitingPod, said: str) -> None:
-    [notice] = plan(world(pod), after=60.0).notices
-    assert said in notice.note
-
-
-def test_koordinators_group_counts_for_the_label_of_coscheduling() -> None:
-    known = {KOORDINATOR: {("team", "gang"): ours(ours=False)}}
-    found = plan(world(member("coscheduling"), known=known), after=60.0)
-    assert (found.actions, found.notices) == ([], [])
-
-
-def test_a_pod_whose_owners_are_gone_is_told_that_no_group_is_made() -> None:
-    [notice] = plan(world(member(), gone=frozenset({("team", JOB)})), after=60.0).notices
-    assert notice.reason == "PodGroupMissing"
-    assert "podberth could not make it: the owners of its pods are gone" in notice.note
-
-
-def test_what_kept_a_group_from_being_made_is_told_once_the_pod_has_waited_long_enough() -> None:
-    failed = {(NATIVE, ("team", "gang")): "got 500"}
-    early, late = (plan(world(member(), failed=failed), after) for after in (GATHER_SECONDS, 60.0))
-    assert early.notices == []
-    [notice] = late.notices
-    assert notice.note.endswith("podberth could not make it: got 500")
-    # Nothing was tried yet: the controller has just begun to lead.
-    assert plan(world(member()), after=3600.0).notices == []
-    [unread] = plan(world(member(), owners={}, failed={("team", JOB): "no answer"}), after=60.0).notices
-    assert unread.note.endswith("for an owner of its pods cannot be read: no answer")
-
-
-def test_a_pod_with_scheduling_gates_is_told_nothing_and_its_group_is_made() -> None:
-    gated = waiting_pod({**document(), "spec": {**document()["spec"], "schedulingGates": [{"name": "quota"}]}})
-    assert gated is not None
-    found = plan(world(replace(gated, created=NOW)), after=60.0)
-    assert (found.notices, len(found.actions)) == ([], 1)
-    assert plan(world(replace(gated, created=NOW, size=0)), after=60.0).notices == []
 
 
 # ---- what is kept ---------------------------------------------------------------------------------------------------
