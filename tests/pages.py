@@ -27,5 +27,18 @@ def spans(text: str) -> set[str]:
     return set(re.findall(r"`([^`\n]+)`", text))
 
 
+def labels_of_metrics(exposition: str) -> dict[str, set[str]]:
+    """Return the labels of every metric of a page in Prometheus' text format; without when it was created."""
+    found: dict[str, set[str]] = {}
+    name = ""
+    for line in exposition.splitlines():
+        if line.startswith("# TYPE "):
+            name = line.split()[2]
+            found[name] = set()
+        elif not line.startswith("#"):
+            found[name].update(re.findall(r'(\w+)="', line))
+    return {name: labels for name, labels in found.items() if not name.endswith("_created")}
+
+
 README, POLICY, OPERATING = page("README.md"), page("docs/policy.md"), page("docs/operating.md")
 POLICY_ROWS, OPERATING_ROWS = rows(POLICY), rows(OPERATING)

@@ -3,14 +3,15 @@
 import argparse
 import re
 
-from pages import ROOT, page, rows, spans
+from pages import ROOT, labels_of_metrics, page, rows, spans
 from podberth.cli import controller
 from podberth.controller.election import LEASE
 from podberth.reconcile.lease import Term
 from podberth.reconcile.lineage import MOST_OWNERS
 from podberth.reconcile.systems import GROUP_SYSTEMS
 from podberth.telemetry.controller_metrics import ACTIONS, RESULTS, ControllerMetrics
-from podberth.telemetry.metrics import EventMetrics, Watched
+from podberth.telemetry.metrics import EventMetrics
+from podberth.telemetry.watch_metrics import Watched
 
 PAGE = page("docs/controller.md")
 
@@ -37,17 +38,8 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
     metrics.standing({"PodGroupMissing": 1})
     metrics.listed("pods", "start")
     metrics.restarted("pods", "ended")
-    labels: dict[str, set[str]] = {}
-    name = ""
-    for line in metrics.exposition().decode().splitlines():
-        if line.startswith("# TYPE "):
-            name = line.split()[2]
-            labels[name] = set()
-        elif not line.startswith("#"):
-            labels[name].update(re.findall(r'(\w+)="', line))
     told = {name: cells for name, cells in rows(section("Metrics")).items() if name.startswith("podberth_")}
-    real = {name: found for name, found in labels.items() if not name.endswith("_created")}
-    assert {name: spans(cells[1]) for name, cells in told.items()} == real
+    assert {name: spans(cells[1]) for name, cells in told.items()} == labels_of_metrics(metrics.exposition().decode())
     assert {*ACTIONS, *RESULTS} <= spans(told["podberth_controller_requests_total"][2])
 
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from builders import JSON, pod, review
-from pages import OPERATING, OPERATING_ROWS, POLICY, POLICY_ROWS, README, ROOT, page, rows, spans
+from pages import OPERATING, OPERATING_ROWS, POLICY, POLICY_ROWS, README, ROOT, labels_of_metrics, page, rows, spans
 from podberth.admission import decide
 from podberth.admission.notices import _REASONS
 from podberth.admission.outcome import Action
@@ -27,17 +27,16 @@ from podberth.telemetry.metrics import (
     EVENT_FAULTS,
     EVENT_RESULTS,
     KIND_LEFT_OUT,
-    KIND_STATES,
     LEFT_OUT,
     LIST_REASONS,
     WATCH_REASONS,
     EventMetrics,
     Metrics,
     Phases,
-    Watched,
     WatchMetrics,
 )
 from podberth.telemetry.reviews import ReviewRecorder
+from podberth.telemetry.watch_metrics import KIND_STATES, Watched
 from snapshots import snapshot
 
 # ---- operating ------------------------------------------------------------------------------------------------------
@@ -65,16 +64,9 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
     metrics.policy_error("policy")
     WatchMetrics(metrics, lambda: dict.fromkeys(LEFT_OUT, watched), lambda: 0, lambda: {"jobs.batch": "followed"})
     EventMetrics(metrics)
-    labels: dict[str, set[str]] = {}
-    name = ""
-    for line in metrics.exposition().decode().splitlines():
-        if line.startswith("# TYPE "):
-            name = line.split()[2]
-            labels[name] = set()
-        elif not line.startswith("#"):
-            labels[name].update(re.findall(r'(\w+)="', line))
+    labels = labels_of_metrics(metrics.exposition().decode())
     documented = {name: cells for name, cells in OPERATING_ROWS.items() if name.startswith("podberth_")}
-    real = {name: found - {"le"} for name, found in labels.items() if not name.endswith("_created")}
+    real = {name: found - {"le"} for name, found in labels.items()}
     assert {name: spans(cells[1]) for name, cells in documented.items()} == real
 
 

@@ -1,6 +1,7 @@
 from math import isnan
 
-from podberth.telemetry.metrics import DURATION_BUCKETS, LEFT_OUT, PHASE_BUCKETS, Metrics, Phases, Watched, WatchMetrics
+from podberth.telemetry.metrics import DURATION_BUCKETS, LEFT_OUT, PHASE_BUCKETS, Metrics, Phases, WatchMetrics
+from podberth.telemetry.watch_metrics import Watched
 
 
 def _metrics() -> Metrics:

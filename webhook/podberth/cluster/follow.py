@@ -3,7 +3,6 @@
 All of it runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..telemetry.log import Log
-from ..telemetry.metrics import KindState, Metrics, Watched, WatchMetrics
+from ..telemetry.metrics import Metrics, WatchMetrics
+from ..telemetry.watch_metrics import KindState, Watched
 from .live import LiveTopology
 from .opening import client_class
 from .protocol import Resource, Timing
 from .reflector import Reflector, Sink
 from .served import ServedKinds
+from .together import run_together
 from .workloads import LiveWorkloads
 
 if TYPE_CHECKING:
@@ -88,17 +89,12 @@ class LiveCluster:
         Raises:
             ClusterError: the API server refuses, and has never answered.
         """
-        tasks = [asyncio.create_task(each.run()) for _, each in self._reflectors()]
-        tasks += [asyncio.create_task(_hand_on(*followed)) for followed in self._followed]
-        tasks += [asyncio.create_task(self._served.run()), asyncio.create_task(self._hand_on_workloads())]
+        endless = [each.run() for _, each in self._reflectors()]
+        endless += [_hand_on(*followed) for followed in self._followed]
+        endless += [self._served.run(), self._hand_on_workloads()]
         try:
-            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in ended:
-                task.result()
+            await run_together(endless)
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
             for _, each in self._reflectors():
                 await each.close()
 

@@ -15,7 +15,7 @@ import orjson
 
 from ..errors import ClusterError
 from ..telemetry.log import Log
-from ..telemetry.metrics import KindState, Watched
+from ..telemetry.watch_metrics import KindState, Watched
 from .kinds import Kind
 from .protocol import NOT_FOUND, Pace, Resource, Timing, garbled
 from .reflector import Counts, Reflector

@@ -1,6 +1,5 @@
 """What the controller sees of a cluster: the pods that wait, and the objects of the kinds that it makes."""
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -11,6 +10,7 @@ from ..cluster.live import Documents
 from ..cluster.protocol import WAITING_PODS, Document, Timing
 from ..cluster.reflector import Counts, Reflector
 from ..cluster.served import ServedKinds
+from ..cluster.together import run_together
 from ..cluster.workloads import LiveKinds
 from ..kube.pod import OwnerReference
 from ..reconcile.claim_templates import KIND as TEMPLATES
@@ -18,7 +18,7 @@ from ..reconcile.model import Made, Owned, Place, WaitingPod, World
 from ..reconcile.read import made_group, made_template, waiting_pod
 from ..reconcile.systems import GROUP_SYSTEMS
 from ..telemetry.log import Log
-from ..telemetry.metrics import KindState, Watched
+from ..telemetry.watch_metrics import KindState, Watched
 from ..topology.pod_groups import PLURAL
 
 if TYPE_CHECKING:
@@ -96,15 +96,9 @@ class Sight:
         Raises:
             ClusterError: the API server refuses, and has never answered.
         """
-        tasks = [asyncio.create_task(self._reflector.run()), asyncio.create_task(self._served.run())]
         try:
-            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in ended:
-                task.result()
+            await run_together([self._reflector.run(), self._served.run()])
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
             await self._reflector.close()
 
     def world(

@@ -6,22 +6,23 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
 
 from .. import __version__
-from .metrics import KIND_STATES, KindState, Watched
+from .asked import Asked
+from .watch_metrics import KindState, WatchCounts, Watched, watch_families
 
 ACTIONS: Final = ("create", "change", "look up")
 RESULTS: Final = ("ok", "conflict", "refused", "failed")
 """What became of a request: somebody was faster; the API server said no; it did not answer, or there is a bug."""
 
 
-class ControllerMetrics:
+class ControllerMetrics(WatchCounts):
     """The metrics of one process. Belongs to the event loop's thread."""
 
     def __init__(self) -> None:
         """Declare what is counted."""
         self.registry = registry = CollectorRegistry()
+        super().__init__(registry)
         build = Gauge("podberth_build_info", "Always 1; the labels tell.", ["version"], registry=registry)
         build.labels(__version__).set(1)
         self._standing = Gauge(
@@ -35,18 +36,6 @@ class ControllerMetrics:
         )
         for action, result in product(ACTIONS, RESULTS):
             self._requests.labels(action, result)
-        self._restarts = Counter(
-            "podberth_watch_restarts_total",
-            "Watches that ended, by reason; each is begun anew.",
-            ["resource", "reason"],
-            registry=registry,
-        )
-        self._lists = Counter(
-            "podberth_watch_lists_total",
-            "Lists of all objects, by what made one necessary.",
-            ["resource", "reason"],
-            registry=registry,
-        )
 
     def ask(
         self,
@@ -57,7 +46,7 @@ class ControllerMetrics:
         kinds: Callable[[], Mapping[str, KindState]],
     ) -> None:
         """Declare what is asked at every scrape."""
-        self.registry.register(_Asked(lambda: _families(leads(), waiting(), watched(), kinds())))
+        self.registry.register(Asked(lambda: _families(leads(), waiting(), watched(), kinds())))
 
     def requested(self, action: str, result: str) -> None:
         """Count a request."""
@@ -69,14 +58,6 @@ class ControllerMetrics:
         for reason, count in counts.items():
             self._standing.labels(reason).set(count)
 
-    def restarted(self, resource: str, reason: str) -> None:
-        """Count a watch that ended."""
-        self._restarts.labels(resource, reason).inc()
-
-    def listed(self, resource: str, reason: str) -> None:
-        """Count a list."""
-        self._lists.labels(resource, reason).inc()
-
     def exposition(self) -> bytes:
         """Render in the Prometheus text format."""
         return generate_latest(self.registry)
@@ -87,30 +68,4 @@ def _families(
 ) -> Iterator[GaugeMetricFamily]:
     yield GaugeMetricFamily("podberth_controller_leads", "1 where this replica leads, and so acts.", value=leads)
     yield GaugeMetricFamily("podberth_controller_waiting_pods", "Pods on no node yet that name a group.", value=waiting)
-    objects = GaugeMetricFamily("podberth_watch_objects", "Objects that the cluster has.", labels=["resource"])
-    age = GaugeMetricFamily(
-        "podberth_watch_contact_age_seconds", "Since the API server was last heard.", labels=["resource"]
-    )
-    for resource, each in watched.items():
-        objects.add_metric([resource], each.objects)
-        age.add_metric([resource], each.contact_age_seconds)
-    states = GaugeMetricFamily(
-        "podberth_watch_kinds",
-        "1 for the state of a kind that is followed where it is served.",
-        labels=["resource", "state"],
-    )
-    for kind, state in kinds.items():
-        for one in KIND_STATES:
-            states.add_metric([kind, one], float(one == state))
-    yield from (objects, age, states)
-
-
-class _Asked(Collector):
-    """Metrics that are made when somebody scrapes."""
-
-    def __init__(self, families: Callable[[], Iterator[GaugeMetricFamily]]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Make them."""
-        return self._families()
+    yield from watch_families(watched, kinds)

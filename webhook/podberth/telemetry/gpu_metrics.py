@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-from prometheus_client.registry import Collector
 
 from .. import __version__
 from ..topology.allocation import Allocation
 from ..topology.model import Unseen
 from ..topology.usage import Look
+from .asked import Asked
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -59,7 +59,7 @@ class GpuMetrics:
         """Declare all."""
         self._read = read
         self._registry = CollectorRegistry()
-        self._registry.register(_Asked(self._families))
+        self._registry.register(Asked(self._families))
 
     def exposition(self) -> bytes:
         """Render in the Prometheus text format."""
@@ -77,17 +77,6 @@ class GpuMetrics:
         changes = CounterMetricFamily("podberth_agent_document_changes", "Documents given out.", labels=["node"])
         changes.add_metric([reading.node], reading.changes)
         yield changes
-
-
-class _Asked(Collector):
-    """Metrics that are made when somebody scrapes."""
-
-    def __init__(self, families: Callable[[], Iterator[GaugeMetricFamily | CounterMetricFamily]]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
-        """Make them."""
-        return self._families()
 
 
 def _of_gpus(reading: NodeReading) -> Iterable[_Family]:

@@ -1,6 +1,6 @@
 """Every metric of the webhook, declared in one place.
 
-With ``gpu_metrics`` and ``scrape`` the only importer of ``prometheus_client``. Each ``Metrics`` has a registry of its
+Nothing outside this package imports ``prometheus_client``. Each ``Metrics`` has a registry of its
 own: importing this module declares nothing. Label values that are known beforehand exist from the start, so that a rate
 has a zero to rise from.
 
@@ -12,15 +12,16 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
 from math import nan
-from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import NamedTuple, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-from prometheus_client.registry import Collector
 
 from .. import __version__
 from ..pki.rotation import STAGES, Stage
+from .asked import Asked, Family
+from .watch_metrics import KindState, WatchCounts, Watched, watch_families
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -55,10 +56,6 @@ OF_TOPOLOGY = ("nodes", "configmaps", "leases")
 KIND_LEFT_OUT = ("unreadable", "too many")
 """Likewise, of the kinds that are followed where they are served."""
 
-KindState: TypeAlias = Literal["followed", "listing", "not served", "refused"]
-KIND_STATES: tuple[KindState, ...] = get_args(KindState)
-"""Of a kind that is followed where it is served: it is; it will be; the cluster has none; podberth may not list it."""
-
 POLICY_STATES = ("active", "outdated", "broken")
 """Of a GPUPolicy object: it decides; it is broken and an older version of it decides; it is broken and none does."""
 
@@ -66,8 +63,6 @@ EVENT_RESULTS = ("created", "repeated", "limited", "dropped", "failed")
 """What becomes of a notice: an Event is made for it, one is there that counts it, and the ways in which it is lost."""
 EVENT_FAULTS = ("lost", "silent", "garbled", "busy", "failed", "refused", "bug")
 """Why the API server did not take an Event."""
-
-Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 
 
 class Phases(NamedTuple):
@@ -85,7 +80,7 @@ class Metrics:
     def __init__(self, paths: Iterable[str], *, lines_dropped: Callable[[], int], in_flight: Callable[[], int]) -> None:
         """Declare all; ``paths`` are those that answer reviews. The callables are asked at every scrape."""
         self.registry = registry = CollectorRegistry()
-        registry.register(_Asked(self._asked))
+        registry.register(Asked(self._asked))
         self._lines_dropped = lines_dropped
         known = (*paths, OTHER_PATH)
         self._requests = dict.fromkeys(product(known, OPERATIONS, VERDICTS), 0)
@@ -233,16 +228,7 @@ class Metrics:
         yield CounterMetricFamily("podberth_log_lines_dropped_total", dropped, value=self._lines_dropped())
 
 
-class Watched(NamedTuple):
-    """What is to be said of a watched resource when somebody scrapes."""
-
-    objects: int
-    contact_age_seconds: float
-    left_out: Mapping[str, int]
-    """How many by reason."""
-
-
-class WatchMetrics:
+class WatchMetrics(WatchCounts):
     """What ``--topology cluster`` adds. Belongs to the event loop's thread."""
 
     def __init__(
@@ -253,66 +239,33 @@ class WatchMetrics:
         kinds: Callable[[], Mapping[str, KindState]] = dict,
     ) -> None:
         """Declare all; ``watched`` by resource, the nodes that are stale, and ``kinds`` are asked at every scrape."""
-        registry = metrics.registry
+        super().__init__(metrics.registry)
         self._kinds = kinds
         self._watched = watched
         self._stale_nodes = stale_nodes
-        self._restarts = Counter(
-            "podberth_watch_restarts_total",
-            "Watches that ended, by reason; each is begun anew.",
-            ["resource", "reason"],
-            registry=registry,
-        )
-        self._lists = Counter(
-            "podberth_watch_lists_total",
-            "Lists of all objects, by what made one necessary.",
-            ["resource", "reason"],
-            registry=registry,
-        )
         for resource in LEFT_OUT:
             for reason in WATCH_REASONS:
                 self._restarts.labels(resource, reason)
             for reason in LIST_REASONS:
                 self._lists.labels(resource, reason)
-        registry.register(_Asked(self._asked))
+        metrics.registry.register(Asked(self._asked))
         metrics.topology_age = self._topology_age
-
-    def restarted(self, resource: str, reason: str) -> None:
-        """Count a watch that ended."""
-        self._restarts.labels(resource, reason).inc()
-
-    def listed(self, resource: str, reason: str) -> None:
-        """Count a list."""
-        self._lists.labels(resource, reason).inc()
 
     def _topology_age(self) -> float:
         watched = self._watched()
         return max((watched[each].contact_age_seconds for each in OF_TOPOLOGY if each in watched), default=nan)
 
     def _asked(self) -> Iterator[Family]:
-        objects = GaugeMetricFamily("podberth_watch_objects", "Objects that the cluster has.", labels=["resource"])
-        age = GaugeMetricFamily(
-            "podberth_watch_contact_age_seconds", "Since the API server was last heard.", labels=["resource"]
-        )
+        watched = self._watched()
+        yield from watch_families(watched, self._kinds())
         left_out = GaugeMetricFamily(
             "podberth_watch_left_out", "Objects that are there and of no use.", labels=["resource", "reason"]
         )
-        for resource, watched in self._watched().items():
-            objects.add_metric([resource], watched.objects)
-            age.add_metric([resource], watched.contact_age_seconds)
+        for resource, each in watched.items():
             for reason in LEFT_OUT.get(resource, KIND_LEFT_OUT):
-                left_out.add_metric([resource, reason], watched.left_out.get(reason, 0))
-        kinds = GaugeMetricFamily(
-            "podberth_watch_kinds",
-            "1 for the state of a kind that is followed where it is served.",
-            labels=["resource", "state"],
-        )
-        for kind, state in self._kinds().items():
-            for each in KIND_STATES:
-                kinds.add_metric([kind, each], float(each == state))
-        yield kinds
+                left_out.add_metric([resource, reason], each.left_out.get(reason, 0))
+        yield left_out
         stale = "Nodes whose agent's heartbeat has run out."
-        yield from (objects, age, left_out)
         yield GaugeMetricFamily("podberth_topology_stale_nodes", stale, value=self._stale_nodes())
 
 
@@ -359,14 +312,3 @@ class EventMetrics:
 def _cumulative(bounds: Sequence[float], counts: Sequence[int]) -> list[tuple[str, float]]:
     """Return the buckets of a histogram as Prometheus has them; there is one more of them than bounds."""
     return list(zip([*map(str, bounds), "+Inf"], map(float, accumulate(counts)), strict=True))
-
-
-class _Asked(Collector):
-    """Metrics that are made when somebody scrapes."""
-
-    def __init__(self, families: Callable[[], Iterator[Family]]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterator[Family]:
-        """Make them."""
-        return self._families()

@@ -1,0 +1,22 @@
+"""Runs what has no end side by side, until one of it fails."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import Any
+
+
+async def run_together(endless: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run all until cancelled, or until one ends; the others are then cancelled, and have ended on return.
+
+    Raises:
+        Exception: what the one that ended raises.
+    """
+    tasks = [asyncio.create_task(each) for each in endless]
+    try:
+        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

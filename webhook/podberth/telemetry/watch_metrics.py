@@ -1,0 +1,67 @@
+"""What webhook and controller say of their watches, under the same names."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from prometheus_client import CollectorRegistry, Counter
+from prometheus_client.core import GaugeMetricFamily
+
+KindState: TypeAlias = Literal["followed", "listing", "not served", "refused"]
+KIND_STATES: tuple[KindState, ...] = get_args(KindState)
+"""Of a kind that is followed where it is served: it is; it will be; the cluster has none; podberth may not list it."""
+
+
+class Watched(NamedTuple):
+    """What is to be said of a watched resource when somebody scrapes."""
+
+    objects: int
+    contact_age_seconds: float
+    left_out: Mapping[str, int]
+    """How many by reason."""
+
+
+class WatchCounts:
+    """Where watches and lists are counted. Belongs to the event loop's thread."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        """Declare what is counted."""
+        self._restarts = Counter(
+            "podberth_watch_restarts_total",
+            "Watches that ended, by reason; each is begun anew.",
+            ["resource", "reason"],
+            registry=registry,
+        )
+        self._lists = Counter(
+            "podberth_watch_lists_total",
+            "Lists of all objects, by what made one necessary.",
+            ["resource", "reason"],
+            registry=registry,
+        )
+
+    def restarted(self, resource: str, reason: str) -> None:
+        """Count a watch that ended."""
+        self._restarts.labels(resource, reason).inc()
+
+    def listed(self, resource: str, reason: str) -> None:
+        """Count a list."""
+        self._lists.labels(resource, reason).inc()
+
+
+def watch_families(watched: Mapping[str, Watched], kinds: Mapping[str, KindState]) -> Iterator[GaugeMetricFamily]:
+    """Yield what there is to say of resources, and of kinds that are followed where they are served."""
+    objects = GaugeMetricFamily("podberth_watch_objects", "Objects that the cluster has.", labels=["resource"])
+    age = GaugeMetricFamily(
+        "podberth_watch_contact_age_seconds", "Since the API server was last heard.", labels=["resource"]
+    )
+    for resource, each in watched.items():
+        objects.add_metric([resource], each.objects)
+        age.add_metric([resource], each.contact_age_seconds)
+    states = GaugeMetricFamily(
+        "podberth_watch_kinds",
+        "1 for the state of a kind that is followed where it is served.",
+        labels=["resource", "state"],
+    )
+    for kind, state in kinds.items():
+        for one in KIND_STATES:
+            states.add_metric([kind, one], float(one == state))
+    yield from (states, objects, age)
