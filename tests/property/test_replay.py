@@ -20,7 +20,7 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.replay import Course, course_of
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
-from podberth.mutation.gang import EXCLUSIVE_TOPOLOGY
+from podberth.mutation.colocation import EXCLUSIVE_TOPOLOGY
 from podberth.wellknown import (
     APPLIED_ANNOTATION,
     COLOCATED_LABEL,

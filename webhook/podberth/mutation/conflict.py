@@ -18,7 +18,19 @@ from typing import Any, TypeAlias
 from ..kube.patch import Draft, Path
 from ..kube.paths import pointer
 from ..kube.selector import covers
-from . import affinity, claims, environment, gang, names, narrowing, record, resources, tolerations, written
+from . import (
+    affinity,
+    claims,
+    colocation,
+    environment,
+    gang,
+    names,
+    narrowing,
+    record,
+    resources,
+    tolerations,
+    written,
+)
 from .change import Change, Proposal
 from .containers import SIDES, containers
 from .narrowing import Left
@@ -151,7 +163,7 @@ def _topology(case: _Case) -> _Answer:
     level, mode, every = (case.proposal.leaves[leaf] for leaf in ("level", "mode", "slice"))
     slices = isinstance(every, int) and every > 1
     wanted = {"sliceLevel": level, "slice": str(every)} if slices else {"level": level}
-    member, drawn = case.draft.get(gang.MEMBERSHIP["label"]), case.draft.get(gang.COLOCATED)
+    member, drawn = case.draft.get(gang.MEMBERSHIP["label"]), case.draft.get(colocation.COLOCATED)
     if level in ("", None) or not member:
         return [], case.proposal
     for name, concerns in case.others.items():
@@ -161,11 +173,11 @@ def _topology(case: _Case) -> _Answer:
         if wrote is not None:
             held = wrote.get("sliceMode" if slices else "mode") in (mode, "required")
             said = held and wanted.items() <= wrote.items()
-            return ([], case.proposal) if said else ([Conflict(pointer(gang.POD_AFFINITY), name)], None)
-        affinity_there = case.draft.get(gang.REQUIRED) or case.draft.get(gang.PREFERRED)
-        if affinity_there and not drawn and written.operations(concerns, gang.POD_AFFINITY):
-            return [Conflict(pointer(gang.POD_AFFINITY), name)], None
-    return case.fields({gang.COLOCATED: member}), case.proposal
+            return ([], case.proposal) if said else ([Conflict(pointer(colocation.POD_AFFINITY), name)], None)
+        affinity_there = case.draft.get(colocation.REQUIRED) or case.draft.get(colocation.PREFERRED)
+        if affinity_there and not drawn and written.operations(concerns, colocation.POD_AFFINITY):
+            return [Conflict(pointer(colocation.POD_AFFINITY), name)], None
+    return case.fields({colocation.COLOCATED: member}), case.proposal
 
 
 def _env(case: _Case) -> _Answer:

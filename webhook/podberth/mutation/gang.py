@@ -1,23 +1,16 @@
-"""Gangs: membership in the words of whoever schedules the pod; for plain pods, affinity to the gang's own members.
+"""Gangs: membership in the words of whoever schedules the pod.
 
 No group is made here: a pod that joins one which is not there yet says what it has to be, and waits for it.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Final
 
 from ..errors import EvaluationError
 from ..kube.patch import Draft, Path
 from ..topology.pod_groups import GroupKey
-from ..wellknown import (
-    COLOCATED_LABEL,
-    GANG_LABEL,
-    GANG_LEVEL_ANNOTATION,
-    GANG_LEVEL_MODE_ANNOTATION,
-    GANG_SIZE_ANNOTATION,
-    GANG_SLICE_LABEL,
-)
+from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from ..workload.systems import JOINED, NATIVE, PLAIN
 from . import leaf
 from .change import Change, Skipped
@@ -25,10 +18,6 @@ from .change import Change, Skipped
 SCHEDULING_GROUP = ("spec", "schedulingGroup")
 _LABEL = ("metadata", "labels", GANG_LABEL)
 _SIZE = ("metadata", "annotations", GANG_SIZE_ANNOTATION)
-LEVEL = ("metadata", "annotations", GANG_LEVEL_ANNOTATION)
-_LEVEL_MODE = ("metadata", "annotations", GANG_LEVEL_MODE_ANNOTATION)
-COLOCATED = ("metadata", "labels", COLOCATED_LABEL)
-_SLICE = ("metadata", "labels", GANG_SLICE_LABEL)
 REFERENCES: Mapping[str, tuple[str, ...]] = {
     NATIVE: (*SCHEDULING_GROUP, "podGroupName"),
     "coscheduling": ("metadata", "labels", "scheduling.x-k8s.io/pod-group"),
@@ -51,32 +40,8 @@ MEMBERSHIP: Mapping[str, Path] = {
 }
 """The fields that a membership may write, by the record's words for them."""
 _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
-POD_AFFINITY = ("spec", "affinity", "podAffinity")
-REQUIRED = (*POD_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution")
-PREFERRED = (*POD_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
-APART = ("spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-# Their controllers' webhooks write pod affinity on a domain of their own, some after us.
-EXCLUSIVE_TOPOLOGY = (
-    "alpha.jobset.sigs.k8s.io/exclusive-topology",  # kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go
-    "leaderworkerset.sigs.k8s.io/exclusive-topology",  # kubernetes-sigs/lws api/leaderworkerset/v1
-    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
-)
-_EXCLUSIVE = tuple(("metadata", "annotations", name) for name in EXCLUSIVE_TOPOLOGY)
-VISITS = (
-    SCHEDULING_GROUP,
-    _LABEL,
-    _SIZE,
-    LEVEL,
-    _LEVEL_MODE,
-    COLOCATED,
-    _SLICE,
-    *_GROUPED[1:],
-    *_EXCLUSIVE,
-    ("spec", "affinity"),
-)
-"""What the builders read and write, whatever a policy says."""
-# The largest weight there is: keeping a gang together outranks every other preference of ours.
-WEIGHT = 100
+VISITS = (SCHEDULING_GROUP, _LABEL, _SIZE, *_GROUPED[1:])
+"""What a membership reads and writes, whatever a policy says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +72,6 @@ class GangFacts:
 
 
 NOTHING_KNOWN: Final = GangFacts()
-
-
-# ---- membership -----------------------------------------------------------------------------------------------------
 
 
 def join(draft: Draft, name: object, size: object, system: object, known: GangFacts) -> Change | Skipped | None:
@@ -201,132 +163,3 @@ def is_made_of_members(draft: Draft) -> bool:
     """
     group = draft.get(REFERENCES[NATIVE]) if draft.get(SCHEDULING_GROUP) else None
     return bool(group) and draft.get(_LABEL) == group and draft.get(_SIZE) is not None
-
-
-# ---- topology -------------------------------------------------------------------------------------------------------
-
-
-def colocate(
-    draft: Draft, level: object, mode: Literal["required", "preferred"], every: object, known: GangFacts
-) -> Change | Skipped | None:
-    """Attract the members of a plain gang to one domain of ``level``, a node label key; an empty level does nothing.
-
-    The term selects a label of its own that is written with it, so only members that are attracted attract: a launcher
-    on some CPU node carries the gang's label too. The pod matches its own term, which is what lets the scheduler place
-    the first member of a required term at all (kube-scheduler, InterPodAffinity: a pod that matches its own affinity
-    where nobody else does, passes).
-
-    With ``every`` n members of a role, in order of their numbers, make a slice, the last one what is left: a term of
-    its own attracts these. It has the slice's label in ``matchLabelKeys``, which the API server reads from the pod on
-    its creation, behind all webhooks (kubernetes pkg/registry/core/pod/strategy.go): so the spec is the same for all.
-
-    A member of a native PodGroup that is made of its members says a required level to whoever makes it; one that is
-    there already keeps what it was made of.
-
-    Returns:
-        The change; Skipped where the pod says itself what belongs together or apart, or in which slice it is.
-
-    Raises:
-        EvaluationError: ``level`` is no string, or ``every`` no number of pods.
-    """
-    if level in ("", None):
-        return None
-    key, members = leaf.text(level, "topology.level"), _number_of_members(every)
-    if draft.get(SCHEDULING_GROUP):
-        return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft)
-    system = next((system for system, path in REFERENCES.items() if draft.get(path)), "")
-    reason = JOINED[system].places(slices=members > 1) if system else ""
-    if not reason and (not draft.get(_LABEL) or _is_drawn(draft, slices=members > 1)):
-        return None
-    reason = reason or _own_placement(draft, key, mode) or _take_slice(draft, members, known)
-    return Skipped("topology", reason) if reason else _attract(draft, key, mode, members)
-
-
-def _attract(draft: Draft, key: str, mode: str, members: int) -> Change:
-    name, slices = draft.get(_LABEL), members > 1
-    draft.set(COLOCATED, name)
-    term: dict[str, Any] = {"labelSelector": {"matchLabels": {COLOCATED_LABEL: name}}, "topologyKey": key}
-    if slices:
-        term["matchLabelKeys"] = [GANG_SLICE_LABEL]
-    if mode == "required":
-        draft.append(REQUIRED, term)
-    else:
-        draft.append(PREFERRED, {"weight": WEIGHT, "podAffinityTerm": term})
-    if slices:
-        wrote = {"slice": str(members), "sliceLevel": key, "sliceMode": mode}
-        return Change("topology", wrote, lambda: f"every {members} of the gang {mode} in one domain of {key}")
-    return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}")
-
-
-def drawn_to(draft: Draft, *, slices: bool) -> list[str]:
-    """Return the levels that pod affinity draws the pod to, with its whole gang or with its slice of it."""
-    return [str(term.get("topologyKey")) for term in _terms(draft) if bool(term.get("matchLabelKeys")) == slices]
-
-
-def _number_of_members(every: object) -> int:
-    members = 0 if every is None else leaf.number(every, "topology.slice")
-    if members < 0:
-        raise EvaluationError(f"topology.slice: got {members}, want a number of pods, or 0 for the whole gang")
-    return members
-
-
-def _say_level(draft: Draft, key: str, mode: str, known: GangFacts) -> Change | Skipped | None:
-    if not is_made_of_members(draft) or draft.get(LEVEL) is not None:
-        return None
-    if mode != "required":
-        return Skipped("topology", "a native PodGroup has no preferred topology; use mode: required")
-    draft.set(LEVEL, key)
-    draft.set(_LEVEL_MODE, mode)
-    anew = ", where its PodGroup is made anew" if draft.get(REFERENCES[NATIVE]) in known.native else ""
-    return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}{anew}")
-
-
-def _no_slices(draft: Draft) -> Skipped | None:
-    if not is_made_of_members(draft):
-        return None
-    return Skipped("topology", "a native PodGroup has no field for slices")
-
-
-def _terms(draft: Draft) -> list[Mapping[str, Any]]:
-    preferred = [item.get("podAffinityTerm") or {} for item in draft.get(PREFERRED) or ()]
-    return [*(draft.get(REQUIRED) or ()), *preferred]
-
-
-def _is_ours(term: Mapping[str, Any]) -> bool:
-    return COLOCATED_LABEL in ((term.get("labelSelector") or {}).get("matchLabels") or {})
-
-
-def _is_drawn(draft: Draft, *, slices: bool) -> bool:
-    """Tell whether the pod is drawn already: by a term of this kind, or by what only its label says."""
-    if draft.get(COLOCATED) is None:
-        return False
-    ours = [term for term in _terms(draft) if _is_ours(term)]
-    return not ours or any(bool(term.get("matchLabelKeys")) == slices for term in ours)
-
-
-def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
-    """Write in which slice the pod is, where it does not say so itself; return why that cannot be, or nothing."""
-    if members <= 1 or draft.get(_SLICE) is not None:
-        return ""
-    if known.index < 0:
-        return "the pod's number in its gang is unknown, and so is its slice"
-    number = str(known.index // members)
-    # Numbers begin anew with each role.
-    slice_name = f"{known.role}-{number}" if known.role else number
-    if not leaf.is_label_value(slice_name):
-        return f"{slice_name} is no label value, and cannot name the pod's slice"
-    draft.set(_SLICE, slice_name)
-    return ""
-
-
-def _own_placement(draft: Draft, key: str, mode: str) -> str:
-    """Say what of the pod's own placement ours would get in the way of; empty: nothing."""
-    for path in _EXCLUSIVE:
-        if draft.get(path) is not None:
-            return f"{path[-1]} places this pod already"
-    if not all(map(_is_ours, _terms(draft))):
-        return "the pod has pod affinity of its own"
-    apart = {term.get("topologyKey") for term in draft.get(APART) or ()}
-    if apart and (mode == "required" or key in apart):
-        return "the pod has pod anti-affinity of its own"
-    return ""

@@ -15,6 +15,7 @@ from . import (
     affinity,
     apply_configuration,
     claims,
+    colocation,
     environment,
     gang,
     json_patch,
@@ -44,7 +45,7 @@ _VISITS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "resources": resources.VISITS,
     "nodeAffinity": affinity.VISITS,
     "gang": gang.VISITS,
-    "topology": gang.VISITS,
+    "topology": colocation.VISITS,
     "schedulerName": (names.FIELDS["schedulerName"],),
     "runtimeClassName": (names.FIELDS["runtimeClassName"],),
     "priorityClassName": (names.FIELDS["priorityClassName"], *names.COMPUTED),
@@ -116,7 +117,7 @@ def _gang(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chang
 
 def _topology(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     leaves = proposal.leaves
-    return gang.colocate(draft, leaves["level"], leaves["mode"], leaves["slice"], surroundings.gang)
+    return colocation.colocate(draft, leaves["level"], leaves["mode"], leaves["slice"], surroundings.gang)
 
 
 def _env(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:

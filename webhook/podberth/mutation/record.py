@@ -16,7 +16,7 @@ from ..kube.json_patch import steps_of
 from ..kube.patch import Draft
 from ..kube.quantity import parse_quantity
 from ..wellknown import APPLIED_ANNOTATION
-from . import affinity, claims, environment, gang, names, resources, tolerations
+from . import affinity, claims, colocation, environment, gang, names, resources, tolerations
 from .change import Change
 
 Record: TypeAlias = dict[str, dict[str, Any]]
@@ -223,9 +223,9 @@ def _holds_membership(there: _There, wrote: dict[str, Any]) -> bool:
 def _holds_colocation(there: _There, wrote: dict[str, Any]) -> bool:
     if not {"level", "sliceLevel"}.intersection(wrote):
         return False
-    said = [*gang.drawn_to(there.draft, slices=False), there.draft.get(gang.LEVEL)]
+    said = [*colocation.drawn_to(there.draft, slices=False), there.draft.get(colocation.LEVEL)]
     whole = "level" not in wrote or wrote["level"] in said
-    return whole and ("sliceLevel" not in wrote or wrote["sliceLevel"] in gang.drawn_to(there.draft, slices=True))
+    return whole and ("sliceLevel" not in wrote or wrote["sliceLevel"] in colocation.drawn_to(there.draft, slices=True))
 
 
 def _holds_operation(there: _There, operation: dict[str, Any]) -> bool:

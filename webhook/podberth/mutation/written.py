@@ -5,7 +5,7 @@ from typing import Any
 
 from ..kube.patch import Path
 from ..kube.paths import parse_pointer, pointer
-from . import gang, names
+from . import colocation, gang, names
 from .record import Record
 
 
@@ -56,7 +56,7 @@ def item_writer(others: Record, path: Path, items: Sequence[Any], name: str) -> 
 
 
 def _wrote(concerns: Mapping[str, Any], path: Path, present: object) -> bool:
-    if _fields(concerns).get(path) == present or (path == gang.COLOCATED and "topology" in concerns):
+    if _fields(concerns).get(path) == present or (path == colocation.COLOCATED and "topology" in concerns):
         return True
     where = pointer(path)
     return any(_is_below(where, each["path"]) for each in _anything(concerns))
