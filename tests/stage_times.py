@@ -4,8 +4,11 @@ import time
 from collections import Counter
 from collections.abc import Generator
 from pathlib import PurePosixPath
+from typing import Final
 
 import pytest
+
+TITLE: Final = "seconds of each folder"
 
 
 class StageTimes:
@@ -28,7 +31,7 @@ class StageTimes:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write a line for each folder, the one that took longest first."""
-        terminalreporter.section("seconds of each folder")
+        terminalreporter.section(TITLE)
         for folder, seconds in self._seconds.most_common():
             terminalreporter.write_line(f"{seconds:8.1f} s  {folder}  ({self._tests[folder]} tests)")
 
