@@ -25,6 +25,7 @@ from ..agent.reader import READERS, Reader, UsageReader, open_reader
 from ..agent.sysfs import Sysfs
 from ..agent.watch import Watch, documents
 from ..errors import UsageError
+from ..kube.times import as_time
 from ..telemetry.log import Level, Log, standard_output
 from ..topology.codec import decode_topology
 from ..topology.shapes import SHAPES, simulate
@@ -114,7 +115,7 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[Watch]:
             reader,
             sysfs,
             interval_seconds=arguments.interval,
-            now=lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            now=lambda: as_time(datetime.now(UTC)),
             say=partial(say, "warning"),
             noted=noted,
         )
