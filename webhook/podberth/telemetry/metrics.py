@@ -1,4 +1,4 @@
-"""Every metric of the webhook, declared in one place.
+"""Every metric of the webhook, but for those of watches that the controller has, too (``watch_metrics``).
 
 Nothing outside this package imports ``prometheus_client``. Each ``Metrics`` has a registry of its
 own: importing this module declares nothing. Label values that are known beforehand exist from the start, so that a rate
