@@ -80,9 +80,10 @@ class Process:
 
     def stop(self, *, crash: bool = False) -> None:
         """End it, which drains first, or by a `crash` at once; its ports refuse connections from then on."""
-        running, self._running = self._running, None
-        if running is not None:
-            running.stop(crash=crash)
+        if self._running is not None:
+            # Meanwhile it says itself that it is not ready.
+            self._running.stop(crash=crash)
+            self._running = None
 
     def close(self) -> None:
         """End it for good."""
