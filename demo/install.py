@@ -70,8 +70,7 @@ class Installation:
         self._progress.say(f"starting podberth serve, with the token of pod {pod['metadata']['name']}")
         token_file = self._container.directory / "token"
         token_file.write_text(token_of(self._control_plane, pod))
-        self._container.begin(write_kubeconfig(self._control_plane, token_file))
-        self._container.wait_ready()
+        self._container.start(PODBERTH_KUBECONFIG=str(write_kubeconfig(self._control_plane, token_file)))
         try:
             Registration(self._control_plane).wait_called()
         except TimeoutError as error:

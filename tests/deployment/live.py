@@ -5,7 +5,6 @@ address leads anywhere, and metrics through its proxy for pods, at this machine'
 loopback address through it.
 """
 
-import http.client
 import json
 import os
 import socket
@@ -14,22 +13,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from builders import job
-from controlplane.api import CONNECTION_ERRORS
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
-from controlplane.ports import Ports
-from controlplane.process import Component, Guard, Launch
 from controlplane.wait import wait_for
 from e2e.access import enter, write_kubeconfig
 from e2e.manifest import read
-from e2e.podberth_process import POLICIES, Endpoint
+from e2e.podberth_process import MACHINE, POLICIES, Endpoint, Process
 from e2e.registration import pointed
-from pages import ROOT
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 
@@ -48,10 +42,7 @@ class Live:
     def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
         self.control_plane = control_plane
         self._directory = directory
-        self._ports, self._guard = Ports(), Guard()
-        self._listen, self._metrics = self._ports.take(), self._ports.take()
-        self._launch: Launch | None = None
-        self._running: Component | None = None
+        self._podberth = Process(directory / "podberth")
 
     def install(self) -> None:
         """Install it, start it, and return once all its parts are there."""
@@ -68,27 +59,22 @@ class Live:
         plane.apply(*(config_map for _, config_map in pairs), *map(lease, GPU_NODES))
         plane.apply(*_shipped_policies(), *(each for each in objects if each not in namespaces))
         plane.add_namespace(TEAM)
-        self._launch = self._prepare(only(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0])
+        self._prepare(only(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0])
         self.start()
         self._reach()
 
     def start(self) -> None:
         """Start podberth; return once it is ready."""
-        assert self._launch is not None
-        self._running = Component(self._launch, self._guard)
-        self._running.wait_ready(SECONDS)
+        self._podberth.start()
 
     def stop(self) -> None:
         """End podberth, as whoever pulls a plug does."""
-        running, self._running = self._running, None
-        if running:
-            running.stop(crash=True)
+        self._podberth.stop(crash=True)
 
     def close(self) -> None:
         """End what was started."""
         self.stop()
-        self._guard.close()
-        self._ports.release()
+        self._podberth.close()
 
     def status(self, *flags: str, kubeconfig: Path | None = None) -> subprocess.CompletedProcess[str]:
         """Run `podberth status` as the administrator, or whoever the kubeconfig is of."""
@@ -171,34 +157,20 @@ class Live:
         """Have the reviews come here, and the metrics' port be the one here; nothing else is changed."""
         for number, each in enumerate(objects):
             if each["kind"].endswith("WebhookConfiguration"):
-                objects[number] = pointed(each, Endpoint(f"https://127.0.0.1:{self._listen}", ""))
+                objects[number] = pointed(each, Endpoint(f"https://127.0.0.1:{self._podberth.port}", ""))
         [container] = only(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
         [port] = [each for each in container["ports"] if each["name"] == "metrics"]
-        port["containerPort"] = self._metrics
+        port["containerPort"] = self._podberth.metrics_port
 
-    def _prepare(self, container: Any) -> Launch:
-        """Return what a kubelet would start, but for where files and ports of this machine are."""
-        home = self._directory / "podberth"
-        home.mkdir()
-        environ = {each["name"]: each["value"] for each in container["env"]} | {
-            "PODBERTH_KUBECONFIG": str(enter(self.control_plane, home)),
-            "PODBERTH_LISTEN": f"127.0.0.1:{self._listen}",
-            "PODBERTH_METRICS_LISTEN": f":{self._metrics}",
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(ROOT / "webhook"),
+    def _prepare(self, container: Any) -> None:
+        """Have podberth be what a kubelet would start, but for where files and ports of this machine are."""
+        podberth = self._podberth
+        podberth.arguments = container["args"]
+        podberth.variables = {each["name"]: each["value"] for each in container["env"]} | {
+            "PODBERTH_KUBECONFIG": str(enter(self.control_plane, podberth.directory)),
+            "PODBERTH_LISTEN": f"127.0.0.1:{podberth.port}",
+            "PODBERTH_METRICS_LISTEN": f":{podberth.metrics_port}",
         }
-        command = (sys.executable, "-m", "podberth", *container["args"])
-        return Launch("podberth", command, environ, home / "log", self._ready)
-
-    def _ready(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self._metrics, timeout=2)
-        try:
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == HTTPStatus.OK
-        except CONNECTION_ERRORS:
-            return False
-        finally:
-            connection.close()
 
     def _reach(self) -> None:
         """Give the Deployment's pods this machine's address, once the simulated kubelets run them."""
@@ -216,9 +188,8 @@ class Live:
 
 def podberth(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command line of podberth's."""
-    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
     command = [sys.executable, "-m", "podberth", *arguments]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(command, env=MACHINE, capture_output=True, text=True, check=False, timeout=300)
 
 
 def lease(node: str, *, renewed: datetime | None = None) -> Document:

@@ -61,7 +61,7 @@ class Operated:
         """Have all as it is installed, and podberth called."""
         self.plane.kubectl("apply", "-k", str(self.overlay))
         if not self.container.runs:
-            self.container.begin(enter(self.plane, self.container.directory))
+            self.container.begin(PODBERTH_KUBECONFIG=str(enter(self.plane, self.container.directory)))
         self.container.wait_ready()
         self.wait_called()
 

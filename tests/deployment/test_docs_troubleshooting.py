@@ -127,7 +127,7 @@ def mended(cluster: Operated) -> Iterator[Operated]:
 
 
 def test_nobody_listens(mended: Operated) -> None:
-    mended.container.stop()
+    mended.container.stop(crash=True)
     mended.wait_refused(pattern(REFUSED))
 
 
@@ -172,7 +172,7 @@ def presented(cluster: Operated, directory: Path, names: list[str], end: timedel
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=_shake_hands, args=(server, context), daemon=True)
         thread.start()
-        cluster.container.stop()  # it would put caBundle right
+        cluster.container.stop(crash=True)  # it would put caBundle right
         cluster.lead(f"https://127.0.0.1:{server.getsockname()[1]}", base64.b64encode(authority.pem).decode())
         yield
         server.shutdown(socket.SHUT_RDWR)

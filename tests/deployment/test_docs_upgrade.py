@@ -132,8 +132,7 @@ def test_replicas_are_replaced_under_load_and_no_pod_is_refused(mended: Operated
         def add(number: int) -> None:
             container = Container(webhook_container(mended.plane), tmp_path / str(number))
             stack.enter_context(closing(container))
-            container.begin(enter(mended.plane, container.directory))
-            container.wait_ready()
+            container.start(PODBERTH_KUBECONFIG=str(enter(mended.plane, container.directory)))
             serving.append(container)
 
         add(0)
@@ -147,7 +146,7 @@ def test_replicas_are_replaced_under_load_and_no_pod_is_refused(mended: Operated
         with load(mended.plane, "noon") as creating:
             for number in (2, 3):
                 add(number)
-                serving[0].drain()
+                serving[0].stop()
                 del serving[0]
         assert set(creating.counts) == {Verdict.RIGHT}, creating.refusals[:3]
 
@@ -182,7 +181,7 @@ def test_a_webhook_reads_the_documents_of_older_and_newer_agents() -> None:
 @pytest.fixture(params=["nobody listens", "another certificate"])
 def broken(request: pytest.FixtureRequest, mended: Operated) -> Operated:
     """Return the cluster with a webhook that gives no answer: GPU pods are refused."""
-    mended.container.stop()
+    mended.container.stop(crash=True)
     if request.param == "another certificate":
         # The API server's own: no caBundle of ours vouches for it.
         mended.lead(mended.plane.url)
@@ -265,7 +264,7 @@ def test_an_uninstall_leaves_nothing(mended: Operated) -> None:
     for block in blocks(UPGRADE, "## Uninstall"):
         mended.run(block)
     # With its pods; and its token is good for nothing without the ServiceAccount.
-    mended.container.stop()
+    mended.container.stop(crash=True)
 
     def left() -> list[str]:
         kinds = mended.plane.kubectl("api-resources", "--verbs=list", "-o", "name", "--cached=false").stdout.split()

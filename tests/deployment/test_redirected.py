@@ -30,7 +30,7 @@ def test_of_the_container_only_places_of_the_machine_are_others(control_plane: C
     shipped = only(overlay(control_plane, OVERLAY.name), "Deployment")["spec"]["template"]["spec"]["containers"][0]
     assert webhook_container(control_plane) == shipped
     with closing(Container(shipped, tmp_path)) as container:
-        environ = container.environ(tmp_path / "kubeconfig")
+        environ = {**container.variables, "PODBERTH_KUBECONFIG": str(tmp_path / "kubeconfig")}
     given = {each["name"]: each["value"] for each in shipped["env"]}
     assert {name for name, value in environ.items() if given.get(name) != value} == set(PLACES)
     assert given.keys() <= environ.keys()

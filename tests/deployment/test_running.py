@@ -41,7 +41,7 @@ def replicas(plane: ControlPlane, tmp_path: Path) -> Iterator[list[Container]]:
     with ExitStack() as stack:
         started = [stack.enter_context(closing(Container(container, tmp_path / str(each)))) for each in range(2)]
         for each in started:
-            each.begin(enter(plane, each.directory))
+            each.begin(PODBERTH_KUBECONFIG=str(enter(plane, each.directory)))
         for each in started:
             each.wait_ready()
         yield started

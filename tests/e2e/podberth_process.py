@@ -1,17 +1,19 @@
-"""`podberth serve` as a process of the tests' own: started as a user starts it, ended by its id."""
+"""podberth as processes of the tests' own: started as a user starts them, ended by their ids."""
 
 import base64
+import http.client
 import json
 import os
 import sys
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from controlplane.api import CONNECTION_ERRORS
 from controlplane.ports import Ports
@@ -19,6 +21,8 @@ from controlplane.process import Component, Guard, Launch
 
 ROOT = Path(__file__).parents[2]
 POLICIES = ROOT / "policies"
+MACHINE = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
+"""The variables with which `python -m podberth` finds what it needs, and no more."""
 
 # It is ready within a second here; the bound is for a CI machine under load.
 _READY_SECONDS = 60.0
@@ -35,75 +39,50 @@ class Endpoint:
     ca_bundle: str
 
 
-class Podberth:
-    """One `podberth serve`, on ports that stay the same over restarts."""
+class Process:
+    """One process of podberth's, on ports that stay the same over restarts.
 
-    def __init__(
-        self,
-        directory: Path,
-        snapshot: Path | None,
-        policies: Path = POLICIES,
-        *,
-        kubeconfig: Path | None = None,
-        reload_seconds: float = 2.0,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
-        """Prepare; `start` starts it. Certificates and log go to `directory`.
+    `host` is the address that it is reached at, and `prefix` the command that it is started by: one that goes to
+    another host, or to another disk, and becomes podberth. Its `arguments` and `variables` are for its kind to say.
+    """
 
-        Without a snapshot it follows the cluster that `kubeconfig` names. `environ` is added to its environment.
-        """
-        self.directory = directory
-        self._ports = Ports()
-        self._port, self._metrics_port = self._ports.take(), self._ports.take()
-        self._guard = Guard()
-        self._running: Component | None = None
+    readiness = "/readyz"
+
+    def __init__(self, directory: Path, *, host: str = "127.0.0.1", prefix: Sequence[str] = ()) -> None:
+        """Prepare: ports are taken, and nothing runs. Its log, and what is written for it, are in `directory`."""
         directory.mkdir(parents=True, exist_ok=True)
-        command = (
-            *(sys.executable, "-m", "podberth", "serve"),
-            *("--policies", str(policies), "--topology", str(snapshot or "cluster")),
-            *(("--kubeconfig", str(kubeconfig)) if kubeconfig else ()),
-            *("--listen", f"127.0.0.1:{self._port}", "--metrics-listen", f"127.0.0.1:{self._metrics_port}"),
-            # Nobody routes to it but the apiserver, which asks again: there is nobody to wait for.
-            *("--self-signed", str(directory), "--drain-seconds", "0"),
-            *("--reload-seconds", str(reload_seconds)),
-        )
-        variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook"), **(environ or {})}
-        self._launch = Launch("podberth", command, variables, directory / "podberth.log", self._ready)
+        self.directory = directory
+        self.host = host
+        self.log = directory / "podberth.log"
+        self.arguments: Sequence[str] = ()
+        self.variables: Mapping[str, str] = {}
+        self._command = (*prefix, sys.executable, "-m", "podberth")
+        self._ports, self._guard = Ports(), Guard()
+        self.port, self.metrics_port = self._ports.take(), self._ports.take()
+        self._running: Component | None = None
 
-    def start(self) -> None:
-        """Start it and return once it says that it is ready."""
+    def begin(self, **variables: str) -> None:
+        """Start it where it does not run, ready or not; `variables` are added to its own."""
         if self._running is None:
-            self._running = Component(self._launch, self._guard)
-        self._running.wait_ready(_READY_SECONDS)
+            command = (*self._command, *self.arguments)
+            environ = {**MACHINE, **self.variables, **variables}
+            launch = Launch(f"podberth {self.arguments[0]}", command, environ, self.log, self.ready)
+            self._running = Component(launch, self._guard)
 
-    def begin(self) -> None:
-        """Start it, and let it become ready or not."""
-        if self._running is None:
-            self._running = Component(self._launch, self._guard)
+    def wait_ready(self) -> None:
+        """Return once it says that it is ready; raises ComponentError with the end of its log, where it does not."""
+        self.running.wait_ready(_READY_SECONDS)
 
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        assert self._running is not None
-        return self._running.pid
+    def start(self, **variables: str) -> None:
+        """Start it where it does not run, and return once it is ready."""
+        self.begin(**variables)
+        self.wait_ready()
 
-    def probe(self, timeout_seconds: float = ANSWER_SECONDS) -> tuple[int, str]:
-        """Return status and text of its readiness; 0 where nobody answers."""
-        try:
-            with urllib.request.urlopen(
-                f"http://127.0.0.1:{self._metrics_port}/readyz", timeout=timeout_seconds
-            ) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read().decode()
-        except CONNECTION_ERRORS:
-            return 0, ""
-
-    def stop(self) -> None:
-        """End it; the port refuses connections from then on."""
+    def stop(self, *, crash: bool = False) -> None:
+        """End it, which drains first, or by a `crash` at once; its ports refuse connections from then on."""
         if self._running is not None:
-            self._running.stop()
+            # Meanwhile it says itself that it is not ready.
+            self._running.stop(crash=crash)
             self._running = None
 
     def close(self) -> None:
@@ -126,15 +105,80 @@ class Podberth:
         self.close()
 
     @property
-    def endpoint(self) -> Endpoint:
-        """Where it is to be called; the CA is that of its latest start."""
-        ca = (self.directory / "ca.crt").read_bytes()
-        return Endpoint(f"https://127.0.0.1:{self._port}", base64.b64encode(ca).decode())
+    def runs(self) -> bool:
+        """Whether it was begun and not stopped."""
+        return self._running is not None
+
+    @property
+    def running(self) -> Component:
+        """What runs; it must have been begun."""
+        assert self._running is not None, "podberth: was not begun"
+        return self._running
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self.running.pid
+
+    def probe(self, timeout_seconds: float = ANSWER_SECONDS) -> tuple[int, str]:
+        """Return status and text of its readiness; 0 where nobody answers."""
+        try:
+            with self._get(self.readiness, timeout_seconds) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+        except CONNECTION_ERRORS:
+            return 0, ""
+
+    def ready(self) -> bool:
+        """Tell whether it says that it is."""
+        # Two seconds and not more: it is asked again.
+        return self.runs and self.probe(timeout_seconds=2.0)[0] == HTTPStatus.OK
 
     def metrics(self) -> Mapping[str, float]:
         """Return its metrics by name and labels, as they stand in the text format."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics_port}/metrics", timeout=ANSWER_SECONDS) as answer:
+        with self._get("/metrics", ANSWER_SECONDS) as answer:
             return parse_metrics(answer.read().decode())
+
+    def _get(self, path: str, timeout_seconds: float) -> http.client.HTTPResponse:
+        url = f"http://{self.host}:{self.metrics_port}{path}"
+        return cast("http.client.HTTPResponse", urllib.request.urlopen(url, timeout=timeout_seconds))
+
+
+class Podberth(Process):
+    """One `podberth serve` with a certificate of its own."""
+
+    def __init__(
+        self,
+        directory: Path,
+        snapshot: Path | None,
+        policies: Path = POLICIES,
+        *,
+        kubeconfig: Path | None = None,
+        reload_seconds: float = 2.0,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        """Prepare; `start` starts it. Certificates and log go to `directory`.
+
+        Without a snapshot it follows the cluster that `kubeconfig` names. `environ` is added to its environment.
+        """
+        super().__init__(directory)
+        self.arguments = (
+            *("serve", "--policies", str(policies), "--topology", str(snapshot or "cluster")),
+            *(("--kubeconfig", str(kubeconfig)) if kubeconfig else ()),
+            *("--listen", f"127.0.0.1:{self.port}", "--metrics-listen", f"127.0.0.1:{self.metrics_port}"),
+            # Nobody routes to it but the apiserver, which asks again: there is nobody to wait for.
+            *("--self-signed", str(directory), "--drain-seconds", "0"),
+            *("--reload-seconds", str(reload_seconds)),
+        )
+        self.variables = environ or {}
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it is to be called; the CA is that of its latest start."""
+        ca = (self.directory / "ca.crt").read_bytes()
+        return Endpoint(f"https://127.0.0.1:{self.port}", base64.b64encode(ca).decode())
 
     def asked(self) -> Counter[str]:
         """Return how many reviews it has answered, by path: as soon as one has its answer, it is counted."""
@@ -143,14 +187,6 @@ class Podberth:
             if name.startswith(_REVIEWS):
                 counted[name.removeprefix(_REVIEWS).partition('"')[0]] += int(value)
         return counted
-
-    def _ready(self) -> bool:
-        try:
-            # Two seconds and not more: it is asked again.
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics_port}/readyz", timeout=2):
-                return True
-        except CONNECTION_ERRORS:
-            return False
 
 
 def logged(file: Path, message: str = "") -> list[dict[str, Any]]:

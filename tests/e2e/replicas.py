@@ -2,10 +2,8 @@
 
 import base64
 import json
-import os
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
@@ -13,10 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from builders import gpu_pod
-from controlplane.api import CONNECTION_ERRORS
 from controlplane.cluster import ControlPlane
-from controlplane.ports import Ports
-from controlplane.process import Component, Guard, Launch
 from controlplane.wait import wait_for
 from podberth.cluster.shared_ca import KINDS
 from podberth.wellknown import NAMESPACE
@@ -24,7 +19,7 @@ from snapshots import policy
 
 from .access import enter
 from .balancer import Balancer
-from .podberth_process import ANSWER_SECONDS, ROOT, Endpoint, logged, parse_metrics
+from .podberth_process import MACHINE, Endpoint, Process, logged
 from .registration import FailurePolicy, pointed, shipped
 
 Document = dict[str, Any]
@@ -51,98 +46,42 @@ def marking(directory: Path) -> tuple[str, ...]:
     return "--policies", str(policies)
 
 
-class Replica:
-    """One process, on ports that stay the same over restarts.
-
-    `host` is the address that it is reached at, and `prefix` the command that it is started by: one that goes to
-    another host, or to another disk, and becomes podberth.
-    """
+class Replica(Process):
+    """One `podberth serve` with what `flags` say."""
 
     def __init__(
         self, directory: Path, flags: Sequence[str], *, host: str = "127.0.0.1", prefix: Sequence[str] = ()
     ) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        self.directory = directory
-        self.host = host
-        self._ports = Ports()
-        self.port, self.metrics_port = self._ports.take(), self._ports.take()
-        self._guard = Guard()
-        self.running: Component | None = None
-        command = (
-            *(*prefix, sys.executable, "-m", "podberth", "serve"),
-            *("--listen", f"{host}:{self.port}", "--metrics-listen", f"{host}:{self.metrics_port}"),
+        super().__init__(directory, host=host, prefix=prefix)
+        self.arguments = (
+            *("serve", "--listen", f"{host}:{self.port}", "--metrics-listen", f"{host}:{self.metrics_port}"),
             *("--drain-seconds", "0", *flags),
         )
-        environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
-        self._launch = Launch("podberth", command, environ, directory / "podberth.log", self.ready)
-
-    def begin(self) -> None:
-        """Start it, ready or not."""
-        self.running = Component(self._launch, self._guard)
-
-    def start(self) -> None:
-        """Start it, and return once it is ready."""
-        self.begin()
-        assert self.running
-        self.running.wait_ready(SECONDS)
-
-    def stop(self) -> None:
-        """End it with SIGTERM, and return once it is gone."""
-        if self.running:
-            # Not ready is what it says itself.
-            self.running.stop()
-            self.running = None
 
     def leave(self) -> None:
         """Ask it to end, and wait for nothing: it drains."""
-        assert self.running
         self.running.ask_to_end()
 
     def gone(self) -> bool:
         """Tell whether it has ended."""
-        return self.running is None or self.running.ended
-
-    def kill(self) -> None:
-        """End it with SIGKILL."""
-        running, self.running = self.running, None
-        if running:
-            running.stop(crash=True)
+        return not self.runs or self.running.ended
 
     def paused(self) -> AbstractContextManager[None]:
         """Hold it still until the block ends: it is neither ready nor gone."""
-        assert self.running
         return self.running.paused()
 
     def close(self) -> None:
-        """End it for good."""
-        self.kill()
-        self._guard.close()
-        self._ports.release()
-
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        assert self.running
-        return self.running.pid
-
-    def ready(self) -> bool:
-        """Tell whether its probe says so."""
-        try:
-            with urllib.request.urlopen(f"http://{self.host}:{self.metrics_port}/readyz", timeout=2):
-                return self.running is not None
-        except CONNECTION_ERRORS:
-            return False
+        """End it for good, whatever a test has left it in."""
+        self.stop(crash=True)
+        super().close()
 
     def metric(self, name: str) -> float:
         """Return a metric."""
-        with urllib.request.urlopen(
-            f"http://{self.host}:{self.metrics_port}/metrics", timeout=ANSWER_SECONDS
-        ) as answer:
-            return parse_metrics(answer.read().decode())[f"podberth_{name}"]
+        return self.metrics()[f"podberth_{name}"]
 
     def lines(self, message: str) -> list[Document]:
         """Return the lines of its log whose message begins so."""
-        return logged(self.directory / "podberth.log", message)
+        return logged(self.log, message)
 
 
 def unregister(control_plane: ControlPlane) -> None:
@@ -184,8 +123,7 @@ class Group:
         for each in self.each:
             each.begin()
         for each in self.each:
-            assert each.running
-            each.running.wait_ready(SECONDS)
+            each.wait_ready()
 
     def start(self) -> None:
         """As `begin`; return once those that mark every pod are called."""
@@ -225,8 +163,7 @@ class Group:
     def podberth(self, *arguments: str) -> tuple[int, str, str]:
         """Run a command line of podberth's as administrator; return status, output and errors."""
         command = [sys.executable, "-m", "podberth", *arguments, "--kubeconfig", str(self.control_plane.kubeconfig)]
-        environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=300)
+        done = subprocess.run(command, env=MACHINE, capture_output=True, text=True, check=False, timeout=300)
         return done.returncode, done.stdout, done.stderr
 
 

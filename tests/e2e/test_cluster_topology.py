@@ -26,7 +26,7 @@ from podberth.wellknown import NAMESPACE
 
 from .access import grant
 from .following import FOLLOWS_SECONDS, RECOVERS_SECONDS, Following, cpu_seconds
-from .podberth_process import POLICIES, ROOT, Podberth
+from .podberth_process import MACHINE, POLICIES, Podberth
 
 
 @pytest.fixture(scope="module")
@@ -282,8 +282,7 @@ def serve_to_its_end(directory: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "podberth", "serve", "--policies", str(POLICIES), "--topology", "cluster"]
     command += ["--kubeconfig", str(directory / "kubeconfig"), "--self-signed", str(directory / "own")]
     command += ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"]
-    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "webhook")}
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=180, check=False)
+    return subprocess.run(command, env=MACHINE, capture_output=True, text=True, timeout=180, check=False)
 
 
 def test_a_token_that_is_rotated_on_disk_is_taken_up(following: Following) -> None:

@@ -104,7 +104,7 @@ def test_a_replica_killed_in_the_midst_of_a_rotation_leaves_it_to_the_other(
         )
         balancer, port = replicas.balancer, replicas.each[0].port
         tried, connections = balancer.tried[port], balancer.open_to(port)
-        replicas.each[0].kill()
+        replicas.each[0].stop(crash=True)
         creating.more(10)
         most = connections + balancer.tried[port] - tried
         wait_for(

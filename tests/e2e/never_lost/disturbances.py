@@ -48,7 +48,7 @@ def sigkill(stage: Local, running: Load) -> int:
     """Kill a replica; each connection that was open to it may cost the one review that was on its way."""
     replica, balancer = stage.group.each[stage.busiest(running)], stage.group.balancer
     tried, connections = balancer.tried[replica.port], balancer.open_to(replica.port)
-    replica.kill()
+    replica.stop(crash=True)
     running.more(_MEANWHILE)
     most = connections + balancer.tried[replica.port] - tried
     replica.start()

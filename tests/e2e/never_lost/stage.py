@@ -141,7 +141,7 @@ class Stage:
         """Have both replicas serve, with this failurePolicy for creations."""
         for each in self.group.each:
             if not each.ready():
-                each.kill()
+                each.stop(crash=True)
                 each.start()
         if failure_policy != self._failure_policy:
             # Anew, so that it can be seen when the API server acts on both configurations.

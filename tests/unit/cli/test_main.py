@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -5,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from builders import gpu_pod
 from podberth import __version__
 from podberth.cli.main import COMMANDS, main
 
@@ -94,3 +96,35 @@ def test_one_policy_and_several_are_one_command(capsys: pytest.CaptureFixture[st
     for word in ("policy", "policies"):
         assert main([word, "list"]) == 0
         assert "gpu-tolerations" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "lint policies --level note",
+        "lint policies -o json",
+        "explain -",
+        "explain - -o json",
+        "policies schema",
+        "completion bash",
+        "test policies/gpu-tolerations -o json",
+    ],
+)
+def test_a_reader_that_has_seen_enough_is_no_error(arguments: str) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    environ = {"PYTHONPATH": str(_ROOT / "webhook"), "PATH": os.environ["PATH"]}
+    command = [sys.executable, "-m", "podberth", *arguments.split()]
+    try:
+        done = subprocess.run(
+            command,
+            env=environ,
+            cwd=_ROOT,
+            input=json.dumps(gpu_pod()).encode(),
+            stdout=write,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")

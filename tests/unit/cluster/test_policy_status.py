@@ -113,6 +113,29 @@ def test_what_changes_while_a_status_is_sent_gets_no_verdict_of_before() -> None
     assert ("b-2", "False") not in sent
 
 
+def test_a_bug_that_a_status_meets_does_not_end_what_writes_them() -> None:
+    sent: list[str] = []
+
+    def seen(body: dict[str, Any]) -> None:
+        sent.append(body["metadata"]["uid"])
+        if len(sent) == 1:
+            raise RuntimeError("a bug")
+
+    client: Any = Sending(seen)
+    lines = CapturedLines()
+    statuses = PolicyStatuses(lambda: client, Log(lines), Timing(look_seconds=0.01), Beside("podberth", lambda: 0))
+    metadata = {"name": "a", "uid": "a-1", "generation": 1, "resourceVersion": "1"}
+    statuses.tell({"a": {"metadata": metadata}}, [Verdict("a", 1, "active", ())])
+
+    async def body() -> None:
+        task = asyncio.create_task(statuses.run())
+        await until("the status", lambda: _soon(len(sent) > 1))
+        task.cancel()
+
+    run(body)
+    assert [line["error"] for line in lines.lines if "a bug in podberth" in line["msg"]] == ["RuntimeError: a bug"]
+
+
 async def _soon(reached: bool) -> bool:
     return reached
 

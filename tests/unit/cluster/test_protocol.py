@@ -16,6 +16,7 @@ from podberth.cluster.protocol import (
     Refusals,
     Timing,
     read_event,
+    read_object,
     read_page,
     refusal,
 )
@@ -70,9 +71,16 @@ def test_a_bookmark_has_no_name() -> None:
 )
 def test_what_is_no_event_is_garbled(text: bytes) -> None:
     with pytest.raises(
-        ClusterError, match=r"^watch of nodes: got '.*', want a list or an event of the API; "
+        ClusterError, match=r"^watch of nodes: got '.*', want an object, a list or an event of the API; "
     ) as caught:
         read_event(text, "watch of nodes", "6")
+    assert caught.value.reason == "garbled"
+
+
+@pytest.mark.parametrize("text", [b"<html>", b"[]", b"null", b""])
+def test_what_is_no_object_is_garbled_and_never_taken_for_none(text: bytes) -> None:
+    with pytest.raises(ClusterError, match=r"^GET /version: got ") as caught:
+        read_object(text, "GET /version")
     assert caught.value.reason == "garbled"
 
 

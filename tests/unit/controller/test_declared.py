@@ -7,6 +7,7 @@ from integration.serving import CapturedLines
 from podberth.cluster.files import FileSource
 from podberth.cluster.policy_objects import PolicyObjects
 from podberth.cluster.protocol import POLICIES
+from podberth.cluster.source import Loaded
 from podberth.controller.declared import Declared, Templates
 from podberth.conventions import Conventions
 from podberth.kube.documents import load_documents
@@ -75,6 +76,36 @@ def test_a_broken_file_replaces_nothing_and_is_told(tmp_path: Path) -> None:
     assert seen.classes() == [{"one"}]
     problems = [str(line["problem"]) for line in seen.lines.lines if line["level"] == "error"]
     assert ["cuont" in each or "odrer" in each for each in problems] == [True, True]
+
+
+class Faulty(FileSource):
+    """Files, of which the first load meets a bug."""
+
+    def __init__(self, policies: Path) -> None:
+        super().__init__(policies, None)
+        self.loads = 0
+
+    def load(self) -> Loaded:
+        self.loads += 1
+        if self.loads == 1:
+            raise RuntimeError("a bug")
+        return super().load()
+
+
+def test_a_bug_that_policies_meet_ends_nothing(tmp_path: Path) -> None:
+    seen, file = Seen(), tmp_path / "a.yaml"
+    declared = Declared(Faulty(tmp_path), seen.templates.append, seen.log)
+
+    async def change() -> None:
+        file.write_text(text("one"))
+        await declared.look()
+        assert not declared.loaded
+        file.write_text(text("another"))
+        await declared.look()
+
+    asyncio.run(change())
+    assert seen.classes() == [{"another"}]
+    assert "RuntimeError: a bug" in [line.get("error") for line in seen.lines.lines]
 
 
 def test_policies_of_the_cluster_are_taken_as_they_come() -> None:

@@ -30,6 +30,8 @@ class Server:
         self.lease: Document | None = None
         self.hangs = False
         self.status = 0
+        self.says = b""
+        """What comes in the place of every answer, if anything."""
         self.sent = 0
         self._version = 0
 
@@ -38,11 +40,13 @@ class Server:
         await self._fault()
         if self.lease is None:
             raise refusal(f"GET {path}", 404, b"{}", "")
-        return orjson.dumps(self.lease)
+        return self.says or orjson.dumps(self.lease)
 
     async def send(self, method: str, path: str, document: Document, content_type: str = "") -> bytes:
         del content_type
         await self._fault()
+        if self.says:
+            return self.says
         self.sent += 1
         known = self.lease or {}
         version = document["metadata"].get("resourceVersion")
@@ -124,15 +128,16 @@ def test_one_of_two_acts_and_when_it_ends_the_other_does() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("fault", ["hangs", "refused", "down"])
+@pytest.mark.parametrize("fault", ["hangs", "refused", "down", "no JSON", "no Lease"])
 def test_a_leader_that_cannot_renew_stops_and_leads_again_when_it_can(fault: str) -> None:
     async def scene(server: Server) -> None:
         one = Replica(server, "one", SHORT)
         await until(lambda: one.acts, what="one to act")
         server.hangs, server.status = fault == "hangs", {"refused": 403, "down": 503}.get(fault, 0)
+        server.says = {"no JSON": b"<html>", "no Lease": b'{"metadata": {}}'}.get(fault, b"")
         await until(lambda: not one.acts, what="one to stop acting")
         assert not one.election.leads
-        server.hangs, server.status = False, 0
+        server.hangs, server.status, server.says = False, 0, b""
         await until(lambda: one.acts, what="one to act")
         await one.end()
 

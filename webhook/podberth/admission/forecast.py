@@ -36,7 +36,7 @@ def forecasts(
         for policy in policies
         for index, proposal in _constants(policy, environment, review)
     ]
-    surroundings = pipeline.Surroundings(NOTHING_KNOWN, "", None, environment.schema)
+    surroundings = pipeline.Surroundings(lambda: NOTHING_KNOWN, "", None, environment.schema)
     draft, known = Draft(_pod(proposal for _, _, proposal in constants)), record.Record()
     notes: list[Problem] = []
     for name, index, proposal in constants:

@@ -5,8 +5,9 @@ What podberth leaves to the system that schedules a pod's group (docs/rules.md, 
 
 from collections.abc import Iterable
 
-from ..kube.patch import Path
+from ..kube.patch import Draft, Path
 from ..kube.shape import RESOURCED_LISTS
+from ..mutation.gang import is_made_of_members
 from ..policy.compile import CompiledMutation, CompiledPolicy, depends_on_snapshot
 from ..workload.systems import ACCOUNTING, JOINED, SYSTEMS
 from .state import meets
@@ -22,9 +23,9 @@ _LISTS = frozenset((each,) for each in RESOURCED_LISTS)
 _OF_THE_POD = frozenset({"resources", "resourceClaims", "overhead"})
 
 
-def refusal(policy: CompiledPolicy, mutation: CompiledMutation, system: str) -> str | None:
+def refusal(policy: CompiledPolicy, mutation: CompiledMutation, system: str, draft: Draft) -> str | None:
     """Return why a mutation does not apply to a pod that ``system`` schedules: None if it does, "" if silently not."""
-    if system == "plain":
+    if system == "plain" or (mutation.concern == "topology" and is_made_of_members(draft)):
         return None
     if mutation.concern in _PLACEMENT:
         return _ROWS[system].places(slices="slice" in {**mutation.leaves, **mutation.facts})

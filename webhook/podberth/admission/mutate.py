@@ -6,6 +6,7 @@ is ``validate``'s.
 
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..errors import EvaluationError, ReviewError
@@ -14,7 +15,6 @@ from ..kube.shape import shape_problems
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Skipped
 from ..mutation.conflict import revived, stand, undone
-from ..mutation.gang import is_made_of_members
 from ..mutation.written import removals
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Watch
@@ -155,6 +155,12 @@ class _Run:
         self.snapshot = matcher.snapshot
         self.draft = Draft(pod)
         self.matcher = matcher
+        self.surroundings = pipeline.Surroundings(
+            gang=partial(known_of, matcher),
+            default_priority_class=matcher.snapshot.default_priority_class,
+            priority_classes=matcher.snapshot.known_priority_classes,
+            schema=matcher.snapshot.environment.schema,
+        )
         self.before = record.held(self.draft, record.read(pod))
         self.record = self.before
         self.decisions: list[Decision] = []
@@ -217,8 +223,8 @@ class _Run:
         """Let one mutation write, and take down what came of it."""
         concern = asked.mutation.concern
         system = self.matcher.state.gang.system
-        refused = refusal(policy, asked.mutation, system)
-        if refused is not None and not (concern == "topology" and is_made_of_members(step.draft)):
+        refused = refusal(policy, asked.mutation, system, step.draft)
+        if refused is not None:
             step.tell(policy, "skip", refused)
             return
         if concern in _ONCE and (concern in self.before.get(policy.name, {}) or self._came_too_early(policy, concern)):
@@ -289,14 +295,7 @@ class _Run:
                 raise EvaluationError(f"{asked.mutation.name}: applied twice, it changes {paths} again; {advice}")
 
     def _build(self, draft: Draft, proposal: Proposal) -> Change | Skipped | None:
-        snapshot = self.snapshot
-        surroundings = pipeline.Surroundings(
-            gang=known_of(self.matcher),
-            default_priority_class=snapshot.default_priority_class,
-            priority_classes=snapshot.known_priority_classes,
-            schema=snapshot.environment.schema,
-        )
-        return pipeline.apply(draft, proposal, surroundings)
+        return pipeline.apply(draft, proposal, self.surroundings)
 
     def _nodes_left(self, draft: Draft) -> int:
         """Return how many known nodes could run the pod of a draft."""

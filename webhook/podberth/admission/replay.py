@@ -104,10 +104,11 @@ def basis_of(matcher: Matcher) -> Basis | None:
     """Return the basis of the decision on a pod that has just come; None where it is everything, or too large."""
     name = matcher.state.gang.name
     question = matcher.question
-    if question is None or known_of(matcher).group_of(name) or not is_label_value(name):
+    if question is None:
         return None
-    if name and not is_object_name(name):
-        return None  # nor may it name a PodGroup, which what stands for it may
+    # What stands for the name is of no group, and may itself name a PodGroup.
+    if name and (not is_label_value(name) or not is_object_name(name) or known_of(matcher).group_of(name)):
+        return None
     ground = matcher.snapshot.recall.answer(("ground", question), lambda: _ground(matcher))
     if ground is None:
         return None

@@ -20,6 +20,7 @@ from typing import Any
 
 import orjson
 
+from ..kube.times import as_time
 from ..topology.codec import encode_topology
 from ..topology.shapes import simulate
 from .churn import Machine, Sight, change, doubt, node_patch, show
@@ -270,7 +271,7 @@ class Fleet:
         if member.changed_at is None:
             member.changed_at = time.monotonic()
         self._bring(member, before)
-        topology = replace(after.topology, observed=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        topology = replace(after.topology, observed=as_time(datetime.now(UTC)))
         member.publisher.offer(encode_topology(member.machine.name, topology), link_labels(topology))
         with self._lock:
             self.tally.changes += 1

@@ -6,11 +6,12 @@ and what others put beside it stays. https://kubernetes.io/docs/reference/using-
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 import orjson
 
+from ..kube.times import as_micro_time
 from ..topology.codec import DATA_KEY, SCHEMA_VERSION
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 
@@ -105,8 +106,7 @@ def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> Request:
         "spec": {
             "holderIdentity": node,
             "leaseDurationSeconds": seconds,
-            # metav1.MicroTime
-            "renewTime": now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "renewTime": as_micro_time(now),
         },
     }
     path = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{node}"

@@ -3,7 +3,6 @@
 import argparse
 import os
 import platform
-import re
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -25,17 +24,18 @@ from ..agent.reader import READERS, Reader, UsageReader, open_reader
 from ..agent.sysfs import Sysfs
 from ..agent.watch import Watch, documents
 from ..errors import UsageError
+from ..kube.names import is_subdomain
+from ..kube.times import as_time
 from ..telemetry.log import Level, Log, standard_output
 from ..topology.codec import decode_topology
 from ..topology.shapes import SHAPES, simulate
 from .access import add_access, address, open_api
 from .exitcodes import ExitCode
+from .output import let_go
 
 # Events tell of faults at once; what only a new look shows (MIG, links, NICs) may be this old.
 _INTERVAL_SECONDS = 30.0
 _NFD_FILE = "nfd-file"
-# A Node's name is a DNS subdomain: https://kubernetes.io/docs/concepts/architecture/nodes/#node-name-uniqueness
-_NODE_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -114,7 +114,7 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[Watch]:
             reader,
             sysfs,
             interval_seconds=arguments.interval,
-            now=lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            now=lambda: as_time(datetime.now(UTC)),
             say=partial(say, "warning"),
             noted=noted,
         )
@@ -147,8 +147,8 @@ def _print(arguments: argparse.Namespace) -> int:
         _write(islice(found, 1) if arguments.once else found)
     except KeyboardInterrupt:
         pass
-    except BrokenPipeError:  # who read has enough; what is left in the buffer is not to be complained about at the exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # who read has enough
+        let_go()
     return ExitCode.OK
 
 
@@ -169,7 +169,8 @@ def _write(found: Iterable[dict[str, Any]]) -> None:
 
 def _node_name(given: str | None) -> str:
     name = given or os.environ.get("NODE_NAME") or platform.node().lower()
-    if not _NODE_NAME.fullmatch(name):
+    # https://kubernetes.io/docs/concepts/architecture/nodes/#node-name-uniqueness
+    if not is_subdomain(name):
         raise UsageError(f"--node: got {name!r}, want the name of a Node, a DNS subdomain; the agent's manifest has it")
     return name
 

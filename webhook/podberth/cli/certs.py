@@ -21,6 +21,7 @@ from ..wellknown import NAMESPACE
 from .access import add_kubeconfig, kubeconfig_of
 from .certs_text import as_json, as_text
 from .exitcodes import ExitCode
+from .output import write_text
 
 _CONNECT_SECONDS = 10.0
 # A replica looks every ten seconds or so.
@@ -89,7 +90,7 @@ async def _status(shared: SharedAuthorities, arguments: argparse.Namespace) -> i
     if unreadable:
         report = replace(report, problems=(unreadable, *report.problems))
     text = as_json(report) if arguments.output == "json" else as_text(report, shared.where, now)
-    sys.stdout.write(text)
+    write_text(text)
     return ExitCode.FINDINGS if report.problems else ExitCode.OK
 
 

@@ -5,13 +5,13 @@ upgrade. shtab, the library for this, has no fish, and would have to be installe
 """
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .. import __version__
 from ..cluster.library import shipped
 from .exitcodes import ExitCode
+from .output import write_text
 
 SHELLS = ("bash", "zsh", "fish")
 _POLICY = "POLICY"
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from .completion_scripts import SCRIPTS  # noqa: PLC0415 - what is not printed is not loaded
     from .main import parser_of_everything  # noqa: PLC0415 - the table of commands has this one, too
 
-    sys.stdout.write(SCRIPTS[arguments.shell](tuple(grammars(parser_of_everything())), __version__))
+    write_text(SCRIPTS[arguments.shell](tuple(grammars(parser_of_everything())), __version__))
     return ExitCode.OK
 
 

@@ -21,6 +21,7 @@ from ..cluster.opening import client_class
 from ..cluster.policy_objects import PolicyObjects
 from ..cluster.protocol import POLICIES, Timing
 from ..cluster.reflector import Reflector, Sink
+from ..cluster.together import run_together
 from ..controller.acting import Acting, Manner
 from ..controller.declared import Declared
 from ..controller.election import Election
@@ -148,9 +149,15 @@ class _Followed:
     def tasks(self) -> list[asyncio.Task[None]]:
         """Begin to follow them."""
         if self._objects is not None:
-            live, reflector = self._objects
-            return [asyncio.create_task(reflector.run()), asyncio.create_task(_hand_on(live, reflector))]
+            return [asyncio.create_task(_follow(*self._objects))]
         return [] if self._declared is None else [asyncio.create_task(self._declared.run())]
+
+
+async def _follow(live: LiveObjects, reflector: Reflector) -> None:
+    try:
+        await run_together([reflector.run(), _hand_on(live, reflector)])
+    finally:
+        await reflector.close()
 
 
 async def _hand_on(live: LiveObjects, reflector: Reflector) -> None:

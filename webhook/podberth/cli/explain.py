@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ..admission.creation import DEFAULT_NAMESPACE, request_of
 from ..admission.explain import Explanation, explain
@@ -27,6 +27,7 @@ from ..topology.objects import ClusterObjects
 from ..workload.places import Template
 from ..workload.templates import templates
 from .exitcodes import ExitCode
+from .output import write, write_text
 
 _STDIN = "-"
 _PIPED = 160
@@ -98,13 +99,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output == "json":
         from .explain_json import as_json  # noqa: PLC0415 - what is not printed is not loaded
 
-        print(json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str))  # noqa: T201 - the output
+        write_text(json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n")
     else:
         from .explain_text import show  # noqa: PLC0415 - as above
         from .terminal import Terminal  # noqa: PLC0415 - as above
 
-        terminal = Terminal.of(sys.stdout) if sys.stdout.isatty() else Terminal(sys.stdout, colour=False, width=_PIPED)
-        show(found, terminal)
+        def render(stream: TextIO) -> None:
+            show(found, Terminal.of(stream) if stream.isatty() else Terminal(stream, colour=False, width=_PIPED))
+
+        write(render, "")
     return ExitCode.FINDINGS if any(each.explanation.verdict == "denied" for each in found) else ExitCode.OK
 
 

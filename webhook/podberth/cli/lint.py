@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from ..kube.schema import PodSchema
 from ..lint.model import Level
 from ..lint.runner import Report, lint
 from .exitcodes import ExitCode
+from .output import write, write_text
 
 _LEVELS = {str(level): level for level in sorted(Level, reverse=True)}
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         from .lint_text import show  # noqa: PLC0415 - what is not printed is not loaded
         from .terminal import Terminal  # noqa: PLC0415 - as above
 
-        show(report, level, Terminal.of(sys.stdout), costs=arguments.costs)
+        write(lambda stream: show(report, level, Terminal.of(stream), costs=arguments.costs), "")
     else:
         from . import lint_report  # noqa: PLC0415 - as above
 
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
                 text = json.dumps(lint_report.as_sarif(report, level, __version__), indent=2, ensure_ascii=False) + "\n"
             case _:
                 text = json.dumps(lint_report.as_json(report, level), indent=2, ensure_ascii=False) + "\n"
-        sys.stdout.write(text)
+        write_text(text)
     return ExitCode.FINDINGS if report.at_least(_LEVELS[arguments.fail_on]) else ExitCode.OK
 
 

@@ -22,7 +22,25 @@ def write(render: Callable[[TextIO], None], file: str) -> None:
         else:
             render(sys.stdout)
             sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough; without this Python complains once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has seen enough
+        let_go()
     except OSError as error:
         raise UsageError(f"-o: {file or 'stdout'}: cannot be written: {error.strerror or error}") from error
+
+
+def write_text(text: str, file: str = "") -> None:
+    """Write a text, likewise.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+
+    def render(stream: TextIO) -> None:
+        stream.write(text)
+
+    write(render, file)
+
+
+def let_go() -> None:
+    """Write no more to stdout, whose reader has gone; what is in its buffer is not complained about at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

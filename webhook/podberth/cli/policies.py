@@ -1,12 +1,12 @@
 """``podberth policies``: the library of policies, to look at and to copy; a first policy of one's own; the schema."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from ..cluster.library import copy, named, schema, shipped
 from ..cluster.start import KINDS, start
 from .exitcodes import ExitCode
+from .output import write_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,5 +43,5 @@ def run(arguments: argparse.Namespace) -> int:
             lines = [str(file) for file in sorted(folder.iterdir())]
         case _:
             lines = [schema().rstrip("\n")]
-    sys.stdout.write("\n".join(lines) + "\n")
+    write_text("\n".join(lines) + "\n")
     return ExitCode.OK

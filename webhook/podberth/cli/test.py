@@ -4,7 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -20,6 +20,7 @@ from ..suite.observe import Observed, Observer
 from ..suite.runner import Settings, SuiteResult, run_suite, unmatched
 from ..suite.update import update_of
 from .exitcodes import ExitCode
+from .output import write_text
 
 _ENGINES = ("cpp", "python", "both")
 _FORMATS = ("text", "json", "junit", "github")
@@ -182,13 +183,7 @@ def _write(name: str, file: str, tests: Tests) -> None:
     from .test_formats import as_github, as_json, as_junit, as_text  # noqa: PLC0415 - as above
 
     text = {"text": as_text, "json": as_json, "junit": as_junit, "github": as_github}[name](tests)
-    if not file:
-        sys.stdout.write(text)
-        return
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--output: {file}: cannot be written: {error.strerror}") from error
+    write_text(text, file)
 
 
 class _Engines:
@@ -246,26 +241,10 @@ class _SuiteRunner:
         if not self._arguments.update or tested.suite is None:
             return tested
         told, problems = _updated(files, tested)
-        if not told:
-            return Tested(
-                file=tested.file,
-                suite=tested.suite,
-                result=tested.result,
-                findings=(*tested.findings, *problems),
-                covered=tested.covered,
-                costs=tested.costs,
-            )
-        again = next(each for each in find_suites(Path(files.suite[0]).parent) if each.suite[0] == files.suite[0])
-        after = self._run(again)
-        return Tested(
-            file=after.file,
-            suite=after.suite,
-            result=after.result,
-            findings=(*after.findings, *problems),
-            covered=after.covered,
-            updated=told,
-            costs=after.costs,
-        )
+        if told:
+            again = next(each for each in find_suites(Path(files.suite[0]).parent) if each.suite[0] == files.suite[0])
+            tested = replace(self._run(again), updated=told)
+        return replace(tested, findings=(*tested.findings, *problems))
 
     def _run(self, files: SuiteFiles) -> Tested:
         file, text = files.suite

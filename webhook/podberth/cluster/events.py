@@ -21,6 +21,7 @@ from ..admission.notices import Notice, notices
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
 from ..errors import ClusterError
+from ..kube.times import as_micro_time
 from ..telemetry.log import Log
 from ..telemetry.metrics import EventMetrics
 from .event_series import Bucket, Limits, OpenSeries, Series
@@ -189,7 +190,7 @@ class Events:
         return await self._client.send("POST", _collection(notice), event(series, self.controller, self._instance))
 
     async def _add(self, series: Series) -> bytes:
-        more = {"count": series.count + series.untold, "lastObservedTime": _micro_time(series.last)}
+        more = {"count": series.count + series.untold, "lastObservedTime": as_micro_time(series.last)}
         change = {"metadata": {"resourceVersion": series.version}, "series": more}
         return await self._client.send("PATCH", _path(series.notice), change, MERGE_PATCH)
 
@@ -211,7 +212,7 @@ def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
         "apiVersion": _GROUP,
         "kind": "Event",
         "metadata": {"name": name(notice), "namespace": _namespace(notice)},
-        "eventTime": _micro_time(series.first),
+        "eventTime": as_micro_time(series.first),
         "type": notice.type,
         "reason": notice.reason,
         "action": notice.action,
@@ -221,7 +222,7 @@ def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
         "reportingInstance": instance,
     }
     if series.untold > 1:  # a series of one is refused
-        document["series"] = {"count": series.untold, "lastObservedTime": _micro_time(series.last)}
+        document["series"] = {"count": series.untold, "lastObservedTime": as_micro_time(series.last)}
     return document
 
 
@@ -245,10 +246,6 @@ def _collection(notice: Notice) -> str:
 
 def _path(notice: Notice) -> str:
     return f"{_collection(notice)}/{name(notice)}"
-
-
-def _micro_time(at: datetime) -> str:
-    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _take_in(series: Series, answer: bytes) -> None:

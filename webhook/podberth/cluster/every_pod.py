@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import orjson
-
 from ..errors import ClusterError
 from ..policy.every_pod import entries_wanted, sends_every_pod
-from .protocol import Document
+from .protocol import Document, read_object
 from .shared_ca import KINDS
 from .source import Verdict
 
@@ -31,7 +29,7 @@ async def entries(client: "ClusterClient", name: str) -> Entries:
 
 async def _entry(client: "ClusterClient", path: str) -> bool | str:
     try:
-        return sends_every_pod(orjson.loads(await client.get(path, {})))
+        return sends_every_pod(read_object(await client.get(path, {}), path))
     except ClusterError as error:
         if error.status == HTTPStatus.FORBIDDEN:
             return str(error)

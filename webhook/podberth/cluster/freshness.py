@@ -52,6 +52,10 @@ class Freshness:
         """Take in how it is at a time in seconds."""
         self._fresh.see(not self._stale_nodes(), at)
 
+    def keep(self, names: Collection[str]) -> None:
+        """Forget what was said of policies that are no longer there."""
+        self._said = {name: each for name, each in self._said.items() if name in names}
+
     def due(self, document: Document, verdict: Verdict) -> dict[str, Any] | None:
         """Return the condition that a policy should have; what it has where this replica has nothing new to say."""
         if verdict.problems or verdict.name not in self.readers:

@@ -21,8 +21,8 @@ from ..topology.pod_groups import PLURAL
 from ..workload.kinds import KINDS
 from .against import Gathered
 from .kinds import KINDS as FOLLOWED
-from .paging import PAGE, pages
-from .protocol import HEARTBEATS, NODES, OBJECTS, TOPOLOGIES, Document, Pace, Resource, Timing, garbled
+from .paging import PAGE, Asks, pages
+from .protocol import HEARTBEATS, NODES, OBJECTS, TOPOLOGIES, Document, Pace, Resource, Timing, garbled, read_object
 
 FILE: Final = "cluster"
 """What stands in the place of a file's name."""
@@ -84,12 +84,8 @@ class Inventory:
     """Kinds that podberth knows and this cluster does not."""
 
 
-class Client(Protocol):
+class Client(Asks, Protocol):
     """What of ``client.ClusterClient`` is needed here."""
-
-    async def get(self, path: str, query: dict[str, str]) -> bytes:
-        """Return the body of an answer."""
-        ...
 
     async def reset(self) -> None:
         """Close the connections."""
@@ -156,14 +152,7 @@ class Lister:
         return found
 
     async def _object(self, path: str) -> dict[str, Any]:
-        body = await self._again(lambda: self._client.get(path, {}))
-        try:
-            found = orjson.loads(body)
-        except ValueError as error:
-            raise garbled(path, body) from error
-        if not isinstance(found, dict):
-            raise garbled(path, body)
-        return found
+        return read_object(await self._again(lambda: self._client.get(path, {})), path)
 
     async def _again(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
         pace = Pace(self._timing, random.random)

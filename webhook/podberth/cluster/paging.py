@@ -1,6 +1,6 @@
 """A list of the API server, page by page."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import Final, Protocol
 
 from .protocol import Page, Resource, read_page
@@ -17,18 +17,15 @@ class Asks(Protocol):
         ...
 
 
-async def pages(
-    client: Asks, resource: Resource, *, size: int = PAGE, query: Mapping[str, str] | None = None
-) -> AsyncIterator[Page]:
+async def pages(client: Asks, resource: Resource, *, size: int = PAGE) -> AsyncIterator[Page]:
     """Yield the pages of a list; whoever has enough leaves, and a page says whether there is a next.
 
     Raises:
         ClusterError: one cannot be had; its ``reason`` is ``expired`` where the list took too long.
     """
-    selector = {"labelSelector": resource.selector} if resource.selector else {}
     token = ""
     while True:
-        asked = {**(query or {}), **selector, "limit": str(size), **({"continue": token} if token else {})}
+        asked = {**resource.selection, "limit": str(size), **({"continue": token} if token else {})}
         page = read_page(await client.get(resource.path, asked), f"list of {resource.name}")
         yield page
         token = page.next_page

@@ -5,6 +5,7 @@ Only those that carry podberth's label are touched.
 
 import time
 from collections.abc import Awaitable, Mapping
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
@@ -12,7 +13,7 @@ from ..check.model import Report
 from ..check.report.policy_report import LABELS, NAME, policy_reports
 from ..errors import ClusterError
 from .inventory import Lister
-from .protocol import Document, Resource
+from .protocol import APPLY_PATCH, Document, Resource
 
 if TYPE_CHECKING:
     from .client import ClusterClient
@@ -23,8 +24,6 @@ DIALECTS: Final = (
     ("openreports.io/v1alpha1", "Report", "reports"),
 )
 MANAGER: Final = "podberth-check"
-_APPLY: Final = "application/apply-patch+yaml"
-_NOT_FOUND, _FORBIDDEN, _CONFLICT = 404, 403, 409
 _OURS: Final = ",".join(f"{key}={value}" for key, value in LABELS.items())
 
 
@@ -64,8 +63,8 @@ class ReportWriter:
             await change
         except ClusterError as error:
             # A namespace that goes takes its report along.
-            gone = error.status == _NOT_FOUND or (error.status == _FORBIDDEN and "being terminated" in str(error))
-            if not gone:
+            going = error.status == HTTPStatus.FORBIDDEN and "being terminated" in str(error)
+            if not (going or error.status == HTTPStatus.NOT_FOUND):
                 self.refused.append(f"{self._kind} {namespace}/{NAME}: {error}")
 
     async def _apply(self, namespace: str, body: Mapping[str, Any], *, known: bool) -> None:
@@ -77,7 +76,7 @@ class ReportWriter:
             **body,
         }
         query = urlencode({"fieldManager": MANAGER, "force": str(known).lower()})
-        await self._client.send("PATCH", f"{self._path(namespace)}/{NAME}?{query}", document, _APPLY)
+        await self._client.send("PATCH", f"{self._path(namespace)}/{NAME}?{query}", document, APPLY_PATCH)
         self.written += 1
 
     async def _remove(self, report: Document) -> None:
@@ -87,7 +86,7 @@ class ReportWriter:
         try:
             await self._client.send("DELETE", f"{self._path(metadata['namespace'])}/{NAME}", options)
         except ClusterError as error:
-            if error.status != _CONFLICT:  # another run has written it since
+            if error.status != HTTPStatus.CONFLICT:  # another run has written it since
                 raise
         else:
             self.removed += 1

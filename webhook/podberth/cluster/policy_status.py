@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..admission.notices import Notice, Regarding, note
 from ..errors import ClusterError
+from ..kube.times import as_time
 from ..policy.every_pod import entries_wanted
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, POLICY_KIND
 from .every_pod import entries, told
 from .freshness import Freshness
-from .protocol import POLICIES, Document, Pace, Timing
+from .protocol import APPLY_PATCH, POLICIES, Document, Pace, Timing
 from .source import Verdict
 
 if TYPE_CHECKING:
     from .client import ClusterClient
 
 _MANAGER: Final = "podberth-status"
-_APPLY: Final = "application/apply-patch+yaml"
 # Of a condition's message (meta/v1 Condition, maxLength).
 _LONGEST_MESSAGE: Final = 32_768
 # Somebody else has written it, or deleted it: that is an event, and what is due then follows from it.
@@ -76,6 +76,8 @@ class PolicyStatuses:
     ) -> None:
         """Take in the policies as they are now, what became of them, and the names of those that ask for nodes."""
         self._documents, self._verdicts, self._freshness.readers = documents, verdicts, readers
+        self._said = {name: each for name, each in self._said.items() if name in documents}
+        self._freshness.keep(documents)
         self._due.set()
 
     async def run(self) -> None:
@@ -86,17 +88,22 @@ class PolicyStatuses:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._due.wait(), self._look_seconds)
                 self._due.clear()
-                self._freshness.look(time.monotonic())
-                try:
-                    await self._write()
-                    self._pace.begin_anew()
-                except ClusterError as error:
-                    self._log.event("warning", "policies: a status cannot be written; tried again", problem=str(error))
-                    await self._client.reset()
-                    self._due.set()
-                    await asyncio.sleep(self._pace.wait_seconds(0.0, error.retry_after_seconds))
+                await self._write_safely()
         finally:
             await self._client.reset()
+
+    async def _write_safely(self) -> None:
+        self._freshness.look(time.monotonic())
+        try:
+            await self._write()
+            self._pace.begin_anew()
+        except ClusterError as error:
+            self._log.event("warning", "policies: a status cannot be written; tried again", problem=str(error))
+            await self._client.reset()
+            self._due.set()
+            await asyncio.sleep(self._pace.wait_seconds(0.0, error.retry_after_seconds))
+        except Exception as bug:  # noqa: BLE001 - what decides reviews goes on without a status
+            self._log.fault("policies: a bug in podberth; statuses are looked at again", bug)
 
     async def _write(self) -> None:
         # Both of one moment: what comes while a status is being sent is another policy, perhaps of the same name.
@@ -121,7 +128,7 @@ class PolicyStatuses:
             body = {"apiVersion": API_VERSION, "kind": POLICY_KIND, "metadata": named, "status": status}
             path = f"{POLICIES.path}/{verdict.name}/status?fieldManager={_MANAGER}&force=true"
             try:
-                await self._client.send("PATCH", path, body, _APPLY)
+                await self._client.send("PATCH", path, body, APPLY_PATCH)
             except ClusterError as error:
                 if error.status not in _CHANGED_SINCE:
                     raise
@@ -160,9 +167,7 @@ def status_due(
     for each in conditions:
         earlier = before.get(each["type"])
         same = earlier is not None and earlier["status"] == each["status"]
-        each["lastTransitionTime"] = (
-            earlier["lastTransitionTime"] if earlier and same else now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        )
+        each["lastTransitionTime"] = earlier["lastTransitionTime"] if earlier and same else as_time(now)
     return {"observedGeneration": verdict.generation, "conditions": conditions}
 
 

@@ -7,6 +7,7 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from sys import intern
 from typing import Any, Final, Literal, TypeAlias
 
@@ -27,11 +28,8 @@ ListReason: TypeAlias = Literal["start", "expired", "resync"]
 
 MERGE_PATCH: Final = "application/merge-patch+json"
 """The type of what a PATCH merges into an object (RFC 7386)."""
-NOT_FOUND: Final = 404
-_FORBIDDEN = 403
-_GONE = 410
-_TOO_MANY = 429
-_SERVER_FAULT = 500
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+"""The type of a server-side apply."""
 _GARBLED_SHOWN = 80
 # etcd takes 1.5 MiB an object, and JSON may spell a byte with six (\u0001).
 _LONGEST_LINE: Final = 16 * 1024 * 1024
@@ -51,6 +49,12 @@ class Resource:
     """A selector of fields; empty: all objects."""
     optional: bool = False
     """It may not be served, or not be for podberth to list: who follows it is told so, and does without."""
+
+    @property
+    def selection(self) -> dict[str, str]:
+        """Its selectors, as a query has them."""
+        selectors = {"labelSelector": self.selector, "fieldSelector": self.fields}
+        return {key: selector for key, selector in selectors.items() if selector}
 
 
 NODES = Resource("nodes", "/api/v1/nodes")
@@ -231,13 +235,28 @@ class Lines:
         yield from (line for line in lines if line.strip())
 
 
+def read_object(body: bytes, what: str) -> Document:
+    """Read an answer that is one object.
+
+    Raises:
+        ClusterError: it is none.
+    """
+    try:
+        found = orjson.loads(body)
+    except ValueError as error:
+        raise garbled(what, body) from error
+    if not isinstance(found, dict):
+        raise garbled(what, body)
+    return found
+
+
 # ---- failures -------------------------------------------------------------------------------------------------------
 
 
 def garbled(what: str, got: bytes) -> ClusterError:
     """Make the error for what is no JSON of the API."""
     shown = got[:_GARBLED_SHOWN].decode("utf-8", "replace")
-    return ClusterError("garbled", f"{what}: got {shown!r}, want a list or an event of the API; try again")
+    return ClusterError("garbled", f"{what}: got {shown!r}, want an object, a list or an event of the API; try again")
 
 
 def refusal(what: str, status: int, body: bytes, retry_after: str) -> ClusterError:
@@ -261,14 +280,14 @@ def _refusal(what: str, status: Mapping[str, Any], retry_after: float) -> Cluste
     details = status.get("details")
     causes = details.get("causes") if isinstance(details, dict) else None
     kinds = [cause.get("reason") for cause in causes or () if isinstance(cause, dict)]
-    if code == _GONE or why in {"Expired", "Gone"} or "ResourceVersionTooLarge" in kinds:
+    if code == HTTPStatus.GONE or why in {"Expired", "Gone"} or "ResourceVersionTooLarge" in kinds:
         # Too large: of a cluster that was restored from a backup since.
         return ClusterError("expired", f"{what}: got {code} {said}; list anew")
-    if code == _TOO_MANY:
+    if code == HTTPStatus.TOO_MANY_REQUESTS:
         return ClusterError("busy", f"{what}: got {code} {said}; try later", retry_after_seconds=retry_after)
-    if code >= _SERVER_FAULT or not code:
+    if code >= HTTPStatus.INTERNAL_SERVER_ERROR or not code:
         return ClusterError("failed", f"{what}: got {code} {said}; try again", retry_after_seconds=retry_after)
-    hint = (wanted_right(said) if code == _FORBIDDEN else "") or _HINTS.get(code, "see what it says")
+    hint = (wanted_right(said) if code == HTTPStatus.FORBIDDEN else "") or _HINTS.get(code, "see what it says")
     return ClusterError("refused", f"{what}: got {code} {said}, want 200; {hint}")
 
 

@@ -7,12 +7,12 @@ import asyncio
 import random
 import time
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import ClusterError
 from ..telemetry.log import Log
 from .protocol import (
-    NOT_FOUND,
     Document,
     Drop,
     Event,
@@ -135,7 +135,7 @@ class Reflector:
     def _is_over(self, error: ClusterError) -> bool:
         refused = error.reason == "refused" and not self.listed.is_set()
         if self.resource.optional:
-            return refused or error.status == NOT_FOUND
+            return refused or error.status == HTTPStatus.NOT_FOUND
         return self._refusals.lasting(error, time.monotonic()) and refused
 
     async def close(self) -> None:
@@ -169,7 +169,7 @@ class Reflector:
         began, seen, token = time.monotonic(), set[str](), ""
         while True:
             limit = _LATER_PAGE if self.listed.is_set() else _FIRST_PAGE
-            query = {"limit": str(limit), **self._selection(), **({"continue": token} if token else {})}
+            query = {"limit": str(limit), **self.resource.selection, **({"continue": token} if token else {})}
             body = await self._client.get(path, query)
             page = read_page(body, f"list of {name}", of_all_namespaces=self.resource.of_all_namespaces)
             self._heard()
@@ -186,10 +186,6 @@ class Reflector:
         self._log.event("info", "listed", resource=name, reason=why, objects=len(seen), seconds=seconds)
         self.listed.set()
 
-    def _selection(self) -> dict[str, str]:
-        selectors = {"labelSelector": self.resource.selector, "fieldSelector": self.resource.fields}
-        return {key: selector for key, selector in selectors.items() if selector}
-
     # ---- watching ---------------------------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
@@ -202,7 +198,7 @@ class Reflector:
             "allowWatchBookmarks": "true",
             "resourceVersion": self._version,
             "timeoutSeconds": str(int(lasts)),
-            **self._selection(),
+            **self.resource.selection,
         }
         what, everywhere = f"watch of {self.resource.name}", self.resource.of_all_namespaces
         lines = Lines(what)

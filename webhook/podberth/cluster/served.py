@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -17,7 +18,7 @@ from ..errors import ClusterError
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, Watched
 from .kinds import Kind
-from .protocol import NOT_FOUND, Pace, Resource, Timing, garbled
+from .protocol import Pace, Resource, Timing, garbled
 from .reflector import Counts, Reflector
 from .workloads import LiveKinds
 
@@ -82,7 +83,7 @@ async def _plurals(client: "ClusterClient", group_version: str) -> frozenset[str
     try:
         return read_plurals(await client.get(f"/apis/{group_version}", {}))
     except ClusterError as error:
-        if error.status == NOT_FOUND:  # gone in between
+        if error.status == HTTPStatus.NOT_FOUND:  # gone in between
             return frozenset()
         raise
 
@@ -248,7 +249,7 @@ class ServedKinds:
         followed = self._followed.pop(kind)
         error = followed.task.exception()
         await followed.reflector.close()
-        if isinstance(error, ClusterError) and error.status != NOT_FOUND:
+        if isinstance(error, ClusterError) and error.status != HTTPStatus.NOT_FOUND:
             self._absent[kind] = "refused"
             if not self._is_early():
                 self._tell(kind.name, f"{kind.name}: not followed; nothing is known of it: {error}")

@@ -11,15 +11,13 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from ..errors import CertificateError, ClusterError
 from ..pki.authorities import SECRET_KEY, Authorities, decode, encode
 from ..pki.rotation import Registration
 from ..wellknown import NAMESPACE
 from .kubeconfig import Kubeconfig
 from .opening import client_class
-from .protocol import Timing
+from .protocol import Document, Timing, read_object
 
 if TYPE_CHECKING:
     from .client import ClusterClient
@@ -129,15 +127,13 @@ class SharedAuthorities:
         """Connect anew for the next request."""
         await self._client.reset()
 
-    async def _read(self, path: str) -> dict[str, Any] | None:
+    async def _read(self, path: str) -> Document | None:
         try:
-            body = await self._client.get(path, {})
+            return read_object(await self._client.get(path, {}), path)
         except ClusterError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
-        document = orjson.loads(body)
-        return document if isinstance(document, dict) else None
 
 
 def open_shared(

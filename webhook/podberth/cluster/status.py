@@ -4,12 +4,10 @@ All of it is a get or a list, and none a Secret; manifests/base/viewer.yaml gran
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from datetime import datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-
-import orjson
 
 from ..errors import ClusterError
 from ..status.model import Document, Events, Found, Observed, Read, Replica, Unread
@@ -18,7 +16,7 @@ from ..wellknown import API_VERSION, NAMESPACE
 from .kubeconfig import Kubeconfig
 from .opening import client_class
 from .paging import pages
-from .protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, Resource, Timing, garbled
+from .protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, Resource, Timing, read_object
 from .shared_ca import KINDS
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ _DEPLOYMENT: Final = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/podberth
 _CONTROLLER: Final = f"{_DEPLOYMENT}-controller"
 _DAEMON_SET: Final = f"/apis/apps/v1/namespaces/{_AGENTS}/daemonsets/{_AGENTS}"
 _PODS: Final = Resource("pods", f"/api/v1/namespaces/{NAMESPACE}/pods", "app.kubernetes.io/name=podberth")
-_EVENTS: Final = Resource("events", "/api/v1/events")
+_EVENTS: Final = Resource("events", "/api/v1/events", fields="type=Warning")
 _GUARDS: Final = {
     f"{kind}/{name}": f"/apis/{_ADMISSION}/v1/{resource}/{name}"
     for name in ("podberth-agent", "podberth-configurations", "podberth-exemption")
@@ -114,30 +112,21 @@ class StatusReader:
         return found is not None and any(each["name"] == POLICIES.name for each in found.get("resources") or ())
 
     async def _read(self, path: str) -> Document:
-        body = await self._client.get(path, {})
-        try:
-            document = orjson.loads(body)
-        except ValueError as error:
-            raise garbled(f"GET {path}", body) from error
-        if not isinstance(document, dict):
-            raise garbled(f"GET {path}", body)
-        return document
+        return read_object(await self._client.get(path, {}), f"GET {path}")
 
     async def _listed(self, resource: Resource, what: str) -> Read[tuple[Document, ...]]:
-        found = await _guarded(self._pages(resource, {}), f"list {what}")
+        found = await _guarded(self._pages(resource), f"list {what}")
         return found if isinstance(found, Unread) else found[0] if found else ()
 
     async def _events(self) -> Read[Events]:
-        found = await _guarded(self._pages(_EVENTS, {"fieldSelector": "type=Warning"}, _MOST_PAGES), "list events")
+        found = await _guarded(self._pages(_EVENTS, _MOST_PAGES), "list events")
         return found if isinstance(found, Unread) else Events(*(found or ((), False)))
 
-    async def _pages(
-        self, resource: Resource, query: Mapping[str, str], most: int | None = None
-    ) -> tuple[tuple[Document, ...], bool]:
+    async def _pages(self, resource: Resource, most: int | None = None) -> tuple[tuple[Document, ...], bool]:
         """Read a list; return it, and whether there is more than ``most`` pages have."""
         items: list[Document] = []
         read, cut = 0, False
-        async for page in pages(self._client, resource, query=query):
+        async for page in pages(self._client, resource):
             items += (item.document for item in page.items)
             read, cut = read + 1, bool(page.next_page)
             if read == most:

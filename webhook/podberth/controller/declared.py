@@ -42,6 +42,9 @@ class Declared:
         except PodberthError as error:
             self._log.event("error", "policies: those of before stay in force", problem=str(error))
             return
+        except Exception as bug:  # noqa: BLE001 - a bug that a policy meets must not keep all gangs waiting
+            self._log.fault("policies: a bug in podberth; those of before stay in force", bug)
+            return
         before, self._now = self._now, templates(loaded.snapshot)
         self.loaded = True
         self._log.event("info", "loaded", what=["policies"], claim_templates=sorted(self._now))

@@ -12,13 +12,12 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
-from ..cluster.protocol import MERGE_PATCH
+from ..cluster.protocol import MERGE_PATCH, garbled, read_object
 from ..errors import ClusterError
 from ..reconcile.lease import API, Candidate, Term
 from ..telemetry.log import Log
 from ..wellknown import NAMESPACE
+from ..workload.subject import text_at
 
 if TYPE_CHECKING:
     from ..cluster.client import ClusterClient
@@ -117,7 +116,7 @@ class Election:
             if lease is not None and not self._candidate.may_take(lease, time.monotonic()):
                 return False
         try:
-            self._lease = orjson.loads(await self._write(lease))
+            self._lease = _read_lease(await self._write(lease))
         except ClusterError as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise
@@ -128,12 +127,11 @@ class Election:
 
     async def _read(self) -> Mapping[str, Any] | None:
         try:
-            found = orjson.loads(await self._client.get(_PATH, {}))
+            return _read_lease(await self._client.get(_PATH, {}))
         except ClusterError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
-        return found if isinstance(found, dict) else None
 
     async def _write(self, lease: Mapping[str, Any] | None) -> bytes:
         spec = self._candidate.spec(lease, datetime.now(UTC))
@@ -157,3 +155,11 @@ class Election:
         with suppress(ClusterError, TimeoutError):
             async with asyncio.timeout(_RELEASE_SECONDS):
                 await self._merge(lease, self._candidate.released(datetime.now(UTC)))
+
+
+def _read_lease(body: bytes) -> Mapping[str, Any]:
+    """Read an answer; a write names the version that it is made from, so what has none is no Lease."""
+    lease = read_object(body, _PATH)
+    if not text_at(lease, "metadata", "resourceVersion"):
+        raise garbled(_PATH, body)
+    return lease

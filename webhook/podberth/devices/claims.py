@@ -73,8 +73,7 @@ class KnownDevices:
 
     def kind(self, device_class: str) -> str:
         """Return what a DeviceClass hands out, as ``Accelerator.kind``; "none" for no accelerator, "" if unknown."""
-        own = self.resources.get(DEVICE_CLASS_PREFIX + device_class)
-        found = recognise_class(device_class) or own
+        found = recognise_class(device_class) or self.resources.get(DEVICE_CLASS_PREFIX + device_class)
         if found is not None:
             return found.kind
         return "none" if device_class in OTHER_CLASSES or device_class in self.others else ""

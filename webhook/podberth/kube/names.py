@@ -4,10 +4,12 @@ import re
 from typing import Final
 
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_LONGEST: Final = 253
+SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+"""The pattern of a DNS-1123 subdomain."""
+MAX_SUBDOMAIN: Final = 253
+_SUBDOMAIN: Final = re.compile(SUBDOMAIN)
 
 
-def is_subdomain(name: str) -> bool:
+def is_subdomain(name: str, most: int = MAX_SUBDOMAIN) -> bool:
     """Tell whether a name is a DNS-1123 subdomain (IsDNS1123Subdomain, k8s.io/apimachinery pkg/util/validation)."""
-    return len(name) <= _LONGEST and _SUBDOMAIN.fullmatch(name) is not None
+    return len(name) <= most and _SUBDOMAIN.fullmatch(name) is not None

@@ -67,8 +67,8 @@ class GangFacts:
         """Return the system that has a PodGroup of that name in the namespace; empty: none has."""
         if name in self.native:
             return NATIVE
-        keys = {system: (row.pod_groups, self.namespace, name) for system, row in JOINED.items()}
-        return next((system for system, key in keys.items() if key in self.groups), "")
+        own = (system for system, row in JOINED.items() if (row.pod_groups, self.namespace, name) in self.groups)
+        return next(own, "")
 
 
 NOTHING_KNOWN: Final = GangFacts()
@@ -161,5 +161,5 @@ def is_made_of_members(draft: Draft) -> bool:
 
     One that is there may be on its way out, its owner deleted: who starts anew under the name needs the next.
     """
-    group = draft.get(REFERENCES[NATIVE]) if draft.get(SCHEDULING_GROUP) else None
+    group = draft.get(REFERENCES[NATIVE])
     return bool(group) and draft.get(_LABEL) == group and draft.get(_SIZE) is not None

@@ -9,13 +9,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..errors import EvaluationError
+from ..kube.names import is_subdomain
 
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
 MAX_LABEL_VALUE = 63
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?")
-# k8s.io/apimachinery pkg/util/validation: IsDNS1123Subdomain
-MAX_OBJECT_NAME = 253
-_OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def maps(value: object, leaf: str) -> list[dict[str, Any]]:
@@ -106,7 +104,7 @@ def is_label_value(text: str) -> bool:
 
 def is_object_name(text: str) -> bool:
     """Say whether ``text`` can be the name of an object (a DNS-1123 subdomain)."""
-    return len(text) <= MAX_OBJECT_NAME and _OBJECT_NAME.fullmatch(text) is not None
+    return is_subdomain(text)
 
 
 def kind(value: object) -> str:

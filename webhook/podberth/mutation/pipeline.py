@@ -31,8 +31,8 @@ from .change import Change, Proposal, Skipped
 class Surroundings:
     """What builders must know beyond the pod itself."""
 
-    gang: gang.GangFacts
-    """What is known of the pod's gang, and of the groups that it may join."""
+    gang: Callable[[], gang.GangFacts]
+    """What is known of the pod's gang as it is by now, and of the groups that it may join."""
     default_priority_class: str
     """The cluster's global default; empty where none is known."""
     priority_classes: frozenset[str] | None
@@ -112,12 +112,12 @@ def _annotations(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | 
 
 def _gang(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     leaves = proposal.leaves
-    return gang.join(draft, leaves["name"], leaves["size"], leaves["system"], surroundings.gang)
+    return gang.join(draft, leaves["name"], leaves["size"], leaves["system"], surroundings.gang())
 
 
 def _topology(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     leaves = proposal.leaves
-    return colocation.colocate(draft, leaves["level"], leaves["mode"], leaves["slice"], surroundings.gang)
+    return colocation.colocate(draft, leaves["level"], leaves["mode"], leaves["slice"], surroundings.gang())
 
 
 def _env(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:

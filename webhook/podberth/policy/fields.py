@@ -4,22 +4,21 @@ What they must agree on with each other is ``refusals``' matter.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from ..kube.names import MAX_SUBDOMAIN, SUBDOMAIN, is_subdomain
 from .wording import shown
 
-# k8s.io/apimachinery/pkg/util/validation: IsDNS1123Subdomain, IsQualifiedName, IsValidLabelValue; cel.go's identifiers
-_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+# k8s.io/apimachinery/pkg/util/validation: IsQualifiedName, IsValidLabelValue; cel.go's identifiers
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # IsEnvVarName: what every version takes; since 1.34 any printable character but "=" would do
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
-MAX_SUBDOMAIN = 253
 MAX_NAME = 63
 # A dash and eight digits are put behind it (claim_template).
 MAX_TEMPLATE_NAME = MAX_SUBDOMAIN - 9
@@ -34,24 +33,22 @@ def _expression(value: object) -> object:
     return value
 
 
-def _subdomain(value: str) -> str:
-    if len(value) > MAX_SUBDOMAIN or not _SUBDOMAIN.fullmatch(value):
-        wanted = f"lower-case letters, digits, '-' and '.', at most {MAX_SUBDOMAIN} characters"
-        raise PydanticCustomError("name", f"got {value!r}, want a DNS-1123 subdomain: {wanted}")
-    return value
+def _subdomain_of(most: int) -> Callable[[str], str]:
+    """Return the validator of a DNS-1123 subdomain of at most that many characters."""
 
+    def subdomain(value: str) -> str:
+        if not is_subdomain(value, most):
+            wanted = f"lower-case letters, digits, '-' and '.', at most {most} characters"
+            raise PydanticCustomError("name", f"got {value!r}, want a DNS-1123 subdomain: {wanted}")
+        return value
 
-def _template_name(value: str) -> str:
-    if len(value) > MAX_TEMPLATE_NAME or not _SUBDOMAIN.fullmatch(value):
-        wanted = f"lower-case letters, digits, '-' and '.', at most {MAX_TEMPLATE_NAME} characters"
-        raise PydanticCustomError("name", f"got {value!r}, want a DNS-1123 subdomain: {wanted}")
-    return value
+    return subdomain
 
 
 def _qualified(value: str) -> str:
     prefix, slash, name = value.rpartition("/")
     fits = len(name) <= MAX_NAME and _NAME.fullmatch(name)
-    if not fits or (slash and (len(prefix) > MAX_SUBDOMAIN or not _SUBDOMAIN.fullmatch(prefix))):
+    if not fits or (slash and not is_subdomain(prefix)):
         wanted = f"[prefix/]name, the name of letters, digits, '-', '_' and '.', at most {MAX_NAME} characters"
         raise PydanticCustomError("name", f"got {value!r}, want a qualified name: {wanted}")
     return value
@@ -101,11 +98,9 @@ StringExpression: TypeAlias = Annotated[Expression, Gives("string")]
 IntExpression: TypeAlias = Annotated[Expression, Gives("int")]
 MapExpression: TypeAlias = Annotated[Expression, Gives("map")]
 MapsExpression: TypeAlias = Annotated[Expression, Gives("list of maps")]
-Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain), _like(f"^{_SUBDOMAIN.pattern}$")]
-QualifiedName: TypeAlias = Annotated[
-    str, AfterValidator(_qualified), _like(f"^({_SUBDOMAIN.pattern}/)?{_NAME.pattern}$")
-]
-ClaimTemplateName: TypeAlias = Annotated[str, AfterValidator(_template_name), _like(f"^{_SUBDOMAIN.pattern}$")]
+Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_SUBDOMAIN)), _like(f"^{SUBDOMAIN}$")]
+QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified), _like(f"^({SUBDOMAIN}/)?{_NAME.pattern}$")]
+ClaimTemplateName: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_TEMPLATE_NAME)), _like(f"^{SUBDOMAIN}$")]
 Key: TypeAlias = Annotated[str, AfterValidator(_qualified)]
 """A qualified name of which the schema says no more than that it is a string: its rules would cost too much."""
 EnvName: TypeAlias = Annotated[str, AfterValidator(_env_name), _like(f"^{_ENV_NAME.pattern}$")]

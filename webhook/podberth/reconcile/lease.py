@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from ..kube.times import as_micro_time
 from ..workload.subject import at, count, text_at
 
 API: Final = "coordination.k8s.io/v1"
@@ -51,16 +52,12 @@ class Candidate:
         return {
             "holderIdentity": self.identity,
             "leaseDurationSeconds": self._term.lease_seconds,
-            "acquireTime": text_at(lease, "spec", "acquireTime") if kept else _micro_time(now),
-            "renewTime": _micro_time(now),
+            "acquireTime": text_at(lease, "spec", "acquireTime") if kept else as_micro_time(now),
+            "renewTime": as_micro_time(now),
             "leaseTransitions": turns if kept or lease is None else turns + 1,
         }
 
     @staticmethod
     def released(now: datetime) -> dict[str, Any]:
         """Return the spec of a Lease that its holder lets go of: the next replica need not wait."""
-        return {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _micro_time(now)}
-
-
-def _micro_time(now: datetime) -> str:
-    return now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": as_micro_time(now)}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..wellknown import API_VERSION, NAMESPACE
-from .model import Document, Fact, Found, Observed, Row, Section, Unread, named, unread
+from .model import Document, Fact, Found, Observed, Row, Section, Unread, counted, named, unread
 
 _INSTALL: Final = "apply what you installed from again (docs/install.md)"
 _AGENT_GUARD: Final = "podberth-agent"
@@ -85,8 +85,7 @@ def _configuration(kind: str, found: Found) -> Row:
     policies = Counter(each.get("failurePolicy", "Fail") for each in webhooks)
     said = ", ".join(f"{count} {policy}" for policy, count in sorted(policies.items()))
     facts: dict[str, Fact] = {"entries": len(webhooks), **dict(sorted(policies.items()))}
-    entries = "entry" if len(webhooks) == 1 else "entries"
-    return Row(name, "ok", f"{len(webhooks)} {entries}, failurePolicy {said}", facts)
+    return Row(name, "ok", f"{counted(len(webhooks), 'entry')}, failurePolicy {said}", facts)
 
 
 def _guards(guards: Mapping[str, Found], *, agents: bool) -> Row:

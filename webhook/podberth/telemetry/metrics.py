@@ -1,4 +1,4 @@
-"""Every metric of the webhook, declared in one place.
+"""Every metric of the webhook, but for those of watches that the controller has, too (``watch_metrics``).
 
 Nothing outside this package imports ``prometheus_client``. Each ``Metrics`` has a registry of its
 own: importing this module declares nothing. Label values that are known beforehand exist from the start, so that a rate
@@ -10,6 +10,7 @@ lock each, 5 us a review in all, where these take two (measured under load; a re
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, product
 from math import nan
 from typing import NamedTuple, Protocol
@@ -79,75 +80,58 @@ class Metrics:
 
     def __init__(self, paths: Iterable[str], *, lines_dropped: Callable[[], int], in_flight: Callable[[], int]) -> None:
         """Declare all; ``paths`` are those that answer reviews. The callables are asked at every scrape."""
-        self.registry = registry = CollectorRegistry()
-        registry.register(Asked(self._asked))
-        self._lines_dropped = lines_dropped
-        known = (*paths, OTHER_PATH)
-        self._requests = dict.fromkeys(product(known, OPERATIONS, VERDICTS), 0)
-        # One bucket more than there are bounds: what is slower than the last.
-        self._durations = {path: [0] * (len(DURATION_BUCKETS) + 1) for path in known}
-        self._seconds = dict.fromkeys(known, 0.0)
-        self._phases = {path: [[0] * (len(PHASE_BUCKETS) + 1) for _ in Phases._fields] for path in known}
-        self._phase_seconds = {path: [0.0] * len(Phases._fields) for path in known}
-        self._decisions: dict[tuple[str, str], int] = {}
-        self._policy_errors: dict[str, int] = {}
-        self.in_flight = Gauge(
-            "podberth_admission_in_flight", "Requests that are being read or decided.", registry=registry
-        )
-        self.in_flight.set_function(in_flight)
-        self.policies = Gauge("podberth_policies_loaded", "Policies in force.", registry=registry)
-        self.policies_for_every_pod = Gauge(
+        self.registry = CollectorRegistry()
+        self.registry.register(Asked(self._asked))
+        self._lines_dropped, self._in_flight = lines_dropped, in_flight
+        self.topology_age: Callable[[], float] = lambda: nan
+        """Asked at every scrape; NaN while nothing is known."""
+        self._count_reviews((*paths, OTHER_PATH))
+        gauge = partial(Gauge, registry=self.registry)
+        self.policies = gauge("podberth_policies_loaded", "Policies in force.")
+        self.policies_for_every_pod = gauge(
             "podberth_policies_for_every_pod",
             "Policies in force of scope All that are about new pods, by what they do with them.",
             ["review"],
-            registry=registry,
         )
-        for review in ("mutate", "validate"):
-            self.policies_for_every_pod.labels(review)
-        self._policy_objects = Gauge(
+        self._policy_objects = gauge(
             "podberth_policy_objects",
             "GPUPolicies of the cluster by what became of them; all 0 without --policies cluster.",
             ["state"],
-            registry=registry,
         )
-        self.policy_objects(())
-        self.nodes = Gauge("podberth_topology_nodes", "Nodes in the topology in force.", registry=registry)
-        self.topology_age: Callable[[], float] = lambda: nan
-        """Asked at every scrape; NaN while nothing is known."""
-        topology_age = Gauge(
-            "podberth_topology_age_seconds",
-            "How old what is known of nodes may be: since the API server was last heard of it, or files were read.",
-            registry=registry,
+        self.nodes = gauge("podberth_topology_nodes", "Nodes in the topology in force.")
+        self.certificate_not_after = gauge(
+            "podberth_certificate_not_after_seconds", "When the serving certificate expires, as Unix time."
         )
-        topology_age.set_function(lambda: self.topology_age())  # noqa: PLW0108 - whichever it is then
+        self.ca_not_after = gauge(
+            "podberth_ca_not_after_seconds",
+            "When the authority expires that signs the serving certificate, as Unix time; 0 without --ca-secret.",
+        )
+        self._rotation = gauge(
+            "podberth_ca_rotation_stage",
+            "1 for the stage that the rotation of the authorities is in; all 0 without --ca-secret.",
+            ["stage"],
+        )
         self._reloads = Counter(
             "podberth_reload_total",
             "Loads of what may change at run time; after an error the last good one stays in force.",
             ["what", "result"],
-            registry=registry,
+            registry=self.registry,
         )
-        self.certificate_not_after = Gauge(
-            "podberth_certificate_not_after_seconds",
-            "When the serving certificate expires, as Unix time.",
-            registry=registry,
-        )
-        self.ca_not_after = Gauge(
-            "podberth_ca_not_after_seconds",
-            "When the authority expires that signs the serving certificate, as Unix time; 0 without --ca-secret.",
-            registry=registry,
-        )
-        self._rotation = Gauge(
-            "podberth_ca_rotation_stage",
-            "1 for the stage that the rotation of the authorities is in; all 0 without --ca-secret.",
-            ["stage"],
-            registry=registry,
-        )
-        for each in STAGES:
-            self._rotation.labels(each)
-        build = Gauge("podberth_build_info", "Always 1; the labels tell.", ["version"], registry=registry)
-        build.labels(__version__).set(1)
-        for what, result in product(WATCHED, ("ok", "error")):
-            self._reloads.labels(what, result)
+        gauge("podberth_build_info", "Always 1; the labels tell.", ["version"]).labels(__version__).set(1)
+        _begin(self.policies_for_every_pod, ("mutate", "validate"))
+        _begin(self._policy_objects, POLICY_STATES)
+        _begin(self._rotation, STAGES)
+        _begin(self._reloads, WATCHED, ("ok", "error"))
+
+    def _count_reviews(self, paths: Sequence[str]) -> None:
+        self._requests = dict.fromkeys(product(paths, OPERATIONS, VERDICTS), 0)
+        # One bucket more than there are bounds: what is slower than the last.
+        self._durations = {path: [0] * (len(DURATION_BUCKETS) + 1) for path in paths}
+        self._seconds = dict.fromkeys(paths, 0.0)
+        self._phases = {path: [[0] * (len(PHASE_BUCKETS) + 1) for _ in Phases._fields] for path in paths}
+        self._phase_seconds = {path: [0.0] * len(Phases._fields) for path in paths}
+        self._decisions: dict[tuple[str, str], int] = {}
+        self._policy_errors: dict[str, int] = {}
 
     def request(self, path: str, operation: str, verdict: str, seconds: float) -> None:
         """Count one answer."""
@@ -226,6 +210,10 @@ class Metrics:
         yield errors
         dropped = "Log lines lost because nobody read them fast enough."
         yield CounterMetricFamily("podberth_log_lines_dropped_total", dropped, value=self._lines_dropped())
+        reading = "Requests that are being read or decided."
+        yield GaugeMetricFamily("podberth_admission_in_flight", reading, value=self._in_flight())
+        age = "How old what is known of nodes may be: since the API server was last heard of it, or files were read."
+        yield GaugeMetricFamily("podberth_topology_age_seconds", age, value=self.topology_age())
 
 
 class WatchMetrics(WatchCounts):
@@ -243,11 +231,8 @@ class WatchMetrics(WatchCounts):
         self._kinds = kinds
         self._watched = watched
         self._stale_nodes = stale_nodes
-        for resource in LEFT_OUT:
-            for reason in WATCH_REASONS:
-                self._restarts.labels(resource, reason)
-            for reason in LIST_REASONS:
-                self._lists.labels(resource, reason)
+        _begin(self._restarts, LEFT_OUT, WATCH_REASONS)
+        _begin(self._lists, LEFT_OUT, LIST_REASONS)
         metrics.registry.register(Asked(self._asked))
         metrics.topology_age = self._topology_age
 
@@ -295,10 +280,8 @@ class EventMetrics:
             ["reason"],
             registry=metrics.registry,
         )
-        for result in EVENT_RESULTS:
-            self._notices.labels(result)
-        for reason in EVENT_FAULTS:
-            self._errors.labels(reason)
+        _begin(self._notices, EVENT_RESULTS)
+        _begin(self._errors, EVENT_FAULTS)
 
     def notices(self, result: str, count: int = 1) -> None:
         """Count what became of some notices."""
@@ -307,6 +290,12 @@ class EventMetrics:
     def error(self, reason: str) -> None:
         """Count a request that failed."""
         self._errors.labels(reason).inc()
+
+
+def _begin(metric: Counter | Gauge, *values: Iterable[str]) -> None:
+    """Have a series for every combination of label values from the start."""
+    for each in product(*values):
+        metric.labels(*each)
 
 
 def _cumulative(bounds: Sequence[float], counts: Sequence[int]) -> list[tuple[str, float]]:

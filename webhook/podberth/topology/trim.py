@@ -17,7 +17,7 @@ from .codec import decode_topology
 from .manifest import FAULTS, decode_node
 from .objects import OWNER_GROUPS, Document, unlist
 from .pod_groups import NATIVE_GROUP, PLURAL, POD_GROUP_GROUPS, served_pod_groups
-from .queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE
+from .queues import QUEUE_KINDS
 
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 """Whether a policy may read a ConfigMap as its parameters, by namespace, name and labels."""
@@ -248,7 +248,7 @@ _KINDS: Final[Mapping[tuple[str, str], Callable[[Document], Document | None]]] =
     ("resource.k8s.io", "DeviceClass"): _device_class,
     ("resource.k8s.io", "ResourceClaim"): _claim,
     ("resource.k8s.io", "ResourceClaimTemplate"): _claim_template,
-    **dict.fromkeys((LOCAL_QUEUE, CLUSTER_QUEUE, VOLCANO_QUEUE, KAI_QUEUE), _queue),
+    **dict.fromkeys(QUEUE_KINDS, _queue),
     ("resource.nvidia.com", "ComputeDomain"): _compute_domain,
 }
 """What is kept of each kind beside apiVersion and kind; ConfigMaps and owners are told otherwise."""

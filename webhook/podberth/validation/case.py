@@ -12,7 +12,7 @@ from ..topology.queues import Queues
 from ..workload.gangs import Gang, member_in
 from ..workload.gpus import GpuFacts
 from ..workload.places import Steps, Template
-from ..workload.subject import Member, count, mapping_at, text_at
+from ..workload.subject import Member, mapping_at, text_at
 
 Found: TypeAlias = Mapping[str, Any]
 
@@ -143,8 +143,3 @@ def whole(pods: Iterable[Pods]) -> int:
     """Return how many pods some templates make together; 0 where that is not known of all."""
     counts = [each.replicas for each in pods]
     return sum(counts) if all(counts) else 0
-
-
-def written(value: object) -> int:
-    """Return a number that somebody wrote, 0 where it is none."""
-    return count(value)

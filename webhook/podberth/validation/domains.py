@@ -7,6 +7,7 @@ so this is said of known ones, and never denied (docs/rules.md, rule 13).
 from collections.abc import Iterator
 from typing import Final
 
+from ..workload.training_kinds import KUBEFLOW_KINDS
 from .case import Case, Pods, Wrong
 from .levels import Level, affinity_levels, exclusive_levels, kueue_levels, native_levels
 
@@ -20,7 +21,7 @@ _ONE_GANG: Final = frozenset(
         ("ray.io", "RayCluster"),
         ("ray.io", "RayJob"),
         ("trainer.kubeflow.org", "TrainJob"),
-        *(("kubeflow.org", kind) for kind in ("JAXJob", "MPIJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob")),
+        *(("kubeflow.org", kind) for kind in KUBEFLOW_KINDS),
     }
 )
 
@@ -43,8 +44,10 @@ def too_large_groups(case: Case) -> Iterator[Wrong]:
 
 
 def _of_level(case: Case, level: Level) -> Wrong | None:
+    if level.members < 1 or not level.pods.need.requests:
+        return None
     nodes = case.known.topology.nodes(level.pods.need)
-    if level.members < 1 or not level.pods.need.requests or not nodes.exist or not level.required:
+    if not nodes.exist:
         return None
     room = nodes.room(level.key)
     if not room:
@@ -64,8 +67,10 @@ def _of_level(case: Case, level: Level) -> Wrong | None:
 
 
 def _of_cluster(case: Case, pods: Pods) -> Wrong | None:
+    if not (pods.replicas and pods.need.requests):
+        return None
     nodes = case.known.topology.nodes(pods.need)
-    if not (pods.replicas and pods.need.requests and nodes.exist):
+    if not nodes.exist:
         return None
     [room] = nodes.room()
     if pods.replicas <= room:

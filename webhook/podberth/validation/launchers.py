@@ -5,6 +5,7 @@ from typing import Final
 
 from ..wellknown import GANG_SIZE_ANNOTATION
 from ..workload.gangs import groups_in
+from ..workload.operators import AFTER_WORKERS
 from ..workload.subject import at, count, number, text
 from .case import Case, Pods, Wrong, whole
 
@@ -19,8 +20,6 @@ _FRONTS: Final[Mapping[tuple[str, str], frozenset[str]]] = {
     ("sparkoperator.k8s.io", "SparkApplication"): frozenset({"driver"}),
 }
 _MINIMUM: Final = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
-# kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/types.go LauncherCreationPolicyWaitForWorkersReady
-_AFTER_WORKERS: Final = "WaitForWorkersReady"
 
 
 def miscounted_launchers(case: Case) -> Iterator[Wrong]:
@@ -35,7 +34,7 @@ def miscounted_launchers(case: Case) -> Iterator[Wrong]:
         if not (front and workers and total) or at(case.document, "spec", "elasticPolicy") is not None:
             continue
         role = front[0].role.lower()
-        if at(case.document, "spec", "launcherCreationPolicy") == _AFTER_WORKERS:
+        if at(case.document, "spec", "launcherCreationPolicy") == AFTER_WORKERS:
             yield from _made_later(case, role, workers)
             continue
         also = " (as a worker)" if at(case.document, "spec", "runLauncherAsWorker") is True else ""
@@ -45,7 +44,7 @@ def miscounted_launchers(case: Case) -> Iterator[Wrong]:
         for each in pods:
             if number(text(each.annotations.get(GANG_SIZE_ANNOTATION))) == workers:
                 yield each.wrong(("metadata", "annotations", GANG_SIZE_ANNOTATION), message)
-            yield from _grouped(case, each, front[0], (workers, total))
+        yield from _grouped(case, front[0], (workers, total))
 
 
 def _made_later(case: Case, role: str, workers: int) -> Iterator[Wrong]:
@@ -58,14 +57,13 @@ def _made_later(case: Case, role: str, workers: int) -> Iterator[Wrong]:
         )
 
 
-def _grouped(case: Case, pods: Pods, front: Pods, sizes: tuple[int, int]) -> Iterator[Wrong]:
+def _grouped(case: Case, front: Pods, sizes: tuple[int, int]) -> Iterator[Wrong]:
     """A group by hand that the launcher is in, too, and whose minimum leaves it out."""
     workers, total = sizes
-    theirs = {member.name for _, member in groups_in(front.template.pod, case.namespace)}
-    for row, member in groups_in(pods.template.pod, case.namespace, case.known.group_sizes):
-        if member.size == workers and member.name in theirs and pods is front:
+    for row, member in groups_in(front.template.pod, case.namespace, case.known.group_sizes):
+        if member.size == workers:
             role = front.role.lower()
-            yield pods.wrong(
+            yield front.wrong(
                 row.steps,
                 f"got {member.name}, a group of {workers}, the workers alone; the {role} is in it; write {total}",
             )

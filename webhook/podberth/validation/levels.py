@@ -7,7 +7,7 @@ from typing import Any, Final
 from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
 from ..workload.forms import find
-from ..workload.subject import at, count, mapping_at, text
+from ..workload.subject import at, count, mapping_at, text, text_at
 from .case import Case, Pods, Wrong
 
 _KUEUE: Final = "kueue.x-k8s.io/podset"
@@ -29,7 +29,6 @@ class Level:
     steps: Path
     """Of the pod, or of the object where ``case`` is there."""
     case: Case | None = None
-    required: bool = True
     domains: int = 1
     """How many domains are wanted, each for such a group alone."""
 
@@ -43,14 +42,14 @@ def exclusive_levels(case: Case) -> Iterator[Level]:
     key = {"JobSet": _JOB_SET, "LeaderWorkerSet": _LEADER_WORKER_SET}.get(case.kind[1], "")
     if not key:
         return
-    said = text(case.annotations.get(key))
+    steps = ("metadata", "annotations", key)
+    said = text_at(case.document, *steps)
     for pods in case.pods:
-        own = text(mapping_at(pods.template.own, "metadata", "annotations").get(key))
+        own = text_at(pods.template.own, *steps)
         place = _of_its_job(case, pods)
-        of_job = text(mapping_at(find(case.document, place), "metadata", "annotations").get(key)) if place else ""
+        of_job = text_at(find(case.document, place), *steps) if place else ""
         if not (said or own or of_job):
             continue
-        steps = ("metadata", "annotations", key)
         yield Level(
             pods=pods,
             key=own or of_job or said,
@@ -95,14 +94,14 @@ def kueue_levels(case: Case, *, preferred: bool = False) -> Iterator[Level]:
         for which in ("required", "preferred") if preferred else ("required",):
             name = f"{_KUEUE}-{which}-topology"
             if key := text(said.get(name)):
-                yield _annotated(pods, name, key, members, required=which == "required")
+                yield _annotated(pods, name, key, members)
         sliced, size = f"{_KUEUE}-slice-required-topology", text(said.get(f"{_KUEUE}-slice-size"))
         if (key := text(said.get(sliced))) and size.isdecimal() and len(size) < len(str(2**31)):
             yield _annotated(pods, sliced, key, int(size))
 
 
-def _annotated(pods: Pods, name: str, key: str, members: int, *, required: bool = True) -> Level:
-    return Level(pods=pods, key=key, members=members, steps=("metadata", "annotations", name), required=required)
+def _annotated(pods: Pods, name: str, key: str, members: int) -> Level:
+    return Level(pods=pods, key=key, members=members, steps=("metadata", "annotations", name))
 
 
 def native_levels(case: Case) -> Iterator[Level]:
@@ -112,31 +111,26 @@ def native_levels(case: Case) -> Iterator[Level]:
     steps = ("spec", "scheduling", "schedulingConstraints", "topology")
     for pods in case.pods:
         for index, each in enumerate(_list(at(case.document, *steps))):
-            if key := text(at(each, "key")):
+            if key := text_at(each, "key"):
                 yield Level(pods=pods, key=key, members=pods.replicas, steps=(*steps, index, "key"), case=case)
 
 
 def affinity_levels(case: Case, *, preferred: bool = False) -> Iterator[Level]:
     """Yield the pod affinity of pods to their own kind, of the final pods: what a policy requires is there, too."""
     for pods in case.pods:
-        for steps, term, required in _terms(pods.pod, preferred=preferred):
+        for steps, term in _terms(pods.pod, preferred=preferred):
             if _is_to_itself(term, pods, case):
-                yield Level(
-                    pods=pods,
-                    key=text(term.get("topologyKey")),
-                    members=pods.replicas,
-                    steps=(*steps, "topologyKey"),
-                    required=required,
-                )
+                key = text(term.get("topologyKey"))
+                yield Level(pods=pods, key=key, members=pods.replicas, steps=(*steps, "topologyKey"))
 
 
-def _terms(pod: dict[str, Any], *, preferred: bool) -> Iterator[tuple[Path, dict[str, Any], bool]]:
+def _terms(pod: dict[str, Any], *, preferred: bool) -> Iterator[tuple[Path, dict[str, Any]]]:
     base = ("spec", "affinity", "podAffinity")
     for index, term in enumerate(_list(at(pod, *base, _REQUIRED))):
-        yield (*base, _REQUIRED, index), term, True
+        yield (*base, _REQUIRED, index), term
     for index, each in enumerate(_list(at(pod, *base, _PREFERRED)) if preferred else ()):
         if isinstance(term := at(each, "podAffinityTerm"), dict):
-            yield (*base, _PREFERRED, index, "podAffinityTerm"), term, False
+            yield (*base, _PREFERRED, index, "podAffinityTerm"), term
 
 
 def _is_to_itself(term: dict[str, Any], pods: Pods, case: Case) -> bool:

@@ -1,13 +1,13 @@
 """Minimums that are above what there is to count: a group that never becomes whole, and so never starts."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from ..workload.gangs import groups_in
 from ..workload.places import Steps
-from ..workload.subject import at, count, mapping_at, number
-from ..workload.training_kinds import CLUSTERS
+from ..workload.subject import at, count, mapping_at, number, text
+from ..workload.training_kinds import CLUSTERS, KUBEFLOW_KINDS
 from .case import Case, Found, Pods, Wrong, whole
 
 _NEVER: Final = "the group never starts"
@@ -35,11 +35,8 @@ def _above(got: int, most: int, what: str) -> str:
 
 # ---- by kind --------------------------------------------------------------------------------------------------------
 def _items(value: object) -> Iterator[tuple[int, Found]]:
-    return ((index, each) for index, each in enumerate(value if isinstance(value, list) else ()) if _is_map(each))
-
-
-def _is_map(value: object) -> bool:
-    return isinstance(value, Mapping)
+    rows = enumerate(value if isinstance(value, list) else ())
+    return ((index, each) for index, each in rows if isinstance(each, Mapping))
 
 
 def _volcano_job(job: Found) -> _Findings:
@@ -119,13 +116,12 @@ def _leader_worker_set(document: Found) -> _Findings:
         yield (*base, "subGroupPolicy", "subGroupSize"), _above(subgroup, size, "the size of a group")
 
 
-_KUBEFLOW: Final = ("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "MPIJob")
 _KINDS: Final[Mapping[tuple[str, str], Callable[[Found], _Findings]]] = {
     ("batch", "Job"): lambda document: _job(document, "spec"),
     ("batch", "CronJob"): _cron_job,
     ("jobset.x-k8s.io", "JobSet"): _job_set,
     ("batch.volcano.sh", "Job"): _volcano_job,
-    **{("kubeflow.org", kind): _kubeflow for kind in _KUBEFLOW},
+    **{("kubeflow.org", kind): _kubeflow for kind in KUBEFLOW_KINDS},
     ("ray.io", "RayCluster"): _ray,
     **{("ray.io", kind): _ray for kind in ("RayJob", "RayCronJob", "RayService")},
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
@@ -135,14 +131,14 @@ _KINDS: Final[Mapping[tuple[str, str], Callable[[Found], _Findings]]] = {
 # ---- by what the pods say -------------------------------------------------------------------------------------------
 def _batch_minimum(case: Case) -> Iterator[Wrong]:
     """KAI's own minimum of a workload (pkg/podgrouper/podgrouper/plugins/constants)."""
-    least, total = number(_text(case.annotations.get(BATCH_MINIMUM))) or 0, whole(case.pods)
+    least, total = number(text(case.annotations.get(BATCH_MINIMUM))) or 0, whole(case.pods)
     if total and least > total:
         yield case.wrong(("metadata", "annotations", BATCH_MINIMUM), _above(least, total, "the pods of the workload"))
 
 
 def _declared(case: Case, pods: Pods) -> Iterator[Wrong]:
     """``podberth.io/gang-size``; under the user's own label a gang may be of several workloads."""
-    size = number(_text(pods.annotations.get(GANG_SIZE_ANNOTATION))) or 0
+    size = number(text(pods.annotations.get(GANG_SIZE_ANNOTATION))) or 0
     if not size or GANG_LABEL in pods.labels:
         return
     member = case.member(pods)
@@ -169,7 +165,3 @@ def _of_groups(case: Case, pods: Pods) -> Iterator[Wrong]:
 
 def _is_in(pods: Pods, case: Case, name: str) -> bool:
     return any(member.name == name for _, member in groups_in(pods.template.pod, case.namespace))
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

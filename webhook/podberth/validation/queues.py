@@ -10,7 +10,7 @@ from typing import Final
 from ..kube.patch import Path
 from ..kube.positions import render_path
 from ..topology.queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE, QueueKind
-from ..workload.subject import at, mapping_at, text
+from ..workload.subject import text_at
 from .case import Case, Pods, Wrong
 
 _KUEUE: Final = "kueue.x-k8s.io/queue-name"
@@ -57,14 +57,14 @@ def wrong_queues(case: Case) -> Iterator[Wrong]:
 def _labelled(case: Case, key: str) -> Iterator[_Named]:
     """Yield what a label names: of the object, of what it is wrapped in, else of its pods; each name once."""
     steps = ("metadata", "labels", key)
-    own = text(at(case.document, *steps))
-    outer = text(at(case.above[0], *steps)) if case.above else ""
+    own = text_at(case.document, *steps)
+    outer = text_at(case.above[0], *steps) if case.above else ""
     if own or outer:
         yield _Named(outer or own, steps, outside=bool(outer))
         return
     told: set[str] = set()
     for pods in case.pods:
-        name = text(mapping_at(pods.template.own, "metadata", "labels").get(key))
+        name = text_at(pods.template.own, *steps)
         if name and name not in told:
             told.add(name)
             yield _Named(name, steps, pods)
@@ -79,11 +79,11 @@ def _volcanos(case: Case) -> Iterator[_Named]:
         steps = _KUBEFLOW
     elif kind[0] == "ray.io":
         steps = ("metadata", "labels", _RAY)
-    if steps and (name := text(at(case.document, *steps))):
+    if steps and (name := text_at(case.document, *steps)):
         yield _Named(name, steps)
     told: set[str] = set()
     for pods in case.pods:
-        name = text(mapping_at(pods.template.own, "metadata", "annotations").get(_VOLCANO))
+        name = text_at(pods.template.own, "metadata", "annotations", _VOLCANO)
         if name and name not in told and pods.scheduler == "volcano":
             told.add(name)
             yield _Named(name, ("metadata", "annotations", _VOLCANO), pods)

@@ -39,8 +39,8 @@ def _stages_of_job_set(owner: Mapping[str, Any] | None) -> str:
 
 
 _KUBEFLOW_GROUP: Final = "kubeflow.org"
-# kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/types.go LauncherCreationPolicyWaitForWorkersReady
-_AFTER_WORKERS: Final = "WaitForWorkersReady"
+AFTER_WORKERS: Final = "WaitForWorkersReady"
+"""kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/types.go LauncherCreationPolicyWaitForWorkersReady."""
 
 
 def _kubeflow(pod: Subject) -> Member:
@@ -54,8 +54,8 @@ def _kubeflow(pod: Subject) -> Member:
         size = _replica_specs(pod.owner(controller.kind))
         return Member(controller.kind, named(controller.kind.lower(), controller.uid), size, index, role or "")
     owner = pod.owner("MPIJob")
-    waits = text_at(owner, "spec", "launcherCreationPolicy") == _AFTER_WORKERS
-    staged = f"spec.launcherCreationPolicy {_AFTER_WORKERS}" if waits else ""
+    waits = text_at(owner, "spec", "launcherCreationPolicy") == AFTER_WORKERS
+    staged = f"spec.launcherCreationPolicy {AFTER_WORKERS}" if waits else ""
     # Launcher and workers have no owner in common that both could name.
     return Member("MPIJob", named("mpijob", job), _replica_specs(owner), index, role or "", staged)
 

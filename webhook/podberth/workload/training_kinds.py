@@ -246,3 +246,7 @@ TRAINING_KINDS: Final[tuple[WorkloadKind, ...]] = (
         places=tuple(_lws_places()),
     ),
 )
+KUBEFLOW_KINDS: Final = frozenset(
+    row.kind for row in TRAINING_KINDS if any(version.startswith("kubeflow.org/") for version in row.api_versions)
+)
+"""Of Training Operator v1 and mpi-operator: all have roles with replicas, and a ``runPolicy``."""
