@@ -28,9 +28,10 @@ PLACES = ("PODBERTH_POLICIES", "PODBERTH_KUBECONFIG", "PODBERTH_LISTEN", "PODBER
 class Container:
     """One container of the webhook's Deployment."""
 
-    def __init__(self, container: Mapping[str, Any], directory: Path) -> None:
+    def __init__(self, container: Mapping[str, Any], directory: Path, policies: Path = POLICIES) -> None:
         """Prepare: ports are taken, and nothing runs. Its log, and what is written for it, are in `directory`."""
         self.directory = directory
+        self._policies = policies
         self._container = container
         self._ports, self._guard = Ports(), Guard()
         self.port, self._metrics_port = self._ports.take(), self._ports.take()
@@ -55,7 +56,7 @@ class Container:
     def environ(self, kubeconfig: Path) -> dict[str, str]:
         """Return the container's variables, with this machine's places among them."""
         given = {each["name"]: each["value"] for each in self._container["env"]}
-        places = (POLICIES, kubeconfig, f"127.0.0.1:{self.port}", f"127.0.0.1:{self._metrics_port}")
+        places = (self._policies, kubeconfig, f"127.0.0.1:{self.port}", f"127.0.0.1:{self._metrics_port}")
         return given | dict(zip(PLACES, map(str, places), strict=True))
 
     def begin(self, kubeconfig: Path) -> None:
