@@ -16,6 +16,13 @@ class Maker:
     workload: Callable[[Gang], Document]
     size: int = MEMBERS
     """All pods of a gang, those without GPUs too."""
+    of: str = ""
+    """Its name in the operators' rows (`podberth.workload`), where the title says more."""
+
+    @property
+    def row(self) -> str:
+        """Its name in the operators' rows, by which docs/systems.md says that it is proved here."""
+        return self.of or self.title
 
 
 def _job(gang: Gang) -> Document:
@@ -89,9 +96,10 @@ JOB = Maker("Indexed Job", "batch/v1/jobs", _job)
 BUILT_IN = (JOB, Maker("StatefulSet that declares a gang", "apps/v1/statefulsets", _stateful_set))
 OF_TRAINING_OPERATOR = (
     Maker("PyTorchJob", "kubeflow.org/v1/pytorchjobs", _pytorch_job),
-    Maker("MPIJob with its launcher", "kubeflow.org/v1/mpijobs", _mpi_job, MEMBERS + 1),
+    Maker("MPIJob with its launcher", "kubeflow.org/v1/mpijobs", _mpi_job, MEMBERS + 1, "MPIJob"),
 )
 OF_TRAINER = (
-    Maker("JobSet with a driver", "jobset.x-k8s.io/v1alpha2/jobsets", _job_set, MEMBERS + 1),
-    Maker("TrainJob", "trainer.kubeflow.org/v1alpha1/trainjobs", _train_job),
+    Maker("JobSet with a driver", "jobset.x-k8s.io/v1alpha2/jobsets", _job_set, MEMBERS + 1, "JobSet"),
+    Maker("TrainJob", "trainer.kubeflow.org/v1alpha1/trainjobs", _train_job, of="TrainJob (Trainer v2)"),
 )
+RUN_HERE = (*BUILT_IN, *OF_TRAINING_OPERATOR, *OF_TRAINER)
