@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from e2e.operators.gangs import GANGS
-from e2e.operators.makers import BUILT_IN, JOB, OF_TRAINER, OF_TRAINING_OPERATOR, Maker
+from e2e.operators.makers import JOB, RUN_HERE, Maker
 from e2e.operators.outcome import Outcome
 from e2e.operators.pods_as_made import AS_MADE, Made
 from e2e.operators.processes import install_crds, operators
@@ -36,8 +36,7 @@ def main() -> None:
         with staged(folder / "plain") as stage:
             install_crds(stage.plane)
             with operators(stage.plane, programs, folder / "operators"):
-                makers = (*BUILT_IN, *OF_TRAINING_OPERATOR, *OF_TRAINER, *AS_MADE)
-                rows += _rows(stage, makers)
+                rows += _rows(stage, (*RUN_HERE, *AS_MADE))
         with staged(folder / "grouped", job_gangs=True) as stage:
             for mode in (Mode.WITHOUT, Mode.SHIPPED):
                 title = "Indexed Job, PodGroups by its controller (gate WorkloadWithJob)"

@@ -1,8 +1,9 @@
 """`make demo-cluster`: kubectl apply of every example on a real control plane, without podberth and with it.
 
-So are two gangs that want more machines than there are. In between podberth is installed from manifests/. In the last
-act the cluster changes, and podberth follows. The API server, the controllers and the scheduler are Kubernetes' own;
-only the nodes are simulated. No root, no containers, no GPU. The first run builds the control plane.
+So are two gangs that want more machines than there are. In between podberth is installed from manifests/, with its
+controller. In the last act the cluster changes, and podberth follows. The API server, the controllers and the
+scheduler are Kubernetes' own; only the nodes are simulated. No root, no containers, no GPU. The first run builds the
+control plane.
 """
 
 import sys
@@ -76,13 +77,12 @@ class Stage:
         return found
 
     def rings(self, *, grouped: bool) -> Placements:
-        """Apply two gangs that want more machines than there are; with podberth, a PodGroup for each before."""
+        """Apply two gangs that want more machines than there are; with podberth, in groups that it makes."""
         trial = self._trial(_RINGS_WITH if grouped else _RINGS_WITHOUT, self.directory)
-        place = "with podberth, in PodGroups" if grouped else "without podberth"
-        self.terminal.heading(f"two gangs for the same machines, {place}")
+        self.terminal.heading(f"two gangs for the same machines, {'with' if grouped else 'without'} podberth")
         if grouped:
-            rings.group(trial, self.terminal)
-        found = rings.apply(trial, self.terminal)
+            rings.choose(trial, self.terminal)
+        found = (rings.apply_grouped if grouped else rings.apply)(trial, self.terminal)
         self.progress.say("deleting what was made")
         trial.remove()
         return found

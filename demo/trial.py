@@ -47,13 +47,13 @@ class Trial:
 
     def apply(self, terminal: Terminal, file: Path, documents: Sequence[Document], comment: str) -> None:
         """Apply a file as a person does, show what kubectl prints, and wait for its pods to settle."""
-        if self._shown(terminal, comment, "apply", "-n", self.namespace, "-f", str(file)):
+        if self.typed(terminal, comment, "apply", "-n", self.namespace, "-f", str(file)):
             self.applied += documents
             wait_for(self._settled, timeout_seconds=_SETTLE_SECONDS, what=f"the pods of {file} to settle")
 
     def delete(self, terminal: Terminal, names: Sequence[str], comment: str) -> None:
         """Delete pods as a person does; they are gone when this returns."""
-        if self._shown(terminal, comment, "delete", "pod", "-n", self.namespace, *names):
+        if self.typed(terminal, comment, "delete", "pod", "-n", self.namespace, *names):
             self.applied = [document for document in self.applied if document["metadata"]["name"] not in names]
 
     def placements(self) -> dict[str, list[Placement]]:
@@ -70,24 +70,9 @@ class Trial:
         self.control_plane.kubectl("delete", kinds, "--all", "-n", self.namespace, "--wait=false")
         wait_for(lambda: not self._pods(), timeout_seconds=_SETTLE_SECONDS, what=f"the pods of {self.namespace} to go")
 
-    def _shown(self, terminal: Terminal, comment: str, *args: str) -> bool:
-        """Run kubectl and show what it prints; tell whether it did what it was told."""
-        terminal.line()
-        terminal.line(f"# {comment}", "dim")
-        terminal.line(f"$ kubectl {' '.join(args)}", "bold")
-        completed = subprocess.run(
-            [self.control_plane.kubectl_path, *args],
-            env=self.control_plane.environ(),
-            cwd=self.directory,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        for line in completed.stdout.splitlines():
-            style = next((style for word, style in _STYLES.items() if line.startswith(word)), "")
-            terminal.paragraph(line, style, hanging=2)
-        return completed.returncode == 0
+    def typed(self, terminal: Terminal, comment: str, *args: str) -> bool:
+        """Run kubectl as ``typed`` does, where the trial types it."""
+        return typed(self.control_plane, self.directory, terminal, comment, *args)
 
     def _order(self, pod: Document) -> tuple[int, str]:
         """Sort pods by when their object was applied, then by name."""
@@ -111,6 +96,26 @@ class Trial:
         path = f"/apis/apps/v1/namespaces/{self.namespace}/daemonsets/{document['metadata']['name']}"
         # Until its controller has looked at it, the status says 0; in the demonstrations every one has pods.
         return self.control_plane.api.read(path)["status"]["desiredNumberScheduled"] or _NOT_YET
+
+
+def typed(control_plane: ControlPlane, directory: Path, terminal: Terminal, comment: str, *args: str) -> bool:
+    """Run kubectl in a directory and show what it prints; tell whether it did what it was told."""
+    terminal.line()
+    terminal.line(f"# {comment}", "dim")
+    terminal.paragraph(f"$ kubectl {' '.join(args)}", "bold", hanging=2)
+    completed = subprocess.run(
+        [control_plane.kubectl_path, *args],
+        env=control_plane.environ(),
+        cwd=directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    for line in completed.stdout.splitlines():
+        style = next((style for word, style in _STYLES.items() if line.startswith(word)), "")
+        terminal.paragraph(line, style, hanging=2)
+    return completed.returncode == 0
 
 
 def _phase(pod: Mapping[str, Any]) -> str:

@@ -7,6 +7,36 @@ from typing import Any
 from podberth.kube.documents import load_documents
 from podberth.workload.kinds import KINDS
 
+GROUP_CRDS = (
+    "scheduler-plugins/scheduling.x-k8s.io_podgroups.yaml",
+    "koordinator/scheduling.sigs.k8s.io_podgroups.yaml",
+)
+"""Those of the PodGroups that the controller makes, beside Kubernetes' own."""
+
+CLUSTER_WIDE = frozenset({"serving.kserve.io/ClusterServingRuntime", "trainer.kubeflow.org/ClusterTrainingRuntime"})
+SERVED = CLUSTER_WIDE | {
+    "batch.volcano.sh/Job",
+    "grove.io/PodCliqueSet",
+    "jobset.x-k8s.io/JobSet",
+    "kubeflow.org/JAXJob",
+    "kubeflow.org/MPIJob",
+    "kubeflow.org/PaddleJob",
+    "kubeflow.org/PyTorchJob",
+    "kubeflow.org/TFJob",
+    "kubeflow.org/XGBoostJob",
+    "leaderworkerset.x-k8s.io/LeaderWorkerSet",
+    "nvidia.com/DynamoGraphDeployment",
+    "ray.io/RayCluster",
+    "ray.io/RayJob",
+    "ray.io/RayService",
+    "serving.kserve.io/InferenceService",
+    "serving.kserve.io/LLMInferenceService",
+    "serving.kserve.io/ServingRuntime",
+    "trainer.kubeflow.org/TrainJob",
+    "trainer.kubeflow.org/TrainingRuntime",
+}
+"""The kinds in the table of which a CRD is at hand, as "group/Kind"; of the others none is."""
+
 FOLDER = Path(__file__).parents[2] / "shared" / "crds"
 
 

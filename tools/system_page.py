@@ -5,84 +5,100 @@
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
 
-from generated import main, spliced
+from generated import ROOT, main, spliced
 
+from podberth.workload.alone import EACH_ALONE
 from podberth.workload.groups import GROUP_ROWS
+from podberth.workload.kinds import KINDS
 from podberth.workload.operators import DECLARED_SET, INDEXED_JOB, OPERATOR_ROWS
-from podberth.workload.subject import Row
-from podberth.workload.systems import SYSTEMS, System
+from podberth.workload.subject import Maker, Row
+from podberth.workload.systems import NO_SYSTEM, SYSTEMS, System
+
+# What is proved is asked of the tests themselves.
+sys.path.insert(0, str(ROOT / "tests"))
+
+import proofs
 
 PAGE = "docs/systems.md"
-
-_PODS: Final = "pods"
-_CRD: Final = "pods, CRD"
-_SCHEDULER: Final = "pods, scheduler"
-_CRD_SCHEDULER: Final = "pods, CRD, scheduler"
-_OPERATOR: Final = "pods, CRD, scheduler, operator"
-_CONTROLLER: Final = "pods, scheduler, operator"
-
-PROVED: Final[Mapping[str, str]] = {
-    "native": _SCHEDULER,
-    "RoleBasedGroup (v1alpha2)": _SCHEDULER,
-    "JobSet": _OPERATOR,
-    "PyTorchJob": _OPERATOR,
-    "Volcano Job": _CRD,
-    "RayCluster": _CRD_SCHEDULER,
-    "LeaderWorkerSet": _CRD_SCHEDULER,
-    "PodCliqueSet": _CRD_SCHEDULER,
-    "InferenceService": _CRD_SCHEDULER,
-    "Spark application": _SCHEDULER,
-    "Indexed Job": _CONTROLLER,
-    "StatefulSet": _CONTROLLER,
-}
-"""What is proved by more than pods, by the beginning of a row's name; what the words mean stands on the page."""
+_ROWS = (*OPERATOR_ROWS, INDEXED_JOB, DECLARED_SET)
+_SYSTEMS = (*SYSTEMS, NO_SYSTEM)
 
 
 def _parts() -> dict[str, str]:
-    rows = (*OPERATOR_ROWS, INDEXED_JOB, DECLARED_SET, *GROUP_ROWS)
-    names = [*(row.name for row in SYSTEMS), *(row.name for row in rows)]
-    stale = [start for start in PROVED if not any(name.startswith(start) for name in names)]
-    if stale:
-        raise ValueError(f"tools/system_page.py: PROVED: got {', '.join(stale)}, want beginnings of rows' names")
     return {
         "systems": _table(
-            ("system", "recognised by", "reads from the pod", "podberth writes", "proved"),
+            ("system", "recognised by", "reads from the pod", "written where: on the pod", "proved"),
             [
                 (
                     f"{row.title} (`{row.name}`)",
                     _signs(row),
                     _lines(row.reads),
-                    row.writes or "nothing",
-                    _proof(row.name),
+                    row.writes or "nothing of gangs",
+                    proofs.of_system(row),
                 )
-                for row in SYSTEMS
+                for row in _SYSTEMS
             ],
         ),
         "elsewhere": _table(
             ("system", "reads from another object", "the warning says, for topology", "hashes or copies: left alone"),
-            [(f"`{row.name}`", _lines(row.elsewhere), row.topology, row.keeps or "nothing") for row in SYSTEMS],
+            [
+                (f"`{row.name}`", _lines(row.elsewhere) or "nothing", row.topology, row.keeps or "nothing")
+                for row in _SYSTEMS
+            ],
         ),
         "operators": _table(
-            ("made by", "recognised by", "role from", "size from", "proved"),
-            [_operator(row) for row in (*OPERATOR_ROWS, INDEXED_JOB, DECLARED_SET)],
+            ("made by", "recognised by", "role from", "size from", "written where", "left alone", "proved"),
+            [*_operators(), *map(_alone, EACH_ALONE)],
         ),
         "groups": _table(
-            ("group", "recognised by", "size from", "proved"),
-            [(row.name, _keys(row), row.size, _proof(row.name)) for row in GROUP_ROWS],
+            ("group", "recognised by", "size from", "written where", "left alone", "proved"), map(_group, GROUP_ROWS)
         ),
-        "sources": _table(
-            ("row", "source"),
-            dict.fromkeys([*((row.title, row.source) for row in SYSTEMS), *((row.name, row.source) for row in rows)]),
-        ),
+        "sources": _table(("row", "source"), dict.fromkeys(_sources())),
     }
 
 
-def _operator(row: Row) -> tuple[str, ...]:
-    role = f"label `{row.role}`" if row.role else row.role_from or "none"
-    return row.name, _keys(row), role, row.size, _proof(row.name)
+def _operators() -> Iterator[tuple[str, ...]]:
+    """Yield a row for each kind: it has the key of its table's row, and the rest of it that is not its own."""
+    for row in _ROWS:
+        role = f"label `{row.role}`" if row.role else row.role_from or "none"
+        for maker in row.makers:
+            size = maker.size or row.size
+            yield maker.name, _keys(row), role, size, _written(maker), maker.keeps, proofs.of_maker(maker)
+
+
+def _alone(maker: Maker) -> tuple[str, ...]:
+    size = "none: no gang, each pod by itself"
+    return maker.name, maker.sign, "none", size, _written(maker), maker.keeps, proofs.of_maker(maker)
+
+
+def _group(row: Row) -> tuple[str, ...]:
+    system = next(each for each in SYSTEMS if each.name == row.system)
+    joined = system.writes and not row.annotation
+    written = f"{_keys(row)}, where a policy chooses the system" if joined else "nothing: the pod says it already"
+    return row.name, _keys(row), row.size, written, system.keeps or "the group itself", proofs.of_group(row)
+
+
+def _written(maker: Maker) -> str:
+    """Say where podberth writes, and of what place in its author's object it warns."""
+    places = maker.templates or ", ".join(dict.fromkeys(_templates(maker.kind)))
+    return f"the pod; warnings name {places}" if places else "the pod"
+
+
+def _templates(kind: str) -> Iterator[str]:
+    group, _, name = kind.rpartition("/")
+    for row in KINDS:
+        if row.kind == name and any(version.rpartition("/")[0] == group for version in row.api_versions):
+            yield from (f"`{'.'.join(map(str, place.path))}`" for place in row.places)
+
+
+def _sources() -> Iterator[tuple[str, str]]:
+    yield from ((row.title, row.source) for row in _SYSTEMS)
+    for row in _ROWS:
+        yield from ((maker.name, f"{row.source}; left alone: {maker.source}") for maker in row.makers)
+    yield from ((maker.name, maker.source) for maker in EACH_ALONE)
+    yield from ((row.name, row.source) for row in GROUP_ROWS)
 
 
 def _keys(row: Row) -> str:
@@ -105,11 +121,7 @@ def _signs(row: System) -> str:
     ):
         domains = sorted({key.partition("/")[0] for key in keys})
         found += [f"{kind} of `{'`, `'.join(domains)}`"] if domains else []
-    return "; ".join(found)
-
-
-def _proof(name: str) -> str:
-    return next((proof for start, proof in PROVED.items() if name.startswith(start)), _PODS)
+    return "; ".join(found) or "none of these"
 
 
 def _lines(texts: Iterable[str]) -> str:

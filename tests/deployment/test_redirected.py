@@ -26,6 +26,16 @@ def test_of_the_overlay_only_the_way_to_the_webhooks_is_another(control_plane: C
     assert changed == 8
 
 
+def test_what_a_component_adds_is_its_own(control_plane: ControlPlane, tmp_path: Path) -> None:
+    write_overlay(tmp_path, URL, "controller")
+    ours = documents(control_plane.kubectl("kustomize", str(tmp_path)).stdout)
+    shipped = {(each["kind"], each["metadata"]["name"]) for each in overlay(control_plane, OVERLAY.name)}
+    added = {(each["kind"], each["metadata"]["name"]) for each in ours} - shipped
+    assert {name for _, name in added} == {"podberth-controller"}
+    assert ("Deployment", "podberth-controller") in added
+    assert shipped <= {(each["kind"], each["metadata"]["name"]) for each in ours}
+
+
 def test_of_the_container_only_places_of_the_machine_are_others(control_plane: ControlPlane, tmp_path: Path) -> None:
     shipped = only(overlay(control_plane, OVERLAY.name), "Deployment")["spec"]["template"]["spec"]["containers"][0]
     assert webhook_container(control_plane) == shipped

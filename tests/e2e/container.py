@@ -17,12 +17,12 @@ PLACES = ("PODBERTH_POLICIES", "PODBERTH_KUBECONFIG", "PODBERTH_LISTEN", "PODBER
 class Container(Process):
     """One container of the webhook's Deployment; where it starts it is given PODBERTH_KUBECONFIG."""
 
-    def __init__(self, container: Mapping[str, Any], directory: Path) -> None:
+    def __init__(self, container: Mapping[str, Any], directory: Path, policies: Path = POLICIES) -> None:
         super().__init__(directory)
         self.readiness = container["readinessProbe"]["httpGet"]["path"]
         self.arguments = container["args"]
         self.variables = {each["name"]: each["value"] for each in container["env"]} | {
-            "PODBERTH_POLICIES": str(POLICIES),
+            "PODBERTH_POLICIES": str(policies),
             "PODBERTH_LISTEN": f"127.0.0.1:{self.port}",
             "PODBERTH_METRICS_LISTEN": f"127.0.0.1:{self.metrics_port}",
         }

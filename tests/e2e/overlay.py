@@ -1,6 +1,7 @@
 """The shipped overlay where no Service leads anywhere: all of its objects, with the webhooks at a URL.
 
-Nothing else of it is changed; tests/deployment/test_redirected.py compares the two.
+Nothing else of it is changed, and no more is added than components of manifests/components that the caller names;
+tests/deployment/test_redirected.py compares the two.
 """
 
 import json
@@ -18,10 +19,11 @@ Document = dict[str, Any]
 
 OVERLAY = ROOT / "manifests" / "overlays" / "self-signed"
 """What docs/install.md installs first."""
+_COMPONENTS = ROOT / "manifests" / "components"
 
 
-def write_overlay(directory: Path, url: str) -> None:
-    """Write a kustomization of the overlay with its webhooks at a URL."""
+def write_overlay(directory: Path, url: str, *components: str) -> None:
+    """Write a kustomization of the overlay, and of these components, with its webhooks at a URL."""
     patches = []
     for configuration in shipped():
         steps: list[Document] = []
@@ -38,6 +40,7 @@ def write_overlay(directory: Path, url: str) -> None:
         "kind": "Kustomization",
         # kustomize takes relative paths only.
         "resources": [os.path.relpath(OVERLAY, directory.resolve())],
+        "components": [os.path.relpath(_COMPONENTS / each, directory.resolve()) for each in components],
         "patches": patches,
     }
     (directory / "kustomization.yaml").write_text(json.dumps(kustomization), encoding="utf-8")

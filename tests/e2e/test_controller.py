@@ -11,7 +11,7 @@ from builders import gpu_pod, job
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
-from crds import FOLDER, read
+from crds import FOLDER, GROUP_CRDS, read
 
 from .access import grant
 from .controller_process import Controller, holder
@@ -24,11 +24,7 @@ RACK = "example.com/rack"
 NATIVE = "/apis/scheduling.k8s.io/v1alpha2"
 COSCHEDULING = "/apis/scheduling.x-k8s.io/v1alpha1"
 KOORDINATOR = "/apis/scheduling.sigs.k8s.io/v1alpha1"
-CRDS = (
-    "scheduler-plugins/scheduling.x-k8s.io_podgroups.yaml",
-    "koordinator/scheduling.sigs.k8s.io_podgroups.yaml",
-    "jobset/jobset.x-k8s.io_jobsets.yaml",
-)
+CRDS = (*GROUP_CRDS, "jobset/jobset.x-k8s.io_jobsets.yaml")
 pytestmark = pytest.mark.shared("crds")
 
 

@@ -100,26 +100,35 @@ def test_it_installs_what_the_manifests_hold_and_says_so(
     rendered = Cluster(assets() / "kubectl", tmp_path / "none", tmp_path).kubectl("kustomize", str(OVERLAY)).stdout
     assert made.keys() == {kind.lower() for kind in re.findall(r"^kind: (\w+)$", rendered, flags=re.MULTILINE)}
     unwrapped = " ".join(said.split())
-    guards = "podberth-agent, podberth-configurations, podberth-exemption, podberth-shared-ca"
+    guards = "podberth-agent, podberth-configurations, podberth-controller, podberth-exemption, podberth-shared-ca"
     assert f" validatingadmissionpolicy: {guards} " in unwrapped
     assert "the 35 pods of the DaemonSet podberth-agent" in unwrapped
     assert re.search(r"`podberth serve` of podberth-[0-9a-z]+-[0-9a-z]+ as a process", unwrapped)
+    assert "`podberth controller` of podberth-controller as another" in unwrapped
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        r"gang +without podberth +with podberth",
-        r"ring-a +does not start: 2 of 3 hold a machine +starts: all 3 run",
-        r"ring-b +does not start: 2 of 3 hold a machine +waits: none of 3 holds a machine",
-    ],
-)
 def test_of_two_gangs_that_would_block_each_other_one_starts_and_one_waits_whole(
-    finished: subprocess.CompletedProcess[str], row: str
+    finished: subprocess.CompletedProcess[str],
 ) -> None:
+    """Which of the two is the scheduler's business."""
     assert finished.returncode == 0, finished.stderr
     table = finished.stdout.partition("── which of two gangs for the same machines starts ─")[2].partition("── ")[0]
-    assert re.search(rf"^  {row}$", table, flags=re.MULTILINE)
+    assert re.search(r"^  gang +without podberth +with podberth$", table, flags=re.MULTILINE)
+    found = re.findall(r"^  ring-([ab]) +(\S.*?)  +(\S.*)$", table, flags=re.MULTILINE)
+    assert [gang for gang, _, _ in found] == ["a", "b"]
+    assert {without for _, without, _ in found} == {"does not start: 2 of 3 hold a machine"}
+    assert sorted(grouped for _, _, grouped in found) == ["starts: all 3 run", "waits: none of 3 holds a machine"]
+
+
+def test_their_groups_are_made_by_the_controller_and_by_nobody_else(
+    finished: subprocess.CompletedProcess[str],
+) -> None:
+    said = finished.stdout.partition("── two gangs for the same machines, with podberth ─")[2].partition("── ")[0]
+    assert "\n$ kubectl label namespace two-gangs-with podberth.io/gang-system=native\n" in said
+    assert "Warning: podberth gang-system: joins the native group of its gang of 3\n" in said
+    _, _, made = said.partition(" -l app.kubernetes.io/managed-by=podberth")
+    groups = re.findall(r"^(ring-\w) +(\d) +(\S+)$", made, flags=re.MULTILINE)
+    assert groups == [("ring-a", "3", "nvidia.com/gpu.clique"), ("ring-b", "3", "nvidia.com/gpu.clique")]
 
 
 def test_the_time_of_each_stage_is_told(finished: subprocess.CompletedProcess[str]) -> None:

@@ -16,6 +16,13 @@ class Maker:
     workload: Callable[[Gang], Document]
     size: int = MEMBERS
     """All pods of a gang, those without GPUs too."""
+    of: str = ""
+    """Its name in the operators' rows (`podberth.workload`), where the title says more."""
+
+    @property
+    def row(self) -> str:
+        """Its name in the operators' rows, by which docs/systems.md says that it is proved here."""
+        return self.of or self.title
 
 
 def _job(gang: Gang) -> Document:
@@ -40,20 +47,19 @@ def _stateful_set(gang: Gang) -> Document:
     return named("apps/v1", "StatefulSet", gang.name, spec)
 
 
-def _pytorch_job(gang: Gang) -> Document:
-    roles = {
-        role: {"replicas": count, "template": template(gang, container="pytorch")}
-        for role, count in (("Master", 1), ("Worker", MEMBERS - 1))
-    }
-    return named("kubeflow.org/v1", "PyTorchJob", gang.name, {"pytorchReplicaSpecs": roles})
+def _kubeflow(kind: str, framework: str, helper: str = "", **counts: int) -> Callable[[Gang], Document]:
+    """Return what makes jobs of one kind: so many pods of each role, and one without a GPU where there is a helper."""
+    helpers = {helper: 1} if helper else {}
+    size = sum(counts.values()) + len(helpers)
 
+    def job(gang: Gang) -> Document:
+        roles = {
+            role: {"replicas": count, "template": template(gang, size, gpus=role != helper, container=framework)}
+            for role, count in {**helpers, **counts}.items()
+        }
+        return named("kubeflow.org/v1", kind, gang.name, {_FIELDS[kind]: roles})
 
-def _mpi_job(gang: Gang) -> Document:
-    roles = {
-        "Launcher": {"replicas": 1, "template": template(gang, MEMBERS + 1, gpus=False, container="mpi")},
-        "Worker": {"replicas": MEMBERS, "template": template(gang, MEMBERS + 1, container="mpi")},
-    }
-    return named("kubeflow.org/v1", "MPIJob", gang.name, {"mpiReplicaSpecs": roles})
+    return job
 
 
 def _job_set(gang: Gang) -> Document:
@@ -87,11 +93,27 @@ def training_runtimes() -> list[Document]:
 
 JOB = Maker("Indexed Job", "batch/v1/jobs", _job)
 BUILT_IN = (JOB, Maker("StatefulSet that declares a gang", "apps/v1/statefulsets", _stateful_set))
+_FIELDS = {
+    "MPIJob": "mpiReplicaSpecs",
+    "PaddleJob": "paddleReplicaSpecs",
+    "PyTorchJob": "pytorchReplicaSpecs",
+    "TFJob": "tfReplicaSpecs",
+    "XGBoostJob": "xgbReplicaSpecs",
+}
+_PYTORCH = _kubeflow("PyTorchJob", "pytorch", Master=1, Worker=MEMBERS - 1)
+_TF = _kubeflow("TFJob", "tensorflow", "PS", Chief=1, Worker=MEMBERS - 1)
+_XGBOOST = _kubeflow("XGBoostJob", "xgboost", Master=1, Worker=MEMBERS - 1)
+_PADDLE = _kubeflow("PaddleJob", "paddle", Master=1, Worker=MEMBERS - 1)
+_MPI = _kubeflow("MPIJob", "mpi", "Launcher", Worker=MEMBERS)
 OF_TRAINING_OPERATOR = (
-    Maker("PyTorchJob", "kubeflow.org/v1/pytorchjobs", _pytorch_job),
-    Maker("MPIJob with its launcher", "kubeflow.org/v1/mpijobs", _mpi_job, MEMBERS + 1),
+    Maker("PyTorchJob", "kubeflow.org/v1/pytorchjobs", _PYTORCH),
+    Maker("TFJob with a parameter server", "kubeflow.org/v1/tfjobs", _TF, MEMBERS + 1, "TFJob"),
+    Maker("XGBoostJob", "kubeflow.org/v1/xgboostjobs", _XGBOOST),
+    Maker("PaddleJob", "kubeflow.org/v1/paddlejobs", _PADDLE),
+    Maker("MPIJob with its launcher", "kubeflow.org/v1/mpijobs", _MPI, MEMBERS + 1, "MPIJob"),
 )
 OF_TRAINER = (
-    Maker("JobSet with a driver", "jobset.x-k8s.io/v1alpha2/jobsets", _job_set, MEMBERS + 1),
-    Maker("TrainJob", "trainer.kubeflow.org/v1alpha1/trainjobs", _train_job),
+    Maker("JobSet with a driver", "jobset.x-k8s.io/v1alpha2/jobsets", _job_set, MEMBERS + 1, "JobSet"),
+    Maker("TrainJob", "trainer.kubeflow.org/v1alpha1/trainjobs", _train_job, of="TrainJob (Trainer v2)"),
 )
+RUN_HERE = (*BUILT_IN, *OF_TRAINING_OPERATOR, *OF_TRAINER)

@@ -1,7 +1,7 @@
 """Gangs of operators that do not run here: their objects, and the pods that their sources say they make of them.
 
 No module of theirs is published where Go modules are. An owner is made where its CRD is in ../shared/crds; labels,
-annotations and variables are those of tests/unit/workload/test_operators.py, whose sources stand there.
+annotations and variables are those of tests/operator_pods, whose sources stand there.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,6 +20,13 @@ class Made:
     size: int = MEMBERS
     owners: Callable[[Gang], Sequence[Document]] = field(default=lambda _: ())
     """What owns the pods, the one on top first: each is owned by the one before, the pods by the last."""
+    of: str = ""
+    """Its name in the operators' rows (`podberth.workload`), where the title is another."""
+
+    @property
+    def row(self) -> str:
+        """Its name in the operators' rows, by which docs/systems.md says that it is proved here."""
+        return self.of or self.title
 
 
 def _pod(name: str, labels: dict[str, str], spec: Document, annotations: dict[str, str] | None = None) -> Document:
@@ -134,10 +141,10 @@ def _spark_pods(gang: Gang) -> list[Document]:
 
 
 AS_MADE = (
-    Made("RayCluster (KubeRay)", _ray_pods, MEMBERS + 1, _ray_cluster),
+    Made("RayCluster (KubeRay)", _ray_pods, MEMBERS + 1, _ray_cluster, "RayCluster"),
     Made("LeaderWorkerSet", _lws_pods),
     Made("PodCliqueSet (Grove)", _grove_pods, owners=_grove_owners),
-    Made("RoleBasedGroup", _rbg_pods, MEMBERS + 1),
+    Made("RoleBasedGroup", _rbg_pods, MEMBERS + 1, of="RoleBasedGroup (v1alpha2)"),
     Made("InferenceService over several nodes (KServe)", _kserve_pods),
-    Made("Spark application", _spark_pods, MEMBERS + 1),
+    Made("Spark application", _spark_pods, MEMBERS + 1, of="spark-submit"),
 )

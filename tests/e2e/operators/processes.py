@@ -31,7 +31,8 @@ Rights = tuple[tuple[str, str, str], ...]
 """API group, resources and verbs, each list with blanks between."""
 
 _ALL = "create delete get list patch update watch"
-# kubeflow/training-operator v1.8.1 manifests/base/rbac/role.yaml, for PyTorchJobs and MPIJobs
+_JOBS = ("mpijobs", "paddlejobs", "pytorchjobs", "tfjobs", "xgboostjobs")
+# kubeflow/training-operator v1.8.1 manifests/base/rbac/role.yaml, for these
 _OF_TRAINING_OPERATOR: Rights = (
     ("", "configmaps", "create list update watch"),
     ("", "events pods", _ALL),
@@ -39,9 +40,9 @@ _OF_TRAINING_OPERATOR: Rights = (
     ("", "serviceaccounts", "create get list watch"),
     ("", "services", "create delete get list watch"),
     ("autoscaling", "horizontalpodautoscalers", _ALL),
-    ("kubeflow.org", "mpijobs pytorchjobs", _ALL),
-    ("kubeflow.org", "mpijobs/finalizers pytorchjobs/finalizers", "update"),
-    ("kubeflow.org", "mpijobs/status pytorchjobs/status", "get patch update"),
+    ("kubeflow.org", " ".join(_JOBS), _ALL),
+    ("kubeflow.org", " ".join(f"{each}/finalizers" for each in _JOBS), "update"),
+    ("kubeflow.org", " ".join(f"{each}/status" for each in _JOBS), "get patch update"),
     ("rbac.authorization.k8s.io", "rolebindings roles", "create list update watch"),
 )
 # kubernetes-sigs/jobset v0.8.2 config/components/rbac/role.yaml, then kubeflow/trainer v2.0.0 manifests/base/rbac
@@ -63,7 +64,7 @@ _OF_TRAINER: Rights = (
     ),
 )
 _FILES = (
-    *(f"kubeflow-training-v1/kubeflow.org_{plural}.yaml" for plural in ("pytorchjobs", "mpijobs")),
+    *(f"kubeflow-training-v1/kubeflow.org_{plural}.yaml" for plural in _JOBS),
     "jobset/jobset.x-k8s.io_jobsets.yaml",
     *(
         f"kubeflow-trainer-v2/trainer.kubeflow.org_{plural}.yaml"

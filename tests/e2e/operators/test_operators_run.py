@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from .makers import BUILT_IN, JOB, OF_TRAINER, OF_TRAINING_OPERATOR, Maker
+from .makers import JOB, RUN_HERE, Maker
 from .pods_as_made import AS_MADE, Made
 from .processes import install_crds, operators
 from .stage import Mode, Stage, staged
 
 pytestmark = pytest.mark.shared("crds")
 
-EVERY = (*BUILT_IN, *OF_TRAINING_OPERATOR, *OF_TRAINER, *AS_MADE)
+EVERY = (*RUN_HERE, *AS_MADE)
 MACHINES = 16
 
 

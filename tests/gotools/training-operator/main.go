@@ -1,4 +1,4 @@
-// Kubeflow's Training Operator, v1: its own controllers of PyTorchJob and MPIJob, from its published module.
+// Kubeflow's Training Operator, v1: its own controllers of five kinds of jobs, from its published module.
 //
 //	training-operator HEALTH_ADDRESS
 //
@@ -39,7 +39,9 @@ func main() {
 	})
 	must(err)
 	must(manager.AddReadyzCheck("readyz", healthz.Ping))
-	for _, kind := range []string{kubeflow.PyTorchJobKind, kubeflow.MPIJobKind} {
+	for _, kind := range []string{
+		kubeflow.PyTorchJobKind, kubeflow.TFJobKind, kubeflow.XGBoostJobKind, kubeflow.PaddleJobKind, kubeflow.MPIJobKind,
+	} {
 		must(controllers.SupportedSchemeReconciler[kind](manager, common.GenNonGangSchedulerSetupFunc(), 1))
 	}
 	must(manager.Start(ctrl.SetupSignalHandler()))

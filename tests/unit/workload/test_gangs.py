@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from builders import deployment, gpu_pod, job, job_pod, owned, pod, stateful_set, workload
+from operator_pods.groups import GROUPED
 from podberth.workload.gangs import Gang, gang_of
+from podberth.workload.groups import GROUP_ROWS
 from podberth.workload.present import present
 from podberth.workload.sources import ROWS
+from podberth.workload.subject import at
 
 JSON = dict[str, Any]
 
@@ -250,74 +253,15 @@ def test_a_grove_pod_belongs_to_its_pod_gang() -> None:
 # ---- groups by name ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("document", "expected"),
-    [
-        (
-            pod(
-                labels={"kueue.x-k8s.io/pod-group-name": "g"}, annotations={"kueue.x-k8s.io/pod-group-total-count": "4"}
-            ),
-            Gang(known=True, name="g", size=4, source="Kueue", system="kueue"),
-        ),
-        (
-            pod(
-                labels={"kueue.x-k8s.io/pod-group-name": "g", "apps.kubernetes.io/pod-index": "3"},
-                annotations={"kueue.x-k8s.io/pod-group-pod-index-label": "apps.kubernetes.io/pod-index"},
-            ),
-            Gang(known=True, name="g", index=3, source="Kueue", system="kueue"),
-        ),
-        (
-            pod(annotations={"kueue.x-k8s.io/pod-group-name": "a"}, labels={"kueue.x-k8s.io/pod-group-name": "g"}),
-            Gang(known=True, name="a", source="Kueue", system="kueue"),
-        ),
-        (
-            pod(annotations={"kueue.x-k8s.io/pod-group-name": "a"}),
-            Gang(known=True, name="a", source="Kueue", system="kueue"),
-        ),
-        (
-            pod(schedulingGroup={"podGroupName": "g"}),
-            Gang(known=True, name="g", source="PodGroup", system="native"),
-        ),
-        (
-            pod(annotations={"scheduling.k8s.io/group-name": "g"}),
-            Gang(known=True, name="g", source="PodGroup", system="volcano"),
-        ),
-        (
-            pod(annotations={"scheduling.volcano.sh/group-name": "g", "scheduling.volcano.sh/group-min-member": "6"}),
-            Gang(known=True, name="g", size=6, source="PodGroup", system="volcano"),
-        ),
-        (
-            pod(annotations={"pod-group-name": "g"}, schedulerName="kai-scheduler"),
-            Gang(known=True, name="g", source="PodGroup", system="kai"),
-        ),
-        (
-            pod(labels={"scheduling.x-k8s.io/pod-group": "g"}),
-            Gang(known=True, name="g", source="PodGroup", system="coscheduling"),
-        ),
-        (
-            pod(
-                annotations={
-                    "gang.scheduling.koordinator.sh/name": "g",
-                    "gang.scheduling.koordinator.sh/min-available": "3",
-                }
-            ),
-            Gang(known=True, name="g", size=3, source="PodGroup", system="koordinator"),
-        ),
-        (
-            pod(
-                labels={"applicationId": "a"},
-                annotations={
-                    "yunikorn.apache.org/task-group-name": "head",
-                    "yunikorn.apache.org/task-groups": '[{"minMember": 1}, {"name": "w", "minMember": 4}]',
-                },
-            ),
-            Gang(known=True, name="a", size=5, source="YuniKorn", system="yunikorn"),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("document", "expected"), GROUPED)
 def test_a_group_named_on_the_pod_is_its_gang(document: JSON, expected: Gang) -> None:
     """Fact 15: gang keys live everywhere."""
     assert gang(document) == expected
+
+
+def test_every_way_of_naming_a_group_has_a_pod_and_says_whose_group_it_is() -> None:
+    for row in GROUP_ROWS:
+        assert {found.system for document, found in GROUPED if at(document, *row.steps)} == {row.system}, row.steps
 
 
 def test_a_key_without_a_domain_counts_under_its_own_scheduler_only() -> None:

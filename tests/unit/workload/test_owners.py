@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, job, job_pod
+from operator_pods import CASES, Case
 from pages import ROOT
 from podberth.kube.documents import load_documents
 from podberth.workload.gangs import gang_of
@@ -12,8 +13,6 @@ from podberth.workload.operators import INDEXED_JOB, OPERATOR_ROWS
 from podberth.workload.owners import OWNER_KINDS, OwnerKind, keep
 from podberth.workload.subject import Subject
 from podberth.workload.templates import templates
-
-from .test_operators import CASES, Case
 
 JSON = dict[str, Any]
 BY_KIND = {(kind.group, kind.kind): kind for kind in OWNER_KINDS}
@@ -33,7 +32,7 @@ def test_there_is_a_sample_of_every_kind_that_counts() -> None:
     assert {(of(each).group, of(each).kind) for each in SAMPLES} == {key for key, kind in BY_KIND.items() if kind.spec}
 
 
-LINEAGES = [case for case in CASES if len(case.owners) > 1 or case.row.startswith("RoleBasedGroup")]
+LINEAGES = [case for case in CASES if len(case.owners) > 1 or case.maker.startswith("RoleBasedGroup")]
 # Neither is followed: of both there are more in a cluster than of anything else that owns pods.
 UNFOLLOWED = {"Pod", "StatefulSet"}
 

@@ -84,6 +84,7 @@ def _yunikorn_application(pod: Subject) -> Member | None:
 GROUP_ROWS: Final[tuple[Row, ...]] = (
     Row(
         name="Kueue pod group",
+        system="kueue",
         source="kubernetes-sigs/kueue pkg/controller/jobs/pod/constants/constants.go",
         read=_kueue_group,
         size="the annotation `kueue.x-k8s.io/pod-group-total-count`",
@@ -92,6 +93,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(
         name="PodGroup",
+        system="native",
         source="kubernetes/api core/v1/types.go PodSchedulingGroup; KEP-4671",
         read=_native_group,
         size="its PodGroup",
@@ -100,6 +102,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(
         name="Volcano PodGroup",
+        system="volcano",
         source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/labels.go",
         read=_volcano_group,
         size="the annotation `scheduling.volcano.sh/group-min-member`, or its PodGroup",
@@ -108,6 +111,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(
         name="Volcano PodGroup",
+        system="volcano",
         source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/labels.go",
         read=_volcano_group,
         size="the annotation `scheduling.volcano.sh/group-min-member`, or its PodGroup",
@@ -116,6 +120,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(
         name="Koordinator gang",
+        system="koordinator",
         source="koordinator-sh/koordinator apis/extension/coscheduling.go",
         read=_koordinator_gang,
         size="the annotations `total-number`, `min-available`, or its PodGroup",
@@ -124,6 +129,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(
         name="Koordinator PodGroup",
+        system="koordinator",
         source="koordinator-sh/koordinator apis/thirdparty/scheduler-plugins/pkg/apis/scheduling/v1alpha1/types.go "
         "PodGroupLabel",
         read=_koordinator_group,
@@ -133,6 +139,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(
         name="coscheduling PodGroup",
+        system="coscheduling",
         source="kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go",
         read=_labelled_group,
         size="its PodGroup",
@@ -141,6 +148,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(
         name="KAI PodGroup",
+        system="kai",
         source="kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go PodGroupAnnotationForPod",
         read=_kai_group,
         size="the annotation `kai.scheduler/batch-min-member`, or its PodGroup",
@@ -149,6 +157,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(
         name="YuniKorn application",
+        system="yunikorn",
         source="apache/yunikorn-site docs/user_guide/gang_scheduling.md",
         read=_yunikorn_application,
         size="the annotation `yunikorn.apache.org/task-groups`, on the first pod",

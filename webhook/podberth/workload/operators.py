@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
 from .serving_operators import GROVE, LEADER_WORKER_SET, ROLE_BASED_GROUPS, SERVING_ROWS
-from .subject import Member, Row, Subject, at, completion_index, count, index_of, named, number, ordinal, text_at
+from .subject import Maker, Member, Row, Subject, at, completion_index, count, index_of, named, number, ordinal, text_at
 
 
 def _job_set(pod: Subject) -> Member:
@@ -146,6 +146,9 @@ def _declared_set(pod: Subject) -> Member | None:
     return Member("StatefulSet", named("statefulset", controller.uid), size, ordinal(pod))
 
 
+_BATCH_SCHEDULER: Final = "`schedulerName` and group, where the operator runs with a gang scheduler"
+_CONTROLLED_GROUPS: Final = "kubeflow/training-operator pkg/controller.v1/control/podgroup_control.go"
+
 OPERATOR_ROWS: Final[tuple[Row, ...]] = (
     # A group of roles may be made of LeaderWorkerSets, whose pods carry both.
     *ROLE_BASED_GROUPS,
@@ -158,6 +161,23 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         size="the JobSet: `replicas` of each replicated job, times its `parallelism`",
         label="jobset.sigs.k8s.io/jobset-name",
         role="jobset.sigs.k8s.io/replicatedjob-name",
+        makers=(
+            Maker(
+                kind="jobset.x-k8s.io/JobSet",
+                keeps="the affinity of pods with `alpha.jobset.sigs.k8s.io/exclusive-topology`: its webhook draws the "
+                "pod of index 0 to a domain, and the others after it by `nodeSelector`",
+                source="kubernetes-sigs/jobset pkg/webhooks/pod_webhook.go patchPod",
+            ),
+            Maker(
+                kind="trainer.kubeflow.org/TrainJob",
+                title="TrainJob (Trainer v2)",
+                keeps="the JobSet that Trainer makes of it; the group that a runtime's `podGroupPolicy` names on its "
+                "pods",
+                source="kubeflow/trainer pkg/runtime/framework/plugins/{jobset,coscheduling,volcano}",
+                templates="`spec.trainer`, and `spec.template.spec.replicatedJobs.*.template.spec.template` of its "
+                "runtime",
+            ),
+        ),
     ),
     Row(
         name="PyTorchJob, TFJob, MPIJob, XGBoostJob, PaddleJob, JAXJob (Training Operator v1, mpi-operator)",
@@ -167,6 +187,34 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         size="the job: `replicas` of its replica specs",
         label="training.kubeflow.org/job-name",
         role_from="labels `training.kubeflow.org/replica-type`, `job-role`",
+        makers=(
+            *(
+                Maker(
+                    kind=f"kubeflow.org/{kind}",
+                    keeps=_BATCH_SCHEDULER,
+                    source=_CONTROLLED_GROUPS,
+                    templates=f"`spec.{field}.*.template`",
+                )
+                for kind, field in (
+                    ("PyTorchJob", "pytorchReplicaSpecs"),
+                    ("XGBoostJob", "xgbReplicaSpecs"),
+                    ("PaddleJob", "paddleReplicaSpecs"),
+                    ("JAXJob", "jaxReplicaSpecs"),
+                )
+            ),
+            Maker(
+                kind="kubeflow.org/TFJob",
+                keeps=f"the spec of chiefs, parameter servers and evaluators without GPUs; {_BATCH_SCHEDULER}",
+                source=f"kubeflow/training-operator pkg/apis/kubeflow.org/v1/tensorflow_types.go; {_CONTROLLED_GROUPS}",
+                templates="`spec.tfReplicaSpecs.*.template`",
+            ),
+            Maker(
+                kind="kubeflow.org/MPIJob",
+                keeps=f"the spec of launchers without GPUs, with mpi-operator their Job; {_BATCH_SCHEDULER}",
+                source="kubeflow/mpi-operator pkg/controller/mpi_job_controller.go newLauncherJob; "
+                f"{_CONTROLLED_GROUPS}",
+            ),
+        ),
     ),
     Row(
         name="Volcano Job",
@@ -176,6 +224,16 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         label="volcano.sh/job-name",
         role_from="label or annotation `volcano.sh/task-spec`",
         annotation="volcano.sh/job-name",
+        makers=(
+            Maker(
+                kind="batch.volcano.sh/Job",
+                title="Volcano Job",
+                keeps="its PodGroup and the annotation that names it; `schedulerName`; resources, which `minResources` "
+                "sums; affinity, for Volcano places it",
+                source="volcano-sh/volcano pkg/controllers/job/{job_controller_util,job_controller_actions}.go",
+                templates="`spec.tasks.*.template`, for topology `spec.networkTopology`",
+            ),
+        ),
     ),
     Row(
         name="RayCluster, and those of RayJob and RayService",
@@ -184,6 +242,25 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         size="the RayCluster: the head, and `replicas` times `numOfHosts` of its worker groups, unless it autoscales",
         label="ray.io/cluster",
         role="ray.io/group",
+        makers=(
+            Maker(
+                kind="ray.io/RayCluster",
+                keeps="the spec of heads without GPUs; one that autoscales joins no group; its spec, which KubeRay "
+                "hashes for upgrades; `schedulerName` and group of KubeRay's batch scheduler",
+                source="ray-project/kuberay ray-operator/controllers/ray/{raycluster_controller.go,batchscheduler}",
+            ),
+            Maker(
+                kind="ray.io/RayJob",
+                keeps="as of its RayCluster; the pod that submits, of a Job and without the label: it is no member",
+                source="ray-project/kuberay ray-operator/controllers/ray/rayjob_controller.go getSubmitterTemplate",
+            ),
+            Maker(
+                kind="ray.io/RayService",
+                keeps="as of its RayClusters, of which an upgrade makes a second: a gang by itself; the label "
+                "`ray.io/serve`, which KubeRay turns on running pods",
+                source="ray-project/kuberay ray-operator/controllers/ray/rayservice_controller.go",
+            ),
+        ),
     ),
     GROVE,
     *SERVING_ROWS,
@@ -195,6 +272,21 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         size="the SparkApplication, for its driver: itself and `executor.instances`, unless it allocates dynamically",
         label="spark-app-selector",
         role_from="label `spark-role`",
+        makers=(
+            Maker(
+                kind="sparkoperator.k8s.io/SparkApplication",
+                keeps="the driver's spec where it has no GPU; affinity, node selector, tolerations, GPUs and scheduler "
+                "of the SparkApplication, which its operator's webhook writes on the pods",
+                source="kubeflow/spark-operator internal/webhook/sparkpod_defaulter.go, internal/scheduler",
+            ),
+            Maker(
+                kind="",
+                title="spark-submit",
+                keeps="the driver's spec where it has no GPU",
+                source="apache/spark resource-managers/kubernetes/core BasicDriverFeatureStep.scala",
+                size="unknown: no object says it",
+            ),
+        ),
     ),
 )
 
@@ -205,6 +297,15 @@ INDEXED_JOB: Final = Row(
     size="the Job: `parallelism`, where that is not less than `completions`",
     label=JOB_COMPLETION_INDEX,
     annotation=JOB_COMPLETION_INDEX,
+    makers=(
+        Maker(
+            kind="batch/Job",
+            title="Indexed Job",
+            keeps="the finalizer that the Job controller takes off; `schedulingGroup` and PodGroup, where it makes "
+            "them itself (gate `WorkloadWithJob`)",
+            source="kubernetes pkg/controller/job/job_controller.go; KEP-5547",
+        ),
+    ),
 )
 
 DECLARED_SET: Final = Row(
@@ -213,4 +314,12 @@ DECLARED_SET: Final = Row(
     read=_declared_set,
     size=f"the annotation `{GANG_SIZE_ANNOTATION}`",
     annotation=GANG_SIZE_ANNOTATION,
+    makers=(
+        Maker(
+            kind="apps/StatefulSet",
+            title="StatefulSet that declares a gang",
+            keeps="its pods' names, ordinals and claims; its template, whose revision is hashed",
+            source="kubernetes pkg/controller/statefulset/stateful_set_utils.go, pkg/controller/history",
+        ),
+    ),
 )

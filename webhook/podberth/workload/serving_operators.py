@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ..kube.shape import RESOURCED_LISTS
-from .subject import STATEFUL_SET_INDEX, Member, Row, Subject, at, count, index_of, named, number, text, text_at
+from .subject import STATEFUL_SET_INDEX, Maker, Member, Row, Subject, at, count, index_of, named, number, text, text_at
 
 
 def _leader_worker_set(pod: Subject) -> Member | None:
@@ -167,10 +167,34 @@ ROLE_BASED_GROUPS: Final[tuple[Row, ...]] = tuple(
         size="the RoleBasedGroup: `replicas` of its roles, times the pods of one replica",
         label=key,
         role_from="its label of the role's name",
+        makers=(
+            Maker(
+                kind="workloads.x-k8s.io/RoleBasedGroup",
+                title=f"RoleBasedGroup ({version})",
+                keeps="the spec of routers without GPUs; the pod affinity that its controller writes for "
+                f"`{exclusive}`; the group that it names for {grouped}",
+                source="sgl-project/rbg pkg/reconciler/pod_reconciler.go, pkg/scheduler",
+                templates=places,
+            ),
+        ),
     )
-    for version, where, key in (
-        ("v1alpha2", "api/workloads/constants/label.go", "rbg.workloads.x-k8s.io/group-name"),
-        ("v1alpha1", "api/workloads/v1alpha1/constant.go", "rolebasedgroup.workloads.x-k8s.io/name"),
+    for version, where, key, exclusive, grouped, places in (
+        (
+            "v1alpha2",
+            "api/workloads/constants/label.go",
+            "rbg.workloads.x-k8s.io/group-name",
+            "rbg.workloads.x-k8s.io/group-exclusive-topology",
+            "`rbg.workloads.x-k8s.io/group-gang-scheduling`",
+            "`spec.roles.*` by its pattern, as `leaderWorkerPattern.template`, and `spec.roleTemplates.*.template`",
+        ),
+        (
+            "v1alpha1",
+            "api/workloads/v1alpha1/constant.go",
+            "rolebasedgroup.workloads.x-k8s.io/name",
+            "rolebasedgroup.workloads.x-k8s.io/exclusive-topology",
+            "`spec.podGroupPolicy`",
+            "`spec.roles.*.template`, `spec.roleTemplates.*.template`",
+        ),
     )
 )
 
@@ -181,6 +205,21 @@ LEADER_WORKER_SET: Final = Row(
     size="the annotation `leaderworkerset.sigs.k8s.io/size`",
     label="leaderworkerset.sigs.k8s.io/name",
     role_from="leader or worker, by the index",
+    makers=(
+        Maker(
+            kind="leaderworkerset.x-k8s.io/LeaderWorkerSet",
+            keeps="the spec of leaders without GPUs; the affinity of pods with "
+            "`leaderworkerset.sigs.k8s.io/exclusive-topology` or `subgroup-exclusive-topology`, and the labels of "
+            "group and index, which its webhook writes; the group that it names for Volcano",
+            source="kubernetes-sigs/lws pkg/webhooks/pod_webhook.go, pkg/schedulerprovider/volcano_provider.go",
+        ),
+        Maker(
+            kind="serving.kserve.io/LLMInferenceService",
+            title="LLMInferenceService over several nodes (KServe)",
+            keeps="the LeaderWorkerSet that KServe makes of it, one more for prefill, and holds to its own spec",
+            source="kserve/kserve pkg/controller/v1alpha2/llmisvc/workload_multi_node.go",
+        ),
+    ),
 )
 
 GROVE: Final = Row(
@@ -190,6 +229,23 @@ GROVE: Final = Row(
     size="the PodCliqueSet: `replicas` of the gang's cliques, unless one autoscales",
     label="grove.io/podgang",
     role_from="the clique's name in label `grove.io/podclique`",
+    makers=(
+        Maker(
+            kind="grove.io/PodCliqueSet",
+            title="PodCliqueSet (Grove)",
+            keeps="the gate `grove.io/podgang-pending-creation` and `schedulerName`, which Grove writes; for KAI the "
+            "annotation `pod-group-name` and label `kai.scheduler/subgroup-name`, too: KAI places them",
+            source="ai-dynamo/grove operator/internal/controller/podclique/components/pod/pod.go buildResource, "
+            "operator/internal/scheduler",
+        ),
+        Maker(
+            kind="nvidia.com/DynamoGraphDeployment",
+            title="DynamoGraphDeployment, with Grove",
+            keeps="the spec of frontends without GPUs; the PodCliqueSet that Dynamo makes of it; `schedulerName` and "
+            "queue, which it writes where KAI runs. Without Grove several nodes are LeaderWorkerSets",
+            source="ai-dynamo/dynamo deploy/operator/internal/dynamo/{graph,grove}.go",
+        ),
+    ),
 )
 
 SERVING_ROWS: Final[tuple[Row, ...]] = (
@@ -201,5 +257,15 @@ SERVING_ROWS: Final[tuple[Row, ...]] = (
         size="the variable `RAY_NODE_COUNT` of its container",
         label="isvc.generation",
         role_from="the name of its container",
+        makers=(
+            Maker(
+                kind="serving.kserve.io/InferenceService",
+                title="InferenceService over several nodes (KServe)",
+                keeps="its Deployments' templates, of which `pod-template-hash` is made; the variables that KServe "
+                "writes",
+                source="kserve/kserve pkg/controller/v1beta1/inferenceservice/components/predictor.go",
+                templates="`spec.predictor`, `spec.predictor.workerSpec`",
+            ),
+        ),
     ),
 )

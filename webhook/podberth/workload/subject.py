@@ -79,6 +79,31 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Maker:
+    """A kind whose controller makes pods: what docs/systems.md tells of it beyond its row. Nothing is decided by it."""
+
+    kind: str
+    """As "group/Kind", by which the table of kinds has its templates; empty: nothing but its pods is ever seen."""
+    title: str = ""
+    """What its users call it, where that is not its kind."""
+    keeps: str
+    """In words, what of it and its pods podberth leaves alone, because its controller writes, hashes or copies it."""
+    source: str
+    """Of that."""
+    sign: str = ""
+    """In words, by what its pods are known, where the row's key does not say it or they have no row."""
+    size: str = ""
+    """In words, where the size is from, if not from where the row has it."""
+    templates: str = ""
+    """In words, where a warning says that its author may write; empty: as the table of kinds has it."""
+
+    @property
+    def name(self) -> str:
+        """What its users call it."""
+        return self.title or self.kind.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One way of belonging: ``read`` is asked where the label, the annotation or the field of the spec is there."""
 
@@ -97,6 +122,10 @@ class Row:
     """In words, where the role is from, if ``read`` says it; empty: its pods have none."""
     api_groups: tuple[str, ...] = ()
     """Of the PodGroup that the key names; empty where it names none."""
+    makers: tuple[Maker, ...] = ()
+    """The kinds whose pods carry the key; empty where it stands on pods of any."""
+    system: str = ""
+    """The system that reads the key, where it names a group of one."""
 
     @property
     def steps(self) -> tuple[str, ...]:

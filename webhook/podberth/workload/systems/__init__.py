@@ -8,14 +8,15 @@ every key that speaks for its system. What podberth does for a system's pods is 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from . import coscheduling, kai, koordinator, kueue, native, slurm_bridge, volcano, yunikorn
+from . import coscheduling, kai, koordinator, kueue, native, plain, slurm_bridge, volcano, yunikorn
 from .system import System
 
-__all__ = ["ACCOUNTING", "JOINED", "NATIVE", "OWNER_LABELS", "PLAIN", "SYSTEMS", "System", "system_of"]
+__all__ = ["ACCOUNTING", "JOINED", "NATIVE", "NO_SYSTEM", "OWNER_LABELS", "PLAIN", "SYSTEMS", "System", "system_of"]
 
 NATIVE: Final = native.SYSTEM.name
-PLAIN: Final = "plain"
-"""No group system: whatever the scheduler is called, it places pod by pod."""
+NO_SYSTEM: Final = plain.SYSTEM
+"""What is true of pods of none of ``SYSTEMS``."""
+PLAIN: Final = NO_SYSTEM.name
 
 SYSTEMS: Final[tuple[System, ...]] = (
     native.SYSTEM,
