@@ -97,6 +97,8 @@ class GangFacts:
     """API groups whose PodGroups the cluster serves."""
     staged: str = ""
     """The field by which some members are made only when others run; empty: none is known that says so."""
+    sized_by_owner: str = ""
+    """The gang's name where its size is an owner's to say, whom whoever makes the group looks up; else empty."""
 
     def group_of(self, name: str) -> str:
         """Return the system that has a PodGroup of that name in the namespace; empty: none has."""
@@ -117,7 +119,8 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
 
     With the label goes the gang's ``size`` as an annotation, where it is known (positive): whoever sees one member
     later need not find the owner again. With a ``system`` goes a reference to its PodGroup of the same name, made or
-    to be made; a group that exists keeps its gang, whatever system is asked for by now.
+    to be made; a group that exists keeps its gang, whatever system is asked for by now. Of a gang whose size is its
+    owner's to say a member joins without it: its siblings, of whose owner is known by then, wait for it in the group.
 
     A pod that is in a group already stays there. ``spec.schedulingGroup`` is immutable once the pod exists, so it is
     only ever written on creation (KEP-4671).
@@ -179,7 +182,7 @@ def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
         return f"its members start in stages ({known.staged}): a group of all would wait for ever"
     if JOINED[system].pod_groups not in known.served:
         return f"no {system} group: PodGroups of {JOINED[system].pod_groups} are not known to be served"
-    if members <= 0:
+    if members <= 0 and known.sized_by_owner != group:
         return f"no {system} group: the gang's size is unknown; say {GANG_SIZE_ANNOTATION}"
     if not leaf.is_object_name(group):
         return f"no {system} group: {group} is no object's name"
@@ -194,13 +197,14 @@ def _refer(draft: Draft, system: str, group: str, members: int) -> Change:
     return Change("gang", wrote, lambda: f"joins {system} PodGroup {group}")
 
 
-def is_made_of_members(draft: Draft) -> bool:
+def is_made_of_members(draft: Draft, known: GangFacts) -> bool:
     """Tell whether the pod is in a native PodGroup that is made of what its members say, be it there or not.
 
     One that is there may be on its way out, its owner deleted: who starts anew under the name needs the next.
     """
     group = draft.get(REFERENCES[NATIVE]) if draft.get(SCHEDULING_GROUP) else None
-    return bool(group) and draft.get(_LABEL) == group and draft.get(_SIZE) is not None
+    sized = draft.get(_SIZE) is not None or known.sized_by_owner == group
+    return bool(group) and draft.get(_LABEL) == group and sized
 
 
 # ---- topology -------------------------------------------------------------------------------------------------------
@@ -233,7 +237,7 @@ def colocate(
         return None
     key, members = leaf.text(level, "topology.level"), _number_of_members(every)
     if draft.get(SCHEDULING_GROUP):
-        return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft)
+        return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft, known)
     system = next((system for system, path in REFERENCES.items() if draft.get(path)), "")
     reason = JOINED[system].places(slices=members > 1) if system else ""
     if not reason and (not draft.get(_LABEL) or _is_drawn(draft, slices=members > 1)):
@@ -271,7 +275,7 @@ def _number_of_members(every: object) -> int:
 
 
 def _say_level(draft: Draft, key: str, mode: str, known: GangFacts) -> Change | Skipped | None:
-    if not is_made_of_members(draft) or draft.get(LEVEL) is not None:
+    if not is_made_of_members(draft, known) or draft.get(LEVEL) is not None:
         return None
     if mode != "required":
         return Skipped("topology", "a native PodGroup has no preferred topology; use mode: required")
@@ -281,8 +285,8 @@ def _say_level(draft: Draft, key: str, mode: str, known: GangFacts) -> Change | 
     return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}{anew}")
 
 
-def _no_slices(draft: Draft) -> Skipped | None:
-    if not is_made_of_members(draft):
+def _no_slices(draft: Draft, known: GangFacts) -> Skipped | None:
+    if not is_made_of_members(draft, known):
         return None
     return Skipped("topology", "a native PodGroup has no field for slices")
 
