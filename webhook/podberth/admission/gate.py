@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ..kube.patch import Draft, Path
 from ..kube.shape import RESOURCED_LISTS
-from ..mutation.gang import is_made_of_members
+from ..mutation.gang import GangFacts, is_made_of_members
 from ..policy.compile import CompiledMutation, CompiledPolicy, depends_on_snapshot
 from ..workload.systems import ACCOUNTING, JOINED, SYSTEMS
 from .state import meets
@@ -23,9 +23,10 @@ _LISTS = frozenset((each,) for each in RESOURCED_LISTS)
 _OF_THE_POD = frozenset({"resources", "resourceClaims", "overhead"})
 
 
-def refusal(policy: CompiledPolicy, mutation: CompiledMutation, system: str, draft: Draft) -> str | None:
-    """Return why a mutation does not apply to a pod that ``system`` schedules: None if it does, "" if silently not."""
-    if system == "plain" or (mutation.concern == "topology" and is_made_of_members(draft)):
+def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, known: GangFacts) -> str | None:
+    """Return why a mutation does not apply to a pod that a system schedules: None if it does, "" if silently not."""
+    system = known.system
+    if system == "plain" or (mutation.concern == "topology" and is_made_of_members(draft, known)):
         return None
     if mutation.concern in _PLACEMENT:
         return _ROWS[system].places(slices="slice" in {**mutation.leaves, **mutation.facts})

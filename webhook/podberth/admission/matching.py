@@ -52,6 +52,7 @@ def known_of(matcher: "Matcher") -> GangFacts:
         groups=snapshot.group_sizes.keys(),
         served=snapshot.served_groups,
         staged=gang.staged,
+        sized_by_owner=matcher.sized_by_owner,
     )
 
 
@@ -90,6 +91,9 @@ class Matcher:
         self._stand_in = stand_in
         self.plan: Plan = snapshot.plan(phase, request)
         self._state: PodState = observe(pod, request, snapshot)
+        gang = self._state.gang
+        self.sized_by_owner = (stand_in or gang.name) if gang.sized_by_owner else ""
+        """The gang's name where an owner is to say its size: as the pod came, for a group that it joins says none."""
         self._unseen: tuple[Path, ...] = ()
         self._pod = pod
         self._written: tuple[Path, ...] = ()
@@ -121,7 +125,7 @@ class Matcher:
         if self.excess or self._watch is not None or not all(isinstance(answer, bool) for answer in self._answers):
             return None
         state = self.state
-        facts = (state.concerned, state.gang.known, state.gang.staged, state.gpu.dialect)
+        facts = (state.concerned, state.gang.known, state.gang.staged, state.gang.sized_by_owner, state.gpu.dialect)
         return id(self.plan), tuple(self._answers), *facts
 
     def matching(self) -> list[CompiledPolicy] | None:

@@ -223,7 +223,7 @@ class _Run:
         """Let one mutation write, and take down what came of it."""
         concern = asked.mutation.concern
         system = self.matcher.state.gang.system
-        refused = refusal(policy, asked.mutation, system, step.draft)
+        refused = refusal(policy, asked.mutation, step.draft, known_of(self.matcher))
         if refused is not None:
             step.tell(policy, "skip", refused)
             return

@@ -67,7 +67,7 @@ def colocate(
         return None
     key, members = leaf.text(level, "topology.level"), _number_of_members(every)
     if draft.get(gang.SCHEDULING_GROUP):
-        return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft)
+        return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft, known)
     system = next((system for system, path in gang.REFERENCES.items() if draft.get(path)), "")
     reason = JOINED[system].places(slices=members > 1) if system else ""
     if not reason and (not draft.get(_LABEL) or _is_drawn(draft, slices=members > 1)):
@@ -105,7 +105,7 @@ def _number_of_members(every: object) -> int:
 
 
 def _say_level(draft: Draft, key: str, mode: str, known: gang.GangFacts) -> Change | Skipped | None:
-    if not gang.is_made_of_members(draft) or draft.get(LEVEL) is not None:
+    if not gang.is_made_of_members(draft, known) or draft.get(LEVEL) is not None:
         return None
     if mode != "required":
         return Skipped("topology", "a native PodGroup has no preferred topology; use mode: required")
@@ -115,8 +115,8 @@ def _say_level(draft: Draft, key: str, mode: str, known: gang.GangFacts) -> Chan
     return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}{anew}")
 
 
-def _no_slices(draft: Draft) -> Skipped | None:
-    if not gang.is_made_of_members(draft):
+def _no_slices(draft: Draft, known: gang.GangFacts) -> Skipped | None:
+    if not gang.is_made_of_members(draft, known):
         return None
     return Skipped("topology", "a native PodGroup has no field for slices")
 

@@ -62,6 +62,8 @@ class GangFacts:
     """API groups whose PodGroups the cluster serves."""
     staged: str = ""
     """The field by which some members are made only when others run; empty: none is known that says so."""
+    sized_by_owner: str = ""
+    """The gang's name where its size is an owner's to say, whom whoever makes the group looks up; else empty."""
 
     def group_of(self, name: str) -> str:
         """Return the system that has a PodGroup of that name in the namespace; empty: none has."""
@@ -79,7 +81,8 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
 
     With the label goes the gang's ``size`` as an annotation, where it is known (positive): whoever sees one member
     later need not find the owner again. With a ``system`` goes a reference to its PodGroup of the same name, made or
-    to be made; a group that exists keeps its gang, whatever system is asked for by now.
+    to be made; a group that exists keeps its gang, whatever system is asked for by now. Of a gang whose size is its
+    owner's to say a member joins without it: its siblings, of whose owner is known by then, wait for it in the group.
 
     A pod that is in a group already stays there. ``spec.schedulingGroup`` is immutable once the pod exists, so it is
     only ever written on creation (KEP-4671).
@@ -141,7 +144,7 @@ def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
         return f"its members start in stages ({known.staged}): a group of all would wait for ever"
     if JOINED[system].pod_groups not in known.served:
         return f"no {system} group: PodGroups of {JOINED[system].pod_groups} are not known to be served"
-    if members <= 0:
+    if members <= 0 and known.sized_by_owner != group:
         return f"no {system} group: the gang's size is unknown; say {GANG_SIZE_ANNOTATION}"
     if not leaf.is_object_name(group):
         return f"no {system} group: {group} is no object's name"
@@ -156,10 +159,11 @@ def _refer(draft: Draft, system: str, group: str, members: int) -> Change:
     return Change("gang", wrote, lambda: f"joins {system} PodGroup {group}")
 
 
-def is_made_of_members(draft: Draft) -> bool:
+def is_made_of_members(draft: Draft, known: GangFacts) -> bool:
     """Tell whether the pod is in a native PodGroup that is made of what its members say, be it there or not.
 
     One that is there may be on its way out, its owner deleted: who starts anew under the name needs the next.
     """
     group = draft.get(REFERENCES[NATIVE])
-    return bool(group) and draft.get(_LABEL) == group and draft.get(_SIZE) is not None
+    sized = draft.get(_SIZE) is not None or known.sized_by_owner == group
+    return bool(group) and draft.get(_LABEL) == group and sized

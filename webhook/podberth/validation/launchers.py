@@ -5,7 +5,7 @@ from typing import Final
 
 from ..wellknown import GANG_SIZE_ANNOTATION
 from ..workload.gangs import groups_in
-from ..workload.operators import AFTER_WORKERS
+from ..workload.stages import AFTER_WORKERS
 from ..workload.subject import at, count, number, text
 from .case import Case, Pods, Wrong, whole
 

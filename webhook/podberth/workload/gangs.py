@@ -11,6 +11,7 @@ from typing import Any, Final
 from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from .groups import GROUP_ROWS, NATIVE_GROUPS
+from .owners import LOOKED_UP
 from .sources import member_of
 from .subject import LARGEST_SIZE, Member, Row, Subject, mapping_at, number, ordinal
 from .systems import NATIVE, PLAIN, system_of
@@ -20,7 +21,7 @@ NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gang:
-    """A pod's gang; ``problems`` and ``staged`` are for podberth itself, the rest CEL sees as ``gang``."""
+    """A pod's gang; what stands behind ``system`` is for podberth itself, the rest CEL sees as ``gang``."""
 
     known: bool = False
     name: str = ""
@@ -36,6 +37,8 @@ class Gang:
     """Who places the group (workload.systems); said of pods without a gang, too."""
     staged: str = ""
     """The field by which some members are made only when others run; empty: none is known that says so."""
+    sized_by_owner: bool = False
+    """Whether the size is an owner's to say that is not known here, and that whoever looks owners up may find."""
     problems: tuple[str, ...] = ()
     """What could not be read and therefore counts as unknown: ``where: got X, want Y``."""
 
@@ -98,8 +101,13 @@ def gang_of(
         source=member.source,
         system=system,
         staged=member.staged,
+        sized_by_owner=member.awaits_owner and not declared and _has_owner_to_look_up(subject),
         problems=tuple(problems),
     )
+
+
+def _has_owner_to_look_up(pod: Subject) -> bool:
+    return pod.controller is not None and (pod.controller.api_version, pod.controller.kind) in LOOKED_UP
 
 
 def member_in(

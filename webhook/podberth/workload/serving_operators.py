@@ -42,8 +42,7 @@ def _role_based_group(pod: Subject) -> Member:
     )
     # Of a role whose instances are of several pods each there is no number that is the pod's own.
     index = index_of(pod.labels.get(STATEFUL_SET_INDEX)) if not _is_of_leader_worker_set(pod) else -1
-    owner = pod.owner("RoleBasedGroup")
-    return Member("RoleBasedGroup", named("rbg", group), _roles(owner), index, role or "", _stages_of_roles(owner))
+    return Member("RoleBasedGroup", named("rbg", group), _roles(pod.owner("RoleBasedGroup")), index, role or "")
 
 
 def _is_of_leader_worker_set(pod: Subject) -> bool:
@@ -57,13 +56,6 @@ def _roles(owner: Mapping[str, Any] | None) -> int:
     """
     roles = at(owner, "spec", "roles")
     return sum(count(at(role, "replicas"), 1) * _instance(role) for role in (roles if isinstance(roles, list) else ()))
-
-
-def _stages_of_roles(owner: Mapping[str, Any] | None) -> str:
-    """Return what makes roles wait for others (sgl-project/rbg internal/controller/workloads CheckDependencyReady)."""
-    roles = at(owner, "spec", "roles")
-    waits = any(at(role, "dependencies") for role in (roles if isinstance(roles, list) else ()))
-    return "spec.roles[].dependencies" if waits else ""
 
 
 def _instance(role: object) -> int:
@@ -165,6 +157,7 @@ ROLE_BASED_GROUPS: Final[tuple[Row, ...]] = tuple(
         source=f"sgl-project/rbg {where}, api/workloads/{version}/helper.go",
         read=_role_based_group,
         size="the RoleBasedGroup: `replicas` of its roles, times the pods of one replica",
+        sized_by=("RoleBasedGroup",),
         label=key,
         role_from="its label of the role's name",
         makers=(
@@ -227,6 +220,7 @@ GROVE: Final = Row(
     source="ai-dynamo/grove operator/api/common/labels.go",
     read=_pod_gang,
     size="the PodCliqueSet: `replicas` of the gang's cliques, unless one autoscales",
+    sized_by=("PodCliqueSet",),
     label="grove.io/podgang",
     role_from="the clique's name in label `grove.io/podclique`",
     makers=(

@@ -38,6 +38,8 @@ class Member:
     """What the operator calls the pods that are made alike: worker, head; empty where it has no word for it."""
     staged: str = ""
     """The field by which some members are made only when others run; empty: none is known that says so."""
+    awaits_owner: bool = False
+    """Whether the size is unknown for want of the owner that says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +64,11 @@ class Subject:
     def lineage(self) -> Iterator[Mapping[str, Any]]:
         """Yield the controller's document, its controller's, and so on, as far as known.
 
-        Three are enough: no operator puts more between a pod and the object that counts than Grove, with a PodClique
-        and its scaling group, and RoleBasedGroup, with an instance of a role and their set.
+        The longest that is known is that of a worker in a RoleBasedGroup: StatefulSet, the leader's Pod, the leaders'
+        StatefulSet, LeaderWorkerSet and RoleBasedGroup.
         """
         uid = self.controller.uid if self.controller else ""
-        for _ in range(3):
+        for _ in range(5):
             document = self.owners.get(uid)
             if not isinstance(document, Mapping):
                 return
@@ -120,6 +122,8 @@ class Row:
     """The label that says the role, where it is no more than that; else ``read`` says it."""
     role_from: str = ""
     """In words, where the role is from, if ``read`` says it; empty: its pods have none."""
+    sized_by: tuple[str, ...] = ()
+    """The kinds of owners that say the size; empty where the pod says it, or its group."""
     api_groups: tuple[str, ...] = ()
     """Of the PodGroup that the key names; empty where it names none."""
     makers: tuple[Maker, ...] = ()
