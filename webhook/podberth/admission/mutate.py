@@ -295,6 +295,8 @@ class _Run:
             default_priority_class=snapshot.default_priority_class,
             priority_classes=snapshot.known_priority_classes,
             schema=snapshot.environment.schema,
+            devices=snapshot.devices,
+            namespace=self.request.namespace,
         )
         return pipeline.apply(draft, proposal, surroundings)
 
