@@ -4,6 +4,8 @@ The API server, the scheduler and the controllers are Kubernetes' own; there is 
 """
 
 import json
+import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,14 +126,17 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
             device_class("rdma.example.com", NIC_DRIVER),
             device_class("compute-domain-default-channel.nvidia.com", CHANNEL_DRIVER),
         )
-        plane.add_nodes([gpu_node(name, gpus=0) for name in ("a", "b")])
-        # Both have a GPU and a NIC; only on b they hang below one PCIe root.
+        plane.add_nodes([gpu_node(name, gpus=0) for name in ("a", "b", "c", "d")])
+        # a and b have a GPU and a NIC; only on b they hang below one PCIe root. Of two GPUs, those of c share the
+        # root and those of d the NUMA node, and those of b neither.
         plane.apply(
             *(resource_slice("a", GPU_DRIVER, "r1"), resource_slice("a", NIC_DRIVER, "r2")),
-            *(resource_slice("b", GPU_DRIVER, "r1", "r2"), resource_slice("b", NIC_DRIVER, "r2")),
+            *(resource_slice("b", GPU_DRIVER, "r1", "r2", numa=(0, 1)), resource_slice("b", NIC_DRIVER, "r2")),
+            *(resource_slice("c", GPU_DRIVER, "r1", "r1"), resource_slice("d", GPU_DRIVER, "r1", "r2", numa=(1, 1))),
         )
         served = directory / "policies"
         served.mkdir()
+        shutil.copy(ROOT / "optional-policies" / "aligned-devices" / "policy.yaml", served / "aligned.yaml")
         (served / "policies.yaml").write_text(f"{_PAIRED}---\n{_CLAIMED}---\n{_SEEN}")
         with (
             Following(plane, directory / "following", served=served) as following,
@@ -161,7 +166,7 @@ def _register(plane: ControlPlane, endpoint: Endpoint) -> None:
 @pytest.fixture
 def space(stage: Stage, request: pytest.FixtureRequest) -> str:
     """Return a namespace of the test's own."""
-    name = request.node.name.removeprefix("test_").replace("_", "-")[:60].strip("-")
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_"))[-60:].strip("-")
     stage.plane.add_namespace(name)
     return str(name)
 
@@ -228,6 +233,44 @@ def test_a_gpu_that_no_device_plugin_has_is_claimed_instead_and_the_manifest_can
     stage.plane.kubectl("apply", "-f", str(file))
     stage.plane.kubectl("delete", "pod", "old-words", "-n", space)
     stage.wait_until_gone(space)
+
+
+@pytest.mark.parametrize(("what", "gpus", "node"), [("pcie-root", 2, "c"), ("numa-node", 2, "d"), ("nic", 1, "b")])
+def test_aligned_devices_are_found_on_the_node_that_has_them(
+    stage: Stage, space: str, what: str, gpus: int, node: str
+) -> None:
+    """The optional policy, as it is shipped."""
+    stage.apply(space, gpu_pod(gpus, name="train", annotations={"podberth.io/align": what}))
+    [made] = stage.wait_for_running(space)
+    assert made["spec"]["nodeName"] == node
+    assert made["metadata"]["annotations"]["seen.example/gpus"] == "claim 0"
+    [claim] = stage.items(CLAIMS, space)
+    [constraint] = claim["spec"]["devices"]["constraints"]
+    found = {
+        (device["name"], slice_["spec"]["driver"]): device["attributes"].get(constraint["matchAttribute"])
+        for slice_ in stage.plane.api.read("/apis/resource.k8s.io/v1/resourceslices")["items"]
+        if slice_["spec"]["nodeName"] == node
+        for device in slice_["spec"]["devices"]
+    }
+    results = claim["status"]["allocation"]["devices"]["results"]
+    assert len(results) == gpus + (what == "nic")
+    values = [found[each["device"], each["driver"]] for each in results]
+    assert values[0] is not None
+    assert all(value == values[0] for value in values)
+    stage.plane.kubectl("delete", "pod", "train", "-n", space)
+    wait_for(lambda: not stage.items(CLAIMS, space), timeout_seconds=SECONDS, what="the claim to be gone")
+
+
+def test_devices_that_no_node_has_aligned_are_waited_for(stage: Stage, space: str) -> None:
+    stage.apply(space, gpu_pod(4, name="train", annotations={"podberth.io/align": "numa-node"}))
+
+    def told() -> bool:
+        [made] = stage.items("/api/v1/namespaces/{}/pods", space)
+        conditions = made.get("status", {}).get("conditions") or ()
+        return any("cannot allocate" in (each.get("message") or "") for each in conditions)
+
+    wait_for(told, timeout_seconds=SECONDS, what=lambda: str(stage.items("/api/v1/namespaces/{}/pods", space)))
+    stage.plane.kubectl("delete", "pod", "train", "-n", space)
 
 
 def test_a_template_that_somebody_else_has_made_stays_as_it_is(stage: Stage, space: str) -> None:

@@ -87,10 +87,12 @@ def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead) -> st
     for claim in items:
         if "instead" not in claim or template_of(draft, claim["name"]) not in (None, claim["template"]):
             continue
-        for each in _todo(draft, claim):
-            if any(path != each.path and _share(claim, other) for other, path in given):
-                asked = f"more than one container asks for {claim['instead']}"
-                return f"{asked}, and all would share one claim {claim['name']}; name one"
+        todo = _todo(draft, claim)
+        sharers = {path for other, path in given if _share(claim, other)} | {each.path for each in todo}
+        if todo and len(sharers) > 1:
+            asked = f"more than one container asks for {claim['instead']}"
+            return f"{asked}, and all would share one claim {claim['name']}; name one"
+        for each in todo:
             reason = _in_use(draft, claim, each) or _miscounted(claim, each, in_stead)
             if reason:
                 return reason
