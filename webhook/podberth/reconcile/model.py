@@ -92,8 +92,8 @@ class World:
     """How long a pod may wait for its group until it is told of."""
     failed: Mapping[Owned | tuple[str, Place], str] = field(default_factory=dict)
     """What the last try met: of an owner to look up, or by the kind and place of an object to make."""
-    declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The specs of the claim templates that policies declare, by the names that they write on pods."""
+    declared: Mapping[str, Mapping[str, Any]] | None = None
+    """The specs of the claim templates that policies declare, by the names that they write on pods; None: not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
