@@ -296,6 +296,21 @@ def test_a_name_that_no_policy_declares_is_nobodys(stage: Stage, space: str) -> 
     assert set(stage.templates(space)) == {written_name()}
 
 
+def test_a_pod_whose_template_no_policy_declares_any_more_is_told(stage: Stage, space: str) -> None:
+    """As where the controller was started anew after the policy had changed."""
+    claims = [{"name": "c", "resourceClaimTemplateName": "pair-00000000"}]
+    stage.apply(space, pod(container(claims=["c"]), name="lost", resourceClaims=claims))
+
+    def told() -> list[str]:
+        events = stage.items("/api/v1/namespaces/{}/events", space)
+        return [each["message"] for each in events if each["reason"] == "ResourceClaimTemplateMissing"]
+
+    [message] = wait_for(told, timeout_seconds=SECONDS, what="an Event of the pod")
+    assert message.startswith(f"ResourceClaimTemplate {space}/pair-00000000: got none after 1 s, and a claim of this")
+    assert "no policy in force declares it" in message
+    stage.plane.kubectl("delete", "pod", "lost", "-n", space)
+
+
 def test_policies_of_the_cluster_are_read_with_the_controllers_own_rights(stage: Stage, tmp_path: Path) -> None:
     crd = ROOT / "manifests" / "base" / "gpupolicy-crd.yaml"
     stage.plane.apply(*(each.document for each in load_documents(crd.read_text(), crd.name)[0]))

@@ -8,23 +8,23 @@ import pytest
 
 from integration.scripted import Step, scripted, status, stream
 from podberth.cluster.client import ClusterClient
-from podberth.cluster.protocol import Limits, Timing
+from podberth.cluster.protocol import AnswerLimits, Timing
 from podberth.errors import ClusterError
 
-LIMITS = Limits(seconds=30.0, most_bytes=1000)
+LIMITS = AnswerLimits(seconds=30.0, most_bytes=1000)
 PATH = "/apis/batch/v1/namespaces/team/jobs/train"
-Ask = Callable[[ClusterClient, Limits], Awaitable[bytes]]
+Ask = Callable[[ClusterClient, AnswerLimits], Awaitable[bytes]]
 
 
-async def _get(client: ClusterClient, limits: Limits) -> bytes:
+async def _get(client: ClusterClient, limits: AnswerLimits) -> bytes:
     return await client.get(PATH, {}, limits)
 
 
-async def _send(client: ClusterClient, limits: Limits) -> bytes:
+async def _send(client: ClusterClient, limits: AnswerLimits) -> bytes:
     return await client.send("POST", PATH, {}, limits=limits)
 
 
-def asked(directory: Path, step: Step, ask: Ask, limits: Limits) -> bytes:
+def asked(directory: Path, step: Step, ask: Ask, limits: AnswerLimits) -> bytes:
     """Ask once, of a server that answers so."""
 
     async def run() -> bytes:
@@ -55,7 +55,7 @@ def test_what_is_as_long_as_allowed_is_read(tmp_path: Path, ask: Ask) -> None:
 @pytest.mark.parametrize("ask", [_get, _send])
 def test_what_does_not_come_in_its_time_is_lost(tmp_path: Path, ask: Ask) -> None:
     with pytest.raises(ClusterError, match="no answer in time; try again") as caught:
-        asked(tmp_path, stream(b"x"), ask, Limits(seconds=0.05))
+        asked(tmp_path, stream(b"x"), ask, AnswerLimits(seconds=0.05))
     assert caught.value.reason == "lost"
 
 

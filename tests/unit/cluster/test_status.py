@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from pages import ROOT
-from podberth.cluster.protocol import Limits
+from podberth.cluster.protocol import AnswerLimits
 from podberth.cluster.status import StatusReader
 from podberth.errors import ClusterError
 from podberth.kube.documents import load_documents
@@ -45,7 +45,7 @@ class Server:
             **(answers or {}),
         }
 
-    async def get(self, path: str, query: dict[str, str], limits: Limits | None = None) -> bytes:
+    async def get(self, path: str, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
         """Answer."""
         del limits
         self.asked.append(path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from podberth.admission.notices import Regarding
-from podberth.cluster.protocol import Limits, refusal
+from podberth.cluster.protocol import AnswerLimits, refusal
 from podberth.controller.requests import Answer, Requests, keeps_minimum
 from podberth.kube.pod import OwnerReference
 from podberth.reconcile.lease import Term
@@ -27,16 +27,16 @@ class Client:
     """Keeps what is asked."""
 
     paths: list[str] = field(default_factory=list)
-    limits: Limits | None = None
+    limits: AnswerLimits | None = None
 
-    async def get(self, path: str, query: dict[str, str], limits: Limits | None = None) -> bytes:
+    async def get(self, path: str, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
         assert query == {}
         self.paths.append(path)
         self.limits = limits
         return b'{"metadata": {}}'
 
     async def send(
-        self, method: str, path: str, document: object, content_type: str = "", limits: Limits | None = None
+        self, method: str, path: str, document: object, content_type: str = "", limits: AnswerLimits | None = None
     ) -> bytes:
         assert method
         self.limits = limits
@@ -56,7 +56,7 @@ def test_an_owner_is_one_object_whatever_its_name_and_has_seconds_to_come() -> N
     owner = OwnerReference("batch/v1", "Job", "../../pods?watch=true", "j-1")
     client = sent(LookUp("a/b", owner))
     assert client.paths == ["/apis/batch/v1/namespaces/a%2Fb/jobs/..%2F..%2Fpods%3Fwatch%3Dtrue"]
-    assert client.limits == Limits(5.0, 3 * 2**20)
+    assert client.limits == AnswerLimits(5.0, 3 * 2**20)
 
 
 def test_what_is_written_is_one_object_whatever_its_name() -> None:

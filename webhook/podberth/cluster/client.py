@@ -24,7 +24,7 @@ from kubernetes.aio.config.kube_config import ENV_KUBECONFIG_PATH_SEPARATOR, Kub
 from ..errors import ClusterError, UsageError
 from ..kube.documents import load_documents
 from .kubeconfig import Kubeconfig
-from .protocol import LARGEST_OBJECT_BYTES, Limits, Timing, refusal
+from .protocol import LARGEST_OBJECT_BYTES, AnswerLimits, Timing, refusal
 
 # What kubernetes.aio raises of a kubeconfig that is not one: it does not look before it leaps.
 _NO_CONFIGURATION = (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError)
@@ -56,7 +56,7 @@ class ClusterClient:
         self._loader = self._find(kubeconfig)
         self._api: Any = None
 
-    async def get(self, path: str, query: dict[str, str], limits: Limits | None = None) -> bytes:
+    async def get(self, path: str, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
         """Return the body of an answer; without limits it has the time of a list, and any length.
 
         Raises:
@@ -71,7 +71,7 @@ class ClusterClient:
         path: str,
         document: object,
         content_type: str = "application/json",
-        limits: Limits | None = None,
+        limits: AnswerLimits | None = None,
     ) -> bytes:
         """Write: send a document, a list where it is a JSON patch, and return the body of the answer.
 
@@ -104,7 +104,7 @@ class ClusterClient:
         if api is not None:
             await api.close()
 
-    def _timeout(self, limits: Limits | None) -> aiohttp.ClientTimeout:
+    def _timeout(self, limits: AnswerLimits | None) -> aiohttp.ClientTimeout:
         total = self._timing.list_seconds if limits is None else limits.seconds
         return aiohttp.ClientTimeout(total=total, sock_connect=self._timing.connect_seconds)
 

@@ -73,7 +73,7 @@ POLICIES = Resource("gpupolicies", f"/apis/{API_VERSION}/gpupolicies")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class AnswerLimits:
     """What an answer may take at most; a longer one is none."""
 
     seconds: float

@@ -18,7 +18,7 @@ from ..wellknown import API_VERSION, NAMESPACE
 from .kubeconfig import Kubeconfig
 from .opening import client_class
 from .paging import pages
-from .protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, Limits, Resource, Timing, garbled
+from .protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, AnswerLimits, Resource, Timing, garbled
 from .shared_ca import KINDS
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _METRICS_PORT: Final = "metrics"
 _MOST_PAGES: Final = 20
 # A person waits. A NetworkPolicy that lets no API server in lets its packets vanish, without a word.
 _TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0)
-_METRICS: Final = Limits(seconds=5.0)
+_METRICS: Final = AnswerLimits(seconds=5.0)
 
 
 class StatusReader:

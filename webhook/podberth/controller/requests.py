@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import orjson
 
-from ..cluster.protocol import MERGE_PATCH, Limits, garbled
+from ..cluster.protocol import MERGE_PATCH, AnswerLimits, garbled
 from ..errors import ClusterError
 from ..kube.pod import OwnerReference, controller
 from ..reconcile.lease import Term
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 MANAGER = "podberth-controller"
 # One object by its name takes milliseconds; what takes longer keeps other gangs waiting, and is asked for again.
-_LOOK_UP: Final = Limits(seconds=5.0)
+_LOOK_UP: Final = AnswerLimits(seconds=5.0)
 # A write waits for the webhooks of others, too, and is sent again if it is still wanted. It is over before the Lease
 # can be, with a retry to spare.
-_WRITE: Final = Limits(seconds=Term().renew_seconds - Term().retry_seconds)
+_WRITE: Final = AnswerLimits(seconds=Term().renew_seconds - Term().retry_seconds)
 
 Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]
 
