@@ -38,3 +38,13 @@ def resource_slice(node: str, driver: str, *roots: str, numa: tuple[int, ...] = 
             "devices": devices,
         },
     }
+
+
+def attributes(slices: list[Document], node: str, attribute: str) -> dict[tuple[str, str], Document | None]:
+    """Return an attribute of every device of a node, by the device's name and driver; None where it has none."""
+    return {
+        (device["name"], each["spec"]["driver"]): device["attributes"].get(attribute)
+        for each in slices
+        if each["spec"]["nodeName"] == node
+        for device in each["spec"]["devices"]
+    }

@@ -24,7 +24,7 @@ from snapshots import policy
 
 from .access import grant
 from .controller_process import Controller
-from .dra import CHANNEL_DRIVER, GPU_DRIVER, NIC_DRIVER, PCIE_ROOT, device_class, resource_slice
+from .dra import CHANNEL_DRIVER, GPU_DRIVER, NIC_DRIVER, PCIE_ROOT, attributes, device_class, resource_slice
 from .following import Following
 from .podberth_process import ROOT, Endpoint
 from .registration import pointed, shipped
@@ -243,15 +243,10 @@ def test_aligned_devices_are_found_on_the_node_that_has_them(
     stage.apply(space, gpu_pod(gpus, name="train", annotations={"podberth.io/align": what}))
     [made] = stage.wait_for_running(space)
     assert made["spec"]["nodeName"] == node
-    assert made["metadata"]["annotations"]["seen.example/gpus"] == "claim 0"
     [claim] = stage.items(CLAIMS, space)
     [constraint] = claim["spec"]["devices"]["constraints"]
-    found = {
-        (device["name"], slice_["spec"]["driver"]): device["attributes"].get(constraint["matchAttribute"])
-        for slice_ in stage.plane.api.read("/apis/resource.k8s.io/v1/resourceslices")["items"]
-        if slice_["spec"]["nodeName"] == node
-        for device in slice_["spec"]["devices"]
-    }
+    slices = stage.plane.api.read("/apis/resource.k8s.io/v1/resourceslices")["items"]
+    found = attributes(slices, node, constraint["matchAttribute"])
     results = claim["status"]["allocation"]["devices"]["results"]
     assert len(results) == gpus + (what == "nic")
     values = [found[each["device"], each["driver"]] for each in results]
