@@ -4,7 +4,7 @@ docs/groups.md has each line, and the tests hold the code to it. One table, and 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import dedent
 from typing import Any
 
@@ -49,7 +49,8 @@ def documents(text: str) -> list[JSON]:
 def known(scene: Scene) -> Snapshot:
     """Return the scene's cluster, without a policy."""
     racks = [{**node, "metadata": {**node["metadata"], "labels": _labels(node)}} for node in cluster(hgx_h100_8=3)]
-    return snapshot(objects=[*racks, *(documents(scene.objects) if scene.objects else ())])
+    found = snapshot(objects=[*racks, *(documents(scene.objects) if scene.objects else ())])
+    return replace(found, queues=replace(found.queues, listed=True))
 
 
 def _labels(node: JSON) -> JSON:

@@ -18,7 +18,8 @@ MANUALS: Mapping[str, Manual] = {
     "topology.nodes(gpu)": Manual(
         "the nodes that could run this pod by its accelerators and memory need, among those that its own "
         "nodeSelector and required affinity choose and whose taints do not keep it off; taints that mark "
-        "nodes with accelerators count as tolerated",
+        "nodes with accelerators count as tolerated. Where its accelerators are claimed and none is counted: the "
+        "nodes that are known to have some, or all where none is known to",
         "topology.nodes(gpu).exist",
     ),
     "Nodes.withLinkDomain(int)": Manual(
@@ -27,12 +28,13 @@ MANUALS: Mapping[str, Manual] = {
     ),
     "Nodes.narrowestSafeLevel(int)": Manual(
         "the same, but on which every domain with a fitting node holds so many: whichever the first member "
-        "goes to, the others fit. For who requires one domain",
+        "goes to, the others fit. For who requires one domain; `''` where accelerators are claimed",
         "topology.nodes(gpu).narrowestSafeLevel(gang.size)",
     ),
     "Nodes.narrowestLevel(int)": Manual(
         "the label key of the narrowest topology level with a domain that holds so many such pods, by "
-        "accelerators, on empty nodes; `''`: none does. 0, an unknown number, is taken as two",
+        "accelerators, on empty nodes; `''`: none does. 0, an unknown number, is taken as two. Where accelerators are "
+        "claimed it is one pod a node, and where no domain has as many nodes, the level with the largest",
         "topology.nodes(gpu).narrowestLevel(gang.size)",
     ),
     "mig.smallest(int)": Manual(

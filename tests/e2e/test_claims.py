@@ -4,6 +4,8 @@ The API server, the scheduler and the controllers are Kubernetes' own; there is 
 """
 
 import json
+import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +24,7 @@ from snapshots import policy
 
 from .access import grant
 from .controller_process import Controller
-from .dra import CHANNEL_DRIVER, GPU_DRIVER, NIC_DRIVER, PCIE_ROOT, device_class, resource_slice
+from .dra import CHANNEL_DRIVER, GPU_DRIVER, NIC_DRIVER, PCIE_ROOT, attributes, device_class, resource_slice
 from .following import Following
 from .podberth_process import ROOT, Endpoint
 from .registration import pointed, shipped
@@ -124,14 +126,17 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
             device_class("rdma.example.com", NIC_DRIVER),
             device_class("compute-domain-default-channel.nvidia.com", CHANNEL_DRIVER),
         )
-        plane.add_nodes([gpu_node(name, gpus=0) for name in ("a", "b")])
-        # Both have a GPU and a NIC; only on b they hang below one PCIe root.
+        plane.add_nodes([gpu_node(name, gpus=0) for name in ("a", "b", "c", "d")])
+        # a and b have a GPU and a NIC; only on b they hang below one PCIe root. Of two GPUs, those of c share the
+        # root and those of d the NUMA node, and those of b neither.
         plane.apply(
             *(resource_slice("a", GPU_DRIVER, "r1"), resource_slice("a", NIC_DRIVER, "r2")),
-            *(resource_slice("b", GPU_DRIVER, "r1", "r2"), resource_slice("b", NIC_DRIVER, "r2")),
+            *(resource_slice("b", GPU_DRIVER, "r1", "r2", numa=(0, 1)), resource_slice("b", NIC_DRIVER, "r2")),
+            *(resource_slice("c", GPU_DRIVER, "r1", "r1"), resource_slice("d", GPU_DRIVER, "r1", "r2", numa=(1, 1))),
         )
         served = directory / "policies"
         served.mkdir()
+        shutil.copy(ROOT / "optional-policies" / "aligned-devices" / "policy.yaml", served / "aligned.yaml")
         (served / "policies.yaml").write_text(f"{_PAIRED}---\n{_CLAIMED}---\n{_SEEN}")
         with (
             Following(plane, directory / "following", served=served) as following,
@@ -161,7 +166,7 @@ def _register(plane: ControlPlane, endpoint: Endpoint) -> None:
 @pytest.fixture
 def space(stage: Stage, request: pytest.FixtureRequest) -> str:
     """Return a namespace of the test's own."""
-    name = request.node.name.removeprefix("test_").replace("_", "-")[:60].strip("-")
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_"))[-60:].strip("-")
     stage.plane.add_namespace(name)
     return str(name)
 
@@ -230,6 +235,39 @@ def test_a_gpu_that_no_device_plugin_has_is_claimed_instead_and_the_manifest_can
     stage.wait_until_gone(space)
 
 
+@pytest.mark.parametrize(("what", "gpus", "node"), [("pcie-root", 2, "c"), ("numa-node", 2, "d"), ("nic", 1, "b")])
+def test_aligned_devices_are_found_on_the_node_that_has_them(
+    stage: Stage, space: str, what: str, gpus: int, node: str
+) -> None:
+    """The optional policy, as it is shipped."""
+    stage.apply(space, gpu_pod(gpus, name="train", annotations={"podberth.io/align": what}))
+    [made] = stage.wait_for_running(space)
+    assert made["spec"]["nodeName"] == node
+    [claim] = stage.items(CLAIMS, space)
+    [constraint] = claim["spec"]["devices"]["constraints"]
+    slices = stage.plane.api.read("/apis/resource.k8s.io/v1/resourceslices")["items"]
+    found = attributes(slices, node, constraint["matchAttribute"])
+    results = claim["status"]["allocation"]["devices"]["results"]
+    assert len(results) == gpus + (what == "nic")
+    values = [found[each["device"], each["driver"]] for each in results]
+    assert values[0] is not None
+    assert all(value == values[0] for value in values)
+    stage.plane.kubectl("delete", "pod", "train", "-n", space)
+    wait_for(lambda: not stage.items(CLAIMS, space), timeout_seconds=SECONDS, what="the claim to be gone")
+
+
+def test_devices_that_no_node_has_aligned_are_waited_for(stage: Stage, space: str) -> None:
+    stage.apply(space, gpu_pod(4, name="train", annotations={"podberth.io/align": "numa-node"}))
+
+    def told() -> bool:
+        [made] = stage.items("/api/v1/namespaces/{}/pods", space)
+        conditions = made.get("status", {}).get("conditions") or ()
+        return any("cannot allocate" in (each.get("message") or "") for each in conditions)
+
+    wait_for(told, timeout_seconds=SECONDS, what=lambda: str(stage.items("/api/v1/namespaces/{}/pods", space)))
+    stage.plane.kubectl("delete", "pod", "train", "-n", space)
+
+
 def test_a_template_that_somebody_else_has_made_stays_as_it_is(stage: Stage, space: str) -> None:
     own = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}}
     template = {
@@ -251,6 +289,21 @@ def test_a_name_that_no_policy_declares_is_nobodys(stage: Stage, space: str) -> 
     stage.apply(space, pod(container(claims=["c"]), name="lost", resourceClaims=claims), beside_nic("found"))
     wait_for(lambda: stage.templates(space), timeout_seconds=SECONDS, what="a template")
     assert set(stage.templates(space)) == {written_name()}
+
+
+def test_a_pod_whose_template_no_policy_declares_any_more_is_told(stage: Stage, space: str) -> None:
+    """As where the controller was started anew after the policy had changed."""
+    claims = [{"name": "c", "resourceClaimTemplateName": "pair-00000000"}]
+    stage.apply(space, pod(container(claims=["c"]), name="lost", resourceClaims=claims))
+
+    def told() -> list[str]:
+        events = stage.items("/api/v1/namespaces/{}/events", space)
+        return [each["message"] for each in events if each["reason"] == "ResourceClaimTemplateMissing"]
+
+    [message] = wait_for(told, timeout_seconds=SECONDS, what="an Event of the pod")
+    assert message.startswith(f"ResourceClaimTemplate {space}/pair-00000000: got none after 1 s, and a claim of this")
+    assert "no policy in force declares it" in message
+    stage.plane.kubectl("delete", "pod", "lost", "-n", space)
 
 
 def test_policies_of_the_cluster_are_read_with_the_controllers_own_rights(stage: Stage, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from podberth.cluster.live import LiveTopology
 from podberth.cluster.objects import LiveObjects
 from podberth.cluster.policy_objects import PolicyObjects
 from podberth.cluster.policy_status import Beside, PolicyStatuses
-from podberth.cluster.protocol import OBJECTS, POLICIES, Timing
+from podberth.cluster.protocol import OBJECTS, POLICIES, AnswerLimits, Timing
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.conventions import Conventions
 from podberth.kube.schema import PodSchema
@@ -62,9 +62,16 @@ class Counting(ClusterClient):
 
     writes = 0
 
-    async def send(self, method: str, path: str, document: object, content_type: str = "application/json") -> bytes:
+    async def send(
+        self,
+        method: str,
+        path: str,
+        document: object,
+        content_type: str = "application/json",
+        limits: AnswerLimits | None = None,
+    ) -> bytes:
         """Count a write that was taken."""
-        body = await super().send(method, path, document, content_type)
+        body = await super().send(method, path, document, content_type, limits)
         self.writes += "/reads/status?" in path
         return body
 

@@ -1,36 +1,26 @@
-"""docs/claims.md: its policy does what the page says, and its table of what a pod asks for holds."""
+"""docs/claims.md: its example is the shipped policy's, and its table of what a pod asks for holds."""
 
 import re
 
 import pytest
+import yaml
 
-from builders import container, gpu_pod, pod, review
-from pages import page, rows
-from podberth.admission.mutate import mutate
-from podberth.admission.review import decode_review
+from builders import container, pod
+from pages import ROOT, page, rows
 from podberth.devices.claims import DeviceRequest, KnownDevices
-from podberth.kube.patch import apply
-from podberth.policy.parse import parse_policies
 from podberth.workload.gpus import gpu_facts
-from snapshots import snapshot
 
 PAGE = page("docs/claims.md")
 [EXAMPLE] = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 CHANNEL = DeviceRequest("compute-domain-default-channel.nvidia.com", 1)
 
 
-def test_the_policy_gives_a_claim_in_the_place_of_the_gpu() -> None:
-    document = gpu_pod(1, annotations={"example.com/beside": "nic"})
-    made = apply(document, mutate(decode_review(review(document)), snapshot(EXAMPLE)).patch)
-    [parsed] = parse_policies([("claims.md", EXAMPLE)]).policies
-    [template] = parsed.policy.spec.claim_templates
-    assert made["spec"]["resourceClaims"] == [{"name": "pair", "resourceClaimTemplateName": template.written_name}]
-    assert made["spec"]["containers"][0]["resources"] == {"limits": {}, "claims": [{"name": "pair"}]}
-
-
-@pytest.mark.parametrize("other", [gpu_pod(2, annotations={"example.com/beside": "nic"}), gpu_pod(1)])
-def test_and_leaves_others_alone(other: dict[str, object]) -> None:
-    assert mutate(decode_review(review(other)), snapshot(EXAMPLE)).patch == []
+def test_the_example_is_a_part_of_the_optional_policy() -> None:
+    shown = yaml.safe_load(EXAMPLE)
+    whole = yaml.safe_load((ROOT / "optional-policies" / "aligned-devices" / "policy.yaml").read_text())["spec"]
+    [template], [mutation] = shown["claimTemplates"], shown["mutations"]
+    assert template in whole["claimTemplates"]
+    assert mutation.items() <= whole["mutations"][0].items()
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,8 @@ def test_a_record_in_the_old_pod_brings_back_only_what_that_pod_holds(known: Sna
 CLAIMED = policy(
     "claims",
     """
+  claimTemplates:
+  - {name: pair, spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}}
   mutations:
   - resourceClaims: "[{'name': 'pair', 'template': 'pair', 'instead': 'nvidia.com/gpu'}]"
 """,

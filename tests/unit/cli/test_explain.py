@@ -50,7 +50,7 @@ def test_json_holds_every_value(nodes: str, capsys: pytest.CaptureFixture[str]) 
     (review,) = policy["reviews"]
     assert review["matched"]
     assert [(each["path"], each["value"]) for each in review["variables"]] == [("variables.nodes", {"nodes": 3})]
-    assert review["expressions"][0]["parts"][0]["parts"] == [
+    assert review["expressions"][0]["parts"][0]["parts"][0]["parts"] == [
         {"text": "gpu.count", "asked": True, "value": 1, "parts": []}
     ]
     assert {operation["path"] for operation in review["changes"][0]["patch"]} == {"/spec/tolerations/-"}

@@ -28,7 +28,7 @@ def named(document: JSON, name: str = "x", **metadata: Any) -> JSON:
     return {**document, "metadata": {"name": name, "namespace": "team", "uid": f"uid-{name}", **metadata}}
 
 
-CLAIM = {"spec": {"devices": {"requests": [{"exactly": {"deviceClassName": "gpu", "count": 2}}]}}}
+CLAIM = {"spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "count": 2}}]}}}
 DONE = {"status": {"conditions": [{"type": "Complete", "status": "True"}]}}
 MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
 
@@ -65,9 +65,13 @@ MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
             named({"spec": {"minMember": 8}}),
             (("scheduling.run.ai", "team", "x"), PodGroup(8)),
         ),
-        ("resourceclaims.resource.k8s.io", named(CLAIM), (("team", "x"), (DeviceRequest("gpu", 2),))),
+        ("resourceclaims.resource.k8s.io", named(CLAIM), (("team", "x"), (DeviceRequest("gpu", 2, (("r", 2),)),))),
         ("resourceclaims.resource.k8s.io", named(CLAIM, annotations=MADE), None),
-        ("resourceclaimtemplates.resource.k8s.io", named({"spec": CLAIM}), (("team", "x"), (DeviceRequest("gpu", 2),))),
+        (
+            "resourceclaimtemplates.resource.k8s.io",
+            named({"spec": CLAIM}),
+            (("team", "x"), (DeviceRequest("gpu", 2, (("r", 2),)),)),
+        ),
         (
             "localqueues.kueue.x-k8s.io",
             named({"spec": {"clusterQueue": "gpus", "stopPolicy": "HoldAndDrain"}}),

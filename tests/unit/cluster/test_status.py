@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from pages import ROOT
+from podberth.cluster.protocol import AnswerLimits
 from podberth.cluster.status import StatusReader
 from podberth.errors import ClusterError
 from podberth.kube.documents import load_documents
@@ -44,9 +45,9 @@ class Server:
             **(answers or {}),
         }
 
-    async def get(self, path: str, query: dict[str, str], seconds: float | None = None) -> bytes:
+    async def get(self, path: str, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
         """Answer."""
-        del seconds
+        del limits
         self.asked.append(path)
         found = self._answers.get(path)
         if isinstance(found, ClusterError):

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from podberth.admission.notices import Regarding
-from podberth.cluster.protocol import refusal
+from podberth.cluster.protocol import AnswerLimits, refusal
 from podberth.controller.requests import Answer, Requests, keeps_minimum, kept_of
 from podberth.kube.pod import OwnerReference
+from podberth.reconcile.lease import Term
 from podberth.reconcile.model import Action, Change, Create, LookUp
 
 if TYPE_CHECKING:
@@ -26,16 +27,19 @@ class Client:
     """Keeps what is asked."""
 
     paths: list[str] = field(default_factory=list)
-    seconds: float | None = None
+    limits: AnswerLimits | None = None
 
-    async def get(self, path: str, query: dict[str, str], seconds: float | None = None) -> bytes:
+    async def get(self, path: str, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
         assert query == {}
         self.paths.append(path)
-        self.seconds = seconds
+        self.limits = limits
         return b'{"metadata": {}}'
 
-    async def send(self, method: str, path: str, document: object, content_type: str = "") -> bytes:
+    async def send(
+        self, method: str, path: str, document: object, content_type: str = "", limits: AnswerLimits | None = None
+    ) -> bytes:
         assert method
+        self.limits = limits
         assert document is not None
         assert content_type is not None
         self.paths.append(path)
@@ -52,8 +56,7 @@ def test_an_owner_is_one_object_whatever_its_name_and_has_seconds_to_come() -> N
     owner = OwnerReference("batch/v1", "Job", "../../pods?watch=true", "j-1")
     client = sent(LookUp("a/b", owner))
     assert client.paths == ["/apis/batch/v1/namespaces/a%2Fb/jobs/..%2F..%2Fpods%3Fwatch%3Dtrue"]
-    assert client.seconds is not None
-    assert client.seconds < 10
+    assert client.limits == AnswerLimits(5.0, 3 * 2**20)
 
 
 def test_an_owner_of_the_core_group_has_another_root() -> None:
@@ -81,6 +84,17 @@ def test_what_is_written_is_one_object_whatever_its_name() -> None:
     ]
     change = Change(kind=KIND, **SAID, place=("a/b", "x?y"), uid="g-1", patch={}, about=ABOUT)
     assert sent(change).paths == [f"{base}/x%3Fy?fieldManager=podberth-controller"]
+
+
+def test_a_write_is_over_before_the_lease_can_be() -> None:
+    document = {"metadata": {"namespace": "team", "name": "x"}}
+    for action in (
+        Create(kind=KIND, **SAID, document=document, about=ABOUT),
+        Change(kind=KIND, **SAID, place=("team", "x"), uid="g-1", patch={}, about=ABOUT),
+    ):
+        limits = sent(action).limits
+        assert limits is not None
+        assert limits.seconds < Term().renew_seconds
 
 
 @pytest.mark.parametrize(

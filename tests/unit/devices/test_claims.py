@@ -47,6 +47,7 @@ def first(*alternatives: tuple[str, int]) -> JSON:
         (claim(first(("gpu", 2), ("gpu", 2))), [("gpu", 2)]),
         (claim(first(("gpu", 1), ("gpu", 2))), [("gpu", 0)]),
         (claim(first(("big", 1), ("small", 2))), [("", 0)]),
+        (claim(first(("big", 2), ("small", 2))), [("", 2)]),
         (claim(exactly("gpu", adminAccess=True), exactly("nic")), [("nic", 1)]),
         (claim(exactly("gpu", adminAccess=True)), []),
         # Consumable capacity: a part of each device. Partitionable devices are devices like others.
@@ -58,9 +59,8 @@ def first(*alternatives: tuple[str, int]) -> JSON:
 def test_a_claim_asks_for_a_number_of_each_class_or_an_unknown_one(
     document: JSON, asked: list[tuple[str, int]]
 ) -> None:
-    expected = tuple(DeviceRequest(name, count) for name, count in asked)
-    assert read_claim(document) == expected
-    assert read_template({"spec": {"spec": document["spec"]}}) == expected
+    assert [(each.device_class, each.count) for each in read_claim(document)] == asked
+    assert read_template({"spec": {"spec": document["spec"]}}) == read_claim(document)
 
 
 @pytest.mark.parametrize("rubbish", [None, 3, "x", [], {"devices": 1}, {"devices": {"requests": {}}}])
@@ -72,11 +72,13 @@ def test_a_claim_that_makes_no_sense_asks_for_nothing_that_is_known(rubbish: Any
 
 @pytest.mark.parametrize("odd", [{}, exactly(3), exactly("gpu", count="2"), {"firstAvailable": [None]}])
 def test_a_request_that_makes_no_sense_has_neither_class_nor_count_to_rely_on(odd: Any) -> None:
-    assert read_claim(claim(None, 3, odd)) in {(DeviceRequest("", 1),), (DeviceRequest("gpu", 0),)}
+    [found] = read_claim(claim(None, 3, odd))
+    assert (found.device_class, found.count) in {("", 1), ("gpu", 0)}
 
 
 def test_more_requests_than_the_api_takes_are_not_read() -> None:
-    assert read_claim(claim(*[exactly("gpu")] * 1000)) == (DeviceRequest("gpu", 32),)
+    [found] = read_claim(claim(*[exactly("gpu")] * 1000))
+    assert found.count == len(found.parts) == 32
 
 
 def test_a_pods_entry_is_looked_up_in_its_namespace() -> None:
@@ -236,3 +238,49 @@ def test_a_class_that_makes_no_sense_hands_out_nothing_that_is_known(spec: Any) 
     made = {"metadata": {"name": "own"}, "spec": spec}
     assert class_accelerators(made) == {}
     assert class_resources(made) == {IMPLICIT}
+
+
+GPU, NIC, OWN = "gpu.nvidia.com", "nic.example.com", "own.example.com"
+
+
+def named(name: str, device_class: str, count: int = 1, **more: Any) -> JSON:
+    return {"name": name, "exactly": {"deviceClassName": device_class, "count": count, **more}}
+
+
+@pytest.mark.parametrize(
+    ("requests", "resource", "of", "count"),
+    [
+        ([named("g", GPU, 2), named("n", NIC)], "nvidia.com/gpu", (), 2),
+        ([named("g", GPU, 2), named("n", NIC)], "rdma/hca", (), 1),
+        ([named("a", GPU, 2), named("b", GPU, 3)], "nvidia.com/gpu", (), 5),
+        ([named("a", GPU, 2), named("b", GPU, 3)], "nvidia.com/gpu", ("b",), 3),
+        ([named("a", GPU, 2), named("n", NIC)], "nvidia.com/gpu", ("n",), 0),
+        ([named("n", NIC)], "nvidia.com/gpu", (), 0),
+        ([named("g", GPU, allocationMode="All")], "nvidia.com/gpu", (), None),
+        ([named("a", GPU, allocationMode="All"), named("b", GPU, 3)], "nvidia.com/gpu", ("b",), 3),
+        ([first((GPU, 2), ("mig.nvidia.com", 2))], "nvidia.com/gpu", (), 2),
+        ([first((GPU, 1), (GPU, 2))], "nvidia.com/gpu", (), None),
+        ([first((GPU, 1), ("mig.nvidia.com", 2))], "nvidia.com/gpu", (), None),
+        # A class of which nothing is known stands for whatever it is to stand for, if no other one does.
+        ([named("o", OWN, 2), named("n", NIC)], "nvidia.com/gpu", (), 2),
+        ([named("o", OWN, 2), named("g", GPU)], "nvidia.com/gpu", (), 1),
+        ([named("o", OWN, 2), named("p", "other.example.com")], "nvidia.com/gpu", (), None),
+        ([named("g", GPU, 2)], "example.com/unheard-of", (), 2),
+        ([named("g", GPU), named("m", "mig.nvidia.com")], "example.com/unheard-of", (), None),
+        ([named("g", GPU, 4)], "example.com/gpu", (), 4),
+        ([], "nvidia.com/gpu", (), 0),
+    ],
+)
+def test_devices_stand_for_a_resource_of_their_sort(
+    requests: list[JSON], resource: str, of: tuple[str, ...], count: int | None
+) -> None:
+    known = KnownDevices(
+        declared={"t": read_claim(claim(*requests))},
+        resources={"example.com/gpu": Accelerator("nvidia", "whole")},
+        others=frozenset({NIC}),
+    )
+    assert known.in_stead("team", {"resourceClaimTemplateName": "t"}, resource, of) == count
+
+
+def test_of_a_template_that_nobody_knows_the_number_is_not_known() -> None:
+    assert KnownDevices().in_stead("team", {"resourceClaimTemplateName": "t"}, "nvidia.com/gpu") is None

@@ -271,3 +271,63 @@ def test_a_template_that_nothing_names_is_told_where_names_are_literals(written:
 def test_a_template_that_a_variables_list_names_is_used() -> None:
     listed = "variables:\n- {name: all, expression: \"[{'name': 'c', 'template': 'pair'}]\"}\n"
     assert found(spec(f"{listed}{TEMPLATES}mutations:\n- resourceClaims: variables.all\n"), "unused-template") == ()
+
+
+def claim_of(requests: str, more: str = "") -> str:
+    return (
+        f"claimTemplates:\n- {{name: pair, spec: {{spec: {{devices: {{requests: [{requests}]}}}}}}}}\n"
+        f"mutations:\n- resourceClaims: \"[{{'name': 'c', 'template': 'pair', 'instead': 'nvidia.com/gpu'{more}}}]\"\n"
+    )
+
+
+def gpus(count: int | str = 1, name: str = "gpu") -> str:
+    number = "allocationMode: All" if count == "All" else f"count: {count}"
+    return f"{{name: {name}, exactly: {{deviceClassName: gpu.nvidia.com, {number}}}}}"
+
+
+UNKNOWN = "how many devices pair has cannot be known, so nothing is written; want exactly, with a count"
+
+
+@pytest.mark.parametrize(
+    ("condition", "requests", "more", "said"),
+    [
+        ("gpu.count == 2", gpus(2), "", ""),
+        ("gpu.count > 1", gpus(2), "", ""),
+        ("gpu.kind == 'whole'", gpus(4), "", ""),
+        (
+            "gpu.count == 1",
+            gpus(2),
+            "",
+            "got 2 for nvidia.com/gpu in pair, which no pod asks for that the conditions let pass",
+        ),
+        (
+            "gpu.count > 2",
+            gpus(2),
+            "",
+            "got 2 for nvidia.com/gpu in pair, which no pod asks for that the conditions let pass",
+        ),
+        ("gpu.count == 2", gpus(1), ", 'containers': ['a']", ""),
+        ("gpu.count == 2", gpus(1), ", 'containers': [gpu.kind]", ""),
+        ("gpu.count == 2", f"{gpus(2)}, {gpus(3, 'more')}", ", 'requests': ['gpu']", ""),
+        ("gpu.count == 2", f"{gpus(2)}, {gpus(3, 'more')}", ", 'requests': [gpu.kind]", ""),
+        ("gpu.count == 2", gpus("All"), "", UNKNOWN),
+        (
+            "gpu.count == 2",
+            "{name: g, firstAvailable: [{name: a, deviceClassName: x}, {name: b, deviceClassName: x, count: 2}]}",
+            "",
+            UNKNOWN,
+        ),
+        (
+            "gpu.count == 1",
+            "{name: nic, exactly: {deviceClassName: mrdma.google.com}}",
+            "",
+            "got 0 for nvidia.com/gpu in pair, ",
+        ),
+    ],
+)
+def test_a_claim_that_no_pod_can_get_is_told_where_constants_say_so(
+    condition: str, requests: str, more: str, said: str
+) -> None:
+    conditions = f'matchConditions:\n- {{name: c, expression: "{condition}"}}\n'
+    messages = [each.problem.message for each in found(spec(conditions + claim_of(requests, more)), "claim-count")]
+    assert [each.startswith(said) for each in messages] == ([True] if said else [])

@@ -1,5 +1,6 @@
 """Claims are made from a template and used by the containers that are named; what is there stays."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -13,6 +14,10 @@ from podberth.mutation.change import Change, Skipped
 
 CLAIM = {"name": "nic", "template": "rdma"}
 MADE = {"name": "nic", "resourceClaimTemplateName": "rdma"}
+
+
+def one(_: Mapping[str, Any]) -> int:
+    return 1
 
 
 def uses(draft: Draft) -> dict[str, list[dict[str, Any]]]:
@@ -117,7 +122,7 @@ def test_a_claim_instead_of_a_resource_is_used_by_those_that_ask_for_it_and_they
 def test_two_that_ask_for_the_resource_do_not_share_one_claim() -> None:
     both = (container("a", limits={GPU: 1}), container("b", limits={GPU: 1}))
     draft = Draft(pod(*both))
-    skipped = claims.add(draft, [{**CLAIM, "instead": GPU}])
+    skipped = claims.add(draft, [{**CLAIM, "instead": GPU}], one)
 
     assert isinstance(skipped, Skipped)
     assert skipped.reason == f"more than one container asks for {GPU}, and all would share one claim nic; name one"
@@ -145,4 +150,77 @@ def test_a_claim_of_the_users_own_keeps_the_resource() -> None:
     draft = Draft(pod(container("a", limits={GPU: 1}), resourceClaims=[{"name": "nic", "resourceClaimName": "mine"}]))
 
     assert isinstance(claims.add(draft, [{**CLAIM, "instead": GPU}]), Skipped)
+    assert draft.patch() == []
+
+
+@pytest.mark.parametrize(
+    ("has", "reason"),
+    [
+        (1, "claim nic: got 1 from template rdma, want 2: container a asks for 2 nvidia.com/gpu"),
+        (3, "claim nic: got 3 from template rdma, want 2: container a asks for 2 nvidia.com/gpu"),
+        (0, "claim nic: got 0 from template rdma, want 2: container a asks for 2 nvidia.com/gpu"),
+        (
+            None,
+            "how many devices template rdma has cannot be known; container a asks for 2 nvidia.com/gpu",
+        ),
+    ],
+)
+def test_a_claim_for_another_number_of_devices_leaves_all_as_it_is(has: int | None, reason: str) -> None:
+    draft = Draft(pod(container("a", limits={GPU: 2})))
+    others = {"name": "other", "template": "other"}
+
+    assert claims.add(draft, [others, {**CLAIM, "instead": GPU}], lambda _: has) == Skipped("resourceClaims", reason)
+    assert draft.patch() == []
+    assert len(reason) <= 120
+
+
+def test_a_claim_for_as_many_devices_stands_for_them() -> None:
+    draft = Draft(pod(container("a", limits={GPU: "2"}), container("b", limits={GPU: 0})))
+
+    assert isinstance(claims.add(draft, [{**CLAIM, "instead": GPU}], lambda _: 2), Change)
+    assert uses(draft) == {"a": [{"name": "nic"}], "b": []}
+
+
+def test_an_amount_that_is_none_is_left_to_the_api_server() -> None:
+    draft = Draft(pod(container("a", limits={GPU: "much"})))
+    skipped = claims.add(draft, [{**CLAIM, "instead": GPU}], one)
+
+    assert isinstance(skipped, Skipped)
+    assert skipped.reason.startswith('container a asks for nvidia.com/gpu: got "much"')
+    assert draft.patch() == []
+
+
+TWO = (container("a", limits={GPU: 1}), container("b", limits={GPU: 1}))
+
+
+@pytest.mark.parametrize("requests", [([], []), (["x"], ["x", "y"]), ([], ["x"])])
+def test_two_items_do_not_share_the_devices_of_one_claim_either(requests: tuple[list[str], list[str]]) -> None:
+    draft = Draft(pod(*TWO))
+    items = [
+        {**CLAIM, "instead": GPU, "containers": [name], "requests": names}
+        for name, names in zip("ab", requests, strict=True)
+    ]
+
+    assert isinstance(claims.add(draft, items, one), Skipped)
+    assert draft.patch() == []
+
+
+def test_two_containers_have_a_request_of_one_claim_each() -> None:
+    draft = Draft(pod(*TWO))
+    items = [{**CLAIM, "instead": GPU, "containers": [name], "requests": [f"of-{name}"]} for name in "ab"]
+
+    assert isinstance(claims.add(draft, items, one), Change)
+    assert uses(draft) == {name: [{"name": "nic", "request": f"of-{name}"}] for name in "ab"}
+
+
+@pytest.mark.parametrize("user", ["a", "b"])
+def test_a_claim_in_use_stands_for_nothing_besides(user: str) -> None:
+    both = [container(name, limits={GPU: 1} if name == "a" else {}) for name in "ab"]
+    for each in both:
+        if each["name"] == user:
+            each["resources"] = {**each.get("resources", {}), "claims": [{"name": "nic"}]}
+    draft = Draft(pod(*both, resourceClaims=[MADE]))
+
+    reason = f"claim nic is used by container {user} already, and container a asks for {GPU} besides"
+    assert claims.add(draft, [{**CLAIM, "instead": GPU}], one) == Skipped("resourceClaims", reason)
     assert draft.patch() == []

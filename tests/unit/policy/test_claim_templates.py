@@ -106,7 +106,10 @@ def test_a_later_policy_sees_what_the_claims_ask_for_though_nothing_is_made_yet(
         made = apply(gpu_pod(), mutate(decode_review(review(gpu_pod())), known).patch)
         assert made["metadata"]["annotations"]["example.com/claims"] == "gpu.nvidia.com:2,rdma.example.com:1,:0"
         assert known.devices.declared == {
-            written(): (DeviceRequest("gpu.nvidia.com", 2), DeviceRequest("rdma.example.com", 1))
+            written(): (
+                DeviceRequest("gpu.nvidia.com", 2, (("gpu", 2),)),
+                DeviceRequest("rdma.example.com", 1, (("nic", 1),)),
+            )
         }
 
 
@@ -149,3 +152,22 @@ def test_two_of_a_name_and_templates_that_nothing_could_name_are_refused() -> No
     assert "duplicate name 'pair'" in str(parsed(twice + NAMING).problems)
     labels = "  mutations:\n  - labels: {example.com/a: gpu.kind}\n"
     assert "claimTemplates without a mutation of resourceClaims" in str(parsed(TEMPLATE + labels).problems)
+
+
+INSTEAD = """
+  mutations:
+  - labels: {example.com/by: "'claim'"}
+  - resourceClaims: "[{'name': 'p', 'template': 'pair', 'instead': 'nvidia.com/gpu'}]"
+"""
+
+
+@pytest.mark.parametrize(("gpus", "written_of"), [(2, True), (1, False), (4, False)])
+def test_a_claim_stands_for_as_many_gpus_as_it_has_or_is_left_out_with_one_line(gpus: int, written_of: bool) -> None:
+    outcome = mutate(decode_review(review(gpu_pod(gpus))), snapshot(policy("a", TEMPLATE + INSTEAD)))
+    made = apply(gpu_pod(gpus), outcome.patch)
+    assert ("resourceClaims" in made["spec"]) == written_of
+    assert ("nvidia.com/gpu" in str(made["spec"])) != written_of
+    told = [each.message for each in outcome.decisions if each.action == "skip"]
+    left = f"claim p: got 2 from template {written()}, want {gpus}: container main asks for {gpus} nvidia.com/gpu"
+    assert told == ([] if written_of else [f"resourceClaims left as it is: {left}"])
+    assert made["metadata"]["labels"]["example.com/by"] == "claim"

@@ -170,6 +170,43 @@ def test_the_narrowest_level_that_holds_the_gang_is_found(gpus: int, members: in
     assert RACKS.nodes(need_of(gpus)).narrowest_level(members) == level
 
 
+CLAIMED = Need(claimed=True)
+
+
+@pytest.mark.parametrize(
+    ("members", "level"),
+    [
+        (0, "node.coreweave.cloud/rack"),
+        (2, "node.coreweave.cloud/rack"),
+        (3, "topology.kubernetes.io/zone"),
+        (5, "topology.kubernetes.io/region"),
+        (64, "topology.kubernetes.io/region"),
+    ],
+)
+def test_members_that_claim_their_gpus_are_taken_for_one_a_node(members: int, level: str) -> None:
+    without = [node_manifest(f"cpu-{number}", labels={"node.coreweave.cloud/rack": "c"}) for number in range(9)]
+    nodes = index_of(rack(0, "a"), rack(1, "a"), rack(2, "b"), *without).nodes(CLAIMED)
+    assert (nodes.count, nodes.narrowest_level(members), nodes.narrowest_safe_level(members)) == (6, level, "")
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        node_manifest("known", devices={GPU: 8}),
+        node_manifest("known", labels={PRODUCT: "NVIDIA-L4"}),
+        node_manifest("known", taints=[{"key": GPU, "effect": "NoSchedule"}]),
+    ],
+)
+def test_claimed_gpus_are_on_nodes_that_are_known_to_have_some(known: dict[str, Any]) -> None:
+    nic = node_manifest("nic", devices={"vpc.amazonaws.com/efa": 1})
+    assert index_of(known, nic, node_manifest("cpu")).nodes(CLAIMED).names() == ("known",)
+
+
+def test_where_no_node_is_known_to_have_gpus_claimed_ones_may_be_anywhere() -> None:
+    nodes = index_of(node_manifest("one"), node_manifest("two")).nodes(CLAIMED)
+    assert (nodes.names(), nodes.tolerations) == (("one", "two"), ())
+
+
 def test_a_label_that_is_ignored_can_still_be_a_level() -> None:
     conventions = Conventions(
         levels=("host", "kubernetes.io/hostname"), ignored_labels=frozenset({"host", "kubernetes.io/hostname"})

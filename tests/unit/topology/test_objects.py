@@ -194,7 +194,7 @@ def test_claims_and_templates_tell_what_is_asked_for_and_generated_claims_are_no
         ],
         now=None,
     )
-    asked = (DeviceRequest("gpu.nvidia.com", 2),)
+    asked = (DeviceRequest("gpu.nvidia.com", 2, (("r", 2),)),)
     assert objects.devices == KnownDevices(claims={("team", "shared"): asked}, templates={("team", "t"): asked})
 
 

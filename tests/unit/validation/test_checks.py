@@ -1,6 +1,7 @@
 """Every wrong group is told in one line that names the fix, by the webhook and by check; what is right is not."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -149,3 +150,20 @@ def test_a_document_of_a_wrong_shape_raises_nothing(spoiled: JSON) -> None:
     for key, value in spoiled.items():
         document[key] |= value
     assert told(document, known(Scene("", "", "", QUEUES))) == ()
+
+
+@pytest.mark.parametrize(
+    ("named", "namespace", "said"),
+    [
+        ("reserch", "ml", "got reserch, no LocalQueue of ml in the snapshot; have astray, held, idle, …"),
+        ("reserch", "other", ""),
+        ("astray", "ml", "got astray, a LocalQueue of ClusterQueue gone, which is not in the snapshot; make it, or"),
+    ],
+)
+def test_of_queues_in_files_it_is_said_what_is_true(named: str, namespace: str, said: str) -> None:
+    """Nobody knows whether a snapshot has all, and of a namespace that has none there nothing is said."""
+    scene = Scene("", job(f", labels: {{kueue.x-k8s.io/queue-name: {named}}}"), "", QUEUES)
+    document = {**scene.document, "metadata": {**scene.document["metadata"], "namespace": namespace}}
+    of_files = replace(known(scene), queues=replace(known(scene).queues, listed=False))
+    lines = [line for line in told(document, of_files) if "queue-name" in line]
+    assert [said in line for line in lines] == ([True] if said else [])

@@ -160,6 +160,8 @@ class _Run:
             default_priority_class=matcher.snapshot.default_priority_class,
             priority_classes=matcher.snapshot.known_priority_classes,
             schema=matcher.snapshot.environment.schema,
+            devices=matcher.snapshot.devices,
+            namespace=matcher.request.namespace,
         )
         self.before = record.held(self.draft, record.read(pod))
         self.record = self.before

@@ -201,7 +201,8 @@ def gpu_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot, g
 def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -> PodState:
     pod_spec = spec(pod)
     tolerations = own_tolerations(pod_spec, snapshot.conventions)
-    need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, NodeSelection.of(pod_spec), tolerations)
+    chosen = NodeSelection.of(pod_spec)
+    need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, chosen, tolerations, claimed=gpu.kind == "claim")
     review = ReviewContext(snapshot.topology, need, snapshot.class_resources)
     comparable = (
         is_small(need) and _is_small(gpu) and max(map(len, (gang.name, gang.source, gang.role))) <= _LONGEST_NAME

@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=_seconds,
         default=_PATIENCE_SECONDS,
-        help=f"how long a pod waits for its group until an Event says so (default {_PATIENCE_SECONDS:g})",
+        help=f"how long a pod waits for its group or template until an Event says so (default {_PATIENCE_SECONDS:g})",
     )
 
 
@@ -141,6 +141,8 @@ class _Followed:
             self._objects = (live, reflect(live.sinks[POLICIES]))
         elif policies is not None:
             self._declared = Declared(FileSource(policies, None), sight.declare, log)
+        else:
+            sight.declare({})
 
     def unready(self) -> list[str]:
         """Say why the process is not ready yet."""

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -157,7 +157,7 @@ def _objects(request: LiveRequest, gathered: Gathered) -> ClusterObjects:
     if request.topology is not None:
         return read_objects(request.topology)
     contents = [each.content for file in gathered.files for each in file.sources]
-    return collect([each for each in contents if _counts(each)], now=gathered.now)
+    return replace(collect([each for each in contents if _counts(each)], now=gathered.now), listed=True)
 
 
 def _counts(content: Document) -> bool:

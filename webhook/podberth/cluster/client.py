@@ -24,7 +24,7 @@ from kubernetes.aio.config.kube_config import ENV_KUBECONFIG_PATH_SEPARATOR, Kub
 from ..errors import ClusterError, UsageError
 from ..kube.documents import load_documents
 from .kubeconfig import Kubeconfig
-from .protocol import Timing, refusal
+from .protocol import LARGEST_OBJECT_BYTES, AnswerLimits, Timing, refusal
 
 # What kubernetes.aio raises of a kubeconfig that is not one: it does not look before it leaps.
 _NO_CONFIGURATION = (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError)
@@ -56,26 +56,30 @@ class ClusterClient:
         self._loader = self._find(kubeconfig)
         self._api: Any = None
 
-    async def get(self, path: str, query: dict[str, str], seconds: float | None = None) -> bytes:
-        """Return the body of an answer, which has so many seconds to come, else those of a list.
+    async def get(self, path: str, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
+        """Return the body of an answer; without limits it has the time of a list, and any length.
 
         Raises:
-            ClusterError: it is no success, none came, or there are no credentials to ask with.
+            ClusterError: it is no success or too long, none came, or there are no credentials to ask with.
         """
-        total = self._timing.list_seconds if seconds is None else seconds
-        limits = aiohttp.ClientTimeout(total=total, sock_connect=self._timing.connect_seconds)
-        async with self._answer("GET", f"{path}?{urlencode(query)}", limits) as answer:
-            return await answer.read()
+        async with self._answer("GET", f"{path}?{urlencode(query)}", self._timeout(limits)) as answer:
+            return await (answer.read() if limits is None else _body(answer, limits.most_bytes))
 
-    async def send(self, method: str, path: str, document: object, content_type: str = "application/json") -> bytes:
+    async def send(
+        self,
+        method: str,
+        path: str,
+        document: object,
+        content_type: str = "application/json",
+        limits: AnswerLimits | None = None,
+    ) -> bytes:
         """Write: send a document, a list where it is a JSON patch, and return the body of the answer.
 
         Raises:
             ClusterError: as ``get``; its ``status`` says whether somebody else was faster (409).
         """
-        limits = aiohttp.ClientTimeout(total=self._timing.list_seconds, sock_connect=self._timing.connect_seconds)
-        async with self._answer(method, path, limits, document, content_type) as answer:
-            return await answer.read()
+        async with self._answer(method, path, self._timeout(limits), document, content_type) as answer:
+            return await (answer.read() if limits is None else _body(answer, limits.most_bytes))
 
     @asynccontextmanager
     async def stream(self, path: str, query: dict[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -100,6 +104,10 @@ class ClusterClient:
         if api is not None:
             await api.close()
 
+    def _timeout(self, limits: AnswerLimits | None) -> aiohttp.ClientTimeout:
+        total = self._timing.list_seconds if limits is None else limits.seconds
+        return aiohttp.ClientTimeout(total=total, sock_connect=self._timing.connect_seconds)
+
     @asynccontextmanager
     async def _answer(
         self,
@@ -119,7 +127,7 @@ class ClusterClient:
             async with call.response as answer:
                 if answer.status >= _REDIRECT:
                     retry_after = answer.headers.get("Retry-After", "")
-                    raise refusal(what, answer.status, await answer.read(), retry_after)
+                    raise refusal(what, answer.status, await _body(answer, LARGEST_OBJECT_BYTES), retry_after)
                 yield answer
         except aiohttp.ClientConnectorCertificateError as error:
             said = f"its certificate is not trusted: {_of(error)}; check the CA"
@@ -157,6 +165,19 @@ class ClusterClient:
         except _NO_CONFIGURATION as error:
             want = "want a kubeconfig" if kubeconfig else "want a pod with a service account, or --kubeconfig FILE"
             raise UsageError(f"{self._where}: cannot be used: {_of(error)}; {want}") from error
+
+
+async def _body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
+    body = bytearray()
+    async for chunk in answer.content.iter_any():
+        body += chunk
+        if len(body) > most_bytes:
+            answer.close()
+            what = f"{answer.method} {answer.url.with_query(None)}"
+            raise ClusterError(
+                "garbled", f"{what}: got more than {most_bytes} bytes, want one object of the API; see what it is"
+            )
+    return bytes(body)
 
 
 def _loader(kubeconfig: Kubeconfig) -> Any:

@@ -33,6 +33,9 @@ APPLY_PATCH: Final = "application/apply-patch+yaml"
 _GARBLED_SHOWN = 80
 # etcd takes 1.5 MiB an object, and JSON may spell a byte with six (\u0001).
 _LONGEST_LINE: Final = 16 * 1024 * 1024
+# etcd takes 1.5 MiB (--max-request-bytes). A custom resource is stored as the JSON that is answered, a built-in one as
+# protobuf, of which JSON that a person could read is less than twice as long.
+LARGEST_OBJECT_BYTES: Final = 3 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,14 @@ OBJECTS: tuple[Resource, ...] = (NAMESPACES, PARAMS)
 WAITING_PODS = Resource("pods", "/api/v1/pods", fields="spec.nodeName=", of_all_namespaces=True)
 """Those that no scheduler has placed: what the controller makes things for."""
 POLICIES = Resource("gpupolicies", f"/apis/{API_VERSION}/gpupolicies")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLimits:
+    """What an answer may take at most; a longer one is none."""
+
+    seconds: float
+    most_bytes: int = LARGEST_OBJECT_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from ..wellknown import API_VERSION, NAMESPACE
 from .kubeconfig import Kubeconfig
 from .opening import client_class
 from .paging import pages
-from .protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, Resource, Timing, read_object
+from .protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, AnswerLimits, Resource, Timing, read_object
 from .shared_ca import KINDS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _METRICS_PORT: Final = "metrics"
 _MOST_PAGES: Final = 20
 # A person waits. A NetworkPolicy that lets no API server in lets its packets vanish, without a word.
 _TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0)
-_METRICS_SECONDS: Final = 5.0
+_METRICS: Final = AnswerLimits(seconds=5.0)
 
 
 class StatusReader:
@@ -144,7 +144,7 @@ class StatusReader:
     async def _replica(self, pod: Document) -> Replica:
         name = str(pod["metadata"]["name"])
         path = f"{_PODS.path}/{name}:{_port(pod)}/proxy/metrics"
-        found = await _guarded(self._client.get(path, {}, _METRICS_SECONDS), f"get pods/proxy in {NAMESPACE}")
+        found = await _guarded(self._client.get(path, {}, _METRICS), f"get pods/proxy in {NAMESPACE}")
         if isinstance(found, Unread | None):
             gone = Unread("the pod is gone", f"get pods/proxy in {NAMESPACE}", refused=False)
             return Replica(name, found or gone)

@@ -74,6 +74,7 @@ class LiveWorkloads(LiveKinds):
             served_groups=frozenset(served),
             queues=self._of("queue"),
             cut_queues=frozenset(self._cut_queues()),
+            listed=True,
             owners=self._of("owner"),
             class_resources=frozenset().union(*map(class_resources, classes)),
             devices=KnownDevices(

@@ -9,9 +9,10 @@ from urllib.parse import quote
 
 import orjson
 
-from ..cluster.protocol import MERGE_PATCH, garbled
+from ..cluster.protocol import MERGE_PATCH, AnswerLimits, garbled
 from ..errors import ClusterError
 from ..kube.pod import OwnerReference, controller
+from ..reconcile.lease import Term
 from ..reconcile.model import Action, Change, Create, LookUp
 from ..reconcile.systems import BY_API_GROUP
 from ..workload.owners import LOOKED_UP, keep
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 MANAGER = "podberth-controller"
 # One object by its name takes milliseconds; what takes longer keeps other gangs waiting, and is asked for again.
-_LOOK_UP_SECONDS: Final = 5.0
+_LOOK_UP: Final = AnswerLimits(seconds=5.0)
+# A write waits for the webhooks of others, too, and is sent again if it is still wanted. It is over before the Lease
+# can be, with a retry to spare.
+_WRITE: Final = AnswerLimits(seconds=Term().renew_seconds - Term().retry_seconds)
 
 Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]
 
@@ -62,12 +66,13 @@ class Requests:
 
     async def _send(self, action: Action, served: Mapping[str, str]) -> bytes:
         if isinstance(action, LookUp):
-            return await self._client.get(_owner_path(action), {}, _LOOK_UP_SECONDS)
+            return await self._client.get(_owner_path(action), {}, _LOOK_UP)
         if isinstance(action, Create):
             path = _path(action.kind, action.place[0], served)
-            return await self._client.send("POST", f"{path}?fieldManager={MANAGER}", action.document)
+            target = f"{path}?fieldManager={MANAGER}"
+            return await self._client.send("POST", target, action.document, limits=_WRITE)
         path = f"{_path(action.kind, action.place[0], served)}/{_segments(action.place[1])}?fieldManager={MANAGER}"
-        return await self._client.send("PATCH", path, action.patch, MERGE_PATCH)
+        return await self._client.send("PATCH", path, action.patch, MERGE_PATCH, _WRITE)
 
 
 def _document(action: Action, body: bytes) -> dict[str, Any]:

@@ -72,8 +72,8 @@ class Sight:
         """See nothing; ``run`` begins."""
         self.pods: dict[str, WaitingPod] = {}
         """Those that name a group or a claim template, as NAMESPACE/NAME."""
-        self.declared: Mapping[str, Mapping[str, Any]] = {}
-        """The claim templates that policies declare."""
+        self.declared: Mapping[str, Mapping[str, Any]] | None = None
+        """The claim templates that policies declare; None: nobody has said yet."""
         self._stir = stir
         sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, log)
         self._reflector = Reflector(WAITING_PODS, connect(), sink, metrics, log, timing)

@@ -5,11 +5,19 @@ https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocat
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from .resources import CHANNEL_CLASS, DEVICE_CLASS_PREFIX, OTHER_CLASSES, Accelerator, recognise, recognise_class
+from .resources import (
+    CHANNEL_CLASS,
+    COUNTED_KINDS,
+    DEVICE_CLASS_PREFIX,
+    OTHER_CLASSES,
+    Accelerator,
+    recognise,
+    recognise_class,
+)
 
 NamespacedName: TypeAlias = tuple[str, str]
 ClaimNames: TypeAlias = frozenset[tuple[str, str]]
@@ -39,11 +47,14 @@ _LARGEST_COUNT: Final = 2**31 - 1
 class DeviceRequest:
     """Devices of one class that a claim asks for.
 
-    ``device_class`` is empty and ``count`` 0 where unknown: alternatives that differ, or all that a node has.
+    ``device_class`` is empty where alternatives differ in it, ``count`` 0 where they differ in that, or it is all that
+    a node has.
     """
 
     device_class: str
     count: int
+    parts: tuple[tuple[str, int], ...] = ()
+    """The same by the names of the claim's requests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +81,30 @@ class KnownDevices:
             made = self.templates.get((namespace, template))
             return self.declared.get(template) if made is None else made
         return self.claims.get((namespace, name)) if isinstance(name, str) else None
+
+    def in_stead(
+        self, namespace: str, claim: Mapping[str, Any], resource: str, requests: Collection[str] = ()
+    ) -> int | None:
+        """Return how many devices of a claim stand for an extended resource; None where that cannot be known.
+
+        Those of the resource's sort, accelerators or others. Where no class is known to be of it, those of the one
+        class of which nothing is known. ``requests`` names some of the claim's; empty: all.
+        """
+        accelerator = recognise(resource) or self.resources.get(resource)
+        wanted = accelerator is not None and accelerator.kind in COUNTED_KINDS
+        sorts: dict[bool | None, dict[str, list[int]]] = {}
+        for each in (asked := self.asked(namespace, claim)) or ():
+            named = [count for name, count in each.parts or (("", each.count),) if not requests or name in requests]
+            kind = self.kind(each.device_class)
+            if named:
+                sorts.setdefault(kind != "none" if kind else None, {})[each.device_class] = named
+        found = sorts.get(wanted) or sorts.get(None, {})
+        if accelerator is None and not found:
+            found = sorts.get(not wanted, {})
+        if asked is None or (len(found) > 1 and wanted not in sorts):
+            return None
+        counts = [count for named in found.values() for count in named]
+        return sum(counts) if all(counts) else None
 
     def kind(self, device_class: str) -> str:
         """Return what a DeviceClass hands out, as ``Accelerator.kind``; "none" for no accelerator, "" if unknown."""
@@ -142,38 +177,39 @@ def shared_claims(pod_group: Mapping[str, Any]) -> ClaimNames:
 
 
 def _device_requests(spec: object) -> tuple[DeviceRequest, ...]:
-    counts: dict[str, int] = {}
+    parts: dict[str, list[tuple[str, int]]] = {}
     for request in _objects(_object(_object(spec).get("devices")).get("requests")):
         found = _device_request(request)
-        if found is None:
-            continue
-        before = counts.get(found.device_class)
-        # Unknown and five are unknown.
-        known = found.count and before != 0
-        counts[found.device_class] = min((before or 0) + found.count, _LARGEST_COUNT) if known else 0
-    return tuple(DeviceRequest(name, count) for name, count in counts.items())
+        if found is not None:
+            name = request.get("name")
+            parts.setdefault(found[0], []).append((name if isinstance(name, str) else "", found[1]))
+    return tuple(DeviceRequest(name, _total(each), tuple(each)) for name, each in parts.items())
 
 
-def _device_request(request: Mapping[str, Any]) -> DeviceRequest | None:
+def _total(parts: list[tuple[str, int]]) -> int:
+    """Add up; unknown and five are unknown."""
+    counts = [count for _, count in parts]
+    return min(sum(counts), _LARGEST_COUNT) if all(counts) else 0
+
+
+def _device_request(request: Mapping[str, Any]) -> tuple[str, int] | None:
     """Read a request of any version: v1beta1 has what is asked for exactly in the request itself.
 
     None: it asks for access to devices that others have (adminAccess).
     """
     found = {_exactly(each) for each in _objects(request.get("firstAvailable"))}
     if found:
-        classes, counts = {each.device_class for each in found}, {each.count for each in found}
-        if len(classes) > 1:
-            return DeviceRequest("", 0)
-        return DeviceRequest(classes.pop(), counts.pop() if len(counts) == 1 else 0)
+        classes, counts = {name for name, _ in found}, {count for _, count in found}
+        return classes.pop() if len(classes) == 1 else "", counts.pop() if len(counts) == 1 else 0
     exactly = _object(request.get("exactly")) or request
     return None if exactly.get("adminAccess") is True else _exactly(exactly)
 
 
-def _exactly(asked: Mapping[str, Any]) -> DeviceRequest:
+def _exactly(asked: Mapping[str, Any]) -> tuple[str, int]:
     name, count = asked.get("deviceClassName"), asked.get("count", 1)
     every = asked.get("allocationMode") not in (None, "", "ExactCount")
     known = type(count) is int and 0 < count <= _LARGEST_COUNT and not every
-    return DeviceRequest(name if isinstance(name, str) else "", count if known else 0)
+    return name if isinstance(name, str) else "", count if known else 0
 
 
 def class_resources(device_class: Mapping[str, Any]) -> frozenset[str]:

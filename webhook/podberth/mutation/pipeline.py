@@ -6,8 +6,9 @@ raised.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from ..devices.claims import NO_DEVICES, KnownDevices
 from ..kube.patch import Draft
 from ..kube.schema import PodSchema
 from ..wellknown import Concern
@@ -38,6 +39,10 @@ class Surroundings:
     priority_classes: frozenset[str] | None
     """Those that the cluster has; None: not all of them are known."""
     schema: PodSchema
+    devices: KnownDevices = NO_DEVICES
+    """What claims ask for."""
+    namespace: str = ""
+    """The review's."""
 
 
 _VISITS: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -137,8 +142,13 @@ def _priority_class_name(draft: Draft, proposal: Proposal, surroundings: Surroun
     return names.set_priority_class(draft, proposal.leaves[""], default, known)
 
 
-def _resource_claims(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:
-    return claims.add(draft, proposal.leaves[""])
+def _resource_claims(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
+    def in_stead(claim: Mapping[str, Any]) -> int | None:
+        named = {"resourceClaimTemplateName": claim["template"]}
+        requests = claim.get("requests", ())
+        return surroundings.devices.in_stead(surroundings.namespace, named, claim["instead"], requests)
+
+    return claims.add(draft, proposal.leaves[""], in_stead)
 
 
 def _apply_configuration(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:

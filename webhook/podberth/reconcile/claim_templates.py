@@ -4,7 +4,8 @@ What is made is what stands in a policy; of a pod counts the name alone. One of 
 stays as it is: the pod's claim is then made from that.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from ..admission.notices import Regarding
 from ..kube.pod import OwnerReference
@@ -12,7 +13,7 @@ from .lineage import joined, metadata, owners, regarding
 from .model import Change, Create, Made, Place, Plan, WaitingPod, World
 
 KIND: Final = "resourceclaimtemplates.resource.k8s.io"
-_NOUN: Final = "ResourceClaimTemplate"
+NOUN: Final = "ResourceClaimTemplate"
 _REFUSED: Final = "ResourceClaimTemplateRefused"
 
 
@@ -20,12 +21,13 @@ def plan(world: World, now: float) -> Plan:
     """Say which templates to make, and which get another owner."""
     del now
     found = Plan()
-    if KIND not in world.served:
+    if KIND not in world.served or world.declared is None:
         return found
+    declared = world.declared
     wanted: dict[Place, list[WaitingPod]] = {}
     for pod in world.pods.values():
         for name in pod.templates:
-            if name in world.declared:
+            if name in declared:
                 wanted.setdefault((pod.namespace, name), []).append(pod)
     for place, pods in sorted(wanted.items()):
         made = world.known[KIND].get(place)
@@ -36,19 +38,19 @@ def plan(world: World, now: float) -> Plan:
         found.actions += unknown
         # Owners that are not known yet join later: a template is the same for all, and one slow answer holds up nobody.
         if whose:
-            step = _creation(place, whose, world) if made is None else _joined(place, made, whose)
+            step = _creation(place, whose, world, declared[place[1]]) if made is None else _joined(place, made, whose)
             found.actions += [] if step is None else [step]
     return found
 
 
-def _creation(place: Place, whose: dict[str, OwnerReference], world: World) -> Create:
+def _creation(place: Place, whose: dict[str, OwnerReference], world: World, spec: Mapping[str, Any]) -> Create:
     document = {
         "apiVersion": world.served[KIND],
-        "kind": _NOUN,
+        "kind": NOUN,
         "metadata": metadata(place, whose, {}),
-        "spec": world.declared[place[1]],
+        "spec": spec,
     }
-    return Create(kind=KIND, noun=_NOUN, refused=_REFUSED, document=document, about=_about(place[0], whose))
+    return Create(kind=KIND, noun=NOUN, refused=_REFUSED, document=document, about=_about(place[0], whose))
 
 
 def _joined(place: Place, made: Made, whose: dict[str, OwnerReference]) -> Change | None:
@@ -59,7 +61,7 @@ def _joined(place: Place, made: Made, whose: dict[str, OwnerReference]) -> Chang
     # What is known of it, so that no owner is lost that somebody else adds meanwhile.
     patch = {"metadata": {"uid": made.uid, "resourceVersion": made.version, "ownerReferences": references}}
     return Change(
-        kind=KIND, noun=_NOUN, refused=_REFUSED, place=place, uid=made.uid, patch=patch, about=_about(place[0], whose)
+        kind=KIND, noun=NOUN, refused=_REFUSED, place=place, uid=made.uid, patch=patch, about=_about(place[0], whose)
     )
 
 

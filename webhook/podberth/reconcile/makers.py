@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from . import claim_templates, pod_groups
+from . import claim_templates, missing_templates, pod_groups
 from .model import Maker, Plan, World
 
-MAKERS: Final[tuple[Maker, ...]] = (pod_groups.plan, claim_templates.plan)
+MAKERS: Final[tuple[Maker, ...]] = (pod_groups.plan, claim_templates.plan, missing_templates.plan)
 
 
 def plan(world: World, now: float, makers: Sequence[Maker] = MAKERS) -> Plan:

@@ -98,8 +98,8 @@ class World:
     """What the last try met: of an owner to look up, or by the kind and place of an object to make."""
     documents: Mapping[Owned, Mapping[str, Any]] = field(default_factory=dict)
     """Of owners that were looked up: what ``workload.owners`` keeps of them; nothing of one that may not be read."""
-    declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The specs of the claim templates that policies declare, by the names that they write on pods."""
+    declared: Mapping[str, Mapping[str, Any]] | None = None
+    """The specs of the claim templates that policies declare, by the names that they write on pods; None: not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

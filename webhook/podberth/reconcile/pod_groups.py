@@ -14,6 +14,7 @@ from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from .gangs import Gang, Verdict, Word, judge, party, words
 from .lineage import joined, metadata, owners, regarding
 from .model import Change, Create, Made, Plan, Reference, WaitingPod, World
+from .patience import overdue
 from .systems import BY_NAME, nested
 
 KIND: Final = "PodGroup"
@@ -42,7 +43,7 @@ def plan(world: World, now: float) -> Plan:
         for reference in pod.groups:
             hindrance = hindered.get((pod.namespace, reference.system, reference.name))
             hindrance = _remedy(pod, reference, world) if hindrance is None else hindrance
-            if hindrance and _missing(pod, reference, world) and _overdue(pod, world, now, found):
+            if hindrance and _missing(pod, reference, world) and overdue(pod, world, now, found):
                 found.notices.append(_missed(pod, reference, hindrance, world))
     return found
 
@@ -192,7 +193,7 @@ def _tell_of_others(gang: Gang, made: Made, world: World, now: float, found: Pla
         f"delete {owner} or the {KIND}, or give the gang another name"
     )
     for pod in gang.members:
-        if _overdue(pod, world, now, found):
+        if overdue(pod, world, now, found):
             about = regarding(pod.namespace, pod.itself())
             found.notices.append(_notice(about, "PodGroupOfAnother", "Wait", text))
 
@@ -236,14 +237,6 @@ def _not_resized(gang: Gang, made: Made, size: int) -> str:
 def _missing(pod: WaitingPod, reference: Reference, world: World) -> bool:
     settled = all(kind in world.served or kind in world.absent for kind in reference.kinds)
     return settled and not _present(pod.namespace, reference.name, reference.kinds, world)
-
-
-def _overdue(pod: WaitingPod, world: World, now: float, found: Plan) -> bool:
-    """Tell whether a pod has waited long enough to be told of; if not, it is looked at again then."""
-    due = pod.created + world.patience_seconds
-    if due > now:
-        found.again_at = min(found.again_at, due)
-    return due <= now and not pod.gated
 
 
 def _missed(pod: WaitingPod, reference: Reference, hindrance: str, world: World) -> Notice:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ..devices import mig
 from ..devices.mig_tables import MigTable
-from ..devices.resources import Accelerator, recognise
+from ..devices.resources import COUNTED_KINDS, Accelerator, recognise
 from ..wellknown import LINK_DOMAIN_LABEL
 from .model import Node, NodeTopology, Vendor
 
@@ -77,6 +77,8 @@ class Capability:
     """Whether ``nvidia.com/gpu`` is less than a GPU here: one MIG instance, or a replica."""
     links_known: bool = False
     """Whether ``domains`` is all there is, and not merely all that anybody knows of."""
+    accelerators: bool = False
+    """Whether it is known to have accelerators, offered as resources or not: DRA hands out what no resource counts."""
     amount_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     memory_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     domain_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
@@ -112,6 +114,7 @@ def capability_of(node: Node) -> Capability:
         models=_models(node),
         cut=_is_slice(node) or _is_shared(node),
         links_known=linked is not None,
+        accelerators=_has_accelerators(node),
     )
 
 
@@ -175,6 +178,13 @@ def _models(node: Node) -> tuple[MigTable, ...]:
         if live is not None:
             found.add(live)
     return tuple(sorted(found, key=lambda each: (each.name, sorted(each.rows))))
+
+
+def _has_accelerators(node: Node) -> bool:
+    if _product(node) or (node.topology is not None and node.topology.gpus):
+        return True
+    found = map(recognise, node.durable)
+    return any(each is not None and each.kind in COUNTED_KINDS for each in found)
 
 
 def _product(node: Node) -> str:

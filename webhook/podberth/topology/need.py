@@ -100,6 +100,8 @@ class Need:
     """The pod's own choice of nodes; None: any."""
     tolerations: Frozen = ()
     """The pod's own tolerations, as ``own_tolerations`` returns them."""
+    claimed: bool = False
+    """Whether accelerators are claimed and not counted: how many a node has of those is not known."""
 
 
 def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Frozen:
@@ -172,7 +174,12 @@ def has_amounts(capability: Capability, need: Need) -> bool:
 
 
 def pods_per_node(capability: Capability, need: Need) -> int:
-    """Return how many such pods an empty node holds by its accelerators; 0 for a pod that asks for none."""
+    """Return how many such pods an empty node holds by its accelerators; 0 for a pod that asks for none.
+
+    Of a pod that claims them it is one: that much a node can do that it is for at all.
+    """
+    if need.claimed and not need.requests:
+        return 1
     amount_of = capability.amount_of
     return min((amount_of.get(resource, 0) // amount for resource, amount in need.requests if amount > 0), default=0)
 

@@ -211,17 +211,24 @@ class NodeSet:
         """Return the label key of the narrowest level with a domain that holds ``members`` such pods; empty: none does.
 
         Counted are durable nodes, empty, by their accelerators. ``members`` 0 is an unknown number: then at least two.
-        A pod that asks for no accelerator fits anywhere, so no level is narrowest.
+        A pod that asks for no accelerator fits anywhere, so no level is narrowest. Of pods that claim theirs a node is
+        taken to hold one. It may hold more: where no level has as many nodes, it is the one with the largest domain.
         """
         wanted = members or 2
-        return next((level for level, sizes in self._domain_sizes if max(sizes) >= wanted), "")
+        found = next((level for level, sizes in self._domain_sizes if max(sizes) >= wanted), "")
+        if found or not self._unknown_room:
+            return found
+        shared = [(level, sizes) for level, sizes in self._domain_sizes if max(sizes) > 1]
+        return max(shared, key=lambda each: max(each[1]), default=("", ()))[0]
 
     def narrowest_safe_level(self, members: int) -> str:
         """Return the narrowest level on which every domain with a fitting node holds ``members``; empty: none does.
 
         Who requires one domain must ask for this: the first member goes where the scheduler likes, and the others can
-        only follow it.
+        only follow it. Of pods that claim their accelerators nobody knows.
         """
+        if self._unknown_room:
+            return ""
         wanted = members or 2
         return next((level for level, sizes in self._domain_sizes if min(sizes) >= wanted), "")
 
@@ -284,6 +291,10 @@ class NodeSet:
         durable = (part for part in self._parts if not part.node_class.transient)
         return tuple(sorted(name for part in durable for name, _ in part.nodes()))
 
+    @property
+    def _unknown_room(self) -> bool:
+        return self._need.claimed and not self._need.requests
+
     @cached_property
     def _domain_sizes(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The levels that have domains, narrowest first, each with the pods that its domains hold."""
@@ -318,7 +329,20 @@ def select(classes: tuple[Part, ...], need: Need, conventions: Conventions) -> N
         chosen = whole if need.selector is None else _chosen(whole, need.selector, by_node=by_node)
         if chosen is not None and reaches(tolerations, whole.node_class.taints, conventions):
             (parts if fits(whole.node_class.capability, need) else others).append(chosen)
+    if need.claimed and not need.requests:
+        parts, rest = _with_accelerators(parts, conventions)
+        others += rest
     return NodeSet(conventions, need, tuple(parts), tuple(others))
+
+
+def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[list[Part], list[Part]]:
+    """Part the nodes that are known to have accelerators from the others; where none is, nothing tells them apart."""
+    found, rest = list[Part](), list[Part]()
+    for part in parts:
+        one = part.node_class
+        tainted = any(conventions.marks_accelerators(each.key, each.value, each.effect) for each in one.taints)
+        (found if one.capability.accelerators or tainted else rest).append(part)
+    return (found, rest) if found else (rest, [])
 
 
 def _chosen(whole: Part, selector: NodeSelection, *, by_node: bool) -> Part | None:

@@ -78,6 +78,8 @@ class ClusterObjects:
     """Of Kueue, Volcano and KAI."""
     cut_queues: frozenset[QueueKind] = frozenset()
     """Kinds of queues of which some are left out: there were too many, or one that cannot be read."""
+    listed: bool = False
+    """Whether the API server was asked for all of each kind; else they come from files, which may hold a part."""
     owners: Mapping[str, Document] = field(default_factory=dict)
     """Workload objects by uid."""
     class_resources: frozenset[str] = frozenset()

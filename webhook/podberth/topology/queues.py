@@ -56,15 +56,21 @@ class Queues:
     by_key: Mapping[QueueKey, Queue] = field(default_factory=dict)
     whole: frozenset[QueueKind] = frozenset()
     """Kinds of which a queue that is not known does not exist: those that the cluster is known to have any of."""
+    listed: bool = True
+    """Whether the API server was asked for all of them. Files hold what somebody has put there: of those is said no
+    more than that a queue is not among them, and of a namespace that has none there nothing.
+    """
 
     @classmethod
-    def of(cls, by_key: Mapping[QueueKey, Queue], cut: frozenset[QueueKind] = frozenset()) -> "Queues":
+    def of(
+        cls, by_key: Mapping[QueueKey, Queue], cut: frozenset[QueueKind] = frozenset(), *, listed: bool = True
+    ) -> "Queues":
         """Return the queues of a cluster; of the kinds in ``cut`` some that it has are left out."""
-        return cls(by_key, frozenset(key[:2] for key in by_key) - cut)
+        return cls(by_key, frozenset(key[:2] for key in by_key) - cut, listed)
 
     def and_also(self, given: Mapping[QueueKey, Queue]) -> "Queues":
         """Return these with some more, which are not known to be all of their kind."""
-        return Queues({**self.by_key, **given}, self.whole)
+        return Queues({**self.by_key, **given}, self.whole, self.listed)
 
     def get(self, kind: QueueKind, name: str, namespace: str = "") -> Queue | None:
         """Return a queue; None where it is not known."""
@@ -72,7 +78,9 @@ class Queues:
 
     def lacks(self, kind: QueueKind, name: str, namespace: str = "") -> bool:
         """Tell whether there is no such queue, as far as anybody can know."""
-        return kind in self.whole and self.get(kind, name, namespace) is None
+        if kind not in self.whole or self.get(kind, name, namespace) is not None:
+            return False
+        return self.listed or not namespace or bool(self.names(kind, namespace))
 
     def names(self, kind: QueueKind, namespace: str = "") -> tuple[str, ...]:
         """Name the queues of a kind and namespace, sorted; three at the most, and then an ellipsis."""

@@ -153,7 +153,7 @@ def _asked(spec: Document) -> Document:
 
 
 def _request(request: Document) -> Document:
-    kept = _pick(request, *_OF_A_REQUEST)
+    kept = _pick(request, "name", *_OF_A_REQUEST)
     if isinstance(request.get("exactly"), dict):
         kept["exactly"] = _pick(request["exactly"], *_OF_A_REQUEST)
     if alternatives := [_pick(each, *_OF_A_REQUEST) for each in _objects(request.get("firstAvailable"))]:

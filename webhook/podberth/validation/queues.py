@@ -95,11 +95,15 @@ def _is_volcanos(case: Case) -> bool:
 
 
 def _missing(case: Case, kind: QueueKind, name: str, namespace: str = "") -> str:
-    if not case.known.queues.lacks(kind, name, namespace):
+    queues = case.known.queues
+    if not queues.lacks(kind, name, namespace):
         return ""
-    where = f" in {namespace}" if namespace else ""
+    if queues.listed:
+        where = f" in {namespace}" if namespace else ""
+    else:
+        where = f" of {namespace} in the snapshot" if namespace else " in the snapshot"
     called = {VOLCANO_QUEUE: "Volcano Queue", KAI_QUEUE: "KAI Queue"}.get(kind, kind[1])
-    there = case.known.queues.names(kind, namespace)
+    there = queues.names(kind, namespace)
     have = f"have {', '.join(there)}" if there else "there is none"
     return f"got {name}, no {called}{where}; {have}"
 
@@ -114,7 +118,8 @@ def _kueue(case: Case, name: str) -> str:
         return f"got {name}, a LocalQueue that is stopped: {local.halted}; nothing starts until it goes on"
     above = local.leads_to
     if queues.lacks(CLUSTER_QUEUE, above):
-        return f"got {name}, a LocalQueue of ClusterQueue {above}, which does not exist; make it, or write another"
+        gone = "does not exist" if queues.listed else "is not in the snapshot"
+        return f"got {name}, a LocalQueue of ClusterQueue {above}, which {gone}; make it, or write another"
     cluster = queues.get(CLUSTER_QUEUE, above)
     if cluster is not None and cluster.halted:
         return f"got {name}, whose ClusterQueue {above} lets nothing in: {cluster.halted}; mend it, or write another"

@@ -52,7 +52,7 @@ class GpuRequest:
 class GpuClaim:
     """A device asked through DRA.
 
-    A Pod only names its claim, which is looked up: ``device_class`` is empty and ``count`` 0 where that does not tell.
+    A Pod only names its claim, which is looked up: ``device_class`` is empty, or ``count`` 0, where that does not tell.
     One that asks for devices of several classes is one for each. Both are known for the implicit extended resource of a
     GPU class, whose ``name`` is empty.
     """

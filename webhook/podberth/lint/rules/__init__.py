@@ -4,6 +4,7 @@ from ..rule import Rule
 from . import (
     always_true,
     atomic_field,
+    claim_count,
     clash,
     constant_choice,
     constant_validation,
@@ -51,6 +52,7 @@ RULES: tuple[Rule, ...] = (
     Rule(reserved_key),
     Rule(unused_variable),
     Rule(unused_template),
+    Rule(claim_count),
     Rule(params_default),
     Rule(ignored_denial),
     Rule(long_message),

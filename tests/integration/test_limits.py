@@ -1,0 +1,65 @@
+"""One object that the API server sends without end, or not at all, over real HTTP."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from integration.scripted import Step, scripted, status, stream
+from podberth.cluster.client import ClusterClient
+from podberth.cluster.protocol import AnswerLimits, Timing
+from podberth.errors import ClusterError
+
+LIMITS = AnswerLimits(seconds=30.0, most_bytes=1000)
+PATH = "/apis/batch/v1/namespaces/team/jobs/train"
+Ask = Callable[[ClusterClient, AnswerLimits], Awaitable[bytes]]
+
+
+async def _get(client: ClusterClient, limits: AnswerLimits) -> bytes:
+    return await client.get(PATH, {}, limits)
+
+
+async def _send(client: ClusterClient, limits: AnswerLimits) -> bytes:
+    return await client.send("POST", PATH, {}, limits=limits)
+
+
+def asked(directory: Path, step: Step, ask: Ask, limits: AnswerLimits) -> bytes:
+    """Ask once, of a server that answers so."""
+
+    async def run() -> bytes:
+        async with scripted(directory, step) as server:
+            client = ClusterClient(server.kubeconfig, Timing())
+            try:
+                return await ask(client, limits)
+            finally:
+                await client.reset()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("ask", [_get, _send])
+def test_what_is_longer_than_any_object_is_not_read_to_its_end(tmp_path: Path, ask: Ask) -> None:
+    """The server goes on for ever after it, so whoever waited for the end would wait until the time is over."""
+    with pytest.raises(ClusterError) as caught:
+        asked(tmp_path, stream(b"x" * 600, b"x" * 600), ask, LIMITS)
+    assert caught.value.reason == "garbled"
+    assert str(caught.value).endswith(f"{PATH}: got more than 1000 bytes, want one object of the API; see what it is")
+
+
+@pytest.mark.parametrize("ask", [_get, _send])
+def test_what_is_as_long_as_allowed_is_read(tmp_path: Path, ask: Ask) -> None:
+    assert asked(tmp_path, stream(b"x" * 600, b"x" * 400, then="end"), ask, LIMITS) == b"x" * 1000
+
+
+@pytest.mark.parametrize("ask", [_get, _send])
+def test_what_does_not_come_in_its_time_is_lost(tmp_path: Path, ask: Ask) -> None:
+    with pytest.raises(ClusterError, match="no answer in time; try again") as caught:
+        asked(tmp_path, stream(b"x"), ask, AnswerLimits(seconds=0.05))
+    assert caught.value.reason == "lost"
+
+
+def test_a_refusal_is_read_to_its_end(tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match="got 409 taken") as caught:
+        asked(tmp_path, status(409, message="taken"), _get, LIMITS)
+    assert caught.value.status == 409

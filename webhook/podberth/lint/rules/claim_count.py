@@ -1,0 +1,96 @@
+"""A claim template of the policy's own that never has as many devices as the pod asks for of what it stands for.
+
+A claim `instead` of an extended resource is left out where the pod would lose devices by it, or gain some. Found where
+the number cannot be known, and where matchConditions and `when` let no pod pass that asks for it: a claim for one GPU
+under `gpu.count == 2`.
+
+Bad:
+
+    matchConditions:
+    - {name: two, expression: gpu.count == 2}
+    claimTemplates:
+    - {name: pair, spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}}
+    mutations:
+    - resourceClaims: "[{'name': 'pair', 'template': 'pair', 'instead': 'nvidia.com/gpu'}]"
+
+Good:
+
+    matchConditions:
+    - {name: one, expression: gpu.count == 1}
+    claimTemplates:
+    - {name: pair, spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}}
+    mutations:
+    - resourceClaims: "[{'name': 'pair', 'template': 'pair', 'instead': 'nvidia.com/gpu'}]"
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ...cel.tree import Entries, Items, Literal, Tree, walk
+from ...devices.claims import KnownDevices, read_declared
+from ...devices.resources import COUNTED_KINDS, recognise
+from ...errors import Problem
+from ..formula import TRUE, Compares, Formula
+from ..model import Level, Library, LintedMutation
+
+LEVEL = Level.WARNING
+_COUNT: Final = ("gpu", "count")
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield claims instead of accelerators whose number no pod asks for that the policy is asked about."""
+    for policy in library.policies:
+        known = {each.name: read_declared(each.document) for each in policy.spec.claim_templates}
+        devices = KnownDevices(declared=known)
+        for mutation in policy.mutations if known else ():
+            for leaf in mutation.leaves if mutation.source.concern == "resourceClaims" else ():
+                for path, tree in policy.reached(leaf.source):
+                    where = (*mutation.path, *leaf.path) if path is None else path
+                    for part in walk(tree):
+                        said = _wrong(mutation, devices, part)
+                        if said:
+                            yield policy.within(where, part, said)
+
+
+def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
+    """Say what is wrong with a map of constants that is an item of resourceClaims; empty: nothing that can be seen."""
+    texts = _texts(part)
+    template, resource = texts.get("template", ""), texts.get("instead", "")
+    accelerator = recognise(resource)
+    if template not in devices.declared or accelerator is None or accelerator.kind not in COUNTED_KINDS:
+        return ""
+    assert isinstance(part, Entries)  # noqa: S101 - or it had no texts
+    requests, containers = part.get("requests"), part.get("containers")
+    named = _constants(requests)
+    if requests is not None and not named:
+        return ""
+    got = devices.in_stead("", {"resourceClaimTemplateName": template}, resource, named)
+    if got is None:
+        return f"how many devices {template} has cannot be known, so nothing is written; want exactly, with a count"
+    # Without names the pod has one container that asks for it, or nothing is written.
+    asks = Compares(_COUNT, "==" if containers is None else ">=", got)
+    if got and _may_pass(mutation, asks):
+        return ""
+    return f"got {got} for {resource} in {template}, which no pod asks for that the conditions let pass"
+
+
+def _may_pass(mutation: LintedMutation, asks: Formula) -> bool:
+    conditions = mutation.policy.conditions
+    when = TRUE if mutation.when is None else conditions.says(mutation.when)
+    return conditions.can_hold(when, asks)
+
+
+def _texts(part: Tree) -> Mapping[str, str]:
+    if not isinstance(part, Entries):
+        return {}
+    return {
+        str(key.value): value.value
+        for key, value in part.entries
+        if isinstance(key, Literal) and isinstance(value, Literal) and isinstance(value.value, str)
+    }
+
+
+def _constants(part: Tree | None) -> tuple[str, ...]:
+    items = part.items if isinstance(part, Items) else ()
+    found = tuple(each.value for each in items if isinstance(each, Literal) and isinstance(each.value, str))
+    return found if len(found) == len(items) else ()

@@ -1,0 +1,11 @@
+"""How long a pod may wait until somebody is told that what it waits for does not come."""
+
+from .model import Plan, WaitingPod, World
+
+
+def overdue(pod: WaitingPod, world: World, now: float, found: Plan) -> bool:
+    """Tell whether a pod has waited long enough to be told of; if not, it is looked at again then."""
+    due = pod.created + world.patience_seconds
+    if due > now:
+        found.again_at = min(found.again_at, due)
+    return due <= now and not pod.gated
