@@ -10,7 +10,8 @@ from builders import workload_review
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from crds import FOLDER, read
-from group_scenes import DOMAIN, QUEUE, QUEUES, SCENES, Scene, documents, job
+from group_scenes import DOMAIN, QUEUE, QUEUES, Scene, documents, job
+from wrong_groups import WRONG
 
 from .access import grant
 from .following import Following
@@ -72,7 +73,7 @@ def until_told(following: Following, scene: Scene) -> None:
 
 
 def test_whoever_applies_a_wrong_group_reads_it(following: Following) -> None:
-    shown = [scene for scene in SCENES if not scene.objects and scene.check != DOMAIN]
+    shown = [scene for scene in WRONG if not scene.objects and scene.check != DOMAIN]
     shown = [scene for scene in shown if _kind(scene) in _SERVED]
     assert set(map(_kind, shown)) == _SERVED
     for scene in shown:
@@ -87,7 +88,7 @@ def test_queues_of_the_cluster_are_known_by_podberths_own_rights(following: Foll
         following.control_plane.apply({key: each for key, each in queue.items() if key != "status"})
         if "status" in queue:
             _set_status(following.control_plane, queue)
-    for scene in SCENES:
+    for scene in WRONG:
         if scene.objects == QUEUES and scene.document["kind"] == "Job":
             if _kind(scene) in _SERVED:
                 until_told(following, scene)

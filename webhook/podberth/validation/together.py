@@ -74,7 +74,7 @@ def _none_of(pods: Sequence[Pods]) -> Start:
 
 def starts(case: Case) -> Iterator[Start]:
     """Yield the gangs of an object, each as far as its roles run at the same time."""
-    if case.kind not in _RULES or not _ON_DEMAND.get(case.kind, _always)(case):
+    if case.kind not in RULES or not _ON_DEMAND.get(case.kind, _always)(case):
         return
     for gang in case.gangs():
         for pods in moments(case, gang):
@@ -83,7 +83,7 @@ def starts(case: Case) -> Iterator[Start]:
 
 def start_of(case: Case, some: Sequence[Pods]) -> Start:
     """Return how many of some templates' pods start together; all, where they are of no kind with a row."""
-    rule, first, pods = _RULES.get(case.kind), some[0], tuple(some)
+    rule, first, pods = RULES.get(case.kind), some[0], tuple(some)
     if rule is None:
         return all_of(some)
     if first.gang.known:
@@ -231,7 +231,7 @@ def _item(case: Case, pods: Pods, end: int | None) -> Mapping[str, Any]:
     return mapping_at(find(case.document, pods.template.path[len(case.base) :][:end]))
 
 
-_RULES: Final[Mapping[tuple[str, str], _Rule]] = {
+RULES: Final[Mapping[tuple[str, str], _Rule]] = {
     ("apps", "StatefulSet"): _all,
     ("batch", "Job"): _job,
     ("batch", "CronJob"): _job,
@@ -244,6 +244,7 @@ _RULES: Final[Mapping[tuple[str, str], _Rule]] = {
     ("workloads.x-k8s.io", "RoleBasedGroup"): _roles,
     **{("kubeflow.org", kind): _kubeflow for kind in KUBEFLOW_KINDS},
 }
+"""Kinds of which an object is a gang, or several that are alike."""
 _ON_DEMAND: Final[Mapping[tuple[str, str], Callable[[Case], bool]]] = {
     ("workloads.x-k8s.io", "RoleBasedGroup"): _is_gang
 }
