@@ -231,6 +231,19 @@ RIGHT: Final[Mapping[str, tuple[str, str]]] = {
         job_set(replicated("data", 1, CPU), replicated("node", 2, _ON_KAI, _AFTER % "Complete")),
         "",
     ),
+    "a runtime whose initializers end before the trainer begins": (
+        workload(
+            "trainer.kubeflow.org/v1alpha1",
+            "ClusterTrainingRuntime",
+            "{template: {spec: {replicatedJobs: ["
+            f"{replicated('data', 1, CPU)}, {replicated('node', 2, _ON_KAI, _AFTER % 'Complete')}]}}}}}}",
+        ),
+        "",
+    ),
+    "a group of its master and its one worker": (
+        kubeflow("PyTorchJob", f"{role('Master', 1, GPU, _OF_RING)}, {role('Worker', 1, GPU, _OF_RING)}"),
+        _pod_groups(1, "ml"),
+    ),
     "all on one scheduler": (
         kubeflow("PyTorchJob", f"{role('Master', 1, _ON_VOLCANO)}, {role('Worker', 2, _ON_VOLCANO)}"),
         "",

@@ -11,6 +11,7 @@ from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from crds import FOLDER, read
 from group_scenes import DOMAIN, QUEUE, QUEUES, Scene, documents, job
+from right_groups import RIGHT
 from wrong_groups import WRONG
 
 from .access import grant
@@ -78,6 +79,15 @@ def test_whoever_applies_a_wrong_group_reads_it(following: Following) -> None:
     assert set(map(_kind, shown)) == _SERVED
     for scene in shown:
         until_told(following, scene)
+
+
+def test_whoever_applies_a_right_workload_reads_nothing_of_groups(following: Following) -> None:
+    # The native gang's field is not served everywhere.
+    shown = [manifest for manifest, objects in RIGHT.values() if not objects and "scheduling: {" not in manifest]
+    shown = [manifest for manifest in shown if _kind(Scene("", manifest, "")) in _SERVED]
+    for manifest in shown:
+        lines = applied(following, Scene("", manifest, "").document)
+        assert not [line for line in lines if line.startswith("podberth: ")], manifest
 
 
 def test_queues_of_the_cluster_are_known_by_podberths_own_rights(following: Following) -> None:

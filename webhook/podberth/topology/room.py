@@ -43,9 +43,9 @@ def lacks(
 ) -> Mapping[str, Lack | None] | None:
     """Return by domain of a level what has no room in it, None for nothing; without a level there is one domain, "".
 
-    ``together`` is how many pods of any kind are wanted in all. Counted are empty machines, transient ones included
-    (``NodeSet.room``). None where no known node fits any of the pods: no room is then not what is wrong. Pods that ask
-    for no device, and those that fit no node, are taken for placed.
+    ``together`` is how many pods of any kind are wanted in all. Counted are empty machines, transient ones included.
+    None where no known node fits any of the pods: no room is then not what is wrong. Pods that ask for no device, and
+    those that fit no node, are taken for placed.
     """
     machines: dict[int, _Machines] = {}
     for place, each in enumerate(wanted):
@@ -56,7 +56,15 @@ def lacks(
         return None
     largest = sorted(machines, key=lambda place: _size(wanted[place].need), reverse=True)
     domains = dict.fromkeys(domain for each in machines.values() for domain in each)
-    return {domain: _lack(wanted, together, largest, machines, domain) for domain in domains}
+    found: dict[str, Lack | None] = {}
+    alike: dict[tuple[object, ...], Lack | None] = {}  # a cluster has thousands of hosts, and few kinds of them
+    for domain in domains:
+        at_hand = {place: machines[place].get(domain, ()) for place in largest}
+        key = tuple((id(capability), nodes) for each in at_hand.values() for capability, nodes in (*each, (None, 0)))
+        if key not in alike:
+            alike[key] = _lack(wanted, together, at_hand)
+        found[domain] = alike[key]
+    return found
 
 
 def _size(need: Need) -> int:
@@ -64,17 +72,17 @@ def _size(need: Need) -> int:
 
 
 def _lack(
-    wanted: Sequence[Wanted], together: int, places: Sequence[int], machines: Mapping[int, _Machines], domain: str
+    wanted: Sequence[Wanted], together: int, machines: Mapping[int, Sequence[tuple[Capability, int]]]
 ) -> Lack | None:
-    for place in places:
+    """Say what has no room on the machines that each kind has; the largest kinds are the first."""
+    for place, at_hand in machines.items():
         need = wanted[place].need
         # Whatever runs one of these could run the pod: they are all on its machines.
-        kinds = tuple(each for each in places if covers(need, wanted[each].need))
+        kinds = tuple(each for each in machines if covers(need, wanted[each].need))
         others = sum(each.most for number, each in enumerate(wanted) if number not in kinds)
         pods = max(sum(wanted[each].least for each in kinds), together - others)
         if pods < 1:
             continue
-        at_hand = machines[place].get(domain, ())
         room = sum(pods_per_node(capability, need) * nodes for capability, nodes in at_hand)
         if pods > room:
             return Lack(kinds, pods, room)

@@ -4,6 +4,7 @@ Counted are nodes that fit a pod, empty and well. What is known is not all there
 so this is said of known ones, and never denied (docs/rules.md, rule 13).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ..topology.room import Lack, Wanted, lacks
@@ -71,7 +72,8 @@ def _of_cluster(case: Case, start: Start) -> Wrong | None:
 
 def _counted(start: Start, found: Sequence[Lack]) -> tuple[str, str]:
     """Return in words what has no room in any domain, and the most that one has; of several reasons the commonest."""
-    first = max(found, key=lambda lack: (sum(each.kinds == lack.kinds for each in found), lack.room))
+    often = Counter(each.kinds for each in found)
+    first = max(found, key=lambda lack: (often[lack.kinds], lack.room))
     pods = f"{first.pods} pods{_of_roles(start, first)}"
     same = [each.room for each in found if (each.kinds, each.resource) == (first.kinds, first.resource)]
     if first.resource:

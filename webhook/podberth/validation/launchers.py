@@ -48,10 +48,11 @@ def miscounted_launchers(case: Case) -> Iterator[Wrong]:
                     f"({why}); write {workers}",
                 )
             continue
+        if workers == 1:  # a group of one is how people write that there is none
+            continue
         also = " (as a worker)" if at(case.document, "spec", "runLauncherAsWorker") is True else ""
         message = f"got {workers}, the workers alone; the {role}{also} is of the group, too; write {total}"
-        # A minimum of one is what is written of pods that need not come together.
-        if least == workers > 1:
+        if least == workers:
             yield case.wrong(minimum, message)
         for each in pods:
             if number(text(each.annotations.get(GANG_SIZE_ANNOTATION))) == workers:
