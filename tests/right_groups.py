@@ -1,7 +1,7 @@
 """Right workloads, one for each kind and check and more: of none of them may anything be told.
 
 The cluster is that of ``group_scenes``: three nodes of eight GPUs, two of them in one rack. The shapes are those of
-published manifests.
+published manifests. One table, and so longer than a file should be.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,9 @@
 """Every wrong group is told in one line that names the fix, by the webhook and by check; what is right is not."""
 
+import copy
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -9,12 +12,14 @@ import group_scenes as scenes
 from checking import ROOT, checked, shipped
 from group_scenes import QUEUES, Scene, job, known, kubeflow, role, told
 from podberth.admission.messages import MAX_LINE
+from podberth.errors import ReviewError
+from podberth.validation.case import MOST_ROLES
 from podberth.validation.checks import CHECKS
 from podberth.validation.together import RULES
 from podberth.workload.templates import templates
 from right_groups import RIGHT
 from snapshots import cluster, snapshot
-from wrong_groups import WRONG
+from wrong_groups import WRONG, job_set, replicated
 
 JSON = dict[str, Any]
 
@@ -117,3 +122,37 @@ def test_a_document_of_a_wrong_shape_raises_nothing(spoiled: JSON) -> None:
     for key, value in spoiled.items():
         document[key] |= value
     assert told(document, known(Scene("", "", "", QUEUES))) == ()
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the path to everything in a document."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, below in items:
+        yield (*path, key)
+        yield from places(below, (*path, key))
+
+
+@pytest.mark.parametrize("value", [3, [1], {"a": 1}])
+def test_whatever_stands_in_the_place_of_something_raises_nothing(value: Any) -> None:
+    by = known(Scene("", "", "", QUEUES))
+    for manifest in [*(scene.manifest for scene in WRONG), *(manifest for manifest, _ in RIGHT.values())]:
+        [document] = scenes.documents(manifest)
+        for path in places(document):
+            if path[0] not in ("spec", "metadata") or path in (("metadata",), ("metadata", "namespace")):
+                continue
+            spoiled = copy.deepcopy(document)
+            holder: Any = spoiled
+            for step in path[:-1]:
+                holder = holder[step]
+            holder[path[-1]] = value
+            with suppress(ReviewError):  # a template of a wrong shape, which the API server lets nobody make
+                told(spoiled, by)
+
+
+def test_objects_of_more_roles_than_anybody_has_are_not_compared() -> None:
+    def lines(roles: int) -> Sequence[str]:
+        manifest = job_set(*(replicated(f"a{number}", 1) for number in range(roles)))
+        return told(Scene("", manifest, "").document, known(Scene("", "", "")))
+
+    assert len(lines(MOST_ROLES)) == 1
+    assert lines(MOST_ROLES + 1) == ()

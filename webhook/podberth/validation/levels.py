@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from ..kube.patch import Path
@@ -10,7 +11,7 @@ from ..topology.need import covers
 from ..workload.forms import find
 from ..workload.subject import at, count, mapping_at, text, text_at
 from .case import Case, Pods, Wrong
-from .stages import stage
+from .stages import stages
 from .together import JOB_SCHEDULING, Start, all_of, exactly, start_of
 
 _KUEUE: Final = "kueue.x-k8s.io/podset"
@@ -26,6 +27,8 @@ _ROLE_BASED_GROUP: Final = {
 }
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+# Of a pod: published manifests have one or two.
+_MOST_TERMS: Final = 8
 # Each pod of these is by itself to Kueue (pkg/controller/jobs/deployment): one pod is in one domain.
 _SINGLE: Final = frozenset({"Pod", "Deployment", "ReplicaSet", "DaemonSet"})
 
@@ -76,37 +79,39 @@ def exclusive_levels(case: Case) -> Iterator[Level]:
 
 
 def _of_jobs(case: Case) -> Iterator[Level]:
-    steps = ("metadata", "annotations", _JOB_SET)
-    for pods in case.pods:
-        own = text_at(pods.template.own, *steps)
-        place = _of_its_job(case, pods)
-        of_job = text_at(find(case.document, place), *steps) if place else ""
-        if not (key := _job_key(case, pods)):
-            continue
-        yield Level(
-            pods=pods,
-            key=key,
-            start=_of_one_group(case, pods),
-            steps=(*place, *steps) if of_job and not own else steps,
-            case=None if own else case,
-            domains=sum(_groups(case, each) for each in _rivals(case, pods)),
-        )
+    steps, found = ("metadata", "annotations", _JOB_SET), [(each, *_job_key(case, each)) for each in case.pods]
+    for pods, key, place in found:
+        if key:
+            alike = [each for each, other, _ in found if other == key]
+            yield Level(
+                pods=pods,
+                key=key,
+                start=_of_one_group(case, pods),
+                steps=(*place, *steps) if place is not None else steps,
+                case=None if place is None else case,
+                domains=sum(_groups(case, each) for each in _rivals(case, pods, alike)),
+            )
 
 
-def _job_key(case: Case, pods: Pods) -> str:
-    """Return the level of exclusive topology that holds for a replicated job: its own, its Job's, or that of all."""
+def _job_key(case: Case, pods: Pods) -> tuple[str, Path | None]:
+    """Return the level of exclusive topology that holds for a replicated job, and what of the object says it.
+
+    That is its Job's template or the whole; None where it is the pod's.
+    """
     steps = ("metadata", "annotations", _JOB_SET)
+    if own := text_at(pods.template.own, *steps):
+        return own, None
     place = _of_its_job(case, pods)
     of_job = text_at(find(case.document, place), *steps) if place else ""
-    return text_at(pods.template.own, *steps) or of_job or text_at(case.document, *steps)
+    return (of_job, place) if of_job else (text_at(case.document, *steps), ())
 
 
-def _rivals(case: Case, pods: Pods) -> Iterator[Pods]:
+def _rivals(case: Case, pods: Pods, alike: Sequence[Pods]) -> Iterator[Pods]:
     """Yield the replicated jobs whose Jobs need domains that would do for this one's, too; its own among them."""
-    members = _of_one_group(case, pods).least
-    for each in case.pods:
-        alike = _job_key(case, each) == _job_key(case, pods) and stage(case, each) == stage(case, pods)
-        if alike and covers(pods.need, each.need) and _of_one_group(case, each).least >= members:
+    members, number_of = _of_one_group(case, pods).least, stages(case)
+    for each in alike:
+        beside = number_of[each.template.path] == number_of[pods.template.path]
+        if beside and covers(pods.need, each.need) and _of_one_group(case, each).least >= members:
             yield each
 
 
@@ -204,31 +209,45 @@ def native_levels(case: Case) -> Iterator[Level]:
                 yield Level(pods=pods, key=key, start=start, steps=(*steps, index, "key"), case=case)
 
 
-def affinity_levels(case: Case, *, preferred: bool = False) -> Iterator[Level]:
-    """Yield the pod affinity of pods to their own kind, of the final pods: what a policy requires is there, too."""
-    for pods in case.pods:
-        for steps, term in _terms(pods.pod, preferred=preferred):
-            if _is_to(term, pods, case) and (key := text(term.get("topologyKey"))):
-                start = all_of([pods]) if preferred else _kept_together(term, pods, case)
-                yield Level(pods=pods, key=key, start=start, steps=(*steps, "topologyKey"))
+def affinity_levels(case: Case) -> Iterator[Level]:
+    """Yield the required pod affinity of the final pods to their own kind: what a policy requires is there, too.
 
-
-def _kept_together(term: dict[str, Any], pods: Pods, case: Case) -> Start:
-    """Return the pods that a required term keeps in one domain: of those that it selects all have to have such a one.
-
-    Where another role goes where it likes, it may lead them apart, and nothing is certain.
+    Of the roles that a term selects each has to have such a term itself. Where one of them goes where it likes, it may
+    lead the others apart, and nothing is certain.
     """
-    others = [each for each in case.pods if each is not pods and _is_to(term, each, case)]
-    mates = [pods, *(each for each in others if stage(case, each) == stage(case, pods))]
-    for role in mates:
-        terms = [each for _, each in _terms(role.pod, preferred=False)]
-        alike = [each for each in terms if each.get("topologyKey") == term["topologyKey"]]
-        if not any(all(_is_to(each, mate, case) for mate in mates) for each in alike):
-            return all_of(())
-    return start_of(case, mates)
+    found = [
+        (pods, steps, text(term.get("topologyKey")), _selected(term, pods, case))
+        for pods in case.pods
+        for steps, term in islice(_terms(pods.pod), _MOST_TERMS)
+    ]
+    starts: dict[tuple[str, frozenset[int]], Start] = {}
+    for pods, steps, key, mates in found:
+        if not (key and any(case.pods[place] is pods for place in mates)):
+            continue
+        if (key, mates) not in starts:
+            asking = {id(each) for each, _, other, theirs in found if other == key and theirs >= mates}
+            roles = [case.pods[place] for place in sorted(mates)]
+            agreed = all(id(each) in asking for each in roles)
+            starts[key, mates] = start_of(case, roles) if agreed else all_of(())
+        yield Level(pods=pods, key=key, start=starts[key, mates], steps=(*steps, "topologyKey"))
 
 
-def _terms(pod: dict[str, Any], *, preferred: bool) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _selected(term: dict[str, Any], pods: Pods, case: Case) -> frozenset[int]:
+    """Return the roles, by their places, that a term selects of those that run at the same time as the pods."""
+    number_of = stages(case)
+    beside = [number_of[each.template.path] == number_of[pods.template.path] for each in case.pods]
+    return frozenset(place for place, each in enumerate(case.pods) if beside[place] and _is_to(term, each, case))
+
+
+def affinity_keys(case: Case) -> Iterator[Level]:
+    """Yield the pod affinity of each role to itself, preferred or required, whatever others have."""
+    for pods in case.pods:
+        for steps, term in _terms(pods.pod, preferred=True):
+            if _is_to(term, pods, case) and (key := text(term.get("topologyKey"))):
+                yield Level(pods=pods, key=key, start=all_of([pods]), steps=(*steps, "topologyKey"))
+
+
+def _terms(pod: dict[str, Any], *, preferred: bool = False) -> Iterator[tuple[Path, dict[str, Any]]]:
     base = ("spec", "affinity", "podAffinity")
     for index, term in enumerate(_list(at(pod, *base, _REQUIRED))):
         yield (*base, _REQUIRED, index), term

@@ -1,9 +1,10 @@
 """Which roles of a gang run at the same time: some begin only when others have ended."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from ..workload.forms import find
+from ..workload.places import Steps
 from ..workload.subject import at, text_at
 from .case import Case, Pods
 
@@ -18,32 +19,33 @@ def moments(case: Case, pods: Sequence[Pods]) -> Iterator[tuple[Pods, ...]]:
 
     A group that the pods name themselves, by a label or a field, is counted whole by whoever places it.
     """
+    number_of = stages(case)
     found: dict[int, list[Pods]] = {}
     for each in pods:
-        found.setdefault(stage(case, each) if each.gang.source in ("", "JobSet") else 0, []).append(each)
+        number = number_of[each.template.path] if each.gang.source in ("", "JobSet") else 0
+        found.setdefault(number, []).append(each)
     yield from (tuple(found[number]) for number in sorted(found))
 
 
-def stage(case: Case, pods: Pods) -> int:
-    """Return how many jobs have to end, one after another, before the pods come."""
-    path = pods.template.path[len(case.base) :]
+def stages(case: Case) -> Mapping[Steps, int]:
+    """Return by the place of each template how many jobs have to end, one after another, before its pods come."""
+    found = dict.fromkeys((each.template.path for each in case.pods), 0)
     for jobs in _JOBS:
-        if path[: len(jobs)] == jobs:
-            listed = find(case.document, jobs)
-            by_name = {text_at(each, "name"): each for each in (listed if isinstance(listed, list) else ())}
-            return _stage(by_name, text_at(find(case.document, path[: len(jobs) + 1]), "name"), frozenset())
-    return 0
+        by_place = _stages(find(case.document, jobs))
+        for path in found if by_place else ():
+            inner = path[len(case.base) :]
+            if inner[: len(jobs)] == jobs:
+                found[path] = by_place[inner[len(jobs)]]
+    return found
 
 
-def _stage(jobs: Mapping[str, Any], name: str, seen: frozenset[str]) -> int:
-    """Count along ``dependsOn`` (api/jobset/v1alpha2/jobset_types.go); a ring, which JobSet refuses, counts once."""
-    waits = at(jobs.get(name), "dependsOn")
-    before = [each for each in (waits if isinstance(waits, list) else ()) if text_at(each, "name") not in seen]
-    return max(
-        (
-            _stage(jobs, text_at(each, "name"), seen | {name}) + (at(each, "status") == _ENDED)
-            for each in before
-            if text_at(each, "name") in jobs
-        ),
-        default=0,
-    )
+def _stages(jobs: object) -> Mapping[str | int, int]:
+    """Count along ``dependsOn``, which names jobs that stand before (pkg/webhooks/jobset_webhook.go)."""
+    by_name: dict[str, int] = {}
+    by_place: dict[str | int, int] = {}
+    for place, job in enumerate(jobs if isinstance(jobs, list) else ()):
+        waits = at(job, "dependsOn")
+        before = [each for each in (waits if isinstance(waits, list) else ()) if text_at(each, "name") in by_name]
+        number = max((by_name[text_at(each, "name")] + (at(each, "status") == _ENDED) for each in before), default=0)
+        by_place[place] = by_name[text_at(job, "name")] = number
+    return by_place

@@ -46,8 +46,9 @@ class Start:
 
     def of(self, some: Sequence[Pods]) -> "Start":
         """Return what of it is certain of some templates alone."""
-        shares = tuple(each for each in self.shares if each.pods in some)
-        others = sum(each.most for each in self.shares if each.pods not in some)
+        wanted = {each.template.path for each in some}
+        shares = tuple(each for each in self.shares if each.pods.template.path in wanted)
+        others = sum(each.most for each in self.shares if each.pods.template.path not in wanted)
         return Start(shares=shares, least=max(sum(each.least for each in shares), self.least - others, 0))
 
     def at_least(self, stated: int) -> "Start":
@@ -88,7 +89,7 @@ def start_of(case: Case, some: Sequence[Pods]) -> Start:
         return all_of(some)
     if first.gang.known:
         gang = [each for each in case.pods if each.gang.known and each.gang.name == first.gang.name]
-        pods = next(each for each in moments(case, gang) if first in each)
+        pods = next(each for each in moments(case, gang) if any(one is first for one in each))
     return _as_said(case, rule(case, pods)).of(some)
 
 
