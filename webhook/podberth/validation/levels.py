@@ -11,7 +11,7 @@ from ..topology.need import covers
 from ..workload.forms import find
 from ..workload.subject import at, count, mapping_at, text, text_at
 from .case import Case, Pods, Wrong
-from .stages import stages
+from .moments import stages
 from .together import JOB_SCHEDULING, Start, all_of, exactly, start_of
 
 _KUEUE: Final = "kueue.x-k8s.io/podset"

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..workload.systems import SYSTEMS
 from .case import Case, Pods, Wrong
-from .stages import moments
+from .moments import moments
 
 # These count a group's pods among what they schedule themselves; pods of another scheduler are never seen.
 _GROUPING: Final = frozenset(scheduler for row in SYSTEMS for scheduler in row.schedulers)

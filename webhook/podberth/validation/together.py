@@ -14,7 +14,7 @@ from ..workload.gangs import groups_in
 from ..workload.subject import at, count, mapping_at, number, text, text_at
 from ..workload.training_kinds import KUBEFLOW_KINDS
 from .case import Case, Pods
-from .stages import moments
+from .moments import moments
 
 BATCH_MINIMUM: Final = "kai.scheduler/batch-min-member"
 """kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/constants: of the object that owns the pods."""
