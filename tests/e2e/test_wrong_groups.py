@@ -10,7 +10,9 @@ from builders import workload_review
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from crds import FOLDER, read
-from group_scenes import DOMAIN, QUEUE, QUEUES, SCENES, Scene, documents, job
+from group_scenes import DOMAIN, QUEUE, QUEUES, Scene, documents, job
+from right_groups import RIGHT
+from wrong_groups import WRONG
 
 from .access import grant
 from .following import Following
@@ -72,11 +74,20 @@ def until_told(following: Following, scene: Scene) -> None:
 
 
 def test_whoever_applies_a_wrong_group_reads_it(following: Following) -> None:
-    shown = [scene for scene in SCENES if not scene.objects and scene.check != DOMAIN]
+    shown = [scene for scene in WRONG if not scene.objects and scene.check != DOMAIN]
     shown = [scene for scene in shown if _kind(scene) in _SERVED]
     assert set(map(_kind, shown)) == _SERVED
     for scene in shown:
         until_told(following, scene)
+
+
+def test_whoever_applies_a_right_workload_reads_nothing_of_groups(following: Following) -> None:
+    # The native gang's field is not served everywhere.
+    shown = [manifest for manifest, objects in RIGHT.values() if not objects and "scheduling: {" not in manifest]
+    shown = [manifest for manifest in shown if _kind(Scene("", manifest, "")) in _SERVED]
+    for manifest in shown:
+        lines = applied(following, Scene("", manifest, "").document)
+        assert not [line for line in lines if line.startswith("podberth: ")], manifest
 
 
 def test_queues_of_the_cluster_are_known_by_podberths_own_rights(following: Following) -> None:
@@ -87,7 +98,7 @@ def test_queues_of_the_cluster_are_known_by_podberths_own_rights(following: Foll
         following.control_plane.apply({key: each for key, each in queue.items() if key != "status"})
         if "status" in queue:
             _set_status(following.control_plane, queue)
-    for scene in SCENES:
+    for scene in WRONG:
         if scene.objects == QUEUES and scene.document["kind"] == "Job":
             if _kind(scene) in _SERVED:
                 until_told(following, scene)

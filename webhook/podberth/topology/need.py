@@ -184,6 +184,17 @@ def pods_per_node(capability: Capability, need: Need) -> int:
     return min((amount_of.get(resource, 0) // amount for resource, amount in need.requests if amount > 0), default=0)
 
 
+def covers(need: Need, other: Need) -> bool:
+    """Tell whether any node that fits the other need fits this one, too; False where nobody can say."""
+    amounts = dict(other.requests)
+    return (
+        all(amounts.get(resource, 0) >= amount for resource, amount in need.requests)
+        and need.memory_mib <= other.memory_mib
+        and need.selector in (None, other.selector)
+        and set(need.tolerations).issuperset(other.tolerations)
+    )
+
+
 def link_domain(capability: Capability, need: Need) -> int:
     """Return how many units of what the pod asks share NVLink on such a node; 1 where none are known to."""
     domain_of = capability.domain_of

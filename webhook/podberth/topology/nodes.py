@@ -232,18 +232,17 @@ class NodeSet:
         wanted = members or 2
         return next((level for level, sizes in self._domain_sizes if min(sizes) >= wanted), "")
 
-    def room(self, level: str = "") -> tuple[int, ...]:
-        """Return how many such pods each domain of a level would hold, empty and well, the largest first.
+    def machines(self, level: str = "") -> Mapping[str, Sequence[tuple[Capability, int]]]:
+        """Return by domain of a level how many of these nodes there are of which capability; without a level by "".
 
-        Without a level, all nodes together. Other than for ``narrowest_level`` transient nodes count: what they would
-        hold is not beyond the cluster. Empty where no fitting node is known to be in a domain of the level.
+        Other than for ``narrowest_level`` transient nodes count: what they would hold is not beyond the cluster. Empty
+        where no fitting node is known to be in a domain of the level.
         """
-        found: dict[str, int] = {}
+        found: dict[str, list[tuple[Capability, int]]] = {}
         for part in self._parts:
-            each = pods_per_node(part.node_class.capability, self._need)
             for domain, nodes in _domains(part, level, self._conventions) if level else (("", part.count),):
-                found[domain] = found.get(domain, 0) + each * nodes
-        return tuple(sorted(found.values(), reverse=True))
+                found.setdefault(domain, []).append((part.node_class.capability, nodes))
+        return found
 
     @cached_property
     def mig_offers(self) -> Mapping[str, int]:

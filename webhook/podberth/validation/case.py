@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..kube.patch import Path
 from ..kube.positions import render_path
@@ -15,6 +15,9 @@ from ..workload.places import Steps, Template
 from ..workload.subject import Member, mapping_at, text_at
 
 Found: TypeAlias = Mapping[str, Any]
+
+MOST_ROLES: Final = 64
+"""Templates of one object that are compared with each other. The largest of the examples that are known have ten."""
 
 
 @dataclass(frozen=True, slots=True)

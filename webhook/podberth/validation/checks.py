@@ -42,12 +42,12 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         name="A minimum above the replicas",
         source="volcano-sh/volcano pkg/webhooks/admission/jobs/validate; kubeflow/training-operator "
-        "pkg/apis/kubeflow.org/v1/common_types.go; KEP-4671",
+        "pkg/apis/kubeflow.org/v1/common_types.go; KEP-4671; ai-dynamo/grove operator/internal/webhook/admission/pcs",
         find=too_large_minimums,
     ),
     Check(
         name="A launcher that is not counted",
-        source="https://github.com/kubeflow/mpi-operator/issues/608",
+        source="https://github.com/kubeflow/mpi-operator/issues/608; volcano-sh/volcano pkg/controllers/job",
         find=miscounted_launchers,
     ),
     Check(
@@ -63,7 +63,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     ),
     Check(
         name="Exclusive topology with a second opinion",
-        source="kubernetes-sigs/jobset pkg/webhooks/pod_mutating_webhook.go; kubernetes-sigs/lws pkg/webhooks",
+        source="kubernetes-sigs/jobset pkg/webhooks/pod_mutating_webhook.go; kubernetes-sigs/lws pkg/webhooks; "
+        "sgl-project/rbg pkg/reconciler/pod_reconciler.go",
         find=second_opinions,
     ),
     Check(

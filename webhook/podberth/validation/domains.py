@@ -4,60 +4,51 @@ Counted are nodes that fit a pod, empty and well. What is known is not all there
 so this is said of known ones, and never denied (docs/rules.md, rule 13).
 """
 
-from collections.abc import Iterator
-from typing import Final
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from ..workload.training_kinds import KUBEFLOW_KINDS
-from .case import Case, Pods, Wrong
+from ..topology.room import Lack, Wanted, lacks
+from .case import MOST_ROLES, Case, Wrong
 from .levels import Level, affinity_levels, exclusive_levels, kueue_levels, native_levels
-
-# Kinds of which one object is one gang, or of LeaderWorkerSet one for each of its replicas.
-_ONE_GANG: Final = frozenset(
-    {
-        ("batch", "Job"),
-        ("batch", "CronJob"),
-        ("batch.volcano.sh", "Job"),
-        ("jobset.x-k8s.io", "JobSet"),
-        ("ray.io", "RayCluster"),
-        ("ray.io", "RayJob"),
-        ("trainer.kubeflow.org", "TrainJob"),
-        *(("kubeflow.org", kind) for kind in KUBEFLOW_KINDS),
-    }
-)
+from .together import Start, starts
 
 
 def too_large_groups(case: Case) -> Iterator[Wrong]:
     """Find groups that no known domain holds, and of those without a level, ones that no known nodes hold together."""
-    if not case.known.topology.known:
+    if not case.known.topology.known or len(case.pods) > MOST_ROLES:
         return
-    told = set()
+    told: set[tuple[object, ...]] = set()
+    levels: dict[tuple[object, ...], Level] = {}
     for level in (*kueue_levels(case), *exclusive_levels(case), *native_levels(case), *affinity_levels(case)):
+        # Two roles that ask for each other's company ask for one thing.
+        levels.setdefault((level.key, level.paths, level.start.least, level.domains), level)
+    for level in levels.values():
         found = _of_level(case, level)
         if found is not None:
-            told.add(level.pods.template.path)
+            told |= level.paths
             yield found
-    if case.kind not in _ONE_GANG:
-        return
-    for pods in case.pods:
-        if pods.gang.known and pods.template.path not in told and (found := _of_cluster(case, pods)):
+    for start in starts(case):
+        paths = {share.pods.template.path for share in start.shares}
+        if told.isdisjoint(paths) and (found := _of_cluster(case, start)):
             yield found
+
+
+def _lacks(case: Case, start: Start, level: str = "") -> Sequence[Lack | None] | None:
+    wanted = [Wanted(share.pods.need, share.most, share.least) for share in start.shares]
+    found = lacks(case.known.topology, wanted, start.least, level) if start.least else None
+    return None if found is None else tuple(found.values())
 
 
 def _of_level(case: Case, level: Level) -> Wrong | None:
-    if level.members < 1 or not level.pods.need.requests:
+    found = _lacks(case, level.start, level.key)
+    if found is None:
         return None
-    nodes = case.known.topology.nodes(level.pods.need)
-    if not nodes.exist:
-        return None
-    room = nodes.room(level.key)
-    if not room:
+    if not found:
         return level.wrong(f"got {level.key}, a label that no known node has that fits; write one that nodes have")
-    if room[0] < level.members:
-        return level.wrong(
-            f"{level.members} pods in one {level.key}: no known one holds more than {room[0]}; "
-            "write a wider level or fewer pods"
-        )
-    holding = sum(each >= level.members for each in room)
+    holding = sum(each is None for each in found)
+    if not holding:
+        pods, most = _counted(level.start, [each for each in found if each is not None])
+        return level.wrong(f"{pods} in one {level.key}: no known one holds {most}; write a wider level or fewer pods")
     if holding < level.domains:
         return level.wrong(
             f"{level.domains} groups, each alone in one {level.key}: {holding} known hold one; "
@@ -66,17 +57,33 @@ def _of_level(case: Case, level: Level) -> Wrong | None:
     return None
 
 
-def _of_cluster(case: Case, pods: Pods) -> Wrong | None:
-    if not (pods.replicas and pods.need.requests):
+def _of_cluster(case: Case, start: Start) -> Wrong | None:
+    [lack] = _lacks(case, start) or (None,)
+    if lack is None:
         return None
-    nodes = case.known.topology.nodes(pods.need)
-    if not nodes.exist:
-        return None
-    [room] = nodes.room()
-    if pods.replicas <= room:
-        return None
-    return pods.wrong(
+    pods, _ = _counted(start, [lack])
+    largest = max((start.shares[place] for place in lack.kinds), key=lambda share: share.most)
+    have = f"have {lack.room}" if lack.resource else f"hold {lack.room} such"
+    return largest.pods.wrong(
         ("spec", "containers"),
-        f"{pods.replicas} pods start together, and all known nodes hold {room} such; "
-        "write fewer, or they wait for nodes",
+        f"{pods} start together, and all known nodes {have}; write fewer, or they wait for nodes",
     )
+
+
+def _counted(start: Start, found: Sequence[Lack]) -> tuple[str, str]:
+    """Return in words what has no room in any domain, and the most that one has; of several reasons the commonest."""
+    often = Counter(each.kinds for each in found)
+    first = max(found, key=lambda lack: (often[lack.kinds], lack.room))
+    pods = f"{first.pods} pods{_of_roles(start, first)}"
+    same = [each.room for each in found if (each.kinds, each.resource) == (first.kinds, first.resource)]
+    if first.resource:
+        pods += f" with {first.units} {first.resource}"
+    return pods, f"more than {max(same)}" if len(same) == len(found) else "them all"
+
+
+def _of_roles(start: Start, lack: Lack) -> str:
+    """Name the roles that are counted, where it is not one alone."""
+    roles = [start.shares[place].pods.role for place in sorted(lack.kinds)]
+    if len(roles) == 1:
+        return ""
+    return f" of {' and '.join(roles)}" if len(roles) == 2 and all(roles) else f" of {len(roles)} roles"  # noqa: PLR2004

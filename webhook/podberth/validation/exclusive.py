@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from .case import Case, Wrong
-from .levels import affinity_levels, exclusive_levels, kueue_levels
+from .case import MOST_ROLES, Case, Wrong
+from .levels import affinity_keys, exclusive_levels, kueue_levels
 
 
 def second_opinions(case: Case) -> Iterator[Wrong]:
@@ -11,11 +11,11 @@ def second_opinions(case: Case) -> Iterator[Wrong]:
 
     Spread and anti-affinity are no second opinion: a group that is alone in its rack may well be spread over its hosts.
     """
-    exclusive = {each.pods.template.path: each for each in exclusive_levels(case)}
+    exclusive = tuple(exclusive_levels(case)) if len(case.pods) <= MOST_ROLES else ()
     if not exclusive:
         return
-    for other in (*affinity_levels(case, preferred=True), *kueue_levels(case, preferred=True)):
-        first = exclusive.get(other.pods.template.path)
+    for other in (*affinity_keys(case), *kueue_levels(case, preferred=True)):
+        first = next((each for each in exclusive if each.concerns(other)), None)
         if first is not None and other.key and other.key != first.key:
             yield other.wrong(
                 f"got {other.key}, but exclusive-topology already keeps each group in one {first.key}; "

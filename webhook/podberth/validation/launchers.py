@@ -4,11 +4,14 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..wellknown import GANG_SIZE_ANNOTATION
+from ..workload.forms import find
 from ..workload.gangs import groups_in
 from ..workload.stages import AFTER_WORKERS
 from ..workload.subject import at, count, number, text
 from .case import Case, Pods, Wrong, whole
+from .together import MINIMUM
 
+_VOLCANO_JOB: Final = ("batch.volcano.sh", "Job")
 # The roles that the operator's row counts beside its workers, as ``workload.operators`` has them.
 _FRONTS: Final[Mapping[tuple[str, str], frozenset[str]]] = {
     ("kubeflow.org", "MPIJob"): frozenset({"launcher"}),
@@ -18,43 +21,64 @@ _FRONTS: Final[Mapping[tuple[str, str], frozenset[str]]] = {
     ("kubeflow.org", "PaddleJob"): frozenset({"master"}),
     **{("ray.io", kind): frozenset({"head"}) for kind in ("RayCluster", "RayJob", "RayCronJob", "RayService")},
     ("sparkoperator.k8s.io", "SparkApplication"): frozenset({"driver"}),
+    # What Volcano's plugins call them by default (volcano-sh/volcano pkg/controllers/job/plugins/
+    # distributed-framework), and its examples.
+    _VOLCANO_JOB: frozenset({"chief", "head", "launcher", "master", "mpimaster"}),
 }
-_MINIMUM: Final = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
 
 
 def miscounted_launchers(case: Case) -> Iterator[Wrong]:
-    """Find sizes that are those of the workers alone though the launcher is of the group, and the reverse."""
-    fronts = _FRONTS.get(case.kind)
-    if not fronts:
+    """Find sizes that count the workers and not who starts them, or who comes only when they run."""
+    fronts = _FRONTS.get(case.kind, frozenset())
+    if not fronts or _counts_workers_alone(case):
         return
+    minimum = ("spec", "minAvailable") if case.kind == _VOLCANO_JOB else MINIMUM
+    least = count(at(case.document, *minimum))
     for pods in case.gangs():
         front = [each for each in pods if each.role.lower() in fronts]
         workers, total = whole(each for each in pods if each not in front), whole(pods)
-        # An elastic job starts with fewer, and its minimum is somebody's choice.
-        if not (front and workers and total) or at(case.document, "spec", "elasticPolicy") is not None:
+        if not (front and workers and total):
             continue
         role = front[0].role.lower()
-        if at(case.document, "spec", "launcherCreationPolicy") == AFTER_WORKERS:
-            yield from _made_later(case, role, workers)
+        if why := _made_later(case, front[0]):
+            if least > workers:
+                yield case.wrong(
+                    minimum,
+                    f"got {least}, with the {role}, which waits for {workers} workers to be ready "
+                    f"({why}); write {workers}",
+                )
+            continue
+        if workers == 1:  # a group of one is how people write that there is none
             continue
         also = " (as a worker)" if at(case.document, "spec", "runLauncherAsWorker") is True else ""
         message = f"got {workers}, the workers alone; the {role}{also} is of the group, too; write {total}"
-        if count(at(case.document, *_MINIMUM)) == workers:
-            yield case.wrong(_MINIMUM, message)
+        if least == workers:
+            yield case.wrong(minimum, message)
         for each in pods:
             if number(text(each.annotations.get(GANG_SIZE_ANNOTATION))) == workers:
                 yield each.wrong(("metadata", "annotations", GANG_SIZE_ANNOTATION), message)
         yield from _grouped(case, front[0], (workers, total))
 
 
-def _made_later(case: Case, role: str, workers: int) -> Iterator[Wrong]:
-    least = count(at(case.document, *_MINIMUM))
-    if least > workers:
-        yield case.wrong(
-            _MINIMUM,
-            f"got {least}, with the {role}, which waits for {workers} workers to be ready "
-            f"(launcherCreationPolicy); write {workers}",
-        )
+def _counts_workers_alone(case: Case) -> bool:
+    """Tell whether a minimum may well leave somebody out.
+
+    An elastic job starts with fewer, and its minimum is somebody's choice. Of Volcano's plugin for MPI its manual wants
+    the workers alone to be counted (volcano-sh/volcano docs/user-guide/how_to_use_mpi_plugin.md).
+    """
+    elastic = at(case.document, "spec", "elasticPolicy") is not None
+    return elastic or (case.kind == _VOLCANO_JOB and at(case.document, "spec", "plugins", "mpi") is not None)
+
+
+def _made_later(case: Case, front: Pods) -> str:
+    """Return the field by which a launcher is made only when the workers run; empty: there is none.
+
+    Volcano's dependsOn: pkg/controllers/job/job_controller_actions.go waitDependsOnTaskMeetCondition.
+    """
+    if at(case.document, "spec", "launcherCreationPolicy") == AFTER_WORKERS:
+        return "launcherCreationPolicy"
+    task = find(case.document, front.template.path[len(case.base) : -1])
+    return "dependsOn" if case.kind == _VOLCANO_JOB and at(task, "dependsOn", "name") else ""
 
 
 def _grouped(case: Case, front: Pods, sizes: tuple[int, int]) -> Iterator[Wrong]:

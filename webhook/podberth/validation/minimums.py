@@ -9,10 +9,17 @@ from ..workload.places import Steps
 from ..workload.subject import at, count, mapping_at, number, text
 from ..workload.training_kinds import CLUSTERS, KUBEFLOW_KINDS
 from .case import Case, Found, Pods, Wrong, whole
+from .together import BATCH_MINIMUM, JOB_SCHEDULING, MINIMUM
 
 _NEVER: Final = "the group never starts"
-BATCH_MINIMUM: Final = "kai.scheduler/batch-min-member"
-_SCHEDULING: Final = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
+# volcano-sh/volcano pkg/controllers/podgroup/pg_controller_handler.go getMinMemberFromUpperRes: read from the owners of
+# pods that name no group, of these kinds. A ReplicaSet has its Deployment's annotations (kubernetes
+# pkg/controller/deployment/util SetNewReplicaSetAnnotations).
+_VOLCANO_MINIMUM: Final = "scheduling.volcano.sh/group-min-member"
+_VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
+_OF_VOLCANO: Final = frozenset(
+    {("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "Job")}
+)
 
 _Findings: TypeAlias = Iterator[tuple[Steps, str]]
 
@@ -23,7 +30,7 @@ def too_large_minimums(case: Case) -> Iterator[Wrong]:
     for steps, message in find(case.document) if find else ():
         yield case.wrong(steps, message)
     if not case.is_bare:
-        yield from _batch_minimum(case)
+        yield from _by_annotation(case)
         for each in case.pods:
             yield from _declared(case, each)
             yield from _of_groups(case, each)
@@ -68,23 +75,26 @@ def _kubeflow(job: Found) -> _Findings:
         yield ("spec", "elasticPolicy", "minReplicas"), _above(low, high, "maxReplicas")
     if high and "Worker" in roles:
         roles["Worker"] = max(high, roles["Worker"])
-    least, total = count(at(job, *_SCHEDULING)), sum(roles.values())
+    least, total = count(at(job, *MINIMUM)), sum(roles.values())
     if roles and least > total:
-        yield _SCHEDULING, _above(least, total, "the pods of its roles")
+        yield MINIMUM, _above(least, total, "the pods of its roles")
 
 
-def _job(job: Found, *path: str) -> _Findings:
-    """A Job (kubernetes/api batch/v1 JobSpec); ``path`` leads to its spec."""
+def _job(job: Found, *path: str, mode: object = None) -> _Findings:
+    """A Job (kubernetes/api batch/v1 JobSpec); ``path`` leads to its spec, ``mode`` is what it is by default.
+
+    One that is not Indexed is a queue of tasks, of which there may well be fewer than could run at once.
+    """
     spec = mapping_at(job, *path)
     parallelism, completions = count(spec.get("parallelism"), 1), spec.get("completions")
-    if completions is not None and parallelism > count(completions) > 0:
+    indexed = (spec.get("completionMode") or mode) == "Indexed"
+    if indexed and completions is not None and parallelism > count(completions) > 0:
         made = count(completions)
         message = f"got {made}, want {parallelism}, as parallelism: of {parallelism} pods only {made} are ever made"
         yield (*path, "completions"), message
-    gang = ("scheduling", "schedulingPolicy", "gang", "minCount")  # the gate WorkloadWithJob (KEP-5547)
-    least = count(at(spec, *gang))
+    least = count(at(spec, *JOB_SCHEDULING, "gang", "minCount"))
     if least > parallelism:
-        yield (*path, *gang), _above(least, parallelism, "its parallelism")
+        yield (*path, *JOB_SCHEDULING, "gang", "minCount"), _above(least, parallelism, "its parallelism")
 
 
 def _cron_job(document: Found) -> _Findings:
@@ -93,7 +103,8 @@ def _cron_job(document: Found) -> _Findings:
 
 def _job_set(document: Found) -> _Findings:
     for index, each in _items(at(document, "spec", "replicatedJobs")):
-        for steps, message in _job({"spec": mapping_at(each, "template", "spec")}, "spec"):
+        # pkg/webhooks/jobset_webhook.go: Indexed, unless it says otherwise.
+        for steps, message in _job({"spec": mapping_at(each, "template", "spec")}, "spec", mode="Indexed"):
             yield ("spec", "replicatedJobs", index, "template", *steps), message
 
 
@@ -116,6 +127,16 @@ def _leader_worker_set(document: Found) -> _Findings:
         yield (*base, "subGroupPolicy", "subGroupSize"), _above(subgroup, size, "the size of a group")
 
 
+def _clique_set(document: Found) -> _Findings:
+    """Find what ai-dynamo/grove operator/internal/webhook/admission/pcs/validation refuses, where its webhook runs."""
+    base = ("spec", "template")
+    for path, lists in ((("spec",), "cliques"), ((), "podCliqueScalingGroups")):
+        for index, each in _items(at(document, *base, lists)):
+            replicas, least = count(at(each, *path, "replicas"), 1), count(at(each, *path, "minAvailable"))
+            if least > replicas:
+                yield (*base, lists, index, *path, "minAvailable"), _above(least, replicas, "its replicas")
+
+
 _KINDS: Final[Mapping[tuple[str, str], Callable[[Found], _Findings]]] = {
     ("batch", "Job"): lambda document: _job(document, "spec"),
     ("batch", "CronJob"): _cron_job,
@@ -125,15 +146,21 @@ _KINDS: Final[Mapping[tuple[str, str], Callable[[Found], _Findings]]] = {
     ("ray.io", "RayCluster"): _ray,
     **{("ray.io", kind): _ray for kind in ("RayJob", "RayCronJob", "RayService")},
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
+    ("grove.io", "PodCliqueSet"): _clique_set,
 }
 
 
 # ---- by what the pods say -------------------------------------------------------------------------------------------
-def _batch_minimum(case: Case) -> Iterator[Wrong]:
-    """KAI's own minimum of a workload (pkg/podgrouper/podgrouper/plugins/constants)."""
-    least, total = number(text(case.annotations.get(BATCH_MINIMUM))) or 0, whole(case.pods)
-    if total and least > total:
-        yield case.wrong(("metadata", "annotations", BATCH_MINIMUM), _above(least, total, "the pods of the workload"))
+def _by_annotation(case: Case) -> Iterator[Wrong]:
+    """What KAI and Volcano read of the object that owns the pods."""
+    total, keys = whole(case.pods), [BATCH_MINIMUM]
+    alone = [each for each in case.pods if not each.annotations.get(_VOLCANO_GROUP)]
+    if case.kind in _OF_VOLCANO and any(each.scheduler == "volcano" for each in alone):
+        keys.append(_VOLCANO_MINIMUM)
+    for key in keys:
+        least = number(text(case.annotations.get(key))) or 0
+        if total and least > total:
+            yield case.wrong(("metadata", "annotations", key), _above(least, total, "the pods of the workload"))
 
 
 def _declared(case: Case, pods: Pods) -> Iterator[Wrong]:

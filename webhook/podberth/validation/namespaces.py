@@ -35,8 +35,8 @@ def _elsewhere(case: Case, pods: Pods) -> Iterator[Wrong]:
     for row, member in groups_in(pods.template.pod, case.namespace):
         if member.name in told or not row.api_groups or _is_in(case.namespace, case, row, member.name):
             continue
-        # Asked by namespace, for there may be a hundred thousand groups.
-        spaces = {*case.known.namespaces, *case.known.pod_groups}
+        # Asked by namespace, for there may be a hundred thousand groups; in a few files there may be no namespace.
+        spaces = {*case.known.namespaces, *case.known.pod_groups} or {space for _, space, _ in case.known.group_sizes}
         places = [space for space in spaces if _is_in(space, case, row, member.name)]
         if places:
             told.add(member.name)

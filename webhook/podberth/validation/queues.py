@@ -20,6 +20,9 @@ _VOLCANO: Final = "scheduling.volcano.sh/queue-name"
 _RAY: Final = "volcano.sh/queue-name"
 POD_KEYS: Final = frozenset({_KUEUE, _KAI, _VOLCANO})
 """Labels and annotations by which a pod names a queue."""
+# Volcano's scheduler makes these itself when it starts (volcano-sh/volcano pkg/scheduler/cache/cache.go
+# newDefaultAndRootQueue), and its webhook writes the first where none is named.
+_VOLCANOS_OWN: Final = frozenset({"default", "root"})
 _JOB: Final = ("spec", "queue")
 _KUBEFLOW: Final = ("spec", "runPolicy", "schedulingPolicy", "queue")
 
@@ -130,7 +133,7 @@ def _volcano(case: Case, name: str) -> str:
     found = case.known.queues.get(VOLCANO_QUEUE, name)
     if found is not None and found.halted:
         return f"got {name}, a Volcano Queue that takes no jobs: {found.halted}; open it, or write another"
-    return _missing(case, VOLCANO_QUEUE, name)
+    return "" if name in _VOLCANOS_OWN else _missing(case, VOLCANO_QUEUE, name)
 
 
 def _kai(case: Case, name: str) -> str:

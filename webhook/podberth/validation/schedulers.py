@@ -6,6 +6,7 @@ from typing import Final
 
 from ..workload.systems import SYSTEMS
 from .case import Case, Pods, Wrong
+from .moments import moments
 
 # These count a group's pods among what they schedule themselves; pods of another scheduler are never seen.
 _GROUPING: Final = frozenset(scheduler for row in SYSTEMS for scheduler in row.schedulers)
@@ -17,9 +18,10 @@ _BY_PLUGIN: Final = frozenset({"native", "coscheduling"})
 def mixed_schedulers(case: Case) -> Iterator[Wrong]:
     """Find roles of one gang that go to another scheduler than most, where one of them schedules groups as a whole.
 
-    Two plain schedulers place pod by pod, so that nobody waits for a group: that is not told.
+    Two plain schedulers place pod by pod, so that nobody waits for a group: that is not told. Nor is a role that ends
+    before the others begin, as an initializer does.
     """
-    for pods in case.gangs():
+    for pods in (each for gang in case.gangs() for each in moments(case, gang)):
         schedulers = {each.scheduler for each in pods}
         if len(schedulers) == 1:
             continue

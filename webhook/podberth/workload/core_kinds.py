@@ -101,8 +101,9 @@ def stamp_job(pod: dict[str, Any], name: str, uid: str, spec: Mapping[str, Any])
 
 
 def job_pods(spec: Mapping[str, Any]) -> int:
-    """Return how many pods of a Job run at once."""
-    return count(spec.get("parallelism"), 1)
+    """Return how many pods of a Job run at once: never more than are left to complete (job_controller.go manageJob)."""
+    parallelism, completions = count(spec.get("parallelism"), 1), spec.get("completions")
+    return parallelism if completions is None else min(parallelism, count(completions))
 
 
 def _job_spec(scene: Scene) -> Mapping[str, Any]:
