@@ -21,6 +21,7 @@ from ..devices.resources import recognise
 from ..kube.paths import escape
 from ..topology.index import Need, NodeSet, TopologyIndex
 from ..topology.need import CHOSEN_BY
+from ..topology.together import Roles
 from ..workload import command_line, models
 from .types import NODES
 
@@ -33,6 +34,10 @@ class ReviewContext:
     need: Need
     class_resources: frozenset[str] = frozenset()
     """Extended resources that DeviceClasses serve: no node has them, and they can be had."""
+    members: int = 0
+    """How many of the pod's gang ask for accelerators; 0: unknown."""
+    roles: Roles = ()
+    """What these ask for, where that is not the same for all."""
     _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def handle(self, nodes: NodeSet) -> int:
@@ -76,6 +81,9 @@ CARRIED = frozenset({"int", "string", "list(string)", NODES.name})
 # ``topology.nodes`` answers for the pod at hand, so its own choice of nodes counts beside what ``gpu`` says.
 _CHOICE = tuple(("object", *path) for path in CHOSEN_BY)
 
+# And for the gang at hand: how many there are with accelerators. What these ask for goes with the pod's own need.
+_OF_THE_GANG = (*_CHOICE, ("gang", "accelerated"))
+
 _PROFILES = frozenset(profile for table in TABLES for profile in table.rows)
 
 _NVIDIA_GPU = "nvidia.com/gpu"
@@ -98,6 +106,18 @@ def _narrowest_level(review: ReviewContext, nodes: int, members: int) -> str:
 
 def _narrowest_safe_level(review: ReviewContext, nodes: int, members: int) -> str:
     return review.nodes(nodes).narrowest_safe_level(max(members, 0))
+
+
+def _level_of_gang(review: ReviewContext) -> str:
+    if review.roles:
+        return review.index.levels(review.roles)[0] if review.need.requests else ""
+    return review.index.nodes(review.need).narrowest_level(review.members)
+
+
+def _safe_level_of_gang(review: ReviewContext) -> str:
+    if review.roles:
+        return review.index.levels(review.roles)[1] if review.need.requests else ""
+    return review.index.nodes(review.need).narrowest_safe_level(review.members)
 
 
 def _mig_nodes(review: ReviewContext) -> NodeSet:
@@ -247,6 +267,24 @@ FUNCTIONS: tuple[Function, ...] = (
         parameters=("int",),
         result="string",
         call=_narrowest_safe_level,
+    ),
+    Function(
+        id="topology_narrowest_level",
+        name="narrowestLevel",
+        receiver="podberth.Topology",
+        parameters=("podberth.Gang",),
+        result="string",
+        call=_level_of_gang,
+        reads=_OF_THE_GANG,
+    ),
+    Function(
+        id="topology_narrowest_safe_level",
+        name="narrowestSafeLevel",
+        receiver="podberth.Topology",
+        parameters=("podberth.Gang",),
+        result="string",
+        call=_safe_level_of_gang,
+        reads=_OF_THE_GANG,
     ),
     Function(
         id="topology_offers",

@@ -8,24 +8,28 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from ..devices.claims import NO_DEVICES, KnownDevices
 from ..kube.pod import annotations, controller, labels, metadata, spec
-from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from .groups import GROUP_ROWS, NATIVE_GROUPS
+from .roles import Asks, Role, counted
 from .sources import member_of
 from .subject import LARGEST_SIZE, Member, Row, Subject, mapping_at, number, ordinal
-from .systems import NATIVE, PLAIN, system_of
+from .systems import ACCOUNTING, NATIVE, PLAIN, system_of
 
 NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gang:
-    """A pod's gang; ``problems`` and ``staged`` are for podberth itself, the rest CEL sees as ``gang``."""
+    """A pod's gang; ``problems``, ``staged`` and ``roles`` are for podberth itself, the rest CEL sees as ``gang``."""
 
     known: bool = False
     name: str = ""
     size: int = 0
     """How many pods, 0 where unknown."""
+    accelerated: int = 0
+    """How many of them ask for accelerators: all, unless it is known that some do and some do not."""
     index: int = -1
     """The pod's number within its role, -1 where unknown."""
     role: str = ""
@@ -36,6 +40,8 @@ class Gang:
     """Who places the group (workload.systems); said of pods without a gang, too."""
     staged: str = ""
     """The field by which some members are made only when others run; empty: none is known that says so."""
+    roles: tuple[Role, ...] = ()
+    """What those with accelerators ask for by what their owner says, where that is not the same for all; else empty."""
     problems: tuple[str, ...] = ()
     """What could not be read and therefore counts as unknown: ``where: got X, want Y``."""
 
@@ -45,6 +51,7 @@ class Gang:
             "known": self.known,
             "name": self.name,
             "size": self.size,
+            "accelerated": self.accelerated,
             "index": self.index,
             "role": self.role,
             "source": self.source,
@@ -58,12 +65,13 @@ def gang_of(
     owners: Mapping[str, Mapping[str, Any]],
     pod_groups: Collection[str] = frozenset(),
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
+    devices: KnownDevices = NO_DEVICES,
 ) -> Gang:
     """Return the pod's gang; never raises on a Pod whose shape has been checked, whatever the owners hold.
 
     ``namespace`` is the review's, for a controller's pod may name none. ``owners`` are documents by uid, as far as
     known; ``pod_groups`` the names of the native PodGroups in the namespace; ``group_sizes`` how many pods PodGroups
-    let start together at the least, by API group, namespace and name.
+    let start together at the least, by API group, namespace and name; ``devices`` what claims of its roles are for.
 
     The user's label beats what the owner says. Where it says the same as the owner, as it does once podberth has
     written it, the owner's facts stay. A gang of one, known from its owner, is none.
@@ -89,10 +97,15 @@ def gang_of(
         system = NATIVE
     if member is None:
         return Gang(system=system, problems=tuple(problems))
+    size = declared or min(member.size, LARGEST_SIZE)
+    roles = _with_accelerators(member, subject, devices, system) if size == member.size else ()
+    noted = _declared_accelerated(subject, size, problems)
     return Gang(
         known=True,
         name=member.name,
-        size=declared or min(member.size, LARGEST_SIZE),
+        size=size,
+        accelerated=noted or counted(roles) or size,
+        roles=roles if len(roles) > 1 and noted in (0, counted(roles)) else (),
         index=member.index,
         role=member.role,
         source=member.source,
@@ -152,6 +165,35 @@ def _declared_size(pod: Subject, problems: list[str]) -> int:
         where = f"metadata.annotations[{GANG_SIZE_ANNOTATION}]"
         problems.append(f'{where}: got "{text[:32]}", want the number of pods, as in "8"')
     return size
+
+
+def _declared_accelerated(pod: Subject, size: int, problems: list[str]) -> int:
+    text = pod.annotations.get(GANG_ACCELERATED_ANNOTATION)
+    if text is None:
+        return 0
+    found = number(text) or 0
+    if 0 < found <= size:
+        return found
+    where = f"metadata.annotations[{GANG_ACCELERATED_ANNOTATION}]"
+    want = f"1 to {size}" if size else f"{GANG_SIZE_ANNOTATION} beside it"
+    problems.append(f'{where}: got "{text[:32]}", want {want}: how many of the pods ask for accelerators')
+    return 0
+
+
+def _with_accelerators(member: Member, pod: Subject, devices: KnownDevices, system: str) -> tuple[Role, ...]:
+    """Return the roles that ask for accelerators, those that ask for the same as one; empty: it is not known of all."""
+    counts: dict[Asks, int] = {}
+    for role in member.roles:
+        if role.asks is None and role.count:
+            return ()
+        if role.asks is not None and role.count:
+            counts[role.asks] = counts.get(role.asks, 0) + role.count
+    believe = system not in ACCOUNTING
+    return tuple(
+        Role(each, asks)
+        for asks, each in counts.items()
+        if asks.facts(pod.namespace, devices, believe_claims=believe).kind != "none"
+    )
 
 
 def _owner_labels(pod: Subject) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..kube.pod import OwnerReference
 from ..wellknown import JOB_COMPLETION_INDEX
+from .roles import Role
 
 LARGEST_SIZE: Final = 2**31 - 1
 """Replica counts are int32 throughout the API (kubernetes/api batch/v1 JobSpec.Parallelism)."""
@@ -38,6 +39,8 @@ class Member:
     """What the operator calls the pods that are made alike: worker, head; empty where it has no word for it."""
     staged: str = ""
     """The field by which some members are made only when others run; empty: none is known that says so."""
+    roles: tuple[Role, ...] = ()
+    """What the size is made of, by template; empty where nothing says so, or all are made alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
