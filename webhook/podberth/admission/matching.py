@@ -47,7 +47,7 @@ def known_of(matcher: "Matcher") -> GangFacts:
     return GangFacts(
         name=gang.name if matcher.stand_in is None else matcher.stand_in,
         size=gang.size,
-        accelerated=gang.accelerated,
+        apart=gang.apart,
         is_accelerated=matcher.state.gpu.kind != "none",
         system=gang.system,
         index=gang.index,

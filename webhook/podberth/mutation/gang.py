@@ -52,8 +52,8 @@ class GangFacts:
 
     name: str = ""
     size: int = 0
-    accelerated: int = 0
-    """How many of ``size`` ask for accelerators."""
+    apart: int = 0
+    """How many of ``size`` ask for accelerators, where it is known that not all do; else 0."""
     is_accelerated: bool = True
     """Whether the pod itself asks for some."""
     system: str = PLAIN
@@ -72,11 +72,6 @@ class GangFacts:
     """API groups whose PodGroups the cluster serves."""
     staged: str = ""
     """The field by which some members are made only when others run; empty: none is known that says so."""
-
-    def apart(self, name: str, size: int) -> int:
-        """Return how many members of such a gang ask for accelerators, where it is known that not all do; else 0."""
-        told = (name, size) == (self.name, self.size) and 0 < self.accelerated < size
-        return self.accelerated if told else 0
 
     def group_of(self, name: str) -> str:
         """Return the system that has a PodGroup of that name in the namespace; empty: none has."""
@@ -113,7 +108,7 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
     if known.system not in (PLAIN, NATIVE, wanted) or any(map(draft.get, _GROUPED)):
         return None
     group = leaf.label_value(leaf.text(name, "gang.name"), "gang.name")
-    apart = known.apart(group, members)
+    apart = known.apart if (group, members) == (known.name, known.size) else 0
     if apart and not known.is_accelerated and known.minimum <= apart:
         return _mark(draft, group, members, apart)
     if not wanted:

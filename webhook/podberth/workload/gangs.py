@@ -28,8 +28,8 @@ class Gang:
     name: str = ""
     size: int = 0
     """How many pods, 0 where unknown."""
-    accelerated: int = 0
-    """How many of them ask for accelerators: all, unless it is known that some do and some do not."""
+    apart: int = 0
+    """How many of them ask for accelerators, where it is known that not all do; else 0."""
     index: int = -1
     """The pod's number within its role, -1 where unknown."""
     role: str = ""
@@ -44,6 +44,11 @@ class Gang:
     """What those with accelerators ask for by what their owner says, where that is not the same for all; else empty."""
     problems: tuple[str, ...] = ()
     """What could not be read and therefore counts as unknown: ``where: got X, want Y``."""
+
+    @property
+    def accelerated(self) -> int:
+        """How many of them ask for accelerators: all, unless it is known that some do not."""
+        return self.apart or self.size
 
     def as_cel(self) -> dict[str, Any]:
         """Return the ``gang`` variable of policies."""
@@ -99,13 +104,13 @@ def gang_of(
         return Gang(system=system, problems=tuple(problems))
     size = declared or min(member.size, LARGEST_SIZE)
     roles = _with_accelerators(member, subject, devices, system) if size == member.size else ()
-    noted = _declared_accelerated(subject, size, problems)
+    accelerated = _declared_accelerated(subject, size, problems) or counted(roles)
     return Gang(
         known=True,
         name=member.name,
         size=size,
-        accelerated=noted or counted(roles) or size,
-        roles=roles if len(roles) > 1 and noted in (0, counted(roles)) else (),
+        apart=accelerated if accelerated < size else 0,
+        roles=roles if len(roles) > 1 and accelerated == counted(roles) else (),
         index=member.index,
         role=member.role,
         source=member.source,

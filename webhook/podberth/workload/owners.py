@@ -50,7 +50,7 @@ _REPLICAS: Final[Fields] = {"replicas": None, "template": TEMPLATE}
 _LEADER_AND_WORKERS: Final[Fields] = {
     "size": None,
     "template": TEMPLATE,
-    **dict.fromkeys(TEMPLATE_PATCHES, {}),
+    **{field: {} for field in TEMPLATE_PATCHES},
 }
 
 
