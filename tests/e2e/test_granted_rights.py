@@ -160,8 +160,8 @@ NEVER: Final[dict[Account, set[Right]]] = {
         *each_of("gpupolicies", "list", group="podberth.io", namespaced=False),
     },
     CONTROLLER: {
-        *each_of("pods", "get"),
         *each_of("configmaps", "get", "list", "watch", "create", "patch"),
+        *each_of("statefulsets", "list", "watch", "create", "patch", "delete", group="apps"),
         *each_of("podgroups", "delete", "update", "deletecollection", group="scheduling.k8s.io"),
         *each_of("jobs", "list", "watch", "create", "patch", "delete", group="batch"),
         *each_of("nodes", "list", "watch", "patch", namespaced=False),

@@ -6,12 +6,15 @@ import re
 from pages import ROOT, labels_of_metrics, page, rows, spans
 from podberth.cli import controller
 from podberth.controller.election import LEASE
+from podberth.kube.documents import load_documents
 from podberth.reconcile.lease import Term
 from podberth.reconcile.lineage import MOST_OWNERS
 from podberth.reconcile.systems import GROUP_SYSTEMS
 from podberth.telemetry.controller_metrics import ACTIONS, RESULTS, ControllerMetrics
 from podberth.telemetry.metrics import EventMetrics
 from podberth.telemetry.watch_metrics import Watched
+from podberth.workload.owners import LOOKED_UP
+from podberth.workload.stages import STAGES
 
 PAGE = page("docs/controller.md")
 
@@ -58,6 +61,25 @@ def test_every_system_has_a_row_with_what_is_read_and_written() -> None:
         cells = table[system.name]
         assert (cells[1], cells[2]) == (system.said_by, f"`{system.api_groups[0]}`")
         assert cells[3] == f"`{'.'.join(system.minimum)}`" if system.minimum else cells[3].startswith("made by")
+
+
+def test_it_may_get_the_owners_that_it_looks_up_and_the_page_names_those_that_have_stages() -> None:
+    text = (ROOT / "manifests" / "components" / "controller" / "rbac.yaml").read_text(encoding="utf-8")
+    rules = [
+        rule
+        for each in load_documents(text, "rbac.yaml")[0]
+        if each.document["kind"] == "ClusterRole"
+        for rule in each.document["rules"]
+    ]
+    may_get = {
+        (group, name)
+        for rule in rules
+        if "get" in rule["verbs"]
+        for group in rule["apiGroups"]
+        for name in rule["resources"]
+    }
+    assert may_get == {(each.group, each.plural) for each in LOOKED_UP.values()}
+    assert all(kind in section("What it makes") for kind in STAGES)
 
 
 def test_the_lease_and_its_times_are_named() -> None:

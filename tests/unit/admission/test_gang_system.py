@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from builders import gpu_pod, job, job_pod, pod, pod_group, review, workload
+from builders import gpu_pod, job, job_pod, owned, pod, pod_group, review, workload, workload_review
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
@@ -15,7 +15,7 @@ from podberth.kube.patch import apply
 from podberth.mutation.gang import REFERENCES
 from podberth.wellknown import APPLIED_ANNOTATION
 from podberth.workload.systems import JOINED
-from snapshots import policy, snapshot
+from snapshots import cluster, policy, snapshot
 
 JSON = dict[str, Any]
 
@@ -139,12 +139,48 @@ def test_a_computed_system_that_is_none_is_the_policys_fault() -> None:
 
 
 @pytest.mark.parametrize("system", VERSIONS)
-def test_of_an_unknown_size_nothing_is_joined_and_it_is_said(system: str) -> None:
-    outcome = mutate(member(), snapshot(chooses(f"'{system}'"), objects=SERVED))
+@pytest.mark.parametrize("labels", [{"podberth.io/gang": "mine"}, {}], ids=["of the label", "that scales"])
+def test_of_an_unknown_size_nothing_is_joined_and_it_is_said(system: str, labels: JSON) -> None:
+    scales = {**workload("ray.io/v1", "RayCluster", {"enableInTreeAutoscaling": True}), "metadata": {"name": "ray"}}
+    scales["metadata"]["uid"] = "r"
+    keys = {"ray.io/cluster": "ray", "ray.io/node-type": "worker", **labels}
+    document = owned(gpu_pod(8, labels=keys), "RayCluster", api_version="ray.io/v1", name="ray", uid="r")
+    outcome = mutate(document, snapshot(chooses(f"'{system}'"), objects=[scales, *SERVED]))
 
     assert outcome.patch == []
     said = f"gang left as it is: no {system} group: the gang's size is unknown; say podberth.io/gang-size"
     assert outcome.warnings == (f"podberth chooses: {said}",)
+
+
+@pytest.mark.parametrize("system", VERSIONS)
+def test_a_member_whose_owner_is_not_known_yet_joins_as_its_siblings_do_but_for_the_size(system: str) -> None:
+    """They wait for it in the group; the size is for the controller to ask the owner."""
+    unknown, known = (snapshot(chooses(f"'{system}'"), objects=objects) for objects in (SERVED, [OWNER, *SERVED]))
+    outcome = mutate(member(), unknown)
+    final, sibling = apply(member(), outcome.patch), made(member(), known)
+
+    assert outcome.warnings == (f"podberth chooses: joins {system} PodGroup {NAME}",)
+    assert final["spec"] == sibling["spec"]
+    assert final["metadata"]["labels"] == sibling["metadata"]["labels"]
+    assert "podberth.io/gang-size" not in final["metadata"]["annotations"]
+    assert mutate(final, unknown).patch == []
+
+
+@pytest.mark.parametrize("name", ["'other'", "gang.name + '-x'"])
+def test_of_a_gang_that_is_not_the_owners_it_does_not_say_the_size(name: str) -> None:
+    outcome = mutate(member(), snapshot(chooses("'native'", name=name), objects=SERVED))
+    assert outcome.patch == []
+    assert "the gang's size is unknown" in outcome.warnings[0]
+
+
+def test_of_two_alike_but_for_what_is_known_of_their_owners_neither_gets_the_others_answer() -> None:
+    known = snapshot(chooses("'native'"), objects=[OWNER, *SERVED])
+    sizes = []
+    for uid in ("job-uid", "new-uid", "job-uid", "new-uid"):
+        final = made(job_pod(0, uid=uid), known)
+        assert reference(final) == {"native": f"job-{uid}"}
+        sizes.append(final["metadata"]["annotations"].get("podberth.io/gang-size"))
+    assert sizes == ["4", None, "4", None]
 
 
 @pytest.mark.parametrize("system", VERSIONS)
@@ -287,3 +323,37 @@ def test_the_first_policys_system_stays() -> None:
 def test_a_launcher_without_a_gpu_joins_with_its_gang() -> None:
     launcher = pod(labels={"podberth.io/gang": "g"}, annotations={"podberth.io/gang-size": "3"})
     assert reference(made(launcher, snapshot(chooses("'native'"), objects=SERVED))) == {"native": "g"}
+
+
+# ---- what authors are told -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({}, "start in stages (spec.podManagementPolicy OrderedReady; want Parallel)"),
+        ({"podManagementPolicy": "Parallel"}, "joins native PodGroup statefulset-"),
+    ],
+)
+def test_the_author_of_a_stateful_set_is_told_to_make_its_pods_at_once(spec: JSON, said: str) -> None:
+    template = {"metadata": {"annotations": {"podberth.io/gang-size": "4"}}, "spec": gpu_pod(8)["spec"]}
+    document = workload("apps/v1", "StatefulSet", {"replicas": 4, "template": template, **spec})
+    known = snapshot(chooses("'native'"), objects=[*SERVED, *cluster(hgx_h100_8=1)])
+    outcome = decide.validate_workload(decode_review(workload_review(document, "statefulsets")), known)
+    assert [line for line in outcome.warnings if said in line], outcome.warnings
+
+
+@pytest.mark.parametrize(
+    ("policy_", "said"),
+    [
+        ("LeaderReady", "start in stages (spec.startupPolicy LeaderReady; want LeaderCreated)"),
+        ("LeaderCreated", "joins native PodGroup lws-"),
+    ],
+)
+def test_the_author_of_a_leader_worker_set_is_told_to_make_its_pods_at_once(policy_: str, said: str) -> None:
+    inner = {"size": 3, "workerTemplate": {"spec": gpu_pod(8)["spec"]}}
+    spec = {"startupPolicy": policy_, "leaderWorkerTemplate": inner}
+    document = workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec)
+    known = snapshot(chooses("'native'"), objects=[*SERVED, *cluster(hgx_h100_8=1)])
+    outcome = decide.validate_workload(decode_review(workload_review(document, "leaderworkersets")), known)
+    assert [line for line in outcome.warnings if said in line], outcome.warnings

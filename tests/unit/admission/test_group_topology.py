@@ -19,12 +19,13 @@ JSON = dict[str, Any]
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_a_native_group_to_be_made_is_told_its_level(*, together: bool) -> None:
+@pytest.mark.parametrize("objects", [[OWNER, *SERVED], SERVED], ids=["its size", "its owner's size"])
+def test_a_native_group_to_be_made_is_told_its_level(*, together: bool, objects: list[JSON]) -> None:
     mode = "required"
     leaves = json.dumps({"level": f"'{RACK}'", "mode": mode})
     one = [chooses("'native'", more=f"  - topology: {leaves}")]
     policies = one if together else [chooses("'native'"), draws(mode=mode)]
-    final = made(member(), snapshot(*policies, objects=[OWNER, *SERVED]))
+    final = made(member(), snapshot(*policies, objects=objects))
 
     annotations = final["metadata"]["annotations"]
     assert annotations["podberth.io/gang-level"] == RACK

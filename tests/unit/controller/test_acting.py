@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from builders import job_pod
 from controlplane.wait import until
 from podberth.admission.notices import Notice
 from podberth.cluster.protocol import Timing, refusal
@@ -18,6 +19,7 @@ from podberth.reconcile.model import Action, Change, Create, LookUp, Made, Owned
 from podberth.telemetry.controller_metrics import ControllerMetrics
 from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log
+from podberth.workload.told import told
 
 if TYPE_CHECKING:
     from podberth.controller.sight import Sight
@@ -64,6 +66,7 @@ class Scene:
     said: str = "no"
     """What the answers say that are none."""
     owner_status: int = 200
+    owner_spec: Mapping[str, Any] = field(default_factory=dict)
     held: asyncio.Event | None = None
     """What answers about owners wait for."""
     lines: list[bytes] = field(default_factory=list)
@@ -103,7 +106,7 @@ class Scene:
             # At once, as the watch would bring it.
             minimum = action.minimum if isinstance(action, Change) else 0
             self.groups[action.place] = replace(MADE, minimum=minimum or MADE.minimum)
-        return Answer("ok", {"metadata": {"uid": JOB.uid}})
+        return Answer("ok", {"metadata": {"uid": JOB.uid}, "spec": self.owner_spec})
 
     async def reset(self) -> None:
         """Have no connections."""
@@ -150,6 +153,21 @@ def test_an_owner_is_looked_up_once_and_a_group_made_once() -> None:
         assert (scene.count(LookUp), scene.count(Create), scene.told) == (1, 1, [])
 
     play(story)
+
+
+@pytest.mark.parametrize(("status", "minimum"), [(200, 3), (403, 1)])
+def test_a_size_that_no_pod_says_is_the_owners_where_that_may_be_read(status: int, minimum: int) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(Create) == 1)
+        [made] = [each for each in scene.sent if isinstance(each, Create)]
+        assert made.document["spec"] == {"minMember": minimum}
+        await scene.until(lambda: scene.reasons() == ([] if minimum == 3 else ["PodGroupWithoutMinimum"]))
+
+    name = f"job-{JOB.uid}"
+    member = told(job_pod(0, uid=JOB.uid, labels={"podberth.io/gang": name}))
+    pod = replace(POD, groups=(replace(POD.groups[0], name=name),), gang=name, size=0, told=member, sized_by_owner=True)
+    spec = {"parallelism": 3, "completions": 3}
+    play(story, pods={"team/pod": pod}, owner_status=status, owner_spec=spec)
 
 
 def test_a_look_up_that_is_not_answered_keeps_no_other_gang_waiting() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from podberth.admission.notices import Regarding
 from podberth.cluster.protocol import refusal
-from podberth.controller.requests import Answer, Requests, keeps_minimum
+from podberth.controller.requests import Answer, Requests, keeps_minimum, kept_of
 from podberth.kube.pod import OwnerReference
 from podberth.reconcile.model import Action, Change, Create, LookUp
 
@@ -54,6 +54,23 @@ def test_an_owner_is_one_object_whatever_its_name_and_has_seconds_to_come() -> N
     assert client.paths == ["/apis/batch/v1/namespaces/a%2Fb/jobs/..%2F..%2Fpods%3Fwatch%3Dtrue"]
     assert client.seconds is not None
     assert client.seconds < 10
+
+
+def test_an_owner_of_the_core_group_has_another_root() -> None:
+    owner = OwnerReference("v1", "Pod", "serve-0", "p-1")
+    assert sent(LookUp("team", owner)).paths == ["/api/v1/namespaces/team/pods/serve-0"]
+
+
+def test_what_is_kept_of_an_owner_is_what_the_tables_of_gangs_read() -> None:
+    job = OwnerReference("batch/v1", "Job", "train", "j-1")
+    metadata = {"name": "train", "uid": "j-1"}
+    document = {"metadata": metadata, "spec": {"parallelism": 4, "completions": 4, "template": {"spec": {}}}}
+    kept = kept_of(document, job)
+    assert kept == {"kind": "Job", "metadata": {"uid": "j-1"}, "spec": {"parallelism": 4, "completions": 4}}
+    done = {"conditions": [{"type": "Complete", "status": "True"}]}
+    assert kept_of({**document, "status": done}, job) is None
+    large = {"metadata": metadata, "spec": {"replicatedJobs": [{}] * 300}}
+    assert kept_of(large, OwnerReference("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "j-1")) is None
 
 
 def test_what_is_written_is_one_object_whatever_its_name() -> None:

@@ -225,10 +225,10 @@ def test_what_is_found_of_a_forged_reference_is_no_word_on_who_has_the_uid(forge
 
 
 def test_an_owner_of_a_kind_that_is_not_known_is_the_one_on_top() -> None:
-    kind = OwnerReference("apps/v1", "StatefulSet", "set", "x-1")
+    kind = OwnerReference("apps/v1", "ReplicaSet", "set", "x-1")
     [made] = plan(world(replace(member(), owner=kind), owners={}), GATHER_SECONDS).actions
     assert isinstance(made, Create)
-    assert made.about.kind == "StatefulSet"
+    assert made.about.kind == "ReplicaSet"
 
 
 @pytest.mark.parametrize(

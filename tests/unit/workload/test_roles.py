@@ -8,7 +8,7 @@ from builders import container, gpu_container, gpu_pod, owned, pod, sidecar, tem
 from podberth.devices.claims import DeviceRequest, KnownDevices
 from podberth.workload.gangs import Gang, gang_of
 from podberth.workload.owners import OWNER_KINDS, keep
-from podberth.workload.roles import Asks, asks_in, asks_of
+from podberth.workload.roles import asks_in
 from podberth.workload.roles import counted as pods_of
 
 JSON = dict[str, Any]
@@ -91,10 +91,8 @@ def test_the_annotation_says_how_many_have_gpus_where_no_owner_does() -> None:
 def test_a_number_that_cannot_be_is_told_and_passed_over(text: str, want: str) -> None:
     found = of_mpi(mpi(), annotations={"podberth.io/gang-accelerated": text})
     assert found.accelerated == 2
-    assert found.problems == (
-        f'metadata.annotations[podberth.io/gang-accelerated]: got "{text}", want {want}: '
-        "how many of the pods ask for accelerators",
-    )
+    said = f'got "{text}", want {want}: how many of the pods ask for accelerators'
+    assert found.problems == (f"metadata.annotations[podberth.io/gang-accelerated]: {said}",)
 
 
 def test_a_claim_for_a_nic_is_no_accelerator_and_one_that_is_not_known_may_be() -> None:

@@ -8,7 +8,7 @@ from builders import gpu_pod, owned, workload
 from podberth.workload.gangs import gang_of
 from podberth.workload.owners import OWNER_KINDS, keep
 
-from .test_operators import of_job_set, of_mpi, of_ray, of_rbg, of_spark
+from .test_operators import of_job_set, of_lws, of_mpi, of_ray, of_rbg, of_set, of_spark
 
 JSON = dict[str, Any]
 
@@ -39,6 +39,18 @@ def mpi(**more: str) -> dict[str, JSON]:
     return kept("kubeflow.org/v2beta1", "MPIJob", {"mpiReplicaSpecs": specs, **more})
 
 
+def set_of(**spec: Any) -> dict[str, JSON]:
+    return kept("apps/v1", "StatefulSet", spec)
+
+
+def lws(**spec: Any) -> dict[str, JSON]:
+    """Return a LeaderWorkerSet, and the leaders' StatefulSet that leads to it, as its controller makes that."""
+    leaders = kept("apps/v1", "StatefulSet", {"replicas": 2, "podManagementPolicy": "Parallel"})["u"]
+    leaders["metadata"]["ownerReferences"] = [{"controller": True, "uid": "u"}]
+    return {"set": leaders, **kept("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec)}
+
+
+ORDERED = "spec.podManagementPolicy OrderedReady; want Parallel"
 OF_ROLES = owned(of_rbg("decode", 8), "RoleBasedGroup", api_version="workloads.x-k8s.io/v1alpha2", uid="u")
 EXECUTORS = kept("sparkoperator.k8s.io/v1beta2", "SparkApplication", {"executor": {"instances": 3}})
 
@@ -67,6 +79,15 @@ EXECUTORS = kept("sparkoperator.k8s.io/v1beta2", "SparkApplication", {"executor"
         (gpu_pod(1, labels={"spark-app-selector": "s", "spark-role": "executor"}), {}, ""),
         (OF_ROLES, roles("router"), "spec.roles[].dependencies"),
         (OF_ROLES, roles(), ""),
+        (of_set(1), set_of(replicas=4), ORDERED),
+        (of_set(1), set_of(replicas=4, podManagementPolicy="OrderedReady"), ORDERED),
+        (of_set(1), set_of(replicas=4, podManagementPolicy="Parallel"), ""),
+        (of_set(0), set_of(replicas=1), ""),
+        (of_set(0), set_of(), ""),
+        (of_set(0), {}, ""),
+        (of_lws(0), lws(startupPolicy="LeaderReady"), "spec.startupPolicy LeaderReady; want LeaderCreated"),
+        (of_lws(0), lws(startupPolicy="LeaderCreated"), ""),
+        (of_lws(0), lws(), ""),
     ],
 )
 def test_what_starts_in_stages_names_the_field_that_says_so(document: JSON, owners: JSON, field: str) -> None:
@@ -88,6 +109,13 @@ def test_a_label_that_names_one_role_says_who_comes_together() -> None:
     assert not gang_of(document, "default", owners).staged
     document["metadata"]["labels"]["podberth.io/gang"] = name
     assert gang_of(document, "default", owners).staged
+
+
+def test_of_a_set_whose_pods_are_all_alike_a_label_names_all_of_them() -> None:
+    document = of_set(0)
+    document["metadata"]["labels"]["podberth.io/gang"] = "shards"
+    found = gang_of(document, "default", set_of(replicas=4))
+    assert (found.source, found.size, found.staged) == ("label", 4, ORDERED)
 
 
 def test_a_worker_group_of_a_ray_cluster_that_is_suspended_has_no_pods() -> None:

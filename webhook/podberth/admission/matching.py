@@ -48,6 +48,7 @@ def known_of(matcher: "Matcher") -> GangFacts:
         name=gang.name if matcher.stand_in is None else matcher.stand_in,
         size=gang.size,
         apart=gang.apart,
+        by_role=gang.by_role,
         is_accelerated=matcher.state.gpu.kind != "none",
         system=gang.system,
         index=gang.index,
@@ -58,6 +59,7 @@ def known_of(matcher: "Matcher") -> GangFacts:
         minimum=snapshot.group_sizes.get((NATIVE_GROUP, matcher.request.namespace, gang.name), 0),
         served=snapshot.served_groups,
         staged=gang.staged,
+        sized_by_owner=matcher.sized_by_owner,
     )
 
 
@@ -97,6 +99,9 @@ class Matcher:
         """What is written instead of the gang's name; None: the name itself."""
         self.plan: Plan = snapshot.plan(phase, request)
         self._state: PodState = observe(pod, request, snapshot)
+        gang = self._state.gang
+        self.sized_by_owner = (stand_in or gang.name) if gang.sized_by_owner else ""
+        """The gang's name where an owner is to say its size: as the pod came, for a group that it joins says none."""
         self._unseen: tuple[Path, ...] = ()
         self._pod = pod
         self._written: tuple[Path, ...] = ()
@@ -128,7 +133,8 @@ class Matcher:
         if self.excess or self._watch is not None or not all(isinstance(answer, bool) for answer in self._answers):
             return None
         state = self.state
-        facts = (state.concerned, state.gang.known, state.gang.staged, state.gpu.dialect)
+        gang = state.gang
+        facts = (state.concerned, gang.known, gang.staged, gang.by_role, gang.sized_by_owner, state.gpu.dialect)
         return id(self.plan), tuple(self._answers), *facts
 
     def matching(self) -> list[CompiledPolicy] | None:

@@ -218,7 +218,9 @@ class _Run:
         concern = asked.mutation.concern
         system = self.matcher.state.gang.system
         refused = refusal(policy, asked.mutation, system)
-        if refused is not None and not (concern == "topology" and is_made_of_members(step.draft)):
+        if refused is not None and not (
+            concern == "topology" and is_made_of_members(step.draft, known_of(self.matcher))
+        ):
             step.tell(policy, "skip", refused)
             return
         if concern in _ONCE and (concern in self.before.get(policy.name, {}) or self._came_too_early(policy, concern)):

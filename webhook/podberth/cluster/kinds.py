@@ -186,5 +186,6 @@ KINDS: Final[tuple[Kind, ...]] = (
             owner=each.kind,
         )
         for each in OWNER_KINDS
+        if each.followed
     ),
 )

@@ -20,7 +20,7 @@ from ..reconcile import makers
 from ..reconcile.model import Action, Change, LookUp, Owned, Place, Plan, World
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import Log
-from .requests import Answer, Requests, above, keeps_minimum, word
+from .requests import Answer, Requests, above, keeps_minimum, kept_of, word
 from .sight import Sight, owners_of
 
 # Pods of one gang come together, and so do answers of the watch: as in cluster.rounds.
@@ -68,6 +68,7 @@ class Acting:
     """Set where there may be something to do."""
     manner: Manner
     _owners: dict[Owned, OwnerReference | None] = field(init=False, default_factory=dict)
+    _documents: dict[Owned, Mapping[str, Any]] = field(init=False, default_factory=dict)
     _gone: set[Owned] = field(init=False, default_factory=set)
     _fixed: dict[str, int] = field(init=False, default_factory=dict)
     _pending: dict[Hashable, _Pending] = field(init=False, default_factory=dict)
@@ -75,7 +76,7 @@ class Acting:
 
     async def act(self) -> None:
         """Act until cancelled."""
-        for memory in (self._owners, self._gone, self._fixed, self._pending, self._told):
+        for memory in (self._owners, self._documents, self._gone, self._fixed, self._pending, self._told):
             memory.clear()
         try:
             await self.sight.listed()
@@ -105,7 +106,8 @@ class Acting:
         """Do what there is to do now; return how long there will be nothing else unless something changes."""
         self._forget()
         world = self.sight.world(self._owners, frozenset(self._gone), self._fixed, self.manner.patience_seconds)
-        world = replace(world, failed={each.of: each.failed for each in self._pending.values() if each.failed})
+        failed = {each.of: each.failed for each in self._pending.values() if each.failed}
+        world = replace(world, failed=failed, documents=self._documents)
         if self._fixed:
             known = {each.uid for table in world.known.values() for each in table.values()}
             self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in known}
@@ -154,6 +156,9 @@ class Acting:
             same, owner = above(document, action.owner)
             if same:
                 self._owners[action.namespace, action.owner] = owner
+                kept = kept_of(document, action.owner)
+                if kept is not None:
+                    self._documents[action.namespace, action.owner] = kept
             else:
                 self._gone.add((action.namespace, action.owner))
             self.wake.set()
@@ -214,6 +219,7 @@ class Acting:
         pods = list(self.sight.pods.values())
         asked = owners_of(pods, self._owners)
         self._owners = {owned: each for owned, each in self._owners.items() if owned in asked}
+        self._documents = {owned: each for owned, each in self._documents.items() if owned in asked}
         self._gone &= asked
 
 

@@ -12,9 +12,9 @@ import orjson
 from ..cluster.protocol import MERGE_PATCH, garbled
 from ..errors import ClusterError
 from ..kube.pod import OwnerReference, controller
-from ..reconcile.lineage import ASKED
 from ..reconcile.model import Action, Change, Create, LookUp
 from ..reconcile.systems import BY_API_GROUP
+from ..workload.owners import LOOKED_UP, keep
 
 if TYPE_CHECKING:
     from ..cluster.client import ClusterClient
@@ -94,8 +94,9 @@ def _path(kind: str, namespace: str, served: Mapping[str, str]) -> str:
 
 def _owner_path(action: LookUp) -> str:
     owner = action.owner
-    plural = ASKED[owner.api_version, owner.kind]
-    return f"/apis/{owner.api_version}/namespaces/{_segments(action.namespace, plural, owner.name)}"
+    kind = LOOKED_UP[owner.api_version, owner.kind]
+    root = "apis" if kind.group else "api"
+    return f"/{root}/{owner.api_version}/namespaces/{_segments(action.namespace, kind.plural, owner.name)}"
 
 
 def _segments(*texts: str) -> str:
@@ -107,6 +108,14 @@ def above(document: Mapping[str, Any], owner: OwnerReference) -> tuple[bool, Own
     """Return whether a document is still that owner, and its controller."""
     same = (document.get("metadata") or {}).get("uid") == owner.uid
     return same, controller(document)
+
+
+def kept_of(document: Mapping[str, Any], owner: OwnerReference) -> dict[str, Any] | None:
+    """Return what is kept of an owner that was looked up; None where it makes no more pods, or has too many parts."""
+    try:
+        return keep(LOOKED_UP[owner.api_version, owner.kind], document)
+    except ValueError:
+        return None
 
 
 def keeps_minimum(action: Change, answer: Answer) -> bool:

@@ -78,7 +78,7 @@ def colocate(
 
 
 def _in_group(draft: Draft, key: str, mode: str, members: int, known: gang.GangFacts) -> Change | Skipped | None:
-    if not gang.is_made_of_members(draft):
+    if not gang.is_made_of_members(draft, known):
         return None
     if mode == "required" and members > 1:
         return Skipped("topology", "a native PodGroup has no field for slices; use mode: preferred")

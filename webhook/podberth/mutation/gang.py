@@ -66,12 +66,16 @@ class GangFacts:
     """Names of the native PodGroups in the namespace."""
     groups: Collection[GroupKey] = field(default=frozenset())
     """PodGroups of all systems."""
+    by_role: bool = False
+    """Whether an owner says what its roles ask for, be it known or to be looked up."""
     minimum: int = 0
     """How many pods the native PodGroup that is called as the gang wants; 0: there is none, or it does not say."""
     served: frozenset[str] = frozenset()
     """API groups whose PodGroups the cluster serves."""
     staged: str = ""
     """The field by which some members are made only when others run; empty: none is known that says so."""
+    sized_by_owner: str = ""
+    """The gang's name where its size is an owner's to say, whom whoever makes the group looks up; else empty."""
 
     def group_of(self, name: str) -> str:
         """Return the system that has a PodGroup of that name in the namespace; empty: none has."""
@@ -89,11 +93,12 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
 
     With the label goes the gang's ``size`` as an annotation, where it is known (positive): whoever sees one member
     later need not find the owner again. With a ``system`` goes a reference to its PodGroup of the same name, made or
-    to be made; a group that exists keeps its gang, whatever system is asked for by now.
+    to be made; a group that exists keeps its gang, whatever system is asked for by now. Of a gang whose size is its
+    owner's to say a member joins without it: its siblings, of whose owner is known by then, wait for it in the group.
 
-    Where it is known how many members ask for accelerators, the group is of these: one that asks for none keeps the
-    label and what is said beside it. In the group it would have to be where the others are, and those nodes' taints
-    keep it off; the whole group would wait with it.
+    Where an owner, or the pod, says how many members ask for accelerators, the group is of these: one that asks for
+    none keeps the label and what is said beside it. In the group it would have to be where the others are, and those
+    nodes' taints keep it off; the whole group would wait with it.
 
     A pod that is in a group already stays there. ``spec.schedulingGroup`` is immutable once the pod exists, so it is
     only ever written on creation (KEP-4671).
@@ -108,8 +113,9 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
     if known.system not in (PLAIN, NATIVE, wanted) or any(map(draft.get, _GROUPED)):
         return None
     group = leaf.label_value(leaf.text(name, "gang.name"), "gang.name")
-    apart = known.apart if (group, members) == (known.name, known.size) else 0
-    if apart and not known.is_accelerated and known.minimum <= apart:
+    own = (group, members) == (known.name, known.size)
+    apart = known.apart if own else 0
+    if own and not known.is_accelerated and (apart or known.by_role) and known.minimum <= (apart or members):
         return _mark(draft, group, members, apart)
     if not wanted:
         return _join_native(draft, group) if group in known.native else _mark(draft, group, members, apart)
@@ -163,7 +169,7 @@ def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
         return f"its members start in stages ({known.staged}): a group of all would wait for ever"
     if JOINED[system].pod_groups not in known.served:
         return f"no {system} group: PodGroups of {JOINED[system].pod_groups} are not known to be served"
-    if members <= 0:
+    if members <= 0 and known.sized_by_owner != group:
         return f"no {system} group: the gang's size is unknown; say {GANG_SIZE_ANNOTATION}"
     if not leaf.is_object_name(group):
         return f"no {system} group: {group} is no object's name"
@@ -177,10 +183,11 @@ def _refer(draft: Draft, system: str, marked: Change | None, group: str) -> Chan
     return Change("gang", wrote, lambda: f"joins {system} PodGroup {group}")
 
 
-def is_made_of_members(draft: Draft) -> bool:
+def is_made_of_members(draft: Draft, known: GangFacts) -> bool:
     """Tell whether the pod is in a native PodGroup that is made of what its members say, be it there or not.
 
     One that is there may be on its way out, its owner deleted: who starts anew under the name needs the next.
     """
     group = draft.get(REFERENCES[NATIVE]) if draft.get(SCHEDULING_GROUP) else None
-    return bool(group) and draft.get(_LABEL) == group and draft.get(_SIZE) is not None
+    sized = draft.get(_SIZE) is not None or known.sized_by_owner == group
+    return bool(group) and draft.get(_LABEL) == group and sized

@@ -1,28 +1,26 @@
 """Whose a made object is: the owner on top of the pods that it is for, or the pods themselves where nobody owns them.
 
-What is made says so in its metadata, and the owner is told where it cannot be made.
+What is made says so in its metadata, and the owner is told where it cannot be made. What the owners on the way are
+known to say of their pods is handed on as it is.
 
 The garbage collector takes an object away when the last of its owners is gone, so nothing here ever deletes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..admission.notices import Regarding
 from ..kube.names import is_subdomain
 from ..kube.pod import OwnerReference
 from ..wellknown import MANAGED_BY, MANAGED_BY_LABEL
-from ..workload.owners import OWNER_KINDS
+from ..workload.owners import LOOKED_UP
+from ..workload.stages import UNREADABLE
 from .model import LookUp, Made, Owned, Place, WaitingPod, World
 
-ASKED: Final[Mapping[tuple[str, str], str]] = {
-    (f"{each.group}/{version}", each.kind): each.plural for each in OWNER_KINDS for version in each.versions
-}
-"""Plurals of the kinds of owners that are looked up for an owner of their own, by apiVersion and kind."""
-# Steps up from the pod's controller. The most that are known to be there are three: from an instance of a role to its
-# set, to the RoleBasedGroup (workload.subject, Subject.lineage), to an AppWrapper; one to spare. References may go in a
-# circle, so there is an end.
-_LONGEST: Final = 4
+# Steps up from the pod's controller. The most that are known to be there are five: from the StatefulSet of a leader's
+# workers to the leader, the leaders' StatefulSet, the LeaderWorkerSet, the RoleBasedGroup (workload.subject,
+# Subject.lineage), to an AppWrapper; one to spare. References may go in a circle, so there is an end.
+_LONGEST: Final = 6
 MOST_OWNERS: Final = 64
 """Owners that an object names: a gang has one, but one of bare pods has as many as pods, each of some 150 bytes."""
 
@@ -47,22 +45,37 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
 
 def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
     """Return the highest owner of a pod that is known, itself where it has none; None where one on the way is gone."""
-    owner = pod.owner
-    if owner is None:
-        return pod.itself()
-    for _ in range(_LONGEST):
+    top = pod.itself()
+    for owner in _upwards(pod, world):
         # Whoever makes a pod writes its owners, and nobody proves them: no object has such a name.
         if (pod.namespace, owner) in world.gone or (_asked(owner) and not is_subdomain(owner.name)):
             return None
-        above = world.owners.get((pod.namespace, owner))
-        if above is None:
-            break
-        owner = above
-    return owner
+        top = owner
+    return top
+
+
+def documents(pod: WaitingPod, world: World) -> dict[str, Mapping[str, Any]]:
+    """Return what is known of a pod's owners that were looked up, by uid, as ``workload.gangs`` reads it."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for owner in _upwards(pod, world):
+        unread = {"kind": owner.kind, "metadata": {"uid": owner.uid}, "spec": UNREADABLE}
+        if (pod.namespace, owner) in world.owners:
+            found[owner.uid] = world.documents.get((pod.namespace, owner), unread)
+    return found
+
+
+def _upwards(pod: WaitingPod, world: World) -> Iterator[OwnerReference]:
+    """Yield a pod's controller, its controller's, and so on, as far as is known."""
+    owner = pod.owner
+    for _ in range(_LONGEST + 1):
+        if owner is None:
+            return
+        yield owner
+        owner = world.owners.get((pod.namespace, owner))
 
 
 def _asked(owner: OwnerReference) -> bool:
-    return (owner.api_version, owner.kind) in ASKED
+    return (owner.api_version, owner.kind) in LOOKED_UP
 
 
 def _unknown(owned: Owned, world: World) -> bool:

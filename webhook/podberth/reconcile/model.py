@@ -51,6 +51,10 @@ class WaitingPod:
     """Whether it has scheduling gates: whoever has put them there has not let it wait for a scheduler yet."""
     templates: tuple[str, ...] = ()
     """The ResourceClaimTemplates that it names."""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """The pod as far as it tells of its gang (``workload.told``); empty where its label names none."""
+    sized_by_owner: bool = False
+    """Whether it is a member of an operator's gang of which an owner of its says how many pods there are."""
 
     def itself(self) -> OwnerReference:
         """Return the reference that an object has which this pod owns."""
@@ -83,7 +87,7 @@ class World:
     absent: frozenset[str]
     """Kinds that the API server does not serve. Of a kind that is in neither nothing is known, and nothing said."""
     owners: Mapping[Owned, OwnerReference | None]
-    """Of owners that were looked up: their controller; None: they have none."""
+    """Of owners that were looked up: their controller; None: they have none, or may not be read."""
     gone: frozenset[Owned]
     """Those that were looked up and are not there."""
     fixed: Mapping[str, int]
@@ -92,6 +96,8 @@ class World:
     """How long a pod may wait for its group until it is told of."""
     failed: Mapping[Owned | tuple[str, Place], str] = field(default_factory=dict)
     """What the last try met: of an owner to look up, or by the kind and place of an object to make."""
+    documents: Mapping[Owned, Mapping[str, Any]] = field(default_factory=dict)
+    """Of owners that were looked up: what ``workload.owners`` keeps of them; nothing of one that may not be read."""
     declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The specs of the claim templates that policies declare, by the names that they write on pods."""
 
@@ -135,7 +141,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """Find out whose an owner is."""
+    """Find out whose an owner is, and what it says of its pods."""
 
     namespace: str
     owner: OwnerReference

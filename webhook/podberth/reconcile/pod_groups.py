@@ -1,19 +1,20 @@
 """PodGroups of gangs: made where admission made pods members of one that is not there, and as large as the gang is.
 
-A pod asks for a group by its label and its reference, which say the same name, and by the size beside them. Groups that
-podberth has not made are nobody's business here; that one is missing is told of, whoever was to make it.
+A pod asks for a group by its label and its reference, which say the same name, and by the size beside them, or an owner
+that says it. Groups that podberth has not made are nobody's business here; that one is missing is told of, whoever was
+to make it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..admission.notices import Notice, Regarding, note
 from ..kube.pod import OwnerReference
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
-from .lineage import joined, metadata, on_top, owners, regarding
-from .model import Change, Create, Made, Place, Plan, Reference, WaitingPod, World
-from .systems import BY_NAME, GroupSystem, nested
+from .gangs import Gang, Verdict, Word, judge, party, words
+from .lineage import joined, metadata, owners, regarding
+from .model import Change, Create, Made, Plan, Reference, WaitingPod, World
+from .systems import BY_NAME, nested
 
 KIND: Final = "PodGroup"
 _REFUSED: Final = "PodGroupRefused"
@@ -26,26 +27,6 @@ _SHOWN: Final = 3
 
 _Key: TypeAlias = tuple[str, str, str]
 """Namespace, system and name of a gang's group."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Gang:
-    """The waiting pods of a gang whose group is to be podberth's."""
-
-    system: GroupSystem
-    place: Place
-    members: Sequence[WaitingPod]
-    newest: Mapping[str, WaitingPod]
-    """By party: the pod that says what is the gang's size now."""
-    owners: Mapping[str, OwnerReference]
-
-    @property
-    def kind(self) -> str:
-        return self.system.kinds[0]
-
-    @property
-    def sizes(self) -> set[int]:
-        return {pod.size for pod in self.newest.values()}
 
 
 def plan(world: World, now: float) -> Plan:
@@ -68,7 +49,8 @@ def plan(world: World, now: float) -> Plan:
 
 def _asks(pod: WaitingPod, reference: Reference) -> bool:
     """Tell whether admission has made the pod member of a group that podberth is to make."""
-    return pod.gang == reference.name and pod.size > 0 and bool(BY_NAME[reference.system].minimum)
+    sized = pod.size > 0 or pod.sized_by_owner
+    return pod.gang == reference.name and sized and bool(BY_NAME[reference.system].minimum)
 
 
 def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: Plan) -> str | None:
@@ -91,7 +73,7 @@ def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found:
         return said and f"podberth could not make it, for an owner of its pods cannot be read: {said}"
     if not whose:
         return "podberth could not make it: the owners of its pods are gone"
-    gang = _Gang(system, (namespace, name), members, _newest(members, world), whose)
+    gang = Gang(system, (namespace, name), members, words(members, world), whose)
     if made is not None:
         _adapt(gang, made, world, now, found)
         return ""
@@ -100,105 +82,110 @@ def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found:
     return said and f"podberth could not make it: {said}"
 
 
-def _newest(members: list[WaitingPod], world: World) -> dict[str, WaitingPod]:
-    """Return by party the pod that says its size now; pods whose owner is gone have no say."""
-    newest = {}
-    for pod in sorted(members, key=lambda pod: (pod.created, pod.size)):
-        top = on_top(pod, world)
-        if top is not None:
-            newest[_party(top)] = pod
-    return newest
-
-
-def _party(owner: OwnerReference) -> str:
-    """Return who has a say in the size of a gang: an owner on top, and bare pods together."""
-    return "" if owner.kind == "Pod" else owner.uid
-
-
-def _begin(gang: _Gang, world: World, now: float, found: Plan) -> None:
+def _begin(gang: Gang, world: World, now: float, found: Plan) -> None:
     """Make the group, once its pods are agreed on what it is."""
+    verdict = gang.verdict
     levels = {pod.level for pod in gang.members if pod.level and pod.required} if gang.system.topology else set()
-    if len(gang.sizes) > 1:
+    if len(verdict.sizes) > 1:
         found.notices.append(_undecided(gang, f"sizes {_said(gang)}"))
     elif len(levels) > 1:
         found.notices.append(_undecided(gang, f"required levels {', '.join(sorted(levels))}"))
-    elif (due := _due(gang, bool(levels))) > now:
+    elif (due := _due(gang, verdict, bool(levels))) > now:
         found.again_at = min(found.again_at, due)
     else:
-        found.actions.append(_creation(gang, next(iter(levels), ""), world))
+        found.actions.append(_creation(gang, verdict, next(iter(levels), ""), world))
+        if _starts_one_by_one(verdict):
+            found.notices.append(_without_minimum(gang, verdict))
 
 
 def _present(namespace: str, name: str, kinds: Iterable[str], world: World) -> bool:
     return any((namespace, name) in world.known.get(kind, ()) for kind in kinds)
 
 
-def _due(gang: _Gang, said: bool) -> float:
-    """Return when to make the group: at once, unless a member that is yet to come may say on which level it must be."""
-    if said or gang.system.topology is None or len(gang.members) >= max(gang.sizes):
+def _due(gang: Gang, verdict: Verdict, said: bool) -> float:
+    """Return when to make the group: at once, unless a member that is yet to come may say more.
+
+    On which level it must be, or how many there are.
+    """
+    if verdict.sizes and (said or gang.system.topology is None or len(gang.members) >= max(verdict.sizes)):
         return 0.0
-    return max(pod.created for pod in gang.newest.values()) + GATHER_SECONDS
+    return gang.newest + GATHER_SECONDS
 
 
-def _creation(gang: _Gang, level: str, world: World) -> Create:
-    system, (namespace, name) = gang.system, gang.place
-    body: dict[str, Any] = nested(system.minimum, max(gang.sizes))
+def _starts_one_by_one(verdict: Verdict) -> bool:
+    return bool(verdict.staged) or not verdict.sizes
+
+
+def _creation(gang: Gang, verdict: Verdict, level: str, world: World) -> Create:
+    system, name = gang.system, gang.place[1]
+    alone = _starts_one_by_one(verdict)
+    body: dict[str, Any] = {"spec": {**system.without}} if alone else nested(system.minimum, max(verdict.sizes))
     if level and system.topology is not None:
         body["spec"] |= system.topology(level)
     named = metadata(gang.place, gang.owners, {GANG_LABEL: name})
     document = {"apiVersion": world.served[gang.kind], "kind": KIND, "metadata": named, **body}
-    about = regarding(namespace, next(iter(gang.owners.values())))
-    return Create(kind=gang.kind, noun=KIND, refused=_REFUSED, document=document, about=about)
+    return Create(kind=gang.kind, noun=KIND, refused=_REFUSED, document=document, about=_about(gang))
 
 
-def _adapt(gang: _Gang, made: Made, world: World, now: float, found: Plan) -> None:
+def _adapt(gang: Gang, made: Made, world: World, now: float, found: Plan) -> None:
     """Let a group of podberth's have the size of the gang now, and all owners.
 
     Who owns it says the size, and others join where they say the same. One that nobody owns is anybody's: its owner
-    was deleted without it, or it was restored. One that others own is of an earlier gang, and goes with it.
+    was deleted without it, or it was restored. One that others own is of an earlier gang, and goes with it. Of a size
+    that nobody says any more the group keeps what it has.
     """
-    parties = {_party(each) for each in made.owners} or gang.newest.keys()
-    sizes = {pod.size for party, pod in gang.newest.items() if party in parties}
-    if not sizes:
+    parties = {party(each) for each in made.owners} or gang.words.keys()
+    if parties.isdisjoint(gang.words):
         _tell_of_others(gang, made, world, now, found)
         return
-    if len(gang.sizes) > 1:
+    verdict = judge([word for name, word in gang.words.items() if name in parties])
+    if len(gang.verdict.sizes) > 1:
         found.notices.append(_undecided(gang, f"sizes {_said(gang)}"))
-    if len(sizes) > 1:
+    if len(verdict.sizes) > 1:
         return
-    [size] = sizes
-    agreed = {uid: each for uid, each in gang.owners.items() if gang.newest[_party(each)].size == size}
+    if _starts_one_by_one(verdict) and made.minimum == 1:
+        found.notices.append(_without_minimum(gang, verdict))
+    [size] = verdict.sizes or {made.minimum}
+    agreed = {uid: each for uid, each in gang.owners.items() if _agrees(gang.words[party(each)], size, verdict)}
     known = {each.uid for each in made.owners}
     about = next((each for uid, each in agreed.items() if uid in known), next(iter(gang.owners.values())))
     told = regarding(gang.place[0], about)
-    patch: dict[str, Any] = {}
-    if size != made.minimum:
-        if world.fixed.get(made.uid) == size:
-            found.notices.append(_notice(told, "PodGroupNotResized", "Resize", _not_resized(gang, made, size)))
-        else:
-            patch = nested(gang.system.minimum, size)
+    if size != made.minimum and world.fixed.get(made.uid) == size:
+        found.notices.append(_notice(told, "PodGroupNotResized", "Resize", _not_resized(gang, made, size)))
+        size = made.minimum
+    change = _change(gang, made, size, agreed, told)
+    found.actions += [change] if change is not None else []
+
+
+def _change(gang: Gang, made: Made, size: int, agreed: Mapping[str, OwnerReference], told: Regarding) -> Change | None:
+    """Return what gives the group that size and these owners beside those that it has; None where it has them."""
+    patch: dict[str, Any] = nested(gang.system.minimum, size) if size != made.minimum else {}
     references = joined(made, agreed)
     if not patch and not references:
-        return
+        return None
     minimum = size if patch else 0
     # What is known of it, so that nothing is lost that somebody else writes meanwhile.
     patch["metadata"] = {"uid": made.uid, "resourceVersion": made.version}
     if references:
         patch["metadata"]["ownerReferences"] = references
-    found.actions.append(
-        Change(
-            kind=gang.kind,
-            noun=KIND,
-            refused=_REFUSED,
-            place=gang.place,
-            uid=made.uid,
-            patch=patch,
-            about=told,
-            minimum=minimum,
-        )
+    return Change(
+        kind=gang.kind,
+        noun=KIND,
+        refused=_REFUSED,
+        place=gang.place,
+        uid=made.uid,
+        patch=patch,
+        about=told,
+        minimum=minimum,
     )
 
 
-def _tell_of_others(gang: _Gang, made: Made, world: World, now: float, found: Plan) -> None:
+def _agrees(word: Word, size: int, verdict: Verdict) -> bool:
+    """Tell whether a party says nothing else than the group is to be."""
+    return bool(verdict.staged) or word.size in {0, size}
+
+
+def _tell_of_others(gang: Gang, made: Made, world: World, now: float, found: Plan) -> None:
     owner = f"{made.owners[0].kind} {made.owners[0].name}"
     text = (
         f"{KIND} {'/'.join(gang.place)}: got one that {owner} owns, want one of this pod's gang; "
@@ -210,24 +197,39 @@ def _tell_of_others(gang: _Gang, made: Made, world: World, now: float, found: Pl
             found.notices.append(_notice(about, "PodGroupOfAnother", "Wait", text))
 
 
-def _undecided(gang: _Gang, what: str) -> Notice:
-    about = regarding(gang.place[0], next(iter(gang.owners.values())))
+def _undecided(gang: Gang, what: str) -> Notice:
     text = f"{KIND} {'/'.join(gang.place)}: the gang's pods say {what}; want one: correct them or give each gang a name"
-    return _notice(about, "PodGroupUndecided", "Write", text)
+    return _notice(_about(gang), "PodGroupUndecided", "Write", text)
 
 
-def _said(gang: _Gang) -> str:
+def _said(gang: Gang) -> str:
     """Return the sizes and who says each, a few of them: an Event has room for no more."""
-    whose = {_party(each): f"{each.kind} {each.name}" for each in gang.owners.values()}
-    said = {pod.size: whose.get(party, "other pods") for party, pod in gang.newest.items()}
+    whose = {party(each): f"{each.kind} {each.name}" for each in gang.owners.values()}
+    said = {word.size: whose.get(name, "other pods") for name, word in gang.words.items() if word.size}
     return ", ".join(f"{size} ({said[size]})" for size in sorted(said)[:_SHOWN])
 
 
-def _not_resized(gang: _Gang, made: Made, size: int) -> str:
+def _without_minimum(gang: Gang, verdict: Verdict) -> Notice:
+    why, what = "nobody says how many there are", f"set annotation {GANG_SIZE_ANNOTATION} in their template"
+    if verdict.staged:
+        why, what = f"some are made only when others run ({verdict.staged})", "correct that"
+    text = (
+        f"{KIND} {'/'.join(gang.place)}: made without a minimum, and the gang's pods start one by one: {why}; "
+        f"to start them together {what} and make the workload anew"
+    )
+    return _notice(_about(gang), "PodGroupWithoutMinimum", "Write", text)
+
+
+def _about(gang: Gang) -> Regarding:
+    return regarding(gang.place[0], next(iter(gang.owners.values())))
+
+
+def _not_resized(gang: Gang, made: Made, size: int) -> str:
     place = "/".join(gang.place)
+    stays = f"{gang.system.minimum[-1]} stays {made.minimum}" if made.minimum > 1 else "the group stays without minimum"
     return (
-        f"{KIND} {place}: got a gang of {size} pods, and {gang.system.minimum[-1]} stays {made.minimum}: this API "
-        f"server does not let it change; delete the {KIND} and the gang's pods: both are made anew, for {size}"
+        f"{KIND} {place}: got a gang of {size} pods, and {stays}: this API server does not let it change; delete the "
+        f"{KIND} and the gang's pods: both are made anew, for {size}"
     )
 
 

@@ -15,7 +15,9 @@ from ..wellknown import (
     MANAGED_BY,
     MANAGED_BY_LABEL,
 )
+from ..workload.gangs import gang_of
 from ..workload.subject import at, mapping_at, number, text, text_at
+from ..workload.told import told
 from .model import Made, WaitingPod
 from .systems import references
 
@@ -26,23 +28,27 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
     """Return what is kept of a pod; None where it waits for no group and names no claim template."""
     named, templates = tuple(references(document)), tuple(_templates(document))
     metadata = mapping_at(document, "metadata")
+    namespace, gang = text(metadata.get("namespace")), labels(document).get(GANG_LABEL) or ""
     over = metadata.get("deletionTimestamp") or text_at(document, "status", "phase") in _OVER
     if not (named or templates) or over or text_at(document, "spec", "nodeName"):
         return None
     noted = annotations(document)
+    tells = told(document) if gang and named else {}
     return WaitingPod(
-        namespace=text(metadata.get("namespace")),
+        namespace=namespace,
         name=text(metadata.get("name")),
         uid=text(metadata.get("uid")),
         created=_seconds(metadata.get("creationTimestamp")),
         owner=controller(document),
         groups=named,
-        gang=labels(document).get(GANG_LABEL) or "",
+        gang=gang,
         size=_size(noted),
         level=noted.get(GANG_LEVEL_ANNOTATION) or "",
         required=noted.get(GANG_LEVEL_MODE_ANNOTATION) == "required",
         gated=bool(at(document, "spec", "schedulingGates")),
         templates=templates,
+        told=tells,
+        sized_by_owner=bool(tells) and gang_of(tells, namespace, {}).sized_by_owner,
     )
 
 

@@ -4,7 +4,7 @@ Which fields the admission end writes for a row is ``mutation.gang``'s; a row he
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..kube.pod import annotations, labels, spec
@@ -35,6 +35,8 @@ class GroupSystem:
     """Returns what stands there."""
     minimum: tuple[str, ...] = ()
     """The field with the least number of members; empty: its groups are made by others."""
+    without: Mapping[str, Any] = field(default_factory=dict)
+    """The spec of a group whose pods start one by one."""
     topology: Callable[[str], Mapping[str, Any]] | None = None
     """Returns what a spec has where the whole group must be in one domain of a level; None: it has no such field."""
 
@@ -67,6 +69,7 @@ def _kai(pod: Mapping[str, Any]) -> object:
 
 
 _MIN_MEMBER: Final = ("spec", "minMember")
+_ONE: Final[Mapping[str, Any]] = {"minMember": 1}
 _COSCHEDULING, _KOORDINATOR = "scheduling.x-k8s.io", "scheduling.sigs.k8s.io"
 
 GROUP_SYSTEMS: Final[tuple[GroupSystem, ...]] = (
@@ -78,6 +81,8 @@ GROUP_SYSTEMS: Final[tuple[GroupSystem, ...]] = (
         said_by="spec.schedulingGroup.podGroupName",
         read=_native,
         minimum=("spec", "schedulingPolicy", "gang", "minCount"),
+        # Neither becomes the other later: in v1alpha2 the whole field is immutable, then which of the two is set.
+        without={"schedulingPolicy": {"basic": {}}},
         topology=_native_topology,
     ),
     GroupSystem(
@@ -88,6 +93,7 @@ GROUP_SYSTEMS: Final[tuple[GroupSystem, ...]] = (
         said_by="label scheduling.x-k8s.io/pod-group",
         read=_label("scheduling.x-k8s.io/pod-group"),
         minimum=_MIN_MEMBER,
+        without=_ONE,
     ),
     GroupSystem(
         name="koordinator",
@@ -96,6 +102,7 @@ GROUP_SYSTEMS: Final[tuple[GroupSystem, ...]] = (
         said_by="label pod-group.scheduling.sigs.k8s.io",
         read=_label("pod-group.scheduling.sigs.k8s.io"),
         minimum=_MIN_MEMBER,
+        without=_ONE,
     ),
     GroupSystem(
         name="volcano",

@@ -2,8 +2,8 @@
 
 The same cluster gives the same documents, in one order: nothing that only ages (heartbeats, versions, managed fields)
 stays. What ``objects.collect`` makes of them is what it makes of the originals, and so decisions are equal; what it
-passes over is left out. Of a workload that makes gangs its numbers and names stay, and what its pods ask of a node: from
-them sizes are counted and levels chosen, and what else it says may be secret.
+passes over is left out. Of a workload that makes gangs its numbers and names stay, and what its pods ask of a node:
+from them sizes are counted and levels chosen, and what else it says may be secret.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -12,7 +12,8 @@ from ..devices.claims import NO_DEVICES, KnownDevices
 from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from .groups import GROUP_ROWS, NATIVE_GROUPS
-from .roles import Asks, Role, counted
+from .owners import LOOKED_UP
+from .roles import Role, alike, counted
 from .sources import member_of
 from .subject import LARGEST_SIZE, Member, Row, Subject, mapping_at, number, ordinal
 from .systems import ACCOUNTING, NATIVE, PLAIN, system_of
@@ -22,7 +23,7 @@ NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gang:
-    """A pod's gang; ``problems``, ``staged`` and ``roles`` are for podberth itself, the rest CEL sees as ``gang``."""
+    """A pod's gang; what stands behind ``system`` is for podberth itself, the rest CEL sees as ``gang``."""
 
     known: bool = False
     name: str = ""
@@ -42,6 +43,10 @@ class Gang:
     """The field by which some members are made only when others run; empty: none is known that says so."""
     roles: tuple[Role, ...] = ()
     """What those with accelerators ask for by what their owner says, where that is not the same for all; else empty."""
+    by_role: bool = False
+    """Whether an owner says what its roles ask for, be it known here or to be looked up."""
+    sized_by_owner: bool = False
+    """Whether the size is an owner's to say that is not known here, and that whoever looks owners up may find."""
     problems: tuple[str, ...] = ()
     """What could not be read and therefore counts as unknown: ``where: got X, want Y``."""
 
@@ -103,21 +108,30 @@ def gang_of(
     if member is None:
         return Gang(system=system, problems=tuple(problems))
     size = declared or min(member.size, LARGEST_SIZE)
-    roles = _with_accelerators(member, subject, devices, system) if size == member.size else ()
+    agreed = size == member.size and all(role.asks is not None for role in member.roles if role.count)
+    roles = _with_accelerators(member, subject, devices, system) if agreed else ()
+    groups = alike(roles)
     accelerated = _declared_accelerated(subject, size, problems) or counted(roles)
     return Gang(
         known=True,
         name=member.name,
         size=size,
         apart=accelerated if accelerated < size else 0,
-        roles=roles if len(roles) > 1 and accelerated == counted(roles) else (),
+        roles=groups if len(groups) > 1 and accelerated == counted(groups) else (),
         index=member.index,
         role=member.role,
         source=member.source,
         system=system,
-        staged=member.staged,
+        # Who waits for another role, or is waited for, may have no accelerators, and is in no group.
+        staged=member.staged_within if len(roles) == 1 else member.staged,
+        by_role=bool(member.roles and agreed) or (member.awaits_owner and not member.alike),
+        sized_by_owner=member.awaits_owner and not declared and _has_owner_to_look_up(subject),
         problems=tuple(problems),
     )
+
+
+def _has_owner_to_look_up(pod: Subject) -> bool:
+    return pod.controller is not None and (pod.controller.api_version, pod.controller.kind) in LOOKED_UP
 
 
 def member_in(
@@ -186,18 +200,14 @@ def _declared_accelerated(pod: Subject, size: int, problems: list[str]) -> int:
 
 
 def _with_accelerators(member: Member, pod: Subject, devices: KnownDevices, system: str) -> tuple[Role, ...]:
-    """Return the roles that ask for accelerators, those that ask for the same as one; empty: it is not known of all."""
-    counts: dict[Asks, int] = {}
-    for role in member.roles:
-        if role.asks is None and role.count:
-            return ()
-        if role.asks is not None and role.count:
-            counts[role.asks] = counts.get(role.asks, 0) + role.count
+    """Return the roles that ask for accelerators."""
     believe = system not in ACCOUNTING
     return tuple(
-        Role(each, asks)
-        for asks, each in counts.items()
-        if asks.facts(pod.namespace, devices, believe_claims=believe).kind != "none"
+        role
+        for role in member.roles
+        if role.count
+        and role.asks is not None
+        and role.asks.facts(pod.namespace, devices, believe_claims=believe).kind != "none"
     )
 
 

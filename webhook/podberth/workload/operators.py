@@ -11,7 +11,8 @@ from typing import Any, Final
 from ..wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
 from .roles import Role, asks_of, counted
 from .serving_operators import GROVE, LEADER_WORKER_SET, ROLE_BASED_GROUPS, SERVING_ROWS
-from .subject import Member, Row, Subject, at, completion_index, count, index_of, named, number, ordinal, text_at
+from .stages import SPARK_EXECUTORS, stages_of
+from .subject import Member, Row, Subject, at, completion_index, count, index_of, named, number, ordinal
 
 
 def _job_set(pod: Subject) -> Member:
@@ -22,7 +23,7 @@ def _job_set(pod: Subject) -> Member:
     alone = pod.labels.get("jobset.sigs.k8s.io/replicatedjob-replicas") == "1"
     index = completion_index(pod) if alone else -1
     name = named("jobset", uid or pod.labels["jobset.sigs.k8s.io/jobset-name"])
-    return Member("JobSet", name, counted(roles), index, staged=_stages_of_job_set(owner), roles=roles)
+    return Member("JobSet", name, counted(roles), index, staged=stages_of(owner), roles=roles)
 
 
 def _replicated_job(job: object) -> Role:
@@ -30,20 +31,7 @@ def _replicated_job(job: object) -> Role:
     return Role(pods, asks_of(at(job, "template", "spec", "template")))
 
 
-def _stages_of_job_set(owner: Mapping[str, Any] | None) -> str:
-    """Return what makes some Jobs wait for others (jobset_controller.go reconcileReplicatedJobs)."""
-    jobs = at(owner, "spec", "replicatedJobs")
-    if not isinstance(jobs, list) or len(jobs) <= 1:
-        return ""
-    if any(at(job, "dependsOn") for job in jobs):
-        return "spec.replicatedJobs[].dependsOn"
-    order = at(owner, "spec", "startupPolicy", "startupPolicyOrder")
-    return "spec.startupPolicy.startupPolicyOrder InOrder" if order == "InOrder" else ""
-
-
 _KUBEFLOW_GROUP: Final = "kubeflow.org"
-# kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/types.go LauncherCreationPolicyWaitForWorkersReady
-_AFTER_WORKERS: Final = "WaitForWorkersReady"
 
 
 def _kubeflow(pod: Subject) -> Member:
@@ -57,12 +45,9 @@ def _kubeflow(pod: Subject) -> Member:
         roles = _replica_specs(pod.owner(controller.kind))
         name = named(controller.kind.lower(), controller.uid)
         return Member(controller.kind, name, counted(roles), index, role or "", roles=roles)
-    owner = pod.owner("MPIJob")
-    waits = text_at(owner, "spec", "launcherCreationPolicy") == _AFTER_WORKERS
-    staged = f"spec.launcherCreationPolicy {_AFTER_WORKERS}" if waits else ""
     # Launcher and workers have no owner in common that both could name.
-    roles = _replica_specs(owner)
-    return Member("MPIJob", named("mpijob", job), counted(roles), index, role or "", staged, roles)
+    roles = _replica_specs(pod.owner("MPIJob"))
+    return Member("MPIJob", named("mpijob", job), counted(roles), index, role or "", roles=roles)
 
 
 def _replica_specs(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
@@ -126,8 +111,7 @@ def _spark_application(pod: Subject) -> Member | None:
     if isinstance(spec, Mapping) and at(spec, "dynamicAllocation", "enabled") is not True:
         size = 1 + count(at(spec, "executor", "instances"), 1)
     number_of = number(pod.labels.get("spark-exec-id")) or 0
-    # The driver asks for its executors once it runs (ExecutorPodsAllocator).
-    staged = "spec.executor" if spec is not None or _SPARK_OPERATORS in pod.labels else ""
+    staged = SPARK_EXECUTORS if _SPARK_OPERATORS in pod.labels else ""
     return Member("Spark", pod.labels["spark-app-selector"], size, number_of - 1, role, staged)
 
 
@@ -166,6 +150,7 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         "plugins/jobset",
         read=_job_set,
         size="the JobSet: `replicas` of each replicated job, times its `parallelism`",
+        sized_by=("JobSet",),
         label="jobset.sigs.k8s.io/jobset-name",
         role="jobset.sigs.k8s.io/replicatedjob-name",
     ),
@@ -175,6 +160,7 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         "pkg/apis/kubeflow/v2beta1/constants.go",
         read=_kubeflow,
         size="the job: `replicas` of its replica specs",
+        sized_by=("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob"),
         label="training.kubeflow.org/job-name",
         role_from="labels `training.kubeflow.org/replica-type`, `job-role`",
     ),
@@ -183,6 +169,7 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/batch/v1alpha1/labels.go",
         read=_volcano_job,
         size="the job: `replicas` of its tasks",
+        sized_by=("Job",),
         label="volcano.sh/job-name",
         role_from="label or annotation `volcano.sh/task-spec`",
         annotation="volcano.sh/job-name",
@@ -192,6 +179,7 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         source="ray-project/kuberay ray-operator/controllers/ray/utils/constant.go",
         read=_ray_cluster,
         size="the RayCluster: the head, and `replicas` times `numOfHosts` of its worker groups, unless it autoscales",
+        sized_by=("RayCluster",),
         label="ray.io/cluster",
         role="ray.io/group",
     ),
@@ -213,6 +201,8 @@ INDEXED_JOB: Final = Row(
     source="kubernetes/api batch/v1/types.go JobCompletionIndexAnnotation",
     read=_indexed_job,
     size="the Job: `parallelism`, where that is not less than `completions`",
+    sized_by=("Job", "CronJob"),
+    alike=True,
     label=JOB_COMPLETION_INDEX,
     annotation=JOB_COMPLETION_INDEX,
 )

@@ -1,7 +1,7 @@
 """The kinds of objects whose gangs cannot be counted by their pods alone, and what of them is read.
 
-Whoever follows a cluster keeps of an object what ``keep`` returns: what ``operators`` counts, the keys by which
-``systems`` knows who places the group, and whose it is. A LeaderWorkerSet is not among them: its pods say it all.
+Whoever follows a cluster, or looks owners up, keeps of an object what ``keep`` returns: what ``operators`` counts, what
+``stages`` goes by, the keys by which ``systems`` knows who places the group, and whose it is.
 """
 
 from collections.abc import Mapping
@@ -41,6 +41,14 @@ class OwnerKind:
     plural: str
     spec: Fields
     """What of its spec is read."""
+    followed: bool = True
+    """Whether a webhook follows it; else it is looked up alone, for there are many, and its pods say how many they are.
+    """
+
+    @property
+    def api_versions(self) -> tuple[str, ...]:
+        """Its versions as owner references have them."""
+        return tuple(f"{self.group}/{version}" if self.group else version for version in self.versions)
 
 
 _REPLICAS: Final[Fields] = {"replicas": None, "template": TEMPLATE}
@@ -186,7 +194,7 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         source="sgl-project/rbg pkg/reconciler/roleinstanceset_reconciler.go, and roleinstanceset/, for its instances",
     ),
     OwnerKind(
-        # Of the driver. An executor's controller is the driver's Pod, and Pods are not followed.
+        # Of the driver, whose Pod is an executor's controller.
         source="kubeflow/spark-operator internal/controller/sparkapplication/submission.go (buildDriverPodTemplate)",
         group="sparkoperator.k8s.io",
         versions=("v1beta2",),
@@ -194,7 +202,40 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         plural="sparkapplications",
         spec={"dynamicAllocation": {"enabled": None}, "executor": {"instances": None}},
     ),
+    OwnerKind(
+        source="kubernetes/api apps/v1/types.go StatefulSetSpec",
+        group="apps",
+        versions=("v1",),
+        kind="StatefulSet",
+        plural="statefulsets",
+        spec={"replicas": None, "podManagementPolicy": None},
+        followed=False,
+    ),
+    OwnerKind(
+        source="kubernetes-sigs/lws api/leaderworkerset/v1/leaderworkerset_types.go",
+        group="leaderworkerset.x-k8s.io",
+        versions=("v1",),
+        kind="LeaderWorkerSet",
+        plural="leaderworkersets",
+        spec={"startupPolicy": None},
+        followed=False,
+    ),
+    OwnerKind(
+        # Of the StatefulSet of a LeaderWorkerSet's workers its leader, of Spark's executors the driver.
+        source="kubernetes-sigs/lws pkg/controllers/pod_controller.go setControllerReferenceWithStatefulSet",
+        group="",
+        versions=("v1",),
+        kind="Pod",
+        plural="pods",
+        spec={},
+        followed=False,
+    ),
 )
+
+LOOKED_UP: Final[Mapping[tuple[str, str], OwnerKind]] = {
+    (version, each.kind): each for each in OWNER_KINDS for version in each.api_versions
+}
+"""All of them, by apiVersion and kind as an owner reference has them."""
 
 
 def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:

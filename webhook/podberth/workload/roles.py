@@ -4,7 +4,7 @@ A template is read once, when its owner is kept (``owners``), and what is left o
 thousands of owners have a dozen templates between them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -125,6 +125,14 @@ def _shared(asks: Asks) -> Asks:
     return asks
 
 
-def counted(roles: tuple[Role, ...]) -> int:
+def counted(roles: Iterable[Role]) -> int:
     """Return how many pods roles have together."""
     return sum(role.count for role in roles)
+
+
+def alike(roles: Iterable[Role]) -> tuple[Role, ...]:
+    """Return roles with those that ask for the same as one."""
+    counts: dict[Asks | None, int] = {}
+    for role in roles:
+        counts[role.asks] = counts.get(role.asks, 0) + role.count
+    return tuple(Role(count, asks) for asks, count in counts.items())

@@ -43,11 +43,8 @@ def _role_based_group(pod: Subject) -> Member:
     )
     # Of a role whose instances are of several pods each there is no number that is the pod's own.
     index = index_of(pod.labels.get(STATEFUL_SET_INDEX)) if not _is_of_leader_worker_set(pod) else -1
-    owner = pod.owner("RoleBasedGroup")
-    roles = tuple(_roles(owner))
-    return Member(
-        "RoleBasedGroup", named("rbg", group), counted(roles), index, role or "", _stages_of_roles(owner), roles
-    )
+    roles = tuple(_roles(pod.owner("RoleBasedGroup")))
+    return Member("RoleBasedGroup", named("rbg", group), counted(roles), index, role or "", roles=roles)
 
 
 def _is_of_leader_worker_set(pod: Subject) -> bool:
@@ -64,13 +61,6 @@ def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
         replicas = count(at(role, "replicas"), 1)
         for each in _instance(role):
             yield Role(replicas * each.count, each.asks)
-
-
-def _stages_of_roles(owner: Mapping[str, Any] | None) -> str:
-    """Return what makes roles wait for others (sgl-project/rbg internal/controller/workloads CheckDependencyReady)."""
-    roles = at(owner, "spec", "roles")
-    waits = any(at(role, "dependencies") for role in (roles if isinstance(roles, list) else ()))
-    return "spec.roles[].dependencies" if waits else ""
 
 
 def _instance(role: object) -> Iterator[Role]:
@@ -180,6 +170,7 @@ ROLE_BASED_GROUPS: Final[tuple[Row, ...]] = tuple(
         source=f"sgl-project/rbg {where}, api/workloads/{version}/helper.go",
         read=_role_based_group,
         size="the RoleBasedGroup: `replicas` of its roles, times the pods of one replica",
+        sized_by=("RoleBasedGroup",),
         label=key,
         role_from="its label of the role's name",
     )
@@ -203,6 +194,7 @@ GROVE: Final = Row(
     source="ai-dynamo/grove operator/api/common/labels.go",
     read=_pod_gang,
     size="the PodCliqueSet: `replicas` of the gang's cliques, unless one autoscales",
+    sized_by=("PodCliqueSet",),
     label="grove.io/podgang",
     role_from="the clique's name in label `grove.io/podclique`",
 )

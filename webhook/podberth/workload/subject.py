@@ -41,6 +41,12 @@ class Member:
     """The field by which some members are made only when others run; empty: none is known that says so."""
     roles: tuple[Role, ...] = ()
     """What the size is made of, by template; empty where nothing says so, or all are made alike."""
+    staged_within: str = ""
+    """The same of members of one role."""
+    awaits_owner: bool = False
+    """Whether the size is unknown for want of the owner that says it."""
+    alike: bool = False
+    """Whether all members are made of one template."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +71,11 @@ class Subject:
     def lineage(self) -> Iterator[Mapping[str, Any]]:
         """Yield the controller's document, its controller's, and so on, as far as known.
 
-        Three are enough: no operator puts more between a pod and the object that counts than Grove, with a PodClique
-        and its scaling group, and RoleBasedGroup, with an instance of a role and their set.
+        The longest that is known is that of a worker in a RoleBasedGroup: StatefulSet, the leader's Pod, the leaders'
+        StatefulSet, LeaderWorkerSet and RoleBasedGroup.
         """
         uid = self.controller.uid if self.controller else ""
-        for _ in range(3):
+        for _ in range(5):
             document = self.owners.get(uid)
             if not isinstance(document, Mapping):
                 return
@@ -98,6 +104,10 @@ class Row:
     """The label that says the role, where it is no more than that; else ``read`` says it."""
     role_from: str = ""
     """In words, where the role is from, if ``read`` says it; empty: its pods have none."""
+    sized_by: tuple[str, ...] = ()
+    """The kinds of owners that say the size; empty where the pod says it, or its group."""
+    alike: bool = False
+    """Whether its owner makes all pods of one template."""
     api_groups: tuple[str, ...] = ()
     """Of the PodGroup that the key names; empty where it names none."""
 
