@@ -1,11 +1,10 @@
 """Whether machines hold a whole gang whose roles ask for different things: all of them at once, on empty machines.
 
-Greedy, like ``nodes`` of durable nodes and their accelerators only: the largest need first, the smaller ones into what
-is left of a machine. Which member asks makes no difference.
+Counted are durable nodes and their accelerators only, as in ``nodes``. Which member asks makes no difference.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ..conventions import Conventions
@@ -21,19 +20,23 @@ _ANYWHERE: Final = ""
 
 
 def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conventions) -> tuple[str, str]:
-    """Return the narrowest level with a domain that holds all pods, and the one on which every domain does.
+    """Return the narrowest level with a domain that holds all pods, and the one on which every domain always does.
 
     ``found`` are the nodes that fit a pod of each role. "Every domain" is every one with a node that fits any of them,
-    for any member may be the first. Empty: there is none, or nobody knows what a role takes of a node.
+    for any member may be the first; "always" is in whatever order the pods come, and wherever each of them goes: small
+    ones on several machines leave fewer of these whole. Empty: there is no such level, or nobody knows what a role
+    takes of a node.
     """
     if not all(need.requests for _, need in roles):
         return "", ""
     machines = list(_machines(found))
     narrowest = safe = ""
     for level in reversed(conventions.levels):
-        holds = [_hold(each, roles) for each in _domains(machines, level, conventions)]
-        narrowest = narrowest or (level if any(holds) else "")
-        safe = safe or (level if holds and all(holds) else "")
+        domains = _domains(machines, level, conventions)
+        if not narrowest and any(_hold(each, roles) for each in domains):
+            narrowest = level
+        if not safe and domains and all(_always_hold(each, roles) for each in domains):
+            safe = level
         if narrowest and safe:
             break
     return narrowest, safe
@@ -85,18 +88,21 @@ def _domains(
 
 
 def _hold(machines: _Machines, roles: Roles) -> bool:
-    """Tell whether the machines hold all pods of all roles at once."""
+    """Tell whether the machines hold all pods of all roles at once, well packed.
+
+    Greedy: the largest need first, the smaller ones into what is left of a machine.
+    """
     names = sorted({name for _, need in roles for name, _ in need.requests})
     left: list[tuple[dict[str, int], _Fitting, int]] = [
         ({name: capability.amount_of.get(name, 0) for name in names}, fitting, number)
         for (capability, fitting), number in machines.items()
     ]
-    for place in sorted(range(len(roles)), key=lambda place: (-_size(roles[place][1]), place)):
+    for place in sorted(range(len(roles)), key=lambda place: (-_size(roles[place][1]), roles[place][1].requests)):
         count, need = roles[place]
         remaining: list[tuple[dict[str, int], _Fitting, int]] = []
         # First where the fewest others can go, and where least is left.
         for amounts, fitting, number in sorted(left, key=lambda each: (len(each[1]), sum(each[0].values()))):
-            room = min(amounts[name] // amount for name, amount in need.requests) if place in fitting else 0
+            room = _room(amounts, need) if place in fitting else 0
             if not (room and count):
                 remaining.append((amounts, fitting, number))
                 continue
@@ -110,6 +116,34 @@ def _hold(machines: _Machines, roles: Roles) -> bool:
             return False
         left = remaining
     return True
+
+
+def _always_hold(machines: _Machines, roles: Roles) -> bool:
+    """Tell whether the machines hold all pods wherever each of them goes.
+
+    A pod of a role takes one place of its own, and of another role at the most as many as its need has of that one's,
+    rounded up, on whichever machine it is. What is left then is enough for each role.
+    """
+    for place, (count, need) in enumerate(roles):
+        places = sum(
+            number * _room(capability.amount_of, need)
+            for (capability, fitting), number in machines.items()
+            if place in fitting
+        )
+        taken = sum(each * _takes(other, need) for at, (each, other) in enumerate(roles) if at != place)
+        if places - taken < count:
+            return False
+    return True
+
+
+def _room(amounts: Mapping[str, int], need: Need) -> int:
+    return min(amounts.get(name, 0) // amount for name, amount in need.requests)
+
+
+def _takes(other: Need, need: Need) -> int:
+    """Return how many places for pods of one need a pod of another takes at the most."""
+    asked = dict(other.requests)
+    return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
 
 
 def _size(need: Need) -> int:
