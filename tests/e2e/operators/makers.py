@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .gangs import MEMBERS, POOLS, Document, Gang, named, template
+from .gangs import MEMBERS, POOLS, Document, Gang, named, size_said, template
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,14 @@ def _job(gang: Gang) -> Document:
     return named("batch/v1", "Job", gang.name, _job_spec(gang))
 
 
-def _job_spec(gang: Gang, size: int = MEMBERS, count: int = MEMBERS, *, gpus: bool = True) -> Document:
-    made = template(gang, size, gpus=gpus, restartPolicy="Never")
+def _job_spec(gang: Gang, count: int = MEMBERS, *, gpus: bool = True) -> Document:
+    made = template(gang, gpus=gpus, restartPolicy="Never")
     return {"completionMode": "Indexed", "parallelism": count, "completions": count, "template": made}
 
 
 def _stateful_set(gang: Gang) -> Document:
     labels, made = {"app": gang.name}, template(gang)
-    made["metadata"]["labels"] = labels
+    made["metadata"] = {"labels": labels, "annotations": size_said(MEMBERS)}
     spec = {
         "replicas": MEMBERS,
         "serviceName": gang.name,
@@ -50,16 +50,16 @@ def _pytorch_job(gang: Gang) -> Document:
 
 def _mpi_job(gang: Gang) -> Document:
     roles = {
-        "Launcher": {"replicas": 1, "template": template(gang, MEMBERS + 1, gpus=False, container="mpi")},
-        "Worker": {"replicas": MEMBERS, "template": template(gang, MEMBERS + 1, container="mpi")},
+        "Launcher": {"replicas": 1, "template": template(gang, gpus=False, container="mpi")},
+        "Worker": {"replicas": MEMBERS, "template": template(gang, container="mpi")},
     }
     return named("kubeflow.org/v1", "MPIJob", gang.name, {"mpiReplicaSpecs": roles})
 
 
 def _job_set(gang: Gang) -> Document:
     jobs = [
-        {"name": "driver", "template": {"spec": _job_spec(gang, MEMBERS + 1, 1, gpus=False)}},
-        {"name": "workers", "template": {"spec": _job_spec(gang, MEMBERS + 1)}},
+        {"name": "driver", "template": {"spec": _job_spec(gang, 1, gpus=False)}},
+        {"name": "workers", "template": {"spec": _job_spec(gang)}},
     ]
     return named("jobset.x-k8s.io/v1alpha2", "JobSet", gang.name, {"replicatedJobs": jobs})
 

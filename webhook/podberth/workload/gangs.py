@@ -111,6 +111,7 @@ def gang_of(
     agreed = size == member.size and all(role.asks is not None for role in member.roles if role.count)
     roles = _with_accelerators(member, subject, devices, system) if agreed else ()
     groups = alike(roles)
+    awaited = member.awaits_owner and _has_owner_to_look_up(subject)
     accelerated = _declared_accelerated(subject, size, problems) or counted(roles)
     return Gang(
         known=True,
@@ -124,8 +125,8 @@ def gang_of(
         system=system,
         # Who waits for another role, or is waited for, may have no accelerators, and is in no group.
         staged=member.staged_within if len(roles) == 1 else member.staged,
-        by_role=bool(member.roles and agreed) or (member.awaits_owner and not member.alike),
-        sized_by_owner=member.awaits_owner and not declared and _has_owner_to_look_up(subject),
+        by_role=bool(member.roles and agreed) or (awaited and not member.alike),
+        sized_by_owner=awaited and not declared,
         problems=tuple(problems),
     )
 
