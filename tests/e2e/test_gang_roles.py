@@ -70,7 +70,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 @pytest.fixture
 def space(plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[Space]:
     """Yield a namespace of the test's own; afterwards no pod of it holds a machine."""
-    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())[:50].strip("-")
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower())[-50:].strip("-")
     made = Space(plane, name)
     yield made
     made.remove()
