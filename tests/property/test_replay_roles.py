@@ -66,9 +66,15 @@ def member(uid: str, role: str, **annotations: str) -> JSON:
 OWNERS = [*(owner(uid, counts) for uid, counts in GANGS.items()), owner(UNKNOWN, GANGS["launched"], known=False)]
 
 
-def rules(system: str, mode: str) -> list[str]:
+# The gang's own, and one that is the own of some.
+NAMES = ("gang.name", "'pytorchjob-launched'")
+
+
+def rules(system: str, mode: str, name: str) -> list[str]:
     level = "topology.narrowestSafeLevel(gang)" if mode == "required" else "topology.narrowestLevel(gang)"
-    leaves = f"name: gang.name, size: gang.size{f', system: {chr(34)}{system}{chr(34)}' if system else ''}"
+    leaves = (
+        f"name: {chr(34)}{name}{chr(34)}, size: gang.size{f', system: {chr(34)}{system}{chr(34)}' if system else ''}"
+    )
     body = f"""
   matchConditions: [{{name: member, expression: "gang.known"}}]
   mutations:
@@ -78,13 +84,13 @@ def rules(system: str, mode: str) -> list[str]:
     return [policy("draws", body, order=400)]
 
 
-def known(system: str, mode: str) -> Snapshot:
+def known(system: str, mode: str, name: str = NAMES[0]) -> Snapshot:
     nodes = cluster(hgx_h100_8=4)
     racks = iter("aabb")
     for each in nodes:
         if each["kind"] == "Node":
             each["metadata"]["labels"] |= {RACK: next(racks), ZONE: "z"}
-    return snapshot(*rules(system, mode), objects=[*nodes, *OWNERS, _SERVED])
+    return snapshot(*rules(system, mode, name), objects=[*nodes, *OWNERS, _SERVED])
 
 
 def members() -> Iterator[JSON]:
@@ -100,8 +106,9 @@ def members() -> Iterator[JSON]:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("mode", ["preferred", "required"])
-def test_what_was_decided_for_a_member_is_right_for_the_next(system: str, mode: str) -> None:
-    warm = known(system, mode)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_decided_for_a_member_is_right_for_the_next(system: str, mode: str, name: str) -> None:
+    warm = known(system, mode, name)
     for document in (*members(), *reversed([*members()])):
         request = decode_review(review(document))
         assert mutate(request, warm) == afresh(request, replace(warm))

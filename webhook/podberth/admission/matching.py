@@ -45,7 +45,7 @@ def known_of(matcher: "Matcher") -> GangFacts:
     """Return what is known of the pod's gang as it is, and of the groups that it may join."""
     gang, snapshot = matcher.state.gang, matcher.snapshot
     return GangFacts(
-        name=gang.name if matcher.stand_in is None else matcher.stand_in,
+        names=frozenset({gang.name, matcher.stand_in or gang.name}),
         size=gang.size,
         apart=gang.apart,
         by_role=gang.by_role,

@@ -167,9 +167,11 @@ def _ground(matcher: Matcher) -> Ground | None:
         if paths is None or (mutation.concern in _OBJECT_NAMES and GANG_NAME in mutation.facts.values()):
             return None
         if mutation.concern == "gang":
-            if mutation.facts.get("name") != GANG_NAME:
-                return None  # any group may have that name, and so may the pod's own gang
             reads |= _OF_THE_MEMBERS
+            if mutation.facts.get("name") != GANG_NAME:
+                if "system" not in mutation.literals:
+                    return None  # any group may have that name
+                reads.add(GANG_NAME)  # and so may the pod's own gang
         visited.update(paths)
         if mutation.concern == "topology" and "slice" not in mutation.literals:
             reads |= _OF_THE_MEMBER

@@ -50,7 +50,8 @@ VISITS = (SCHEDULING_GROUP, _LABEL, _SIZE, _ACCELERATED, *_GROUPED[1:])
 class GangFacts:
     """What is known of a pod's gang, and of the groups that it may join."""
 
-    name: str = ""
+    names: frozenset[str] = frozenset()
+    """The gang's name, and what is written for it."""
     size: int = 0
     apart: int = 0
     """How many of ``size`` ask for accelerators, where it is known that not all do; else 0."""
@@ -113,7 +114,7 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
     if known.system not in (PLAIN, NATIVE, wanted) or any(map(draft.get, _GROUPED)):
         return None
     group = leaf.label_value(leaf.text(name, "gang.name"), "gang.name")
-    own = (group, members) == (known.name, known.size)
+    own = group in known.names and members == known.size
     apart = known.apart if own else 0
     if own and not known.is_accelerated and (apart or known.by_role) and known.minimum <= (apart or members):
         return _mark(draft, group, members, apart)
