@@ -167,11 +167,10 @@ def _ground(matcher: Matcher) -> Ground | None:
         if paths is None or (mutation.concern in _OBJECT_NAMES and GANG_NAME in mutation.facts.values()):
             return None
         if mutation.concern == "gang":
-            reads |= _OF_THE_MEMBERS
-            if mutation.facts.get("name") != GANG_NAME:
-                if "system" not in mutation.literals:
-                    return None  # any group may have that name
-                reads.add(GANG_NAME)  # and so may the pod's own gang
+            named = mutation.facts.get("name") == GANG_NAME
+            if not named and "system" not in mutation.literals:
+                return None  # any group may have that name
+            reads |= _OF_THE_MEMBERS if named else _OF_THE_MEMBERS | {GANG_NAME}  # so may the pod's own gang
         visited.update(paths)
         if mutation.concern == "topology" and "slice" not in mutation.literals:
             reads |= _OF_THE_MEMBER
