@@ -10,7 +10,7 @@ they are asked for.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -19,39 +19,13 @@ from ..devices import mig, mig_nearest, mig_placement, products
 from ..devices.mig_tables import TABLES
 from ..devices.resources import recognise
 from ..kube.paths import escape
-from ..topology.index import Need, NodeSet, TopologyIndex
+from ..topology.index import NodeSet
 from ..topology.need import CHOSEN_BY
-from ..topology.together import Roles
 from ..workload import command_line, models
+from .context import ReviewContext
 from .types import NODES
 
-
-@dataclass(frozen=True, slots=True)
-class ReviewContext:
-    """What the functions know of the review under evaluation: the cluster, and what its pod needs of a node."""
-
-    index: TopologyIndex
-    need: Need
-    class_resources: frozenset[str] = frozenset()
-    """Extended resources that DeviceClasses serve: no node has them, and they can be had."""
-    members: int = 0
-    """How many of the pod's gang ask for accelerators; 0: unknown."""
-    roles: Roles = ()
-    """What these ask for, where that is not the same for all."""
-    _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
-
-    def handle(self, nodes: NodeSet) -> int:
-        """Return the number that stands for a node set within this review. Equal questions get equal numbers."""
-        # The index remembers its answers, so identity is equality; a review asks for a handful.
-        for number, known in enumerate(self._sets):
-            if known is nodes:
-                return number
-        self._sets.append(nodes)
-        return len(self._sets) - 1
-
-    def nodes(self, handle: int) -> NodeSet:
-        """Return the node set that a number stands for."""
-        return self._sets[handle]
+__all__ = ["CARRIED", "FUNCTIONS", "NODES_FIELDS", "Function", "ReviewContext"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,18 +80,6 @@ def _narrowest_level(review: ReviewContext, nodes: int, members: int) -> str:
 
 def _narrowest_safe_level(review: ReviewContext, nodes: int, members: int) -> str:
     return review.nodes(nodes).narrowest_safe_level(max(members, 0))
-
-
-def _level_of_gang(review: ReviewContext) -> str:
-    if review.roles:
-        return review.index.levels(review.roles)[0] if review.need.requests else ""
-    return review.index.nodes(review.need).narrowest_level(review.members)
-
-
-def _safe_level_of_gang(review: ReviewContext) -> str:
-    if review.roles:
-        return review.index.levels(review.roles)[1] if review.need.requests else ""
-    return review.index.nodes(review.need).narrowest_safe_level(review.members)
 
 
 def _mig_nodes(review: ReviewContext) -> NodeSet:
@@ -274,7 +236,7 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Topology",
         parameters=("podberth.Gang",),
         result="string",
-        call=_level_of_gang,
+        call=lambda review: review.levels_of_gang()[0],
         reads=_OF_THE_GANG,
     ),
     Function(
@@ -283,7 +245,7 @@ FUNCTIONS: tuple[Function, ...] = (
         receiver="podberth.Topology",
         parameters=("podberth.Gang",),
         result="string",
-        call=_safe_level_of_gang,
+        call=lambda review: review.levels_of_gang()[1],
         reads=_OF_THE_GANG,
     ),
     Function(
