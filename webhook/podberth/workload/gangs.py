@@ -206,9 +206,7 @@ def _with_accelerators(member: Member, pod: Subject, devices: KnownDevices, syst
     return tuple(
         role
         for role in member.roles
-        if role.count
-        and role.asks is not None
-        and role.asks.facts(pod.namespace, devices, believe_claims=believe).kind != "none"
+        if role.count and role.asks is not None and role.asks.some(pod.namespace, devices, believe_claims=believe)
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from ..devices.claims import NO_DEVICES, KnownDevices
+from ..devices.resources import COUNTED_KINDS, recognise
 from ..kube.pod import containers
 from ..kube.quantity import parse_count
 from ..kube.shape import shape_problems
@@ -49,6 +50,14 @@ class Asks:
         main = {"name": "", "resources": {"limits": dict(self.amounts), "claims": used}}
         pod = {"spec": {"containers": [main], "resourceClaims": claims}}
         return gpu_facts(pod, namespace, devices, believe_claims=believe_claims)
+
+    def some(self, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
+        """Tell whether that is, or may be, for accelerators. Asked of each role at each review of a gang's pod."""
+        for name, _ in self.amounts:
+            found = recognise(name) or devices.resources.get(name)
+            if found is not None and found.kind in COUNTED_KINDS:
+                return True
+        return bool(self.claims) and self.facts(namespace, devices, believe_claims=believe_claims).kind != "none"
 
     def chosen(self) -> dict[str, Any]:
         """Return the fields of a PodSpec that choose nodes."""
