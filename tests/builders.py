@@ -130,16 +130,14 @@ def cron_job(document: JSON, *, name: str = "nightly", schedule: str = "0 3 * * 
     )
 
 
-def pod_group(name: str, min_count: int, level: str) -> JSON:
-    """Return a native PodGroup whose members all start or none, in one domain of the node label ``level``."""
+def pod_group(name: str, min_count: int, level: str = "") -> JSON:
+    """Return a native PodGroup whose members all start or none, in one domain of the node label ``level`` if any."""
+    constraints = {"schedulingConstraints": {"topology": [{"key": level}]}} if level else {}
     return {
         "apiVersion": "scheduling.k8s.io/v1alpha2",
         "kind": "PodGroup",
         "metadata": {"name": name},
-        "spec": {
-            "schedulingPolicy": {"gang": {"minCount": min_count}},
-            "schedulingConstraints": {"topology": [{"key": level}]},
-        },
+        "spec": {"schedulingPolicy": {"gang": {"minCount": min_count}}, **constraints},
     }
 
 

@@ -127,6 +127,7 @@ OTHERS = {
     "chooses a group": rule(53, gang={"name": f"'{GROUP}'", "size": "4", "system": "'native'"}),
     "draws slices": rule(430, topology={"level": "'rack'", "mode": "required", "slice": "2"}),
     "draws a pod's own slices": rule(431, topology={"level": "'rack'", "mode": "preferred", "slice": "gpu.count * 2"}),
+    "prefers a rack": rule(432, topology={"level": "gpu.count > 0 ? 'rack' : ''", "mode": "preferred"}),
     "names a scheduler": rule(40, schedulerName="gpu.count > 1 ? 'bins' : ''"),
     "names a scheduler by gang": rule(45, schedulerName="gang.name"),
     "names a runtime class": rule(46, runtimeClassName="'nvidia'"),

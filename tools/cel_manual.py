@@ -26,16 +26,27 @@ MANUALS: Mapping[str, Manual] = {
         "those of them with so many of the requested GPUs in one NVLink domain; up to 1: all",
         "topology.nodes(gpu).withLinkDomain(4).terms",
     ),
+    "topology.narrowestSafeLevel(gang)": Manual(
+        "the same, but on which every domain with a node that fits one of them always has room for all, in whatever "
+        "order they come and wherever each goes. For who requires one domain",
+        "topology.narrowestSafeLevel(gang)",
+    ),
+    "topology.narrowestLevel(gang)": Manual(
+        "the label key of the narrowest topology level with a domain that holds the members of the pod's gang that ask "
+        "for accelerators, by what each role asks for: one for all of them, whichever asks; `''`: none does, or the "
+        "pod asks for none itself",
+        "topology.narrowestLevel(gang)",
+    ),
     "Nodes.narrowestSafeLevel(int)": Manual(
         "the same, but on which every domain with a fitting node holds so many: whichever the first member "
         "goes to, the others fit. For who requires one domain; `''` where accelerators are claimed",
-        "topology.nodes(gpu).narrowestSafeLevel(gang.size)",
+        "topology.nodes(gpu).narrowestSafeLevel(4)",
     ),
     "Nodes.narrowestLevel(int)": Manual(
         "the label key of the narrowest topology level with a domain that holds so many such pods, by "
         "accelerators, on empty nodes; `''`: none does. 0, an unknown number, is taken as two. Where accelerators are "
         "claimed it is one pod a node, and where no domain has as many nodes, the level with the largest",
-        "topology.nodes(gpu).narrowestLevel(gang.size)",
+        "topology.nodes(gpu).narrowestLevel(4)",
     ),
     "mig.smallest(int)": Manual(
         "the smallest MIG resource with at least so many MiB on the nodes that the pod chooses and can reach",
@@ -197,6 +208,10 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "gang.known": "the pod belongs to a gang: pods that start together or are of no use",
         "gang.name": 'equal for all members; `""` where not known',
         "gang.size": "how many pods; 0: unknown",
+        "gang.accelerated": (
+            "how many of them ask for accelerators, where the templates of the gang's owner, or "
+            "`podberth.io/gang-accelerated`, say so; else all"
+        ),
         "gang.index": "the pod's number within its role; -1: unknown",
         "gang.role": (
             "what the operator calls the pods that it makes alike: `worker`, `launcher`, `headgroup`, the name of a "

@@ -231,6 +231,8 @@ SETS = [
     [OTHERS[name] for name in ("shares become GPUs", "counts elements")],
     [OTHERS[name] for name in ("tolerates for long", "tolerates by count")],
     [OTHERS[name] for name in ("asks for other nodes", "asks for nodes nobody has")],
+    [OTHERS[name] for name in ("chooses a system", "prefers a rack", "draws a pod's own slices")],
+    [OTHERS[name] for name in ("chooses a group", "draws a pod's own slices", "prefers a rack")],
 ]
 
 

@@ -37,6 +37,10 @@ GANG_LABEL = "podberth.io/gang"
 GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
 """How many pods the gang has, where nothing on the pod says so."""
 
+GANG_ACCELERATED_ANNOTATION = "podberth.io/gang-accelerated"
+"""How many of the pods of ``podberth.io/gang-size`` ask for accelerators, where not all do. Written by users and by
+podberth; the gang's PodGroup is of these, and launchers and heads without are outside it."""
+
 EXEMPT_LABEL = "podberth.io/exempt"
 """On a namespace, whatever its value: no review of what is in it reaches podberth."""
 

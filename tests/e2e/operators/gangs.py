@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from podberth.topology.shapes import simulate
-from podberth.wellknown import GANG_SIZE_ANNOTATION
+from podberth.wellknown import GANG_ACCELERATED_ANNOTATION, GANG_SIZE_ANNOTATION
 
 from ..fleet import H100, PRODUCT, RACK
 from ..manifest import GPU_TOLERATION
@@ -67,27 +67,27 @@ def machines() -> Iterator[tuple[Document, Document]]:
 
 
 def pod_spec(gang: Gang, *, gpus: bool = True, container: str = "main", **fields: Any) -> Document:
-    """Return what a user writes of a member: the product, the tolerations, and a whole machine or no GPU at all."""
+    """Return what a user writes of a member: the product, the tolerations, and a whole machine; or nothing of these."""
     tolerations = [GPU_TOLERATION, _ARM_TOLERATION]
     main: Document = {"name": container, "image": IMAGE}
     if not gpus:
-        return {"tolerations": tolerations, "containers": [main], **fields}
+        return {"containers": [main], **fields}
     main["resources"] = {"limits": {"nvidia.com/gpu": gang.pool.gpus}}
     return {"nodeSelector": {PRODUCT: gang.pool.product}, "tolerations": tolerations, "containers": [main], **fields}
 
 
 def size_said(size: int) -> dict[str, str]:
-    """Return the annotation by which a pod says how many its gang has.
+    """Return the annotations by which a pod says how many its gang has, and how many of them GPUs, if not all.
 
-    Its owner says so, too; but of one made a moment ago podberth may hear later than of the pod, on a busy machine.
+    For pods of which no owner says it.
     """
-    return {GANG_SIZE_ANNOTATION: str(size)}
+    some = {GANG_ACCELERATED_ANNOTATION: str(MEMBERS)} if size > MEMBERS else {}
+    return {GANG_SIZE_ANNOTATION: str(size), **some}
 
 
-def template(gang: Gang, size: int = MEMBERS, *, gpus: bool = True, container: str = "main", **fields: Any) -> Document:
-    """Return a member of a gang of ``size`` as a pod template."""
-    spec = pod_spec(gang, gpus=gpus, container=container, **fields)
-    return {"metadata": {"annotations": size_said(size)}, "spec": spec}
+def template(gang: Gang, *, gpus: bool = True, container: str = "main", **fields: Any) -> Document:
+    """Return a member as a pod template. How many there are is for the workload around it to say."""
+    return {"metadata": {}, "spec": pod_spec(gang, gpus=gpus, container=container, **fields)}
 
 
 def named(api_version: str, kind: str, name: str, spec: Document) -> Document:

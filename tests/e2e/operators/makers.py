@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .gangs import MEMBERS, POOLS, Document, Gang, named, template
+from .gangs import MEMBERS, POOLS, Document, Gang, named, size_said, template
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ def _job(gang: Gang) -> Document:
     return named("batch/v1", "Job", gang.name, _job_spec(gang))
 
 
-def _job_spec(gang: Gang, size: int = MEMBERS, count: int = MEMBERS, *, gpus: bool = True) -> Document:
-    made = template(gang, size, gpus=gpus, restartPolicy="Never")
+def _job_spec(gang: Gang, count: int = MEMBERS, *, gpus: bool = True) -> Document:
+    made = template(gang, gpus=gpus, restartPolicy="Never")
     return {"completionMode": "Indexed", "parallelism": count, "completions": count, "template": made}
 
 
 def _stateful_set(gang: Gang) -> Document:
     labels, made = {"app": gang.name}, template(gang)
-    made["metadata"]["labels"] = labels
+    made["metadata"] = {"labels": labels, "annotations": size_said(MEMBERS)}
     spec = {
         "replicas": MEMBERS,
         "serviceName": gang.name,
@@ -50,11 +50,10 @@ def _stateful_set(gang: Gang) -> Document:
 def _kubeflow(kind: str, framework: str, helper: str = "", **counts: int) -> Callable[[Gang], Document]:
     """Return what makes jobs of one kind: so many pods of each role, and one without a GPU where there is a helper."""
     helpers = {helper: 1} if helper else {}
-    size = sum(counts.values()) + len(helpers)
 
     def job(gang: Gang) -> Document:
         roles = {
-            role: {"replicas": count, "template": template(gang, size, gpus=role != helper, container=framework)}
+            role: {"replicas": count, "template": template(gang, gpus=role != helper, container=framework)}
             for role, count in {**helpers, **counts}.items()
         }
         return named("kubeflow.org/v1", kind, gang.name, {_FIELDS[kind]: roles})
@@ -64,8 +63,8 @@ def _kubeflow(kind: str, framework: str, helper: str = "", **counts: int) -> Cal
 
 def _job_set(gang: Gang) -> Document:
     jobs = [
-        {"name": "driver", "template": {"spec": _job_spec(gang, MEMBERS + 1, 1, gpus=False)}},
-        {"name": "workers", "template": {"spec": _job_spec(gang, MEMBERS + 1)}},
+        {"name": "driver", "template": {"spec": _job_spec(gang, 1, gpus=False)}},
+        {"name": "workers", "template": {"spec": _job_spec(gang)}},
     ]
     return named("jobset.x-k8s.io/v1alpha2", "JobSet", gang.name, {"replicatedJobs": jobs})
 

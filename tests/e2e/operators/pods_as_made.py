@@ -39,7 +39,7 @@ def _ray_pods(gang: Gang) -> list[Document]:
 
     def made(suffix: str, group: str, kind: str, *, gpus: bool) -> Document:
         labels = {"ray.io/cluster": gang.name, "ray.io/group": group, "ray.io/node-type": kind}
-        return _pod(f"{gang.name}-{suffix}", labels, pod_spec(gang, gpus=gpus), size_said(MEMBERS + 1))
+        return _pod(f"{gang.name}-{suffix}", labels, pod_spec(gang, gpus=gpus))
 
     workers = [made(f"gpus-worker-{rank}", "gpus", "worker", gpus=True) for rank in range(MEMBERS)]
     return [made("head", "headgroup", "head", gpus=False), *workers]
@@ -47,13 +47,13 @@ def _ray_pods(gang: Gang) -> list[Document]:
 
 def _ray_cluster(gang: Gang) -> list[Document]:
     spec: dict[str, Any] = {
-        "headGroupSpec": {"rayStartParams": {}, "template": template(gang, MEMBERS + 1, gpus=False)},
+        "headGroupSpec": {"rayStartParams": {}, "template": template(gang, gpus=False)},
         "workerGroupSpecs": [
             {
                 "groupName": "gpus",
                 **dict.fromkeys(("replicas", "minReplicas", "maxReplicas"), MEMBERS),
                 "rayStartParams": {},
-                "template": template(gang, MEMBERS + 1),
+                "template": template(gang),
             }
         ],
     }
@@ -79,7 +79,7 @@ def _grove_pods(gang: Gang) -> list[Document]:
         said = {"podclique": f"{gang.name}-0-w", "podgang": f"{gang.name}-0", "podclique-pod-index": str(index)}
         labels = {f"grove.io/{key}": value for key, value in said.items()}
         labels["app.kubernetes.io/part-of"] = gang.name
-        found.append(_pod(f"{gang.name}-0-w-{index}", labels, pod_spec(gang), size_said(MEMBERS)))
+        found.append(_pod(f"{gang.name}-0-w-{index}", labels, pod_spec(gang)))
     return found
 
 

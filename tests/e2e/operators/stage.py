@@ -16,6 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from controlplane.cluster import ControlPlane
+from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 from snapshots import policy
@@ -41,11 +42,11 @@ NATIVE_GROUPS = policy(
     """
   description: Plain gangs are placed as a whole, by Kubernetes' own PodGroups.
   matchConditions:
-  - name: plain-gang-of-known-size
-    expression: gang.known && gang.system == 'plain' && gang.size > 0
+  - name: plain-gang
+    expression: gang.known && gang.system == 'plain'
   variables:
   - name: level
-    expression: "gpu.count > 0 ? topology.nodes(gpu).narrowestLevel(gang.size) : ''"
+    expression: "gpu.count > 0 ? topology.narrowestLevel(gang) : ''"
   mutations:
   - gang: {name: gang.name, size: gang.size, system: "'native'"}
   - when: variables.level != ''
@@ -70,7 +71,8 @@ class Stage:
         """Add the machines, their agents' documents and heartbeats, and podberth's rights."""
         self.plane = plane
         made = list(machines())
-        plane.add_nodes([node for node, _ in made])
+        # Launchers and heads without GPUs tolerate no taint of the others.
+        plane.add_nodes([*(node for node, _ in made), gpu_node("cpu", gpus=0)])
         self._nodes = {node["metadata"]["name"]: node["metadata"]["labels"] for node, _ in made}
         grant(plane, "controller")
         plane.apply(*(config_map for _, config_map in made), *map(_heartbeat, self._nodes))

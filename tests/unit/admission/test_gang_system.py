@@ -325,56 +325,7 @@ def test_a_launcher_without_a_gpu_joins_with_its_gang() -> None:
     assert reference(made(launcher, snapshot(chooses("'native'"), objects=SERVED))) == {"native": "g"}
 
 
-# ---- the level -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("objects", [[OWNER, *SERVED], SERVED], ids=["its size", "its owner's size"])
-@pytest.mark.parametrize("together", [True, False])
-def test_a_native_group_to_be_made_is_told_its_level(*, together: bool, objects: list[JSON]) -> None:
-    mode = "required"
-    leaves = json.dumps({"level": f"'{RACK}'", "mode": mode})
-    one = [chooses("'native'", more=f"  - topology: {leaves}")]
-    policies = one if together else [chooses("'native'"), draws(mode=mode)]
-    final = made(member(), snapshot(*policies, objects=objects))
-
-    annotations = final["metadata"]["annotations"]
-    assert annotations["podberth.io/gang-level"] == RACK
-    assert annotations["podberth.io/gang-level-mode"] == mode
-    assert "affinity" not in final["spec"]
-    writer = "chooses" if together else "draws"
-    assert json.loads(annotations[APPLIED_ANNOTATION])[writer]["topology"] == {"level": RACK, "mode": mode}
-
-
-def test_a_native_group_has_no_preferred_level_and_that_is_said() -> None:
-    outcome = mutate(member(), snapshot(chooses("'native'"), draws(), objects=[OWNER, *SERVED]))
-
-    assert "podberth.io/gang-level" not in apply(member(), outcome.patch)["metadata"]["annotations"]
-    said = "topology left as it is: a native PodGroup has no preferred topology; use mode: required"
-    assert f"podberth draws: {said}" in outcome.warnings
-
-
-def test_somebody_elses_native_group_is_told_nothing_and_its_field_is_named() -> None:
-    document = gpu_pod(8, schedulingGroup={"podGroupName": "theirs"})
-    outcome = mutate(document, snapshot(draws(), objects=SERVED))
-
-    assert outcome.patch == []
-    assert "set spec.schedulingConstraints.topology[].key of its PodGroup" in outcome.warnings[0]
-
-
-@pytest.mark.parametrize("system", LABELS)
-def test_of_the_others_the_field_is_named(system: str) -> None:
-    together = chooses(f"'{system}'", more=f"  - topology: {{level: \"'{RACK}'\", mode: required}}")
-    outcome = mutate(member(), snapshot(together, objects=[OWNER, *SERVED]))
-
-    assert "affinity" not in apply(member(), outcome.patch)["spec"]
-    assert any(JOINED[system].topology in line for line in outcome.warnings)
-
-
-def test_a_native_group_has_no_slices_and_that_is_said() -> None:
-    outcome = mutate(member(), snapshot(chooses("'native'"), draws(every="2"), objects=[OWNER, *SERVED]))
-
-    assert "podberth.io/gang-level" not in apply(member(), outcome.patch)["metadata"]["annotations"]
-    assert any("a native PodGroup has no field for slices" in line for line in outcome.warnings)
+# ---- what authors are told -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -406,12 +357,3 @@ def test_the_author_of_a_leader_worker_set_is_told_to_make_its_pods_at_once(poli
     known = snapshot(chooses("'native'"), objects=[*SERVED, *cluster(hgx_h100_8=1)])
     outcome = decide.validate_workload(decode_review(workload_review(document, "leaderworkersets")), known)
     assert [line for line in outcome.warnings if said in line], outcome.warnings
-
-
-def test_the_author_of_a_workload_is_told_what_becomes_of_its_pods() -> None:
-    known = snapshot(chooses("'native'"), draws(mode="required"), objects=[*SERVED, *cluster(hgx_h100_8=1)])
-    template = job(gpu_pod(8, annotations={"podberth.io/gang-size": "4"}), indexed=True, parallelism=4)
-    outcome = decide.validate_workload(decode_review(workload_review(template, "jobs")), known)
-
-    assert any("joins native PodGroup job-" in line for line in outcome.warnings)
-    assert any(f"gang required in one domain of {RACK}" in line for line in outcome.warnings)

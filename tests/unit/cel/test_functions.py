@@ -8,6 +8,11 @@ from node_builders import GPU, PRODUCT, index_of, machines, need_of, node_manife
 from podberth.cel.engine import Environment, Want
 from podberth.cel.functions import FUNCTIONS, ReviewContext
 from podberth.cel.typing import DECLARED
+from podberth.topology.index import Need
+from podberth.topology.together import Roles
+from podberth.wellknown import HOSTNAME_LABEL
+
+ZONE = "topology.kubernetes.io/zone"
 
 
 def test_overload_names_are_unique() -> None:
@@ -126,6 +131,35 @@ def test_the_pods_own_choice_of_nodes_counts(environment: Environment, review: R
     chosen = need_of(4, GPU, pod_spec={"nodeSelector": {PRODUCT: "NVIDIA-H100-80GB-HBM3"}})
     activation = environment.activation({"gpu": {}}, ReviewContext(review.index, chosen))
     assert count.evaluate(activation) == 2
+
+
+@pytest.mark.parametrize(
+    ("members", "roles", "level", "safe"),
+    [
+        # Four GPUs: two to each HGX machine, one to each of the others.
+        (2, (), HOSTNAME_LABEL, ZONE),
+        (0, (), HOSTNAME_LABEL, ZONE),
+        (1000, (), "", ""),
+        (2, ((1, need_of(1)), (1, need_of(4))), HOSTNAME_LABEL, ZONE),
+        (3, ((1, need_of(1)), (2, need_of(8))), "", ""),
+    ],
+)
+def test_the_level_of_a_gang_is_one_for_all_its_members(
+    environment: Environment, review: ReviewContext, members: int, roles: Roles, level: str, safe: str
+) -> None:
+    for need in (review.need, *(need for _, need in roles)):
+        context = ReviewContext(review.index, need, members=members, roles=roles)
+        activation = environment.activation({"gpu": {}, "gang": {}}, context)
+        for source, expected in (("narrowestLevel", level), ("narrowestSafeLevel", safe)):
+            asked = environment.compile(f"topology.{source}(gang)", want=Want.STRING)
+            assert asked.evaluate(activation) == expected
+
+
+def test_a_pod_without_accelerators_has_no_level(environment: Environment, review: ReviewContext) -> None:
+    for roles in ((), ((1, need_of(1)), (1, need_of(4)))):
+        context = ReviewContext(review.index, Need(), members=2, roles=roles)
+        activation = environment.activation({"gpu": {}, "gang": {}}, context)
+        assert environment.compile("topology.narrowestLevel(gang)", want=Want.STRING).evaluate(activation) == ""
 
 
 def test_without_data_nothing_is_known(environment: Environment) -> None:

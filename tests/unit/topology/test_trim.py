@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from builders import JSON
+from builders import JSON, container, gpu_container, gpu_pod, owned, pod, sidecar, template, workload
 from podberth.topology.objects import ClusterObjects, collect
 from podberth.topology.pseudonyms import anonymised
 from podberth.topology.trim import as_list, trim
 from podberth.wellknown import NAMESPACE
+from podberth.workload.gangs import gang_of
 from topology_scenes import as_list as listed
 from topology_scenes import cluster, hostile
 
@@ -253,6 +254,51 @@ def test_it_is_a_list_with_an_object_to_a_line() -> None:
 )
 def test_what_cannot_be_used_is_left_out(broken: JSON) -> None:
     assert kept(broken) == []
+
+
+# ---- what the roles of a gang ask for -------------------------------------------------------------------------------
+
+
+def ray_cluster(name: str) -> JSON:
+    """Return a RayCluster whose templates choose nodes, one by name, and hold a secret."""
+    required = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]}]}
+    head = pod(
+        container(limits={"nvidia.com/gpu": "1", "cpu": "secret"}, env=[{"name": "T", "value": "secret"}]),
+        init=[sidecar(limits={"nvidia.com/gpu": "2"})],
+        affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}, "podAffinity": {}},
+        tolerations=[{"key": "team"}],
+    )
+    worker = pod(
+        gpu_container(gpus="8", claims=["nic"]),
+        nodeSelector={"pool": "a"},
+        resourceClaims=[{"name": "nic", "resourceClaimTemplateName": "t"}],
+    )
+    spec = {
+        "headGroupSpec": {"template": template(head), "rayStartParams": {"password": "secret"}},
+        "workerGroupSpecs": [{"replicas": 2, "template": template(worker)}],
+    }
+    made = workload("ray.io/v1", "RayCluster", spec, name="rc")
+    made["metadata"] |= {"uid": "u", "namespace": "research"}
+    return made
+
+
+def test_what_roles_ask_of_a_node_stays_and_nothing_else_of_their_templates() -> None:
+    name = next(node.name for node in collect(cluster(), now=None).nodes)
+    member = owned(gpu_pod(8, labels={"ray.io/cluster": "rc", "ray.io/node-type": "worker"}), "RayCluster", uid="u")
+    whole = ray_cluster(name)
+    found = kept(*cluster(), whole)
+    expected = gang_of(member, "research", {"u": whole})
+    assert len(expected.roles) == 2
+    assert gang_of(member, "research", collect(found, now=None).owners) == expected
+
+    hidden = anonymised(found)
+    assert "secret" not in json.dumps(found)
+    assert f'"{name}"' not in json.dumps(hidden)
+    renamed = gang_of(member, "research", collect(hidden, now=None).owners)
+    [head, worker] = [role.asks for role in renamed.roles]
+    assert head is not None
+    assert head.choice.replace("node-01", name) == (expected.roles[0].asks and expected.roles[0].asks.choice)
+    assert worker == expected.roles[1].asks
 
 
 # ---- other names ----------------------------------------------------------------------------------------------------

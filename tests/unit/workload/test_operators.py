@@ -44,7 +44,7 @@ def test_the_pods_of_an_operator_are_one_gang(case: Case) -> None:
         )
         assert gang_of(document, "default", case.owners) == expected
         alone = gang_of(document, "default", {})
-        assert alone == replace(expected, size=case.alone, sized_by_owner=alone.sized_by_owner)
+        assert alone == replace(expected, size=case.alone, sized_by_owner=alone.sized_by_owner, by_role=alone.by_role)
 
 
 OWN_ROWS = (*OPERATOR_ROWS, INDEXED_JOB, DECLARED_SET)

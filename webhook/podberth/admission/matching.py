@@ -15,6 +15,7 @@ from ..mutation.gang import GangFacts
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, Watch, combine
 from ..policy.match import MatchRequest, mismatch
+from ..topology.pod_groups import NATIVE_GROUP
 from .recall import Footprint
 from .review import AdmissionRequest
 from .rollout import rolled_out, rollout_key
@@ -44,12 +45,18 @@ def known_of(matcher: "Matcher") -> GangFacts:
     """Return what is known of the pod's gang as it is, and of the groups that it may join."""
     gang, snapshot = matcher.state.gang, matcher.snapshot
     return GangFacts(
+        names=frozenset({gang.name, matcher.stand_in or gang.name}),
+        size=gang.size,
+        apart=gang.apart,
+        by_role=gang.by_role,
+        is_accelerated=matcher.state.gpu.kind != "none",
         system=gang.system,
         index=gang.index,
         role=gang.role,
         namespace=matcher.request.namespace,
         native=matcher.pod_groups,
         groups=snapshot.group_sizes.keys(),
+        minimum=snapshot.group_sizes.get((NATIVE_GROUP, matcher.request.namespace, gang.name), 0),
         served=snapshot.served_groups,
         staged=gang.staged,
         sized_by_owner=matcher.sized_by_owner,
@@ -88,7 +95,8 @@ class Matcher:
         """Which policies were asked what they want, by name."""
         self.asked_again: list[Footprint | None] = []
         """What the conditions read that were asked anew because of what was written."""
-        self._stand_in = stand_in
+        self.stand_in = stand_in
+        """What is written instead of the gang's name; None: the name itself."""
         self.plan: Plan = snapshot.plan(phase, request)
         self._state: PodState = observe(pod, request, snapshot)
         gang = self._state.gang
@@ -125,7 +133,8 @@ class Matcher:
         if self.excess or self._watch is not None or not all(isinstance(answer, bool) for answer in self._answers):
             return None
         state = self.state
-        facts = (state.concerned, state.gang.known, state.gang.staged, state.gang.sized_by_owner, state.gpu.dialect)
+        gang = state.gang
+        facts = (state.concerned, gang.known, gang.staged, gang.by_role, gang.sized_by_owner, state.gpu.dialect)
         return id(self.plan), tuple(self._answers), *facts
 
     def matching(self) -> list[CompiledPolicy] | None:
@@ -206,8 +215,8 @@ class Matcher:
         if not facts:
             return asked
         values = {leaf: fact_of(self.state, *field) for leaf, field in facts.items()}
-        if self._stand_in is not None:
-            values |= {leaf: self._stand_in for leaf, field in facts.items() if field == GANG_NAME}
+        if self.stand_in is not None:
+            values |= {leaf: self.stand_in for leaf, field in facts.items() if field == GANG_NAME}
         return Asked(mutation=asked.mutation, leaves={**asked.leaves, **values}, reason=asked.reason)
 
     def failures(self, evaluation: Evaluation) -> list[Failure]:

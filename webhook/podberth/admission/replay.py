@@ -30,6 +30,8 @@ _OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
 _CLAIMS = ("gpu", "claims")
 # What a slice is told by.
 _OF_THE_MEMBER = frozenset({("gang", "index"), ("gang", "role")})
+# What a member of a group is told from one beside it by, whatever a policy asks of it.
+_OF_THE_MEMBERS = frozenset({("gang", "size"), ("gang", "accelerated"), ("gpu", "kind")})
 # What a footprint with containers holds of each; a path is ("spec", "containers", 0, "resources", ...), or ends before.
 _OF_A_CONTAINER = ((), ("name",), ("resources",))
 # Ten times what the shipped policies write; anybody can send a pod that has them write more.
@@ -165,8 +167,11 @@ def _ground(matcher: Matcher) -> Ground | None:
         paths = pipeline.visits(mutation.concern, {**mutation.leaves, **mutation.facts})
         if paths is None or (mutation.concern in _OBJECT_NAMES and GANG_NAME in mutation.facts.values()):
             return None
-        if mutation.concern == "gang" and "system" not in mutation.literals and mutation.facts.get("name") != GANG_NAME:
-            return None  # any group may have that name
+        if mutation.concern == "gang":
+            named = mutation.facts.get("name") == GANG_NAME
+            if not named and "system" not in mutation.literals:
+                return None  # any group may have that name
+            reads |= _OF_THE_MEMBERS if named else _OF_THE_MEMBERS | {GANG_NAME}  # so may the pod's own gang
         visited.update(paths)
         if mutation.concern == "topology" and "slice" not in mutation.literals:
             reads |= _OF_THE_MEMBER

@@ -17,6 +17,7 @@ from ..kube.pod import spec
 from ..kube.shape import RESOURCED_LISTS
 from ..topology.index import Need, NodeSelection
 from ..topology.need import CHOSEN_BY, is_small, own_tolerations
+from ..topology.together import Roles
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, gpu_facts
 from ..workload.systems import ACCOUNTING, SYSTEMS
@@ -72,6 +73,7 @@ class PodState:
 
 # What a fingerprint may hold, so that what is remembered stays a few KiB a pod: anybody can send one of a megabyte.
 _MOST_REQUESTS = 16
+_MOST_ROLES = 16
 _LONGEST_VALUES = 4096
 _LONGEST_NAME = 253
 
@@ -136,7 +138,7 @@ def fact_of(state: PodState, variable: str, field: str) -> Any:
     return _GPU_FIELDS[field](state.gpu) if variable == "gpu" else _GANG_FIELDS[field](state.gang)
 
 
-def fingerprint(state: PodState, read: Footprint | None) -> tuple[Hashable, Hashable, Need | None, bytes] | None:
+def fingerprint(state: PodState, read: Footprint | None) -> tuple[Hashable, Hashable, Hashable, bytes] | None:
     """Return the values of everything in a footprint; None where there is no footprint, or no comparing.
 
     The values below the pod come last, as JSON.
@@ -145,7 +147,7 @@ def fingerprint(state: PodState, read: Footprint | None) -> tuple[Hashable, Hash
         return None
     gpu = tuple([_GPU_FIELDS[field](state.gpu) for field in read.gpu])
     gang = tuple([_GANG_FIELDS[field](state.gang) for field in read.gang])
-    need = state.need if read.need else None
+    need = (state.need, state.review.roles) if read.need else None
     if not read.paths:
         return gpu, gang, need, b""
     try:
@@ -189,7 +191,23 @@ def _values(value: Any, tree: Tree) -> Any:
 def gang_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Gang:
     """Return a pod's gang, as far as the snapshot knows its owners and groups."""
     native = snapshot.pod_groups.get(request.namespace, frozenset())
-    return gang_of(pod, request.namespace, snapshot.owners, native, snapshot.group_sizes)
+    return gang_of(pod, request.namespace, snapshot.owners, native, snapshot.group_sizes, snapshot.devices)
+
+
+def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
+    """Return what the roles of a gang ask of a node, where that is not the same for all; else nothing.
+
+    By the templates of its owner, so that it is one answer whichever member asks; what policies write on pods is not
+    in it.
+    """
+    needs: dict[Need, int] = {}
+    for role in gang.roles:
+        if role.asks is not None:
+            facts, chosen = role.asks.facts(devices=snapshot.devices), role.asks.chosen()
+            tolerations = own_tolerations(chosen, snapshot.conventions)
+            need = Need(facts.totals, facts.per_container, 0, NodeSelection.of(chosen), tolerations)
+            needs[need] = needs.get(need, 0) + role.count
+    return tuple([(count, need) for need, count in needs.items()]) if len(needs) > 1 else ()
 
 
 def gpu_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot, gang: Gang) -> GpuFacts:
@@ -203,9 +221,13 @@ def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -
     tolerations = own_tolerations(pod_spec, snapshot.conventions)
     chosen = NodeSelection.of(pod_spec)
     need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, chosen, tolerations, claimed=gpu.kind == "claim")
-    review = ReviewContext(snapshot.topology, need, snapshot.class_resources)
+    roles = roles_of(gang, snapshot) if gang.roles else ()
+    review = ReviewContext(snapshot.topology, need, snapshot.class_resources, gang.accelerated, roles)
     comparable = (
-        is_small(need) and _is_small(gpu) and max(map(len, (gang.name, gang.source, gang.role))) <= _LONGEST_NAME
+        is_small(need)
+        and _is_small(gpu)
+        and _are_small(roles)
+        and max(map(len, (gang.name, gang.source, gang.role))) <= _LONGEST_NAME
     )
     return PodState(
         pod=pod,
@@ -216,6 +238,10 @@ def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -
         comparable=comparable,
         review=review,
     )
+
+
+def _are_small(roles: Roles) -> bool:
+    return len(roles) <= _MOST_ROLES and all(is_small(need) for _, need in roles)
 
 
 def _is_small(gpu: GpuFacts) -> bool:

@@ -10,7 +10,7 @@ they are asked for.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -19,34 +19,13 @@ from ..devices import mig, mig_nearest, mig_placement, products
 from ..devices.mig_tables import TABLES
 from ..devices.resources import recognise
 from ..kube.paths import escape
-from ..topology.index import Need, NodeSet, TopologyIndex
+from ..topology.index import NodeSet
 from ..topology.need import CHOSEN_BY
 from ..workload import command_line, models
+from .context import ReviewContext
 from .types import NODES
 
-
-@dataclass(frozen=True, slots=True)
-class ReviewContext:
-    """What the functions know of the review under evaluation: the cluster, and what its pod needs of a node."""
-
-    index: TopologyIndex
-    need: Need
-    class_resources: frozenset[str] = frozenset()
-    """Extended resources that DeviceClasses serve: no node has them, and they can be had."""
-    _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
-
-    def handle(self, nodes: NodeSet) -> int:
-        """Return the number that stands for a node set within this review. Equal questions get equal numbers."""
-        # The index remembers its answers, so identity is equality; a review asks for a handful.
-        for number, known in enumerate(self._sets):
-            if known is nodes:
-                return number
-        self._sets.append(nodes)
-        return len(self._sets) - 1
-
-    def nodes(self, handle: int) -> NodeSet:
-        """Return the node set that a number stands for."""
-        return self._sets[handle]
+__all__ = ["CARRIED", "FUNCTIONS", "NODES_FIELDS", "Function", "ReviewContext"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +54,9 @@ CARRIED = frozenset({"int", "string", "list(string)", NODES.name})
 
 # ``topology.nodes`` answers for the pod at hand, so its own choice of nodes counts beside what ``gpu`` says.
 _CHOICE = tuple(("object", *path) for path in CHOSEN_BY)
+
+# And for the gang at hand: how many there are with accelerators. What these ask for goes with the pod's own need.
+_OF_THE_GANG = (*_CHOICE, ("gang", "accelerated"))
 
 _PROFILES = frozenset(profile for table in TABLES for profile in table.rows)
 
@@ -247,6 +229,24 @@ FUNCTIONS: tuple[Function, ...] = (
         parameters=("int",),
         result="string",
         call=_narrowest_safe_level,
+    ),
+    Function(
+        id="topology_narrowest_level",
+        name="narrowestLevel",
+        receiver="podberth.Topology",
+        parameters=("podberth.Gang",),
+        result="string",
+        call=lambda review: review.levels_of_gang()[0],
+        reads=_OF_THE_GANG,
+    ),
+    Function(
+        id="topology_narrowest_safe_level",
+        name="narrowestSafeLevel",
+        receiver="podberth.Topology",
+        parameters=("podberth.Gang",),
+        result="string",
+        call=lambda review: review.levels_of_gang()[1],
+        reads=_OF_THE_GANG,
     ),
     Function(
         id="topology_offers",

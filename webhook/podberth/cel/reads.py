@@ -11,6 +11,8 @@ from .typing import UNESCAPED
 Path: TypeAlias = tuple[str, ...]
 """Field names from a variable on: ("object", "spec", "nodeName"); ELEMENT for each element of a list."""
 
+_ONLY_NAMED = frozenset({("nodes", "gpu"), ("narrowestLevel", "gang"), ("narrowestSafeLevel", "gang")})
+"""Functions with the argument that only says what is asked; what they read is in ``functions``."""
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 """Operators whose constant string argument is a field: a['x'], a[?'x'] and a.?x."""
 
@@ -18,7 +20,8 @@ _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 def reads(checked: ast.Node) -> frozenset[Path]:
     """Return what an expression reads, as paths.
 
-    ``topology.nodes(gpu)`` reads ``topology`` alone: its argument only says what is asked, the review knows the answer.
+    ``topology.nodes(gpu)`` reads ``topology`` alone: its argument only says what is asked, the review knows the answer;
+    so it is with the gang of ``topology.narrowestLevel(gang)``.
     A constant string key counts as a field, ``has()`` counts as reading, ``variables.x`` is ("variables", "x"). A path
     ends where a key is not constant, or where a value is made rather than read. An element of a list, whichever its
     index, and the variable of a loop over one stand for all elements; what a filter leaves of a list stands for the
@@ -117,7 +120,7 @@ class _Reader:
             return None, False
         if call.function not in _INDEX:
             for operand in operands:
-                if not (call.function == "nodes" and operand.ident_expr.name == "gpu"):
+                if (call.function, operand.ident_expr.name) not in _ONLY_NAMED:
                     self.visit(operand, scope)
             return None, False
         path, is_open = self._resolve(operands[0], scope)

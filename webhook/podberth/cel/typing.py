@@ -71,6 +71,7 @@ DECLARED: Mapping[str, Fields] = MappingProxyType(
             "known": "bool",
             "name": "string",
             "size": "int",
+            "accelerated": "int",
             "index": "int",
             "role": "string",
             "source": "string",

@@ -10,7 +10,7 @@ from typing import Final
 from ..errors import EvaluationError
 from ..kube.patch import Draft, Path
 from ..topology.pod_groups import GroupKey
-from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from ..workload.systems import JOINED, NATIVE, PLAIN
 from . import leaf
 from .change import Change, Skipped
@@ -18,6 +18,7 @@ from .change import Change, Skipped
 SCHEDULING_GROUP = ("spec", "schedulingGroup")
 _LABEL = ("metadata", "labels", GANG_LABEL)
 _SIZE = ("metadata", "annotations", GANG_SIZE_ANNOTATION)
+_ACCELERATED = ("metadata", "annotations", GANG_ACCELERATED_ANNOTATION)
 REFERENCES: Mapping[str, tuple[str, ...]] = {
     NATIVE: (*SCHEDULING_GROUP, "podGroupName"),
     "coscheduling": ("metadata", "labels", "scheduling.x-k8s.io/pod-group"),
@@ -34,13 +35,14 @@ _GROUPED = (
 MEMBERSHIP: Mapping[str, Path] = {
     "label": _LABEL,
     "size": _SIZE,
+    "accelerated": _ACCELERATED,
     "schedulingGroup": REFERENCES[NATIVE],
     "coscheduling": REFERENCES["coscheduling"],
     "koordinator": REFERENCES["koordinator"],
 }
 """The fields that a membership may write, by the record's words for them."""
 _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
-VISITS = (SCHEDULING_GROUP, _LABEL, _SIZE, *_GROUPED[1:])
+VISITS = (SCHEDULING_GROUP, _LABEL, _SIZE, _ACCELERATED, *_GROUPED[1:])
 """What a membership reads and writes, whatever a policy says."""
 
 
@@ -48,6 +50,13 @@ VISITS = (SCHEDULING_GROUP, _LABEL, _SIZE, *_GROUPED[1:])
 class GangFacts:
     """What is known of a pod's gang, and of the groups that it may join."""
 
+    names: frozenset[str] = frozenset()
+    """The gang's name, and what is written for it."""
+    size: int = 0
+    apart: int = 0
+    """How many of ``size`` ask for accelerators, where it is known that not all do; else 0."""
+    is_accelerated: bool = True
+    """Whether the pod itself asks for some."""
     system: str = PLAIN
     """Who places the pod's group."""
     index: int = -1
@@ -58,6 +67,10 @@ class GangFacts:
     """Names of the native PodGroups in the namespace."""
     groups: Collection[GroupKey] = field(default=frozenset())
     """PodGroups of all systems."""
+    by_role: bool = False
+    """Whether an owner says what its roles ask for, be it known or to be looked up."""
+    minimum: int = 0
+    """How many pods the native PodGroup that is called as the gang wants; 0: there is none, or it does not say."""
     served: frozenset[str] = frozenset()
     """API groups whose PodGroups the cluster serves."""
     staged: str = ""
@@ -84,6 +97,10 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
     to be made; a group that exists keeps its gang, whatever system is asked for by now. Of a gang whose size is its
     owner's to say a member joins without it: its siblings, of whose owner is known by then, wait for it in the group.
 
+    Where an owner, or the pod, says how many members ask for accelerators, the group is of these: one that asks for
+    none keeps the label and what is said beside it. In the group it would have to be where the others are, and those
+    nodes' taints keep it off; the whole group would wait with it.
+
     A pod that is in a group already stays there. ``spec.schedulingGroup`` is immutable once the pod exists, so it is
     only ever written on creation (KEP-4671).
 
@@ -97,11 +114,17 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
     if known.system not in (PLAIN, NATIVE, wanted) or any(map(draft.get, _GROUPED)):
         return None
     group = leaf.label_value(leaf.text(name, "gang.name"), "gang.name")
+    own = group in known.names and members == known.size
+    apart = known.apart if own else 0
+    if own and not known.is_accelerated and (apart or known.by_role) and known.minimum <= (apart or members):
+        return _mark(draft, group, members, apart)
     if not wanted:
-        return _join_native(draft, group) if group in known.native else _mark(draft, group, members)
+        return _join_native(draft, group) if group in known.native else _mark(draft, group, members, apart)
     found = known.group_of(group)
     reason = _misfit(draft, group, members) or ("" if found else _unmakeable(wanted, group, members, known))
-    return Skipped("gang", reason) if reason else _refer(draft, found or wanted, group, members)
+    if reason:
+        return Skipped("gang", reason)
+    return _refer(draft, found or wanted, _mark(draft, group, members, apart), group)
 
 
 def _system(system: object) -> str:
@@ -117,7 +140,7 @@ def _join_native(draft: Draft, group: str) -> Change:
     return Change("gang", {"schedulingGroup": group}, lambda: f"joins PodGroup {group}")
 
 
-def _mark(draft: Draft, group: str, members: int) -> Change | None:
+def _mark(draft: Draft, group: str, members: int, apart: int) -> Change | None:
     wrote: dict[str, str] = {}
     if not draft.get(_LABEL):
         draft.set(_LABEL, group)
@@ -125,6 +148,9 @@ def _mark(draft: Draft, group: str, members: int) -> Change | None:
     if members > 0 and draft.get(_SIZE) is None:
         draft.set(_SIZE, str(members))
         wrote["size"] = str(members)
+    if apart and draft.get(_ACCELERATED) is None:
+        draft.set(_ACCELERATED, str(apart))
+        wrote["accelerated"] = str(apart)
     return Change("gang", wrote, lambda: f"member of gang {group}") if wrote else None
 
 
@@ -151,8 +177,7 @@ def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
     return ""
 
 
-def _refer(draft: Draft, system: str, group: str, members: int) -> Change:
-    marked = _mark(draft, group, members)
+def _refer(draft: Draft, system: str, marked: Change | None, group: str) -> Change:
     path = REFERENCES[system]
     draft.set(path, group)
     wrote = {**(marked.wrote if marked else {}), _WORDS[path]: group}

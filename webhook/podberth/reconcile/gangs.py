@@ -82,7 +82,8 @@ def _word(pods: Sequence[WaitingPod], world: World) -> Word:
     """Return what pods say, the newest last; what is read of the newest's owners holds for all of them."""
     newest = pods[-1]
     gang = gang_of(newest.told, newest.namespace, documents(newest, world))
-    size = next((pod.size for pod in reversed(pods) if pod.size), gang.size)
+    # Of the templates of a known owner nobody knows better; else a pod says what admission knew.
+    size = gang.apart or next((pod.size for pod in reversed(pods) if pod.size), gang.size)
     return Word(size, "" if size == 1 else gang.staged, newest.created)
 
 

@@ -42,7 +42,7 @@ class WaitingPod:
     groups: tuple[Reference, ...]
     gang: str = ""
     size: int = 0
-    """How many pods the gang has; 0: nobody says."""
+    """How many pods the gang's group is of; 0: nobody says."""
     level: str = ""
     """The node label key of the domain that the gang is to be in, where admission left that to the group."""
     required: bool = False

@@ -7,6 +7,7 @@ from typing import Any, Final
 from ..kube.pod import OwnerReference, annotations, controller, labels
 from ..topology.pod_groups import min_member
 from ..wellknown import (
+    GANG_ACCELERATED_ANNOTATION,
     GANG_LABEL,
     GANG_LEVEL_ANNOTATION,
     GANG_LEVEL_MODE_ANNOTATION,
@@ -41,7 +42,7 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
         owner=controller(document),
         groups=named,
         gang=gang,
-        size=number(noted.get(GANG_SIZE_ANNOTATION)) or 0,
+        size=_size(noted),
         level=noted.get(GANG_LEVEL_ANNOTATION) or "",
         required=noted.get(GANG_LEVEL_MODE_ANNOTATION) == "required",
         gated=bool(at(document, "spec", "schedulingGates")),
@@ -49,6 +50,12 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
         told=tells,
         sized_by_owner=bool(tells) and gang_of(tells, namespace, {}).sized_by_owner,
     )
+
+
+def _size(noted: Mapping[str, str]) -> int:
+    """Return how many pods the group is of: those with accelerators, where it is said that not all have some."""
+    size, accelerated = (number(noted.get(key)) or 0 for key in (GANG_SIZE_ANNOTATION, GANG_ACCELERATED_ANNOTATION))
+    return accelerated if 0 < accelerated < size else size
 
 
 def _templates(document: Mapping[str, Any]) -> Iterator[str]:

@@ -15,12 +15,15 @@ from .capability import Capability, capability_of, gpu_memory_mib
 from .model import Node, Taint
 from .need import Need, NodeSelection, is_small
 from .nodes import NodeClass, NodeSet, OwnLabels, Part, select
+from .together import Roles, narrowest_levels
 
 __all__ = ["Need", "NodeSelection", "NodeSet", "TopologyIndex"]
 
 # Questions differ by what pods ask for, which is a few hundred combinations in a big cluster; beyond that somebody
 # plays, and forgetting all is cheaper than keeping order. An answer takes up to some KiB.
 _REMEMBERED = 4096
+# Gangs of unlike roles are few, and each of their answers is two words.
+_REMEMBERED_GANGS = 256
 
 _Key: TypeAlias = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], Capability, str]
 
@@ -44,6 +47,7 @@ class TopologyIndex:
         self._entries = entries
         self._answers: dict[Need, NodeSet] = {}
         self._large: tuple[Need, NodeSet] | None = None
+        self._gangs: dict[Roles, tuple[str, str]] = {}
 
     @classmethod
     def build(cls, nodes: Iterable[Node], conventions: Conventions | None = None) -> "TopologyIndex":
@@ -159,6 +163,19 @@ class TopologyIndex:
                 self._answers[need] = found
             else:
                 self._large = (need, found)
+        return found
+
+    def levels(self, roles: Roles) -> tuple[str, str]:
+        """Return the narrowest level that holds a gang of unlike roles, and the narrowest safe one. Remembered.
+
+        As ``NodeSet.narrowest_level`` and ``narrowest_safe_level`` for a gang whose pods are alike.
+        """
+        found = self._gangs.get(roles)
+        if found is None:
+            found = narrowest_levels(roles, [self.nodes(need) for _, need in roles], self._conventions)
+            if len(self._gangs) >= _REMEMBERED_GANGS:
+                self._gangs.clear()
+            self._gangs[roles] = found
         return found
 
 

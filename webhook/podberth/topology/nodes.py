@@ -105,6 +105,11 @@ class NodeSet:
         """How many more could, were they well."""
 
     @property
+    def durable_parts(self) -> list[Part]:
+        """The durable nodes by class."""
+        return _durable(self._parts)
+
+    @property
     def exist(self) -> bool:
         """Whether any node fits, transient ones included: stale data must never look like "no such node"."""
         return self.count + self.transient_count > 0

@@ -6,6 +6,7 @@ stands in, stay: decisions are made by them.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import orjson
 
@@ -17,6 +18,7 @@ from .objects import Document
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 # Of the labels that enter no class these are times and states; all others are names of the machine.
 _STATES = frozenset({"nvidia.com/gfd.timestamp", "nvidia.com/mig.config.state", "nvidia.com/gpu-driver-upgrade-state"})
+_CHOICES = frozenset({"nodeSelector", "nodeAffinity"})
 _IDENTIFYING = IGNORED_LABELS - _STATES | {HOSTNAME_LABEL}
 
 
@@ -71,7 +73,16 @@ def _renamed(document: Document, nodes: Mapping[str, str], namespaces: Mapping[s
             return None
         metadata["name"] = nodes[metadata["name"]]
         return {**document, "metadata": metadata, "data": {DATA_KEY: _without_uuids(document["data"][DATA_KEY])}}
-    return {**document, "metadata": metadata}
+    return {**_choosing(document, nodes), "metadata": metadata}
+
+
+def _choosing(value: Any, nodes: Mapping[str, str], *, chosen: bool = False) -> Any:
+    """Return a document with the names of nodes that its pod templates choose replaced."""
+    if isinstance(value, dict):
+        return {key: _choosing(each, nodes, chosen=chosen or key in _CHOICES) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_choosing(each, nodes, chosen=chosen) for each in value]
+    return nodes.get(value, value) if chosen and isinstance(value, str) else value
 
 
 def _without_uuids(text: str) -> str:

@@ -2,8 +2,8 @@
 
 The same cluster gives the same documents, in one order: nothing that only ages (heartbeats, versions, managed fields)
 stays. What ``objects.collect`` makes of them is what it makes of the originals, and so decisions are equal; what it
-passes over is left out. Of a workload that makes gangs its numbers and names stay: from them sizes are counted, and
-what else it says may be secret.
+passes over is left out. Of a workload that makes gangs its numbers and names stay, and what its pods ask of a node:
+from them sizes are counted and levels chosen, and what else it says may be secret.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,7 +28,8 @@ _CONDITIONS = frozenset({"Ready", *FAULTS})
 # What devices.claims reads of a request for devices.
 _OF_A_REQUEST = ("deviceClassName", "allocationMode", "count", "adminAccess")
 # By which the parts of a workload refer to each other (PodCliqueSet's scaling groups).
-_NAMES = frozenset({"name", "cliqueNames"})
+_NAMES = frozenset({"name", "cliqueNames", "restartPolicy"})
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def trim(documents: Iterable[Document], *, is_param: IsParam, namespace: str) -> list[Document]:
@@ -235,10 +236,25 @@ def _objects(value: object) -> list[Document]:
 def _counted(value: Any, key: str) -> Any:
     """Copy a workload's spec with only numbers, flags and names in it."""
     if isinstance(value, dict):
-        return {inner: _counted(each, inner) for inner, each in value.items()}
+        counted = {inner: _counted(each, inner) for inner, each in value.items()}
+        return counted | _asked_of_a_node(value)
     if isinstance(value, list):
         return [_counted(each, key) for each in value]
     return value if not isinstance(value, str) or key in _NAMES else ""
+
+
+def _asked_of_a_node(value: Document) -> Document:
+    """Return what of a PodSpec, or of a container's resources, says where its pods can run."""
+    if isinstance(value.get("containers"), list):
+        kept = _pick(value, "nodeSelector", "tolerations", "resourceClaims")
+        required = _pick(_object(_object(value, "affinity"), "nodeAffinity"), _REQUIRED)
+        return kept | ({"affinity": {"nodeAffinity": required}} if required else {})
+    # Extended resources: CPU and memory have no domain.
+    return {
+        key: {name: amount for name, amount in _object(value, key).items() if "/" in name}
+        for key in ("limits", "requests")
+        if _object(value, key)
+    }
 
 
 _KINDS: Final[Mapping[tuple[str, str], Callable[[Document], Document | None]]] = {

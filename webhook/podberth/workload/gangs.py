@@ -8,13 +8,15 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from ..devices.claims import NO_DEVICES, KnownDevices
 from ..kube.pod import annotations, controller, labels, metadata, spec
-from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from .groups import GROUP_ROWS, NATIVE_GROUPS
 from .owners import LOOKED_UP
+from .roles import Role, alike, counted
 from .sources import member_of
 from .subject import LARGEST_SIZE, Member, Row, Subject, mapping_at, number, ordinal
-from .systems import NATIVE, PLAIN, system_of
+from .systems import ACCOUNTING, NATIVE, PLAIN, system_of
 
 NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 
@@ -27,6 +29,8 @@ class Gang:
     name: str = ""
     size: int = 0
     """How many pods, 0 where unknown."""
+    apart: int = 0
+    """How many of them ask for accelerators, where it is known that not all do; else 0."""
     index: int = -1
     """The pod's number within its role, -1 where unknown."""
     role: str = ""
@@ -37,10 +41,19 @@ class Gang:
     """Who places the group (workload.systems); said of pods without a gang, too."""
     staged: str = ""
     """The field by which some members are made only when others run; empty: none is known that says so."""
+    roles: tuple[Role, ...] = ()
+    """What those with accelerators ask for by what their owner says, where that is not the same for all; else empty."""
+    by_role: bool = False
+    """Whether an owner says what its roles ask for, be it known here or to be looked up."""
     sized_by_owner: bool = False
     """Whether the size is an owner's to say that is not known here, and that whoever looks owners up may find."""
     problems: tuple[str, ...] = ()
     """What could not be read and therefore counts as unknown: ``where: got X, want Y``."""
+
+    @property
+    def accelerated(self) -> int:
+        """How many of them ask for accelerators: all, unless it is known that some do not."""
+        return self.apart or self.size
 
     def as_cel(self) -> dict[str, Any]:
         """Return the ``gang`` variable of policies."""
@@ -48,6 +61,7 @@ class Gang:
             "known": self.known,
             "name": self.name,
             "size": self.size,
+            "accelerated": self.accelerated,
             "index": self.index,
             "role": self.role,
             "source": self.source,
@@ -61,12 +75,13 @@ def gang_of(
     owners: Mapping[str, Mapping[str, Any]],
     pod_groups: Collection[str] = frozenset(),
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
+    devices: KnownDevices = NO_DEVICES,
 ) -> Gang:
     """Return the pod's gang; never raises on a Pod whose shape has been checked, whatever the owners hold.
 
     ``namespace`` is the review's, for a controller's pod may name none. ``owners`` are documents by uid, as far as
     known; ``pod_groups`` the names of the native PodGroups in the namespace; ``group_sizes`` how many pods PodGroups
-    let start together at the least, by API group, namespace and name.
+    let start together at the least, by API group, namespace and name; ``devices`` what claims of its roles are for.
 
     The user's label beats what the owner says. Where it says the same as the owner, as it does once podberth has
     written it, the owner's facts stay. A gang of one, known from its owner, is none.
@@ -92,16 +107,26 @@ def gang_of(
         system = NATIVE
     if member is None:
         return Gang(system=system, problems=tuple(problems))
+    size = declared or min(member.size, LARGEST_SIZE)
+    agreed = size == member.size and all(role.asks is not None for role in member.roles if role.count)
+    roles = _with_accelerators(member, subject, devices, system) if agreed else ()
+    groups = alike(roles)
+    awaited = member.awaits_owner and _has_owner_to_look_up(subject)
+    accelerated = _declared_accelerated(subject, size, problems) or counted(roles)
     return Gang(
         known=True,
         name=member.name,
-        size=declared or min(member.size, LARGEST_SIZE),
+        size=size,
+        apart=accelerated if accelerated < size else 0,
+        roles=groups if len(groups) > 1 and accelerated == counted(groups) else (),
         index=member.index,
         role=member.role,
         source=member.source,
         system=system,
-        staged=member.staged,
-        sized_by_owner=member.awaits_owner and not declared and _has_owner_to_look_up(subject),
+        # Who waits for another role, or is waited for, may have no accelerators, and is in no group.
+        staged=member.staged_within if len(roles) == 1 else member.staged,
+        by_role=bool(member.roles and agreed) or (awaited and not member.alike),
+        sized_by_owner=awaited and not declared,
         problems=tuple(problems),
     )
 
@@ -160,6 +185,29 @@ def _declared_size(pod: Subject, problems: list[str]) -> int:
         where = f"metadata.annotations[{GANG_SIZE_ANNOTATION}]"
         problems.append(f'{where}: got "{text[:32]}", want the number of pods, as in "8"')
     return size
+
+
+def _declared_accelerated(pod: Subject, size: int, problems: list[str]) -> int:
+    text = pod.annotations.get(GANG_ACCELERATED_ANNOTATION)
+    if text is None:
+        return 0
+    found = number(text) or 0
+    if 0 < found <= size:
+        return found
+    where = f"metadata.annotations[{GANG_ACCELERATED_ANNOTATION}]"
+    want = f"1 to {size}" if size else f"{GANG_SIZE_ANNOTATION} beside it"
+    problems.append(f'{where}: got "{text[:32]}", want {want}: how many of the pods ask for accelerators')
+    return 0
+
+
+def _with_accelerators(member: Member, pod: Subject, devices: KnownDevices, system: str) -> tuple[Role, ...]:
+    """Return the roles that ask for accelerators."""
+    believe = system not in ACCOUNTING
+    return tuple(
+        role
+        for role in member.roles
+        if role.count and role.asks is not None and role.asks.some(pod.namespace, devices, believe_claims=believe)
+    )
 
 
 def _owner_labels(pod: Subject) -> Iterator[str]:

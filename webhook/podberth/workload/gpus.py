@@ -6,7 +6,7 @@ before it).
 Whether the request is wise is not judged here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -150,7 +150,7 @@ def gpu_facts(
             problems=tuple(problems),
         )
     requests = tuple([request for _, request in found])
-    totals = _effective(found)
+    totals = reserved((container.kind, request.resource, request.quantity) for container, request in found)
     return GpuFacts(
         count=min(sum(totals.values()), _LARGEST),
         per_container=_largest(found),
@@ -198,21 +198,23 @@ def _requests(
             )
 
 
-def _effective(found: list[tuple[Container, GpuRequest]]) -> dict[str, int]:
+def reserved(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
     """Return what the scheduler reserves of each resource: max(init + sidecars before it, main + sidecars).
 
+    ``found`` are the kind of a container, a resource and its amount there, in the pod's order.
     Source: AggregateContainerRequests, component-helpers resource/helpers.go (KEP-753).
     """
     running: dict[str, int] = {}
     sidecars: dict[str, int] = {}
     peaks: dict[str, int] = {}
-    for container, request in found:
-        resource, quantity = request.resource, request.quantity
-        if container.kind == "init":
+    for kind, resource, quantity in found:
+        if kind == "init":
             peaks[resource] = max(peaks.get(resource, 0), quantity + sidecars.get(resource, 0))
             continue
+        if kind == "ephemeral":
+            continue  # those hold no resources
         running[resource] = running.get(resource, 0) + quantity
-        if container.kind == "sidecar":
+        if kind == "sidecar":
             sidecars[resource] = sidecars.get(resource, 0) + quantity
     for resource, peak in peaks.items():
         running[resource] = max(running.get(resource, 0), peak)

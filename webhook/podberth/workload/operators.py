@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
+from .roles import Role, asks_of, counted
 from .serving_operators import GROVE, LEADER_WORKER_SET, ROLE_BASED_GROUPS, SERVING_ROWS
 from .stages import SPARK_EXECUTORS, stages_of
 from .subject import Maker, Member, Row, Subject, at, completion_index, count, index_of, named, number, ordinal
@@ -18,14 +19,16 @@ def _job_set(pod: Subject) -> Member:
     uid = pod.labels.get("jobset.sigs.k8s.io/jobset-uid") or ""
     owner = pod.owners.get(uid) or pod.owner("JobSet")
     jobs = at(owner, "spec", "replicatedJobs")
-    size = sum(
-        count(at(job, "replicas"), 1) * count(at(job, "template", "spec", "parallelism"), 1)
-        for job in (jobs if isinstance(jobs, list) else ())
-    )
+    roles = tuple(map(_replicated_job, jobs if isinstance(jobs, list) else ()))
     alone = pod.labels.get("jobset.sigs.k8s.io/replicatedjob-replicas") == "1"
     index = completion_index(pod) if alone else -1
     name = named("jobset", uid or pod.labels["jobset.sigs.k8s.io/jobset-name"])
-    return Member("JobSet", name, size, index, staged=stages_of(owner))
+    return Member("JobSet", name, counted(roles), index, staged=stages_of(owner), roles=roles)
+
+
+def _replicated_job(job: object) -> Role:
+    pods = count(at(job, "replicas"), 1) * count(at(job, "template", "spec", "parallelism"), 1)
+    return Role(pods, asks_of(at(job, "template", "spec", "template")))
 
 
 _KUBEFLOW_GROUP: Final = "kubeflow.org"
@@ -39,28 +42,34 @@ def _kubeflow(pod: Subject) -> Member:
     index = index_of(pod.labels.get("training.kubeflow.org/replica-index"))
     controller = pod.controller
     if controller is not None and controller.group == _KUBEFLOW_GROUP and controller.kind != "MPIJob":
-        size = _replica_specs(pod.owner(controller.kind))
-        return Member(controller.kind, named(controller.kind.lower(), controller.uid), size, index, role or "")
+        roles = _replica_specs(pod.owner(controller.kind))
+        name = named(controller.kind.lower(), controller.uid)
+        return Member(controller.kind, name, counted(roles), index, role or "", roles=roles)
     # Launcher and workers have no owner in common that both could name.
-    return Member("MPIJob", named("mpijob", job), _replica_specs(pod.owner("MPIJob")), index, role or "")
+    roles = _replica_specs(pod.owner("MPIJob"))
+    return Member("MPIJob", named("mpijob", job), counted(roles), index, role or "", roles=roles)
 
 
-def _replica_specs(job: Mapping[str, Any] | None) -> int:
+def _replica_specs(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
     spec = at(job, "spec")
     for key, roles in spec.items() if isinstance(spec, Mapping) else ():
         if str(key).endswith("ReplicaSpecs") and isinstance(roles, Mapping):
-            return sum(count(at(role, "replicas"), 1) for role in roles.values())
-    return 0
+            return tuple(map(_replicas, roles.values()))
+    return ()
+
+
+def _replicas(part: object) -> Role:
+    return Role(count(at(part, "replicas"), 1), asks_of(at(part, "template")))
 
 
 def _volcano_job(pod: Subject) -> Member:
     name = pod.labels.get("volcano.sh/job-name") or pod.annotations.get("volcano.sh/job-name") or ""
     tasks = at(pod.owner("Job"), "spec", "tasks")
-    size = sum(count(at(task, "replicas"), 1) for task in (tasks if isinstance(tasks, list) else ()))
+    roles = tuple(map(_replicas, tasks if isinstance(tasks, list) else ()))
     index = pod.labels.get("volcano.sh/task-index") or pod.annotations.get("volcano.sh/task-index")
     role = pod.labels.get("volcano.sh/task-spec") or pod.annotations.get("volcano.sh/task-spec") or ""
     identity = pod.controller.uid if pod.controller else name
-    return Member("VolcanoJob", named("vcjob", identity), size, index_of(index), role)
+    return Member("VolcanoJob", named("vcjob", identity), counted(roles), index_of(index), role, roles=roles)
 
 
 def _ray_workers(group: object) -> int:
@@ -76,12 +85,13 @@ def _ray_cluster(pod: Subject) -> Member | None:
         return None
     spec = at(pod.owner("RayCluster"), "spec")
     groups = at(spec, "workerGroupSpecs")
-    size = 0
+    roles: tuple[Role, ...] = ()
     if isinstance(spec, Mapping) and spec.get("enableInTreeAutoscaling") is not True:
+        head = Role(1, asks_of(at(spec, "headGroupSpec", "template")))
         workers = groups if isinstance(groups, list) else ()
-        size = 1 + sum(_ray_workers(group) for group in workers)
+        roles = (head, *(Role(_ray_workers(group), asks_of(at(group, "template"))) for group in workers))
     identity = pod.controller.uid if pod.controller else pod.labels["ray.io/cluster"]
-    return Member("RayCluster", named("raycluster", identity), size)
+    return Member("RayCluster", named("raycluster", identity), counted(roles), roles=roles)
 
 
 # kubeflow/spark-operator pkg/common/spark.go LabelSparkAppName: on drivers and executors alike.
@@ -284,6 +294,7 @@ INDEXED_JOB: Final = Row(
     read=_indexed_job,
     size="the Job: `parallelism`, where that is not less than `completions`",
     sized_by=("Job", "CronJob"),
+    alike=True,
     label=JOB_COMPLETION_INDEX,
     annotation=JOB_COMPLETION_INDEX,
     makers=(

@@ -10,11 +10,19 @@ from typing import Any, Final, TypeAlias
 
 from ..kube.paths import ELEMENT
 from .finished import is_finished
+from .roles import TEMPLATE_PATCHES, asks_in, asks_of
 from .subject import at, mapping_at
 from .systems import OWNER_LABELS
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"
-"""Fields to keep, each with those below it, None for all of it; ELEMENT is every element of a list or a map."""
+"""Fields to keep, each with those below it, None for all of it; ELEMENT is every element of a list or a map.
+
+Of a pod template, or a PodSpec, what its pods ask of a node is kept (``roles``), in its place.
+"""
+
+TEMPLATE: Final[Fields] = {"template": None}
+POD_SPEC: Final[Fields] = {"podSpec": None}
+"""These two stand for themselves, and no field is kept of them by name."""
 
 # Replicated jobs, tasks, roles and cliques of one object: the largest of the examples that are known have ten. What
 # an object has beyond would be kept for nothing.
@@ -43,7 +51,15 @@ class OwnerKind:
         return tuple(f"{self.group}/{version}" if self.group else version for version in self.versions)
 
 
-_REPLICAS: Final[Fields] = {"replicas": None}
+_REPLICAS: Final[Fields] = {"replicas": None, "template": TEMPLATE}
+
+
+# Patches make leader or workers other than the template: of these only that they are there is kept.
+_LEADER_AND_WORKERS: Final[Fields] = {
+    "size": None,
+    "template": TEMPLATE,
+    **{field: {} for field in TEMPLATE_PATCHES},
+}
 
 
 def _kubeflow(kind: str, field: str, *versions: str) -> OwnerKind:
@@ -83,7 +99,7 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
             "replicatedJobs": {
                 ELEMENT: {
                     "replicas": None,
-                    "template": {"spec": {"parallelism": None}},
+                    "template": {"spec": {"parallelism": None, "template": TEMPLATE}},
                     "dependsOn": {ELEMENT: {"status": None}},
                 }
             },
@@ -112,7 +128,10 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         plural="rayclusters",
         spec={
             "enableInTreeAutoscaling": None,
-            "workerGroupSpecs": {ELEMENT: {"replicas": None, "numOfHosts": None, "suspend": None}},
+            "headGroupSpec": {"template": TEMPLATE},
+            "workerGroupSpecs": {
+                ELEMENT: {"replicas": None, "numOfHosts": None, "suspend": None, "template": TEMPLATE}
+            },
         },
     ),
     OwnerKind(
@@ -123,7 +142,9 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         plural="podcliquesets",
         spec={
             "template": {
-                "cliques": {ELEMENT: {"name": None, "spec": {"replicas": None, "autoScalingConfig": {}}}},
+                "cliques": {
+                    ELEMENT: {"name": None, "spec": {"replicas": None, "autoScalingConfig": {}, "podSpec": POD_SPEC}}
+                },
                 "podCliqueScalingGroups": {ELEMENT: {"cliqueNames": {ELEMENT: None}, "minAvailable": None}},
             }
         },
@@ -151,9 +172,11 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
                 ELEMENT: {
                     "replicas": None,
                     "dependencies": {ELEMENT: None},
-                    "customComponentsPattern": {"components": {ELEMENT: {"size": None}}},
-                    "leaderWorkerPattern": {"size": None},
-                    "leaderWorkerSet": {"size": None},
+                    "template": TEMPLATE,
+                    "standalonePattern": {"template": TEMPLATE},
+                    "customComponentsPattern": {"components": {ELEMENT: {"size": None, "template": TEMPLATE}}},
+                    "leaderWorkerPattern": _LEADER_AND_WORKERS,
+                    "leaderWorkerSet": _LEADER_AND_WORKERS,
                 }
             }
         },
@@ -244,6 +267,8 @@ def _kept(value: object, fields: Fields) -> Any:
     """Copy of a document what stands at the fields; in the place of anything else that is no scalar None."""
     if fields is None:
         return None if isinstance(value, dict | list) else value
+    if fields is TEMPLATE or fields is POD_SPEC:
+        return asks_of(value) if fields is TEMPLATE else asks_in(value)
     below = fields.get(ELEMENT)
     every = ELEMENT in fields
     if every and isinstance(value, dict | list) and len(value) > _MOST_ELEMENTS:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ..kube.shape import RESOURCED_LISTS
+from .roles import TEMPLATE_PATCHES, Role, asks_in, asks_of, counted
 from .subject import STATEFUL_SET_INDEX, Maker, Member, Row, Subject, at, count, index_of, named, number, text, text_at
 
 
@@ -42,28 +43,37 @@ def _role_based_group(pod: Subject) -> Member:
     )
     # Of a role whose instances are of several pods each there is no number that is the pod's own.
     index = index_of(pod.labels.get(STATEFUL_SET_INDEX)) if not _is_of_leader_worker_set(pod) else -1
-    return Member("RoleBasedGroup", named("rbg", group), _roles(pod.owner("RoleBasedGroup")), index, role or "")
+    roles = tuple(_roles(pod.owner("RoleBasedGroup")))
+    return Member("RoleBasedGroup", named("rbg", group), counted(roles), index, role or "", roles=roles)
 
 
 def _is_of_leader_worker_set(pod: Subject) -> bool:
     return "leaderworkerset.sigs.k8s.io/name" in pod.labels
 
 
-def _roles(owner: Mapping[str, Any] | None) -> int:
-    """Return the pods of all roles: ``replicas`` of each, times the pods of one replica.
+def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
+    """Yield the pods of all roles: ``replicas`` of each, times the pods of one replica, by template.
 
     Source: sgl-project/rbg api/workloads/v1alpha2/helper.go GetGroupSize, which takes custom components for one pod.
     """
     roles = at(owner, "spec", "roles")
-    return sum(count(at(role, "replicas"), 1) * _instance(role) for role in (roles if isinstance(roles, list) else ()))
+    for role in roles if isinstance(roles, list) else ():
+        replicas = count(at(role, "replicas"), 1)
+        for each in _instance(role):
+            yield Role(replicas * each.count, each.asks)
 
 
-def _instance(role: object) -> int:
+def _instance(role: object) -> Iterator[Role]:
+    """Yield the pods of one replica. What patches make of a template is not known."""
     components = at(role, "customComponentsPattern", "components")
     if isinstance(components, list):
-        return sum(count(at(each, "size"), 1) for each in components)
-    size = at(role, "leaderWorkerPattern", "size") or at(role, "leaderWorkerSet", "size")
-    return count(size, 1)
+        for each in components:
+            yield Role(count(at(each, "size"), 1), asks_of(at(each, "template")))
+        return
+    pattern = at(role, "leaderWorkerPattern") or at(role, "leaderWorkerSet")
+    template = at(pattern, "template") or at(role, "standalonePattern", "template") or at(role, "template")
+    patched = any(at(pattern, field) is not None for field in TEMPLATE_PATCHES)
+    yield Role(count(at(pattern, "size"), 1), None if patched else asks_of(template))
 
 
 # ---- Grove, Dynamo --------------------------------------------------------------------------------------------------
@@ -72,8 +82,8 @@ def _pod_gang(pod: Subject) -> Member:
     clique = _clique(pod)
     owner = pod.owner("PodCliqueSet")
     scaled = "grove.io/base-podgang" in pod.labels
-    size = _scaled_cliques(owner, clique) if scaled else _cliques(owner)
-    return Member("PodCliqueSet", pod.labels["grove.io/podgang"], size, index, clique)
+    roles = _scaled_cliques(owner, clique) if scaled else _cliques(owner)
+    return Member("PodCliqueSet", pod.labels["grove.io/podgang"], counted(roles), index, clique, roles=roles)
 
 
 def _clique(pod: Subject) -> str:
@@ -87,8 +97,8 @@ def _clique(pod: Subject) -> str:
     return full.removeprefix(f"{owner}-{pod.labels.get(f'grove.io/{kind}-replica-index')}-")
 
 
-def _cliques(owner: Mapping[str, Any] | None) -> int:
-    """Return the pods of a base gang: each clique, as often as its scaling group needs it at least; 0 if it scales.
+def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    """Return the pods of a base gang: each clique, as often as its scaling group needs it at least; none if it scales.
 
     Source: ai-dynamo/grove operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
     """
@@ -96,7 +106,7 @@ def _cliques(owner: Mapping[str, Any] | None) -> int:
     return _pods(owner, times)
 
 
-def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> int:
+def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> tuple[Role, ...]:
     """Return the pods of a gang beyond what a scaling group needs at least: its cliques, once each (syncflow.go)."""
     group = next((names for names, _ in _scaling_groups(owner) if clique in names), [])
     return _pods(owner, dict.fromkeys(group, 1), only=frozenset(group))
@@ -111,17 +121,20 @@ def _scaling_groups(owner: Mapping[str, Any] | None) -> Iterator[tuple[list[str]
             yield [str(name) for name in names], count(at(group, "minAvailable"), 1)
 
 
-def _pods(owner: Mapping[str, Any] | None, times: Mapping[str, int], only: frozenset[str] | None = None) -> int:
+def _pods(
+    owner: Mapping[str, Any] | None, times: Mapping[str, int], only: frozenset[str] | None = None
+) -> tuple[Role, ...]:
     cliques = at(owner, "spec", "template", "cliques")
-    size = 0
+    roles: list[Role] = []
     for clique in cliques if isinstance(cliques, list) else ():
         name = text_at(clique, "name")
         if only is not None and name not in only:
             continue
         if at(clique, "spec", "autoScalingConfig") is not None:
-            return 0
-        size += count(at(clique, "spec", "replicas"), 1) * times.get(name, 1)
-    return size
+            return ()
+        pods = count(at(clique, "spec", "replicas"), 1) * times.get(name, 1)
+        roles.append(Role(pods, asks_in(at(clique, "spec", "podSpec"))))
+    return tuple(roles)
 
 
 # ---- KServe ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Final
 
 from .groups import GROUP_ROWS
 from .operators import DECLARED_SET, INDEXED_JOB, OPERATOR_ROWS
-from .stages import stages_of
+from .stages import BETWEEN_ROLES, stages_of
 from .subject import Member, Row, Subject
 
 # The operator's own word comes first: it tells one object from another of the same name, and its size. An Indexed Job
@@ -26,5 +26,9 @@ def member_of(pod: Subject) -> Member | None:
 def _with_owners(member: Member, row: Row, pod: Subject) -> Member:
     """Return a member with what its owners alone say, or would say."""
     staged = member.staged or next(filter(None, map(stages_of, pod.lineage())), "")
+    owners = (owner for owner in pod.lineage() if owner.get("kind") not in BETWEEN_ROLES) if staged else ()
+    within = next(filter(None, map(stages_of, owners)), "")
     awaits = bool(row.sized_by) and not member.size and not any(map(pod.owner, row.sized_by))
-    return replace(member, staged=staged, awaits_owner=awaits) if staged or awaits else member
+    if not (staged or awaits):
+        return member
+    return replace(member, staged=staged, staged_within=within, awaits_owner=awaits, alike=row.alike)

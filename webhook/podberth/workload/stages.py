@@ -71,6 +71,9 @@ STAGES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 }
 """By the owner's kind."""
 
+BETWEEN_ROLES: Final = frozenset({"JobSet", "MPIJob", "RoleBasedGroup"})
+"""Kinds whose roles wait for each other, while the pods of one role come together."""
+
 
 def stages_of(owner: Mapping[str, Any] | None) -> str:
     """Return the field by which some of an owner's pods are made only when others run; empty: none that is known.

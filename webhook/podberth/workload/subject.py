@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..kube.pod import OwnerReference
 from ..wellknown import JOB_COMPLETION_INDEX
+from .roles import Role
 
 LARGEST_SIZE: Final = 2**31 - 1
 """Replica counts are int32 throughout the API (kubernetes/api batch/v1 JobSpec.Parallelism)."""
@@ -38,8 +39,14 @@ class Member:
     """What the operator calls the pods that are made alike: worker, head; empty where it has no word for it."""
     staged: str = ""
     """The field by which some members are made only when others run; empty: none is known that says so."""
+    roles: tuple[Role, ...] = ()
+    """What the size is made of, by template; empty where nothing says so, or all are made alike."""
+    staged_within: str = ""
+    """The same of members of one role."""
     awaits_owner: bool = False
     """Whether the size is unknown for want of the owner that says it."""
+    alike: bool = False
+    """Whether all members are made of one template."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +131,8 @@ class Row:
     """In words, where the role is from, if ``read`` says it; empty: its pods have none."""
     sized_by: tuple[str, ...] = ()
     """The kinds of owners that say the size; empty where the pod says it, or its group."""
+    alike: bool = False
+    """Whether its owner makes all pods of one template."""
     api_groups: tuple[str, ...] = ()
     """Of the PodGroup that the key names; empty where it names none."""
     makers: tuple[Maker, ...] = ()

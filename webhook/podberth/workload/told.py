@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..kube.pod import annotations, controller, labels, metadata
-from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
+from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
 from .subject import STATEFUL_SET_INDEX
 
 KEYS: Final = frozenset(
     {
+        GANG_ACCELERATED_ANNOTATION,
         GANG_LABEL,
         GANG_SIZE_ANNOTATION,
         JOB_COMPLETION_INDEX,

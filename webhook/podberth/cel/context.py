@@ -1,0 +1,41 @@
+"""What functions of policies know of the review under evaluation, beside their arguments."""
+
+from dataclasses import dataclass, field
+
+from ..topology.index import Need, NodeSet, TopologyIndex
+from ..topology.together import Roles
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewContext:
+    """What the functions know of the review under evaluation: the cluster, and what its pod needs of a node."""
+
+    index: TopologyIndex
+    need: Need
+    class_resources: frozenset[str] = frozenset()
+    """Extended resources that DeviceClasses serve: no node has them, and they can be had."""
+    members: int = 0
+    """How many of the pod's gang ask for accelerators; 0: unknown."""
+    roles: Roles = ()
+    """What these ask for, where that is not the same for all."""
+    _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def handle(self, nodes: NodeSet) -> int:
+        """Return the number that stands for a node set within this review. Equal questions get equal numbers."""
+        # The index remembers its answers, so identity is equality; a review asks for a handful.
+        for number, known in enumerate(self._sets):
+            if known is nodes:
+                return number
+        self._sets.append(nodes)
+        return len(self._sets) - 1
+
+    def nodes(self, handle: int) -> NodeSet:
+        """Return the node set that a number stands for."""
+        return self._sets[handle]
+
+    def levels_of_gang(self) -> tuple[str, str]:
+        """Return the narrowest level that holds the gang, and the narrowest safe one; empty: there is none."""
+        if self.roles:
+            return self.index.levels(self.roles) if self.need.requests else ("", "")
+        nodes = self.index.nodes(self.need)
+        return nodes.narrowest_level(self.members), nodes.narrowest_safe_level(self.members)

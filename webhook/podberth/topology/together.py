@@ -1,0 +1,154 @@
+"""Whether machines hold a whole gang whose roles ask for different things: all of them at once, on empty machines.
+
+Counted are durable nodes and their accelerators only, as in ``nodes``. Which member asks makes no difference.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from ..conventions import Conventions
+from ..wellknown import HOSTNAME_LABEL
+from .capability import Capability
+from .need import Need
+from .nodes import NodeClass, NodeSet, OwnLabels
+
+Roles: TypeAlias = tuple[tuple[int, Need], ...]
+"""How many pods each role has, and what one of them asks for."""
+
+_ANYWHERE: Final = ""
+
+
+def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conventions) -> tuple[str, str]:
+    """Return the narrowest level with a domain that holds all pods, and the one on which every domain always does.
+
+    ``found`` are the nodes that fit a pod of each role. "Every domain" is every one with a node that fits any of them,
+    for any member may be the first; "always" is in whatever order the pods come, and wherever each of them goes: small
+    ones on several machines leave fewer of these whole. Empty: there is no such level, or nobody knows what a role
+    takes of a node.
+    """
+    if not all(need.requests for _, need in roles):
+        return "", ""
+    machines = list(_machines(found))
+    narrowest = safe = ""
+    for level in reversed(conventions.levels):
+        domains = _domains(machines, level, conventions)
+        if not narrowest and any(_hold(each, roles) for each in domains):
+            narrowest = level
+        if not safe and domains and all(_always_hold(each, roles) for each in domains):
+            safe = level
+        if narrowest and safe:
+            break
+    return narrowest, safe
+
+
+_Fitting: TypeAlias = frozenset[int]
+"""Which roles a machine fits, by their place."""
+_Machines: TypeAlias = Counter[tuple[Capability, _Fitting]]
+"""Alike machines of a domain, with their number."""
+
+
+def _machines(found: Sequence[NodeSet]) -> Iterator[tuple[NodeClass, _Fitting, list[OwnLabels]]]:
+    """Yield the durable nodes that fit some role: those of a class that fit the same ones together."""
+    classes: dict[int, tuple[NodeClass, dict[str, set[int]]]] = {}
+    for place, nodes in enumerate(found):
+        for part in nodes.durable_parts:
+            _, fitting = classes.setdefault(id(part.node_class), (part.node_class, {}))
+            for name in [_ANYWHERE] if part.names is None else part.names:
+                fitting.setdefault(name, set()).add(place)
+    for one, fitting in classes.values():
+        everywhere = fitting.pop(_ANYWHERE, set())
+        alike: dict[_Fitting, list[OwnLabels]] = {}
+        if fitting or everywhere:
+            for name, own in one.members.items():
+                roles = frozenset(everywhere | fitting.get(name, set()))
+                if roles:
+                    alike.setdefault(roles, []).append(own)
+        for roles, members in alike.items():
+            yield one, roles, members
+
+
+def _domains(
+    machines: Sequence[tuple[NodeClass, _Fitting, list[OwnLabels]]], level: str, conventions: Conventions
+) -> list[_Machines]:
+    """Return the domains of a level that have such machines, alike ones once; a node is a domain of its own."""
+    if level == HOSTNAME_LABEL:
+        alone = {(one.capability, roles) for one, roles, _ in machines}
+        return [Counter({each: 1}) for each in alone]
+    domains: dict[str, _Machines] = {}
+    for one, roles, members in machines:
+        if level in conventions.ignored_labels:
+            values = Counter(dict(own).get(level) for own in members)
+        else:
+            values = Counter({one.labels.get(level): len(members)})
+        for value, number in values.items():
+            if value:
+                domains.setdefault(value, Counter())[one.capability, roles] += number
+    return list(domains.values())
+
+
+def _hold(machines: _Machines, roles: Roles) -> bool:
+    """Tell whether the machines hold all pods of all roles at once, well packed.
+
+    Greedy: the largest need first, the smaller ones into what is left of a machine.
+    """
+    names = sorted({name for _, need in roles for name, _ in need.requests})
+    left: list[tuple[dict[str, int], _Fitting, int]] = [
+        ({name: capability.amount_of.get(name, 0) for name in names}, fitting, number)
+        for (capability, fitting), number in machines.items()
+    ]
+    for place in sorted(range(len(roles)), key=lambda place: (-_size(roles[place][1]), roles[place][1].requests)):
+        count, need = roles[place]
+        remaining: list[tuple[dict[str, int], _Fitting, int]] = []
+        # First where the fewest others can go, and where least is left.
+        for amounts, fitting, number in sorted(left, key=lambda each: (len(each[1]), sum(each[0].values()))):
+            room = _room(amounts, need) if place in fitting else 0
+            if not (room and count):
+                remaining.append((amounts, fitting, number))
+                continue
+            full = min(number, count // room)
+            rest = min(count - full * room, room) if full < number else 0
+            count -= full * room + rest
+            for pods, used in ((room, full), (rest, int(rest > 0)), (0, number - full - int(rest > 0))):
+                if used:
+                    remaining.append((_without(amounts, need, pods), fitting, used))
+        if count:
+            return False
+        left = remaining
+    return True
+
+
+def _always_hold(machines: _Machines, roles: Roles) -> bool:
+    """Tell whether the machines hold all pods wherever each of them goes.
+
+    A pod of a role takes one place of its own, and of another role at the most as many as its need has of that one's,
+    rounded up, on whichever machine it is. What is left then is enough for each role.
+    """
+    for place, (count, need) in enumerate(roles):
+        places = sum(
+            number * _room(capability.amount_of, need)
+            for (capability, fitting), number in machines.items()
+            if place in fitting
+        )
+        taken = sum(each * _takes(other, need) for at, (each, other) in enumerate(roles) if at != place)
+        if places - taken < count:
+            return False
+    return True
+
+
+def _room(amounts: Mapping[str, int], need: Need) -> int:
+    return min(amounts.get(name, 0) // amount for name, amount in need.requests)
+
+
+def _takes(other: Need, need: Need) -> int:
+    """Return how many places for pods of one need a pod of another takes at the most."""
+    asked = dict(other.requests)
+    return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
+
+
+def _size(need: Need) -> int:
+    return sum(amount for _, amount in need.requests)
+
+
+def _without(amounts: dict[str, int], need: Need, pods: int) -> dict[str, int]:
+    return {**amounts, **{name: amounts[name] - amount * pods for name, amount in need.requests}} if pods else amounts

@@ -1,0 +1,147 @@
+"""What the roles of a gang ask of a node, read from the pod templates of its owner.
+
+A template is read once, when its owner is kept (``owners``), and what is left of it is shared by all that say the same:
+thousands of owners have a dozen templates between them.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import orjson
+
+from ..devices.claims import NO_DEVICES, KnownDevices
+from ..devices.resources import COUNTED_KINDS, recognise
+from ..kube.pod import containers
+from ..kube.quantity import parse_count
+from ..kube.shape import shape_problems
+from .gpus import GpuFacts, gpu_facts, reserved
+
+# As topology.need has it for a pod's own choice; what is longer is not kept, and the role then counts as unknown.
+_LONGEST_CHOICE: Final = 4096
+_MOST_CLAIMS: Final = 16
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_CHOICE: Final = ("nodeSelector", "tolerations")
+TEMPLATE_PATCHES: Final = ("leaderTemplatePatch", "workerTemplatePatch", "patchLeaderTemplate", "patchWorkerTemplate")
+"""What makes leader or workers of a RoleBasedGroup's role other than its template (sgl-project/rbg api/workloads)."""
+_OF_A_CLAIM: Final = ("name", "resourceClaimName", "resourceClaimTemplateName")
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """What a pod of a template asks for."""
+
+    amounts: tuple[tuple[str, int], ...] = ()
+    """Of each extended resource, as the scheduler reserves it, by name. Which are accelerators is not decided here."""
+    claims: tuple[tuple[tuple[str, str], ...], ...] = ()
+    """The claims that some container uses, each as the fields of its entry."""
+    choice: str = ""
+    """Its choice of nodes as JSON of a PodSpec's fields; empty: none."""
+
+    def facts(
+        self, namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
+    ) -> GpuFacts:
+        """Return what that is of accelerators, as ``gpus`` reads a pod."""
+        if not (self.amounts or self.claims):
+            return _NO_GPUS
+        claims = [dict(each) for each in self.claims]
+        used = [{"name": each["name"]} for each in claims]
+        main = {"name": "", "resources": {"limits": dict(self.amounts), "claims": used}}
+        pod = {"spec": {"containers": [main], "resourceClaims": claims}}
+        return gpu_facts(pod, namespace, devices, believe_claims=believe_claims)
+
+    def some(self, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
+        """Tell whether that is, or may be, for accelerators. Asked of each role at each review of a gang's pod."""
+        for name, _ in self.amounts:
+            found = recognise(name) or devices.resources.get(name)
+            if found is not None and found.kind in COUNTED_KINDS:
+                return True
+        return bool(self.claims) and self.facts(namespace, devices, believe_claims=believe_claims).kind != "none"
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the fields of a PodSpec that choose nodes."""
+        found: dict[str, Any] = orjson.loads(self.choice) if self.choice else {}
+        return found
+
+
+_NO_GPUS: Final = GpuFacts()
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Members of a gang that are made of one template."""
+
+    count: int
+    asks: Asks | None
+    """None: not known."""
+
+
+def asks_of(template: object) -> Asks | None:
+    """Return what pods of an unchecked PodTemplateSpec ask for; None where it is none. What was read before stays."""
+    if isinstance(template, Asks):
+        return template
+    return asks_in(template.get("spec")) if isinstance(template, Mapping) else None
+
+
+def asks_in(pod_spec: object) -> Asks | None:
+    """Return what pods of an unchecked PodSpec ask for; None where it is none, or too long to be kept."""
+    if isinstance(pod_spec, Asks):
+        return pod_spec
+    pod = {"metadata": {}, "spec": pod_spec}
+    if not isinstance(pod_spec, dict) or not pod_spec.get("containers") or shape_problems(pod):
+        return None
+    found: list[tuple[str, str, int]] = []
+    used: set[str] = set()
+    for container in containers(pod):
+        resources = container.body.get("resources") or {}
+        used.update(str(each.get("name")) for each in resources.get("claims") or ())
+        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+        for name in {**limits, **requests}:
+            amount = limits.get(name)
+            try:
+                quantity = parse_count(requests.get(name) if amount is None else amount) if "/" in name else 0
+            except ValueError:
+                continue  # as in ``gpus``: it counts as nothing
+            if quantity:
+                found.append((container.kind, name, quantity))
+    claims = tuple(_claim(each) for each in pod_spec.get("resourceClaims") or () if each.get("name") in used)
+    choice = _choice(pod_spec)
+    if len(choice) > _LONGEST_CHOICE or len(claims) > _MOST_CLAIMS:
+        return None
+    return _shared(Asks(tuple(sorted(reserved(found).items())), claims, choice))
+
+
+def _claim(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, str(entry[key])) for key in _OF_A_CLAIM if entry.get(key))
+
+
+def _choice(pod_spec: Mapping[str, Any]) -> str:
+    """Spell the choice of nodes; what cannot be spelled (a number beyond 64 bits) chooses too much to be kept."""
+    kept = {key: pod_spec[key] for key in _CHOICE if pod_spec.get(key)}
+    required = ((pod_spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED)
+    if required:
+        kept["affinity"] = {"nodeAffinity": {_REQUIRED: required}}
+    try:
+        return orjson.dumps(kept, option=orjson.OPT_SORT_KEYS).decode() if kept else ""
+    except TypeError:
+        return " " * (_LONGEST_CHOICE + 1)
+
+
+@lru_cache(maxsize=4096)
+def _shared(asks: Asks) -> Asks:
+    """Return the first that was equal."""
+    return asks
+
+
+def counted(roles: Iterable[Role]) -> int:
+    """Return how many pods roles have together."""
+    return sum(role.count for role in roles)
+
+
+def alike(roles: Iterable[Role]) -> tuple[Role, ...]:
+    """Return roles with those that ask for the same as one."""
+    counts: dict[Asks | None, int] = {}
+    for role in roles:
+        counts[role.asks] = counts.get(role.asks, 0) + role.count
+    return tuple(Role(count, asks) for asks, count in counts.items())
