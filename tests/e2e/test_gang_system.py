@@ -1,6 +1,5 @@
 """A policy chooses the system of a gang by its namespace, and draws its slices together, before the real scheduler."""
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,17 +41,15 @@ _NEAR = policy(
   - {{name: member, expression: gang.known}}
   variables:
   - {{name: slice, expression: "int(object.metadata.?annotations[?'example.com/slice'].orValue('0'))"}}
-  - {{name: near, expression: "object.metadata.?annotations[?'example.com/near'].orValue('required')"}}
   mutations:
-  - when: variables.near == 'required'
+  - when: variables.slice == 0
+    topology: {{level: "'{RACK}'", mode: required}}
+  - when: variables.slice > 1
     topology: {{level: "'{RACK}'", mode: required, slice: variables.slice}}
-  - when: variables.near == 'preferred'
-    topology: {{level: "'{RACK}'", mode: preferred, slice: variables.slice}}
 """,
     order=400,
 )
 _SYSTEM = "example.com/gang-system"
-_NEAR_TO = "example.com/near"
 _SLICE = "podberth.io/gang-slice"
 
 
@@ -135,45 +132,6 @@ def test_a_namespace_whose_label_chooses_native_has_gangs_that_wait_for_their_gr
     space.must_apply(pod_group(name, int(one["annotations"]["podberth.io/gang-size"]), RACK))
     running = space.wait_for_pods(4, "Running")
     assert len(domains(space, running, RACK)) == 1
-
-
-def in_group(space: Space, name: str, members: int, **annotations: str) -> list[Document]:
-    """Return the running pods of a gang whose PodGroup has no level, and is there once all of them are."""
-    space.must_apply(gang(name, members, **annotations))
-    pods = space.wait_for_pods(members, labels={"job-name": name})
-    space.must_apply(pod_group(pods[0]["metadata"]["labels"]["podberth.io/gang"], members))
-    return space.wait_for_pods(members, "Running", {"job-name": name})
-
-
-@pytest.mark.usefixtures("choosing")
-def test_a_native_gang_that_prefers_one_rack_is_in_one_and_spread_where_it_says_nothing(space: Space) -> None:
-    choose(space, "native")
-    # By its Service the scheduler spreads a gang.
-    space.must_apply(service("apart"), service("together"))
-    apart = in_group(space, "apart", 4, **{_NEAR_TO: "nothing"})
-    assert len(domains(space, apart, RACK)) > 1
-    space.kubectl("delete", "job", "apart")
-    space.wait_until_empty()
-
-    together = in_group(space, "together", 4, **{_NEAR_TO: "preferred"})
-    assert len(domains(space, together, RACK)) == 1
-    assert all(each["spec"]["affinity"] == together[0]["spec"]["affinity"] for each in together)
-    assert all("podberth.io/gang-level" not in each["metadata"]["annotations"] for each in together)
-
-
-@pytest.mark.usefixtures("choosing")
-def test_a_native_gang_that_prefers_one_rack_starts_whole_where_none_has_room(space: Space) -> None:
-    choose(space, "native")
-    members = in_group(space, "large", 5, **{_NEAR_TO: "preferred"})
-    assert sorted(Counter(space.label_of_node(each, RACK) for each in members).values()) == [1, 4]
-
-
-@pytest.mark.usefixtures("choosing")
-def test_the_slices_of_a_native_gang_are_each_in_one_rack_where_that_is_preferred(space: Space) -> None:
-    choose(space, "native")
-    members = in_group(space, "sliced", 4, **{_NEAR_TO: "preferred", "example.com/slice": "2"})
-    assert [each["metadata"]["labels"][_SLICE] for each in by_index(members)] == ["0", "0", "1", "1"]
-    assert all(len(domains(space, pair, RACK)) == 1 for pair in pairs(members))
 
 
 @pytest.mark.usefixtures("choosing")

@@ -1,4 +1,4 @@
-"""Topology: affinity draws a gang's members to one domain; a native group made of them is told what they require.
+"""Topology: a plain gang's members are drawn to one domain by affinity; a group made of its members is told its level.
 
 Whose gang a pod is in, and which group, is ``gang``'s.
 """
@@ -43,7 +43,7 @@ WEIGHT = 100
 def colocate(
     draft: Draft, level: object, mode: Literal["required", "preferred"], every: object, known: gang.GangFacts
 ) -> Change | Skipped | None:
-    """Attract the members of a gang to one domain of ``level``, a node label key; an empty level does nothing.
+    """Attract the members of a plain gang to one domain of ``level``, a node label key; an empty level does nothing.
 
     The term selects a label of its own that is written with it, so only members that are attracted attract: a launcher
     on some CPU node carries the gang's label too. The pod matches its own term, which is what lets the scheduler place
@@ -55,10 +55,7 @@ def colocate(
     its creation, behind all webhooks (kubernetes pkg/registry/core/pod/strategy.go): so the spec is the same for all.
 
     A member of a native PodGroup that is made of its members says a required level to whoever makes it; one that is
-    there already keeps what it was made of. The group has no field for a preference, so that draws its pods as any
-    others. No required term does: the scheduler takes the pods of a group in turn and never takes back where one went,
-    so a first one in a domain without room keeps the group from starting (kube-scheduler,
-    podGroupSchedulingDefaultAlgorithm).
+    there already keeps what it was made of.
 
     Returns:
         The change; Skipped where the pod says itself what belongs together or apart, or in which slice it is.
@@ -70,27 +67,12 @@ def colocate(
         return None
     key, members = leaf.text(level, "topology.level"), _number_of_members(every)
     if draft.get(gang.SCHEDULING_GROUP):
-        return _in_group(draft, key, mode, members, known)
+        return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft, known)
     system = next((system for system, path in gang.REFERENCES.items() if draft.get(path)), "")
-    if system:
-        return Skipped("topology", JOINED[system].places(slices=members > 1))
-    return _draw(draft, key, mode, members, known)
-
-
-def _in_group(draft: Draft, key: str, mode: str, members: int, known: gang.GangFacts) -> Change | Skipped | None:
-    if not gang.is_made_of_members(draft, known):
+    reason = JOINED[system].places(slices=members > 1) if system else ""
+    if not reason and (not draft.get(_LABEL) or _is_drawn(draft, slices=members > 1)):
         return None
-    if mode == "required" and members > 1:
-        return Skipped("topology", "a native PodGroup has no field for slices; use mode: preferred")
-    if members <= 1 and draft.get(LEVEL) is not None:
-        return None
-    return _say_level(draft, key, known) if mode == "required" else _draw(draft, key, mode, members, known)
-
-
-def _draw(draft: Draft, key: str, mode: str, members: int, known: gang.GangFacts) -> Change | Skipped | None:
-    if not draft.get(_LABEL) or _is_drawn(draft, slices=members > 1):
-        return None
-    reason = _own_placement(draft, key, mode) or _take_slice(draft, members, known)
+    reason = reason or _own_placement(draft, key, mode) or _take_slice(draft, members, known)
     return Skipped("topology", reason) if reason else _attract(draft, key, mode, members)
 
 
@@ -122,11 +104,21 @@ def _number_of_members(every: object) -> int:
     return members
 
 
-def _say_level(draft: Draft, key: str, known: gang.GangFacts) -> Change:
+def _say_level(draft: Draft, key: str, mode: str, known: gang.GangFacts) -> Change | Skipped | None:
+    if not gang.is_made_of_members(draft, known) or draft.get(LEVEL) is not None:
+        return None
+    if mode != "required":
+        return Skipped("topology", "a native PodGroup has no preferred topology; use mode: required")
     draft.set(LEVEL, key)
-    draft.set(_LEVEL_MODE, "required")
+    draft.set(_LEVEL_MODE, mode)
     anew = ", where its PodGroup is made anew" if draft.get(gang.REFERENCES[NATIVE]) in known.native else ""
-    return Change("topology", {"level": key, "mode": "required"}, lambda: f"gang required in one domain of {key}{anew}")
+    return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}{anew}")
+
+
+def _no_slices(draft: Draft, known: gang.GangFacts) -> Skipped | None:
+    if not gang.is_made_of_members(draft, known):
+        return None
+    return Skipped("topology", "a native PodGroup has no field for slices")
 
 
 def _terms(draft: Draft) -> list[Mapping[str, Any]]:
