@@ -283,8 +283,8 @@ def test_a_grove_pod_belongs_to_its_pod_gang() -> None:
             Gang(known=True, name="g", source="PodGroup", system="volcano"),
         ),
         (
-            pod(annotations={"scheduling.volcano.sh/group-name": "g", "scheduling.volcano.sh/group-min-member": "6"}),
-            Gang(known=True, name="g", size=6, source="PodGroup", system="volcano"),
+            pod(annotations={"scheduling.volcano.sh/group-name": "g"}),
+            Gang(known=True, name="g", source="PodGroup", system="volcano"),
         ),
         (
             pod(annotations={"pod-group-name": "g"}, schedulerName="kai-scheduler"),
@@ -311,7 +311,7 @@ def test_a_grove_pod_belongs_to_its_pod_gang() -> None:
                     "yunikorn.apache.org/task-groups": '[{"minMember": 1}, {"name": "w", "minMember": 4}]',
                 },
             ),
-            Gang(known=True, name="a", size=5, source="YuniKorn", system="yunikorn"),
+            Gang(known=True, name="a", size=5, role="head", source="YuniKorn", system="yunikorn"),
         ),
     ],
 )

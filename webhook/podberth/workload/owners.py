@@ -33,6 +33,8 @@ class OwnerKind:
     plural: str
     spec: Fields
     """What of its spec is read."""
+    by_name: bool = False
+    """Whether pods name it that it does not own: then it is found by its name, too."""
 
 
 _REPLICAS: Final[Fields] = {"replicas": None}
@@ -74,8 +76,9 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         spec={
             "replicatedJobs": {
                 ELEMENT: {
+                    "name": None,
                     "replicas": None,
-                    "template": {"spec": {"parallelism": None}},
+                    "template": {"spec": {"parallelism": None, "completions": None}},
                     "dependsOn": {ELEMENT: {"status": None}},
                 }
             },
@@ -104,7 +107,16 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         plural="rayclusters",
         spec={
             "enableInTreeAutoscaling": None,
-            "workerGroupSpecs": {ELEMENT: {"replicas": None, "numOfHosts": None, "suspend": None}},
+            "workerGroupSpecs": {
+                ELEMENT: {
+                    "groupName": None,
+                    "replicas": None,
+                    "minReplicas": None,
+                    "maxReplicas": None,
+                    "numOfHosts": None,
+                    "suspend": None,
+                }
+            },
         },
     ),
     OwnerKind(
@@ -141,9 +153,10 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         spec={
             "roles": {
                 ELEMENT: {
+                    "name": None,
                     "replicas": None,
                     "dependencies": {ELEMENT: None},
-                    "customComponentsPattern": {"components": {ELEMENT: {"size": None}}},
+                    "customComponentsPattern": {"components": {ELEMENT: {"name": None, "size": None}}},
                     "leaderWorkerPattern": {"size": None},
                     "leaderWorkerSet": {"size": None},
                 }
@@ -163,13 +176,15 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         source="sgl-project/rbg pkg/reconciler/roleinstanceset_reconciler.go, and roleinstanceset/, for its instances",
     ),
     OwnerKind(
-        # Of the driver. An executor's controller is the driver's Pod, and Pods are not followed.
-        source="kubeflow/spark-operator internal/controller/sparkapplication/submission.go (buildDriverPodTemplate)",
+        # Of the driver. An executor's controller is the driver's Pod, and Pods are not followed: both carry its name.
+        source="kubeflow/spark-operator internal/controller/sparkapplication/submission.go (buildDriverPodTemplate, "
+        "executorConfOption)",
         group="sparkoperator.k8s.io",
         versions=("v1beta2",),
         kind="SparkApplication",
         plural="sparkapplications",
         spec={"dynamicAllocation": {"enabled": None}, "executor": {"instances": None}},
+        by_name=True,
     ),
 )
 
