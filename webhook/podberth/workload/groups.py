@@ -25,11 +25,9 @@ def _kueue_group(pod: Subject) -> Member:
     size = number(pod.annotations.get("kueue.x-k8s.io/pod-group-total-count")) or 0
     # What Kueue's own webhook, which may come later, writes on the pod, it reads of the label that is named here
     # (pkg/controller/jobs/pod/pod_webhook.go Default).
-    index_label = pod.annotations.get("kueue.x-k8s.io/pod-group-pod-index-label") or _KUEUE_INDEX
-    return Member("Kueue", name, size, index_of(pod.labels.get(index_label)))
-
-
-_KUEUE_INDEX: Final = "kueue.x-k8s.io/pod-group-pod-index"
+    index_label = pod.annotations.get("kueue.x-k8s.io/pod-group-pod-index-label")
+    own = pod.labels.get("kueue.x-k8s.io/pod-group-pod-index")
+    return Member("Kueue", name, size, index_of(pod.labels.get(index_label) if index_label else own))
 
 
 def _native_group(pod: Subject) -> Member | None:
@@ -73,22 +71,19 @@ def _koordinator_group(pod: Subject) -> Member:
     return Member("PodGroup", name, pod.group_size(name, _KOORDINATOR_GROUPS), completion_index(pod))
 
 
-_KOORDINATOR_LABELS: Final = "pod-group.scheduling.sigs.k8s.io"
-_KOORDINATOR_GANG: Final = "gang.scheduling.koordinator.sh"
-
-
 def _koordinator_gang(pod: Subject) -> Member:
     """A gang that its pods describe themselves; the labels of before scheduler-plugins' PodGroup beat the annotations.
 
     Sources: koordinator-sh/koordinator apis/extension/coscheduling.go GetGangName, pkg/scheduler/plugins/coscheduling/
     util/gang_helper.go GetGangMinNumFromPod, core/gang.go tryInitByPodConfig; apis/extension/network_topology.go.
     """
-    name = pod.labels.get(f"{_KOORDINATOR_LABELS}/name") or pod.annotations[f"{_KOORDINATOR_GANG}/name"]
-    said = pod.labels.get(f"{_KOORDINATOR_LABELS}/min-available") or pod.annotations.get(
-        f"{_KOORDINATOR_GANG}/min-available"
-    )
-    size = max(number(said) or 0, number(pod.annotations.get(f"{_KOORDINATOR_GANG}/total-number")) or 0)
-    index = index_of(pod.annotations.get(f"{_KOORDINATOR_GANG}/network-topology-index"))
+    name = pod.labels.get("pod-group.scheduling.sigs.k8s.io/name")
+    name = name or pod.annotations["gang.scheduling.koordinator.sh/name"]
+    least = pod.labels.get("pod-group.scheduling.sigs.k8s.io/min-available")
+    least = least or pod.annotations.get("gang.scheduling.koordinator.sh/min-available")
+    total = pod.annotations.get("gang.scheduling.koordinator.sh/total-number")
+    size = max(number(least) or 0, number(total) or 0)
+    index = index_of(pod.annotations.get("gang.scheduling.koordinator.sh/network-topology-index"))
     if index < 0:
         index = completion_index(pod)
     return Member("PodGroup", name, size or pod.group_size(name, _KOORDINATOR_GROUPS), index)
@@ -111,9 +106,8 @@ def _yunikorn_application(pod: Subject) -> Member | None:
 
     Source: apache/yunikorn-k8shim pkg/common/utils/utils.go GetApplicationIDFromPod, in its order.
     """
-    key = "yunikorn.apache.org/app-id"
-    older = map(pod.labels.get, ("applicationId", "spark-app-selector"))
-    name = next(filter(None, (pod.labels.get(key), pod.annotations.get(key), *older)), "")
+    name = pod.labels.get("yunikorn.apache.org/app-id") or pod.annotations.get("yunikorn.apache.org/app-id")
+    name = name or pod.labels.get("applicationId") or pod.labels.get("spark-app-selector")
     if not name:
         return None
     try:

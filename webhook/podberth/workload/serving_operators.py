@@ -45,9 +45,6 @@ def _role_based_group(pod: Subject) -> Member:
     return Member("RoleBasedGroup", named("rbg", group), _roles(owner), index, role or "", _stages_of_roles(owner))
 
 
-_COMPONENT: Final = "rbg.workloads.x-k8s.io/component-"
-
-
 def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) -> int:
     """Return a pod's number among all of its role, -1 where the instances of the role have none.
 
@@ -55,7 +52,7 @@ def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) ->
     pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels, pkg/reconciler/roleinstanceset/
     statefulmode/stateful_instance_set_utils.go updateIdentity.
     """
-    if _COMPONENT + "id" not in pod.labels:
+    if pod.labels.get("rbg.workloads.x-k8s.io/component-id") is None:
         # Of a role of LeaderWorkerSets, each of several pods, there is no number that is the pod's own.
         several = "leaderworkerset.sigs.k8s.io/name" in pod.labels
         return -1 if several else index_of(pod.labels.get(STATEFUL_SET_INDEX))
@@ -69,11 +66,14 @@ def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) ->
 
 
 def _number_in_instance(pod: Subject, role: object) -> int:
-    said = pod.labels.get(_COMPONENT + "index") or pod.labels.get(_COMPONENT + "id")
+    said = pod.labels.get("rbg.workloads.x-k8s.io/component-index") or pod.labels.get(
+        "rbg.workloads.x-k8s.io/component-id"
+    )
+    name = pod.labels.get("rbg.workloads.x-k8s.io/component-name")
     components = at(role, "customComponentsPattern", "components")
     before = 0
     for each in components if isinstance(components, list) else ():
-        if at(each, "name") == pod.labels.get(_COMPONENT + "name"):
+        if at(each, "name") == name:
             break
         before += count(at(each, "size"), 1)
     index = index_of(said)
