@@ -314,9 +314,9 @@ SCENES: tuple[Scene, ...] = (
         spec:
           headGroupSpec: {{template: {{spec: {CPU}}}}}
           workerGroupSpecs:
-          - {{groupName: gpus, replicas: 1, minReplicas: 4, maxReplicas: 2, template: {{spec: {GPU}}}}}
+          - {{groupName: gpus, replicas: 1, minReplicas: 3, maxReplicas: 2, template: {{spec: {GPU}}}}}
         """,
-        "spec.workerGroupSpecs[0].minReplicas: got 4, want 2 at most, maxReplicas: the cluster cannot be scaled",
+        "spec.workerGroupSpecs[0].minReplicas: got 3, want 2 at most, maxReplicas: the cluster cannot be scaled",
     ),
     Scene(
         LEAST,

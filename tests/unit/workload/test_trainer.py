@@ -69,10 +69,10 @@ def read(text: str) -> JSON:
 
 
 def train_job(runtime: JSON, trainer: JSON, *patches: Any) -> JSON:
-    spec = {"runtimeRef": {"name": runtime["metadata"]["name"]}, "trainer": trainer}
+    spec: JSON = {"runtimeRef": {"name": runtime["metadata"]["name"]}, "trainer": trainer}
     if patches:
         spec["runtimePatches"] = list(patches)
-    metadata = {"name": "tune", "namespace": "team"}
+    metadata: JSON = {"name": "tune", "namespace": "team"}
     return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": metadata, "spec": spec}
 
 
@@ -143,7 +143,7 @@ def patch(spec: JSON, job: str = "node", **template: Any) -> JSON:
 
 def test_a_train_jobs_patches_are_laid_over_its_runtime() -> None:
     """As mergeRuntimePatches (pkg/runtime/core/trainingruntime.go), strategically."""
-    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}
+    affinity: JSON = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}
     env = [{"name": "A", "value": "z"}, {"name": "B", "value": "b"}]
     spec = {
         "affinity": affinity,
