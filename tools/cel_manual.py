@@ -220,7 +220,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "gang.source": (
             "what says so: `Job`, `JobSet`, `LeaderWorkerSet`, `PyTorchJob` and the other kinds of Kubeflow, "
             "`MPIJob`, `RayCluster`, `VolcanoJob`, `PodCliqueSet`, `RoleBasedGroup`, `InferenceService`, `Spark`, "
-            "`StatefulSet`, `PodGroup`, `Kueue`, `YuniKorn`, or "
+            "`StatefulSet`, `PodGroup`, `Workload`, `Kueue`, `YuniKorn`, or "
             "`label` for the user's own word"
         ),
         "gang.system": (

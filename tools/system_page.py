@@ -75,8 +75,8 @@ def _alone(maker: Maker) -> tuple[str, ...]:
 
 def _group(row: Row) -> tuple[str, ...]:
     system = next(each for each in SYSTEMS if each.name == row.system)
-    joined = system.writes and not row.annotation
-    written = f"{_keys(row)}, where a policy chooses the system" if joined else "nothing: the pod says it already"
+    joined = f"{_keys(row)}, where a policy chooses the system"
+    written = joined if proofs.is_written(row) else "nothing: the pod says it already"
     return row.name, _keys(row), row.size, written, system.keeps or "the group itself", proofs.of_group(row)
 
 

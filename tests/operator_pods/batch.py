@@ -67,7 +67,7 @@ BATCH_CASES = (
         source="JobSet",
         members=(
             (of_job_set("launcher", 0, gpus=0), "launcher", 0),
-            (of_job_set("workers", 3, jobs=2), "workers", -1),
+            (of_job_set("workers", 3, jobs=2), "workers", 3),
         ),
         owners={
             "u": workload(

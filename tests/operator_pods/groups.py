@@ -5,6 +5,8 @@ from podberth.workload.gangs import Gang
 
 from .case import JSON
 
+KOORDINATORS = {"name": "g", "min-available": "3"}
+
 GROUPED: tuple[tuple[JSON, Gang], ...] = (
     (
         pod(labels={"kueue.x-k8s.io/pod-group-name": "g"}, annotations={"kueue.x-k8s.io/pod-group-total-count": "4"}),
@@ -34,12 +36,16 @@ GROUPED: tuple[tuple[JSON, Gang], ...] = (
         Gang(known=True, name="g", source="PodGroup", system="native"),
     ),
     (
+        pod(workloadRef={"name": "w", "podGroup": "g"}),
+        Gang(known=True, name="w-g", source="Workload", system="native"),
+    ),
+    (
         pod(annotations={"scheduling.k8s.io/group-name": "g"}),
         Gang(known=True, name="g", source="PodGroup", system="volcano"),
     ),
     (
-        pod(annotations={"scheduling.volcano.sh/group-name": "g", "scheduling.volcano.sh/group-min-member": "6"}),
-        Gang(known=True, name="g", size=6, source="PodGroup", system="volcano"),
+        pod(annotations={"scheduling.volcano.sh/group-name": "g"}),
+        Gang(known=True, name="g", source="PodGroup", system="volcano"),
     ),
     (
         pod(annotations={"pod-group-name": "g"}, schedulerName="kai-scheduler"),
@@ -59,6 +65,10 @@ GROUPED: tuple[tuple[JSON, Gang], ...] = (
         Gang(known=True, name="g", size=3, source="PodGroup", system="koordinator"),
     ),
     (
+        pod(labels={f"pod-group.scheduling.sigs.k8s.io/{key}": said for key, said in KOORDINATORS.items()}),
+        Gang(known=True, name="g", size=3, source="PodGroup", system="koordinator"),
+    ),
+    (
         pod(
             labels={"applicationId": "a"},
             annotations={
@@ -66,6 +76,6 @@ GROUPED: tuple[tuple[JSON, Gang], ...] = (
                 "yunikorn.apache.org/task-groups": '[{"minMember": 1}, {"name": "w", "minMember": 4}]',
             },
         ),
-        Gang(known=True, name="a", size=5, source="YuniKorn", system="yunikorn"),
+        Gang(known=True, name="a", size=5, role="head", source="YuniKorn", system="yunikorn"),
     ),
 )

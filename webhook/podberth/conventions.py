@@ -6,7 +6,7 @@ Accelerator resource names have a table of their own (``devices.resources``). No
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from .wellknown import HOSTNAME_LABEL, LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
 
@@ -15,14 +15,21 @@ from .wellknown import HOSTNAME_LABEL, LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
 LEVELS: tuple[str, ...] = (
     "topology.kubernetes.io/region",
     "topology.kubernetes.io/zone",
-    # topograph since 1.0: tier-0 is nearest to the node
+    # topograph since 1.0: tier-0 is nearest to the node, and there are as many as the provider tells of (its
+    # docs/reference/node-labels.md). Most tell of three; a Slurm tree of eight tiers has not been met
+    "fabric.topograph.run/tier-7",
+    "fabric.topograph.run/tier-6",
+    "fabric.topograph.run/tier-5",
+    "fabric.topograph.run/tier-4",
     "fabric.topograph.run/tier-3",
     "fabric.topograph.run/tier-2",
     "fabric.topograph.run/tier-1",
     "fabric.topograph.run/tier-0",
-    # the same before topograph 1.0
+    # the same before topograph 1.0; core and leaf were at first datacenter and block (docs/engines/k8s.md of v0.1.0)
+    "network.topology.nvidia.com/datacenter",
     "network.topology.nvidia.com/core",
     "network.topology.nvidia.com/spine",
+    "network.topology.nvidia.com/block",
     "network.topology.nvidia.com/leaf",
     # AWS EC2 instance topology: layer 1 is the top of the tree, and some instance types have a fourth
     # (kubernetes/cloud-provider-aws pkg/providers/v1/well_known_labels.go)
@@ -38,15 +45,21 @@ LEVELS: tuple[str, ...] = (
     # OCI
     "oci.oraclecloud.com/host.network_block_id",
     "oci.oraclecloud.com/host.rack_id",
-    # CoreWeave
+    # CoreWeave: of InfiniBand and of any fabric (docs.coreweave.com/products/networking/hpc-interconnect/
+    # infiniband-roce-labels), a superpod within a fabric, a leaf group within that (products/sunk/discover_sunk)
+    "ib.coreweave.cloud/fabric",
     "backend.coreweave.cloud/fabric",
+    "ib.coreweave.cloud/superpod",
+    "ib.coreweave.cloud/leafgroup",
     "backend.coreweave.cloud/leafgroup",
     "node.coreweave.cloud/rack",
     # Alibaba's high-performance network
     "alibabacloud.com/hpn-zone",
-    # NVLink across nodes: HyperPod's UltraServer, topograph's accelerator domain (old and new key), then NVIDIA's
+    # NVLink across nodes: HyperPod's UltraServer, CoreWeave's NVL72 rack (docs.coreweave.com/products/sunk/
+    # optimize_workloads/topology-scheduling), topograph's accelerator domain (old and new key), then NVIDIA's
     # clique, its partition
     "topology.k8s.aws/ultraserver-id",
+    "ds.coreweave.com/nvlink.domain",
     "network.topology.nvidia.com/accelerator",
     "accelerator.topograph.run/domain",
     "accelerator.topograph.run/sub-domain",
@@ -149,6 +162,21 @@ LABEL_KEYS: tuple[LabelKey, ...] = (
 )
 
 
+GroupSystemName: TypeAlias = Literal[
+    "native", "kueue", "volcano", "kai", "koordinator", "slurm-bridge", "coscheduling", "yunikorn"
+]
+"""A group system, as ``workload.systems`` has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSystem:
+    """A system that takes over pods of some namespaces, whatever these carry, in a webhook that comes later."""
+
+    system: GroupSystemName
+    namespace_selector: Mapping[str, Any]
+    """A label selector (meta/v1), as its JSON."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conventions:
     """The names one cluster uses; the defaults are the presets of all known providers."""
@@ -161,6 +189,8 @@ class Conventions:
     """Label keys that never enter an equivalence class or a generated term."""
     label_keys: tuple[LabelKey, ...] = LABEL_KEYS
     """Label keys by how much they say of the hardware, most first; a key that is not listed ranks last."""
+    group_systems: tuple[GroupSystem, ...] = ()
+    """Who takes over the pods of which namespaces."""
     node_groups_grow: bool = True
     """Whether an autoscaler may bring nodes of kinds that no known node is of; then a required term only excludes."""
 

@@ -262,3 +262,15 @@ def test_the_same_is_made_of_it_as_of_the_objects_of_a_snapshot() -> None:
         others=frozenset({"n"}),
     )
     assert made.owners == {}
+
+
+def test_what_pods_of_others_name_is_looked_up_by_name_too() -> None:
+    kind = BY_NAME["sparkapplications.sparkoperator.k8s.io"]
+    live = LiveWorkloads([kind], lambda _: None, Log(CapturedLines()))
+    filed = live.sinks[kind]
+    filed.put("team/x", named({"spec": {"executor": {"instances": 4}}}))
+    assert set(live.objects().owners) == {"uid-x", "SparkApplication/team/x"}
+    filed.put("team/x", named({"spec": {}}, uid="uid-new"))
+    assert set(live.objects().owners) == {"uid-new", "SparkApplication/team/x"}
+    filed.drop("team/x")
+    assert not live.objects().owners

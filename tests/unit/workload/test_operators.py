@@ -76,7 +76,7 @@ def test_every_owner_that_is_read_is_known_from_a_snapshot() -> None:
         ]
         objects = collect([*documents, CRON_JOB], now=None)
         assert objects.problems == ()
-        assert list(objects.owners.values()) == documents
+        assert [objects.owners[each["metadata"]["uid"]] for each in documents] == documents
 
 
 def test_every_kind_that_is_asked_for_owns_a_pod_of_a_case() -> None:

@@ -35,7 +35,7 @@ JSON = dict[str, Any]
         ({"schedulerName": "slurm-bridge-scheduler", "schedulingGroup": {"podGroupName": "g"}}, {}, {}, "native"),
         ({"schedulerName": "yunikorn"}, {"queue": "root.x", "applicationId": "a"}, {}, "yunikorn"),
         ({}, {}, {"yunikorn.apache.org/task-groups": "[]"}, "yunikorn"),
-        ({}, {"queue": "x", "applicationId": "a"}, {}, "plain"),
+        ({}, {"queue": "x"}, {}, "plain"),
     ],
 )
 def test_a_system_is_known_by_what_the_pod_carries(spec: JSON, labels: JSON, annotations: JSON, system: str) -> None:

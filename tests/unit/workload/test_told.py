@@ -1,13 +1,17 @@
 """What is kept of a pod by whoever keeps thousands says the same of its gang as the whole pod."""
 
+import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from builders import gpu_pod, job_pod, owned
 from operator_pods import CASES, Case
+from podberth.workload import operators, serving_operators
 from podberth.workload.gangs import gang_of
 from podberth.workload.operators import DECLARED_SET, INDEXED_JOB, OPERATOR_ROWS
 from podberth.workload.owners import LOOKED_UP, OWNER_KINDS
@@ -47,6 +51,13 @@ def test_of_a_pod_nothing_else_is_kept() -> None:
 def test_every_key_of_a_row_is_kept() -> None:
     named = {key for row in ROWS for key in (row.label, row.annotation, row.role) if key}
     assert named <= KEYS
+
+
+@pytest.mark.parametrize("module", [operators, serving_operators])
+def test_every_key_that_their_readers_ask_a_pod_for_is_kept(module: ModuleType) -> None:
+    asked = set(re.findall(r'pod\.(?:labels|annotations)(?:\.get\(|\[)\s*"([^"]+)"', inspect.getsource(module)))
+    assert len(asked) > 10
+    assert asked <= KEYS
 
 
 # ---- whose size is an owner's to say --------------------------------------------------------------------------------

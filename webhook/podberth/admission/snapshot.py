@@ -155,9 +155,12 @@ class Snapshot:
 
     def lacks_namespace(self, name: str) -> bool:
         """Tell whether a review of that namespace cannot be decided for want of its Namespace."""
-        return name not in self.namespaces and any(
-            policy.reads_namespace or not policy.source.spec.match_constraints.namespace_selector.empty
-            for policy in self.policies
+        return name not in self.namespaces and (
+            bool(self.conventions.group_systems)
+            or any(
+                policy.reads_namespace or not policy.source.spec.match_constraints.namespace_selector.empty
+                for policy in self.policies
+            )
         )
 
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import takewhile
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -14,13 +14,15 @@ from ..cel.typing import DECLARED
 from ..kube.patch import Path
 from ..kube.paths import ELEMENT
 from ..kube.pod import spec
+from ..kube.selector import label_selector_matches
 from ..kube.shape import RESOURCED_LISTS
+from ..mutation.names import DEFAULT_SCHEDULER
 from ..topology.index import Need, NodeSelection
 from ..topology.need import CHOSEN_BY, is_small, own_tolerations
 from ..topology.together import Roles
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, gpu_facts
-from ..workload.systems import ACCOUNTING, SYSTEMS
+from ..workload.systems import ACCOUNTING, PLAIN, SYSTEMS, more_decisive
 from .recall import Footprint, Tree
 from .review import AdmissionRequest
 from .snapshot import Snapshot
@@ -38,6 +40,7 @@ _GANG_PARTS: tuple[Path, ...] = (
     ("metadata", "labels"),
     ("metadata", "annotations"),
     ("spec", "schedulingGroup"),
+    ("spec", "workloadRef"),
     ("spec", "schedulerName"),
 )
 _TOPOLOGY_PARTS: tuple[Path, ...] = (
@@ -191,7 +194,26 @@ def _values(value: Any, tree: Tree) -> Any:
 def gang_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Gang:
     """Return a pod's gang, as far as the snapshot knows its owners and groups."""
     native = snapshot.pod_groups.get(request.namespace, frozenset())
-    return gang_of(pod, request.namespace, snapshot.owners, native, snapshot.group_sizes, snapshot.devices)
+    gang = gang_of(pod, request.namespace, snapshot.owners, native, snapshot.group_sizes, snapshot.devices)
+    system = more_decisive(gang.system, _taken_over(pod, request.namespace, snapshot))
+    return gang if system == gang.system else replace(gang, system=system)
+
+
+def _taken_over(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> str:
+    """Return the system that takes over what stands in the pod's namespace, if it is for the default scheduler yet.
+
+    Of a Namespace that is not known only the name counts, by the label that the API server gives it.
+    """
+    said = snapshot.conventions.group_systems
+    if not said or (spec(pod).get("schedulerName") or DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER:
+        return PLAIN
+    known = snapshot.namespaces.get(namespace) or {}
+    named = {**((known.get("metadata") or {}).get("labels") or {}), _NAMESPACE_NAME: namespace}
+    return next((each.system for each in said if label_selector_matches(each.namespace_selector, named)), PLAIN)
+
+
+# https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-metadata-name
+_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 
 
 def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:

@@ -37,6 +37,8 @@ class Kind:
     """The kind's name in ownerReferences, of a kind that owns pods."""
     of_cluster: bool = False
     """Whether its objects are in no namespace."""
+    by_name: bool = False
+    """Whether its objects are looked up by their names, too (``workload.subject.by_name``)."""
 
     @property
     def name(self) -> str:
@@ -184,6 +186,7 @@ KINDS: Final[tuple[Kind, ...]] = (
             plural=each.plural,
             take=partial(_take_owner, each),
             owner=each.kind,
+            by_name=each.by_name,
         )
         for each in OWNER_KINDS
         if each.followed

@@ -1,22 +1,27 @@
 """Reads what a cluster's own names mean: the file of ``--conventions``.
 
     nodeGroupsGrow: false
+    groupSystems:
+    - {system: slurm-bridge, namespaceSelector: {matchLabels: {example.com/slurm: managed}}}
     labelKeys:
     - {key: example.com/gpu-class, provisioned: true, settles: [memory, links]}
 
 The keys of the file come first, in its order, and the presets' others after them; a preset key that the file names
-means what the file says.
+means what the file says. Its topology levels, widest first, stand in the place of the presets.
 """
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from ..conventions import LABEL_KEYS, Conventions, LabelKey, Trait
+from ..conventions import LABEL_KEYS, LEVELS, Conventions, GroupSystem, GroupSystemName, LabelKey, Trait
 from ..errors import Problem, UsageError
 from ..kube.documents import load_documents
+from ..policy.model import LabelSelector
 from ..policy.wording import explain
+from ..wellknown import HOSTNAME_LABEL
 from .files import reason_of
 
 
@@ -33,9 +38,16 @@ class _LabelKey(_Model):
     number: bool = False
 
 
+class _GroupSystem(_Model):
+    system: GroupSystemName
+    namespace_selector: LabelSelector
+
+
 class _Conventions(_Model):
     label_keys: list[_LabelKey] = Field(default_factory=list)
     node_groups_grow: bool = True
+    levels: list[Annotated[str, Field(min_length=1)]] | None = Field(default=None, min_length=1)
+    group_systems: list[_GroupSystem] = Field(default_factory=list)
 
 
 def read_conventions(path: Path | None) -> Conventions:
@@ -66,4 +78,12 @@ def read_conventions(path: Path | None) -> Conventions:
         each.key: LabelKey(each.key, each.provisioned, frozenset(each.settles), each.number) for each in said.label_keys
     }
     others = (each for each in LABEL_KEYS if each.key not in own)
-    return Conventions(label_keys=(*own.values(), *others), node_groups_grow=said.node_groups_grow)
+    taken = (GroupSystem(each.system, each.namespace_selector.document) for each in said.group_systems)
+    levels = dict.fromkeys(each for each in said.levels or LEVELS if each != HOSTNAME_LABEL)
+    return Conventions(
+        # One node is the narrowest domain there is.
+        levels=(*levels, HOSTNAME_LABEL),
+        label_keys=(*own.values(), *others),
+        node_groups_grow=said.node_groups_grow,
+        group_systems=tuple(taken),
+    )

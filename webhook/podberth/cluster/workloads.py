@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..devices.claims import KnownDevices, class_accelerators, class_resources, hands_out_others
 from ..errors import TopologyError
+from ..kube.pod import by_name
 from ..telemetry.log import Log
 from ..topology.objects import ClusterObjects, global_default
 from ..topology.pod_groups import NATIVE_GROUP
@@ -125,7 +126,13 @@ class Filed(Documents):
         """Return all that is known as it is now, which stays as it is."""
         if self._table is None:
             self._table = dict(self._known)
+            if self._kind.by_name:
+                self._table.update((self._by_name(name), self._known[key]) for name, key in self._keys.items())
         return self._table
+
+    def _by_name(self, name: str) -> str:
+        namespace, _, own = name.partition("/")
+        return by_name(self._kind.owner, namespace, own)
 
     def leaves_out(self, uid: str) -> bool:
         """Tell whether the object of that uid is there and of no use; of the first hundred thousand of these."""

@@ -15,6 +15,7 @@ __all__ = [
     "Container",
     "OwnerReference",
     "annotations",
+    "by_name",
     "containers",
     "controller",
     "labels",
@@ -56,6 +57,11 @@ class OwnerReference:
     def group(self) -> str:
         """The API group, empty for the core group."""
         return self.api_version.rpartition("/")[0]
+
+
+def by_name(kind: str, namespace: str, name: str) -> str:
+    """Return what some owners are looked up by beside their uid, which has no slash."""
+    return f"{kind}/{namespace}/{name}"
 
 
 def metadata(pod: Mapping[str, Any]) -> dict[str, Any]:

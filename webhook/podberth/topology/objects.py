@@ -25,6 +25,7 @@ from ..devices.claims import (
     shared_claims,
 )
 from ..errors import TopologyError
+from ..kube.pod import by_name
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from .codec import decode_topology
 from .heartbeats import read_heartbeat
@@ -57,6 +58,8 @@ OWNER_GROUPS: frozenset[str] = frozenset(
         "workloads.x-k8s.io",
     }
 )
+NAMED_OWNERS = frozenset({"SparkApplication"})
+"""Those that pods of others name: known by their names, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +164,7 @@ class _Heap:
             case _ if (group, kind) in QUEUE_KINDS:
                 self._add_queue((group, kind), place, document)
             case _ if group in OWNER_GROUPS:
-                self._add_owner(document)
+                self._add_owner(place, document)
             case _:
                 self._pass_over(document)
 
@@ -223,10 +226,12 @@ class _Heap:
     def _add_priority_class(self, document: Document) -> None:
         self.priority_classes[document["metadata"]["name"]] = default_value(document)
 
-    def _add_owner(self, document: Document) -> None:
+    def _add_owner(self, place: NamespacedName, document: Document) -> None:
         uid = document["metadata"].get("uid")
         if isinstance(uid, str) and uid:
             self.owners[uid] = document
+            if document["kind"] in NAMED_OWNERS:
+                self.owners[by_name(document["kind"], *place)] = document
 
 
 def collect(documents: Iterable[Document], *, now: datetime | None, namespace: str = NAMESPACE) -> ClusterObjects:

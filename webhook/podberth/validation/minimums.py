@@ -169,7 +169,7 @@ def _declared(case: Case, pods: Pods) -> Iterator[Wrong]:
     if not size or GANG_LABEL in pods.labels:
         return
     member = case.member(pods)
-    own = member is not None and member.source not in ("PodGroup", "Kueue", "YuniKorn")
+    own = member is not None and member.source not in ("PodGroup", "Workload", "Kueue", "YuniKorn")
     most = pods.replicas if case.kind == ("apps", "StatefulSet") else member.size if member is not None and own else 0
     if most and size > most:
         steps = ("metadata", "annotations", GANG_SIZE_ANNOTATION)

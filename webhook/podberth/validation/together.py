@@ -161,25 +161,12 @@ def _volcano_job(case: Case, pods: Sequence[Pods]) -> Start:
     return Start(shares=tuple(shares), least=max(tasks, stated)).at_least(stated)
 
 
-def _ray(case: Case, pods: Sequence[Pods]) -> Start:
-    """A RayCluster that does not scale by itself; KubeRay keeps replicas within their bounds.
-
-    Source: ray-project/kuberay ray-operator/controllers/ray/utils/util.go GetWorkerGroupDesiredReplicas.
-    """
+def _ray(_case: Case, pods: Sequence[Pods]) -> Start:
+    """A RayCluster that does not scale by itself."""
     owners = (owner for each in pods for owner in each.template.owners.values())
     if any(at(owner, "spec", "enableInTreeAutoscaling") is True for owner in owners):
         return _none_of(pods)
-    return all_of(pods, lambda each: each.replicas if each.role == "head" else _ray_workers(_item(case, each, -1)))
-
-
-def _ray_workers(group: Mapping[str, Any]) -> int:
-    if group.get("suspend") is True:
-        return 0
-    least, most = count(group.get("minReplicas")), group.get("maxReplicas")
-    replicas = max(count(group.get("replicas")), least)
-    if most is not None and count(group.get("replicas")) >= least:
-        replicas = min(replicas, count(most))
-    return replicas * count(group.get("numOfHosts"), 1)
+    return all_of(pods)
 
 
 def _leader_worker_set(case: Case, pods: Sequence[Pods]) -> Start:

@@ -12,22 +12,57 @@ from ..wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
 from .roles import Role, asks_of, counted
 from .serving_operators import GROVE, LEADER_WORKER_SET, ROLE_BASED_GROUPS, SERVING_ROWS
 from .stages import SPARK_EXECUTORS, stages_of
-from .subject import Maker, Member, Row, Subject, at, completion_index, count, index_of, named, number, ordinal
+from .subject import (
+    LARGEST_SIZE,
+    Maker,
+    Member,
+    Row,
+    Subject,
+    at,
+    completion_index,
+    count,
+    index_of,
+    named,
+    number,
+    ordinal,
+)
 
 
 def _job_set(pod: Subject) -> Member:
     uid = pod.labels.get("jobset.sigs.k8s.io/jobset-uid") or ""
     owner = pod.owners.get(uid) or pod.owner("JobSet")
     jobs = at(owner, "spec", "replicatedJobs")
-    roles = tuple(map(_replicated_job, jobs if isinstance(jobs, list) else ()))
-    alone = pod.labels.get("jobset.sigs.k8s.io/replicatedjob-replicas") == "1"
-    index = completion_index(pod) if alone else -1
+    known = jobs if isinstance(jobs, list) else []
+    roles = tuple(map(_replicated_job, known))
+    index = _replicated_index(pod, known)
     name = named("jobset", uid or pod.labels["jobset.sigs.k8s.io/jobset-name"])
     return Member("JobSet", name, counted(roles), index, staged=stages_of(owner), roles=roles)
 
 
+def _at_once(job: object) -> int:
+    """Return the pods that a Job runs at once: no more than it has completions (job_controller.go manageJob)."""
+    parallelism = count(at(job, "parallelism"), 1)
+    return min(parallelism, count(at(job, "completions"), parallelism))
+
+
+def _replicated_index(pod: Subject, jobs: list[Any]) -> int:
+    """Return the pod's number among all Jobs of its replicated job: each of them numbers its own from 0.
+
+    Of the first Job, as of the only one, these are the same.
+    """
+    index, job = completion_index(pod), index_of(pod.labels.get("jobset.sigs.k8s.io/job-index"))
+    if index < 0 or job == 0 or pod.labels.get("jobset.sigs.k8s.io/replicatedjob-replicas") == "1":
+        return index
+    role = pod.labels.get("jobset.sigs.k8s.io/replicatedjob-name")
+    templates = (at(each, "template", "spec") for each in jobs if at(each, "name") == role)
+    spec = at(pod.owner("Job"), "spec") or next(templates, None)
+    if job < 0 or not isinstance(spec, Mapping):
+        return -1
+    return job * count(spec.get("completions"), count(spec.get("parallelism"), 1)) + index
+
+
 def _replicated_job(job: object) -> Role:
-    pods = count(at(job, "replicas"), 1) * count(at(job, "template", "spec", "parallelism"), 1)
+    pods = count(at(job, "replicas"), 1) * _at_once(at(job, "template", "spec"))
     return Role(pods, asks_of(at(job, "template", "spec", "template")))
 
 
@@ -72,11 +107,32 @@ def _volcano_job(pod: Subject) -> Member:
     return Member("VolcanoJob", named("vcjob", identity), counted(roles), index_of(index), role, roles=roles)
 
 
-def _ray_workers(group: object) -> int:
-    """Return the pods of a worker group, of which one that is suspended has none (raycluster_controller.go)."""
+def ray_workers(group: object) -> int:
+    """Return the pods of a worker group, whose replicas are held between their bounds; one that is suspended has none.
+
+    Source: ray-project/kuberay ray-operator/controllers/ray/utils/util.go GetWorkerGroupDesiredReplicas.
+    """
     if at(group, "suspend") is True:
         return 0
-    return count(at(group, "replicas"), 0) * count(at(group, "numOfHosts"), 1)
+    least, most = count(at(group, "minReplicas")), count(at(group, "maxReplicas"), LARGEST_SIZE)
+    said = count(at(group, "replicas"))
+    return (least if said < least else min(said, most)) * count(at(group, "numOfHosts"), 1)
+
+
+def _ray_index(pod: Subject, groups: list[Any]) -> int:
+    """Return a worker's number in its group; the head has none.
+
+    A replica of several hosts has a number, and each host one in its replica
+    (ray-project/kuberay ray-operator/controllers/ray/common/pod.go DefaultWorkerPodTemplate).
+    """
+    replica = index_of(pod.labels.get("ray.io/worker-group-replica-index"))
+    host = pod.labels.get("ray.io/replica-host-index")
+    if host is None or replica < 0:
+        return replica
+    role = pod.labels.get("ray.io/group")
+    hosts = next((count(at(each, "numOfHosts"), 1) for each in groups if at(each, "groupName") == role), 0)
+    number_of = index_of(host)
+    return replica * hosts + number_of if number_of >= 0 and (hosts or not replica) else -1
 
 
 def _ray_cluster(pod: Subject) -> Member | None:
@@ -84,14 +140,15 @@ def _ray_cluster(pod: Subject) -> Member | None:
     if pod.labels.get("ray.io/node-type") not in {"head", "worker"}:
         return None
     spec = at(pod.owner("RayCluster"), "spec")
-    groups = at(spec, "workerGroupSpecs")
+    found = at(spec, "workerGroupSpecs")
+    groups = found if isinstance(found, list) else []
     roles: tuple[Role, ...] = ()
     if isinstance(spec, Mapping) and spec.get("enableInTreeAutoscaling") is not True:
         head = Role(1, asks_of(at(spec, "headGroupSpec", "template")))
-        workers = groups if isinstance(groups, list) else ()
-        roles = (head, *(Role(_ray_workers(group), asks_of(at(group, "template"))) for group in workers))
+        roles = (head, *(Role(ray_workers(group), asks_of(at(group, "template"))) for group in groups))
     identity = pod.controller.uid if pod.controller else pod.labels["ray.io/cluster"]
-    return Member("RayCluster", named("raycluster", identity), counted(roles), roles=roles)
+    index = _ray_index(pod, groups)
+    return Member("RayCluster", named("raycluster", identity), counted(roles), index, roles=roles)
 
 
 # kubeflow/spark-operator pkg/common/spark.go LabelSparkAppName: on drivers and executors alike.
@@ -102,11 +159,13 @@ def _spark_application(pod: Subject) -> Member | None:
     """A Spark application's driver or executor. The executors belong to the driver's pod, which is seldom known.
 
     One with dynamic allocation has no size. Executors are numbered from 1, over the application's whole life.
+    spark-operator puts its object's name on all of them (internal/controller/sparkapplication/submission.go).
     """
     role = pod.labels.get("spark-role") or ""
     if role not in {"driver", "executor"}:
         return None
-    spec = at(pod.owner("SparkApplication"), "spec")
+    app = pod.labels.get(_SPARK_OPERATORS)
+    spec = at(pod.owner("SparkApplication") or pod.named_owner("SparkApplication", app), "spec")
     size = 0
     if isinstance(spec, Mapping) and at(spec, "dynamicAllocation", "enabled") is not True:
         size = 1 + count(at(spec, "executor", "instances"), 1)
@@ -152,7 +211,7 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         source="kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go; kubeflow/trainer pkg/runtime/framework/"
         "plugins/jobset",
         read=_job_set,
-        size="the JobSet: `replicas` of each replicated job, times its `parallelism`",
+        size="the JobSet: `replicas` of each replicated job, times `parallelism`, or `completions` if they are fewer",
         sized_by=("JobSet",),
         label="jobset.sigs.k8s.io/jobset-name",
         role="jobset.sigs.k8s.io/replicatedjob-name",
@@ -236,7 +295,8 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         name="RayCluster, and those of RayJob and RayService",
         source="ray-project/kuberay ray-operator/controllers/ray/utils/constant.go",
         read=_ray_cluster,
-        size="the RayCluster: the head, and `replicas` times `numOfHosts` of its worker groups, unless it autoscales",
+        size="the RayCluster: the head, and `replicas` times `numOfHosts` of its worker groups, held between "
+        "`minReplicas` and `maxReplicas`, unless it autoscales",
         sized_by=("RayCluster",),
         label="ray.io/cluster",
         role="ray.io/group",
@@ -267,7 +327,7 @@ OPERATOR_ROWS: Final[tuple[Row, ...]] = (
         source="apache/spark resource-managers/kubernetes/core Constants.scala; kubeflow/spark-operator "
         "pkg/common/spark.go; api/v1beta2/sparkapplication_types.go",
         read=_spark_application,
-        size="the SparkApplication, for its driver: itself and `executor.instances`, unless it allocates dynamically",
+        size="the SparkApplication: its driver and `executor.instances`, unless it allocates dynamically",
         label="spark-app-selector",
         role_from="label `spark-role`",
         makers=(

@@ -44,6 +44,8 @@ class OwnerKind:
     followed: bool = True
     """Whether a webhook follows it; else it is looked up alone, for there are many, and its pods say how many they are.
     """
+    by_name: bool = False
+    """Whether pods name it that it does not own: then it is found by its name, too."""
 
     @property
     def api_versions(self) -> tuple[str, ...]:
@@ -98,8 +100,9 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         spec={
             "replicatedJobs": {
                 ELEMENT: {
+                    "name": None,
                     "replicas": None,
-                    "template": {"spec": {"parallelism": None, "template": TEMPLATE}},
+                    "template": {"spec": {"parallelism": None, "completions": None, "template": TEMPLATE}},
                     "dependsOn": {ELEMENT: {"status": None}},
                 }
             },
@@ -130,7 +133,15 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
             "enableInTreeAutoscaling": None,
             "headGroupSpec": {"template": TEMPLATE},
             "workerGroupSpecs": {
-                ELEMENT: {"replicas": None, "numOfHosts": None, "suspend": None, "template": TEMPLATE}
+                ELEMENT: {
+                    "groupName": None,
+                    "replicas": None,
+                    "minReplicas": None,
+                    "maxReplicas": None,
+                    "numOfHosts": None,
+                    "suspend": None,
+                    "template": TEMPLATE,
+                }
             },
         },
     ),
@@ -170,11 +181,14 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         spec={
             "roles": {
                 ELEMENT: {
+                    "name": None,
                     "replicas": None,
                     "dependencies": {ELEMENT: None},
                     "template": TEMPLATE,
                     "standalonePattern": {"template": TEMPLATE},
-                    "customComponentsPattern": {"components": {ELEMENT: {"size": None, "template": TEMPLATE}}},
+                    "customComponentsPattern": {
+                        "components": {ELEMENT: {"name": None, "size": None, "template": TEMPLATE}}
+                    },
                     "leaderWorkerPattern": _LEADER_AND_WORKERS,
                     "leaderWorkerSet": _LEADER_AND_WORKERS,
                 }
@@ -194,13 +208,15 @@ OWNER_KINDS: Final[tuple[OwnerKind, ...]] = (
         source="sgl-project/rbg pkg/reconciler/roleinstanceset_reconciler.go, and roleinstanceset/, for its instances",
     ),
     OwnerKind(
-        # Of the driver, whose Pod is an executor's controller.
-        source="kubeflow/spark-operator internal/controller/sparkapplication/submission.go (buildDriverPodTemplate)",
+        # Of the driver, whose Pod is an executor's controller. Both carry its name, so that the Pod need not be known.
+        source="kubeflow/spark-operator internal/controller/sparkapplication/submission.go (buildDriverPodTemplate, "
+        "executorConfOption)",
         group="sparkoperator.k8s.io",
         versions=("v1beta2",),
         kind="SparkApplication",
         plural="sparkapplications",
         spec={"dynamicAllocation": {"enabled": None}, "executor": {"instances": None}},
+        by_name=True,
     ),
     OwnerKind(
         source="kubernetes/api apps/v1/types.go StatefulSetSpec",

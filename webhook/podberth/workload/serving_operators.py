@@ -41,14 +41,45 @@ def _role_based_group(pod: Subject) -> Member:
     role = pod.labels.get("rbg.workloads.x-k8s.io/role-name") or pod.labels.get(
         "rolebasedgroup.workloads.x-k8s.io/role"
     )
-    # Of a role whose instances are of several pods each there is no number that is the pod's own.
-    index = index_of(pod.labels.get(STATEFUL_SET_INDEX)) if not _is_of_leader_worker_set(pod) else -1
-    roles = tuple(_roles(pod.owner("RoleBasedGroup")))
+    owner = pod.owner("RoleBasedGroup")
+    index = _number_in_role(pod, owner, role or "")
+    roles = tuple(_roles(owner))
     return Member("RoleBasedGroup", named("rbg", group), counted(roles), index, role or "", roles=roles)
 
 
-def _is_of_leader_worker_set(pod: Subject) -> bool:
-    return "leaderworkerset.sigs.k8s.io/name" in pod.labels
+def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) -> int:
+    """Return a pod's number among all of its role, -1 where the instances of the role have none.
+
+    The pods of an instance are numbered within it, or within their component of it. Sources: sgl-project/rbg
+    pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels, pkg/reconciler/roleinstanceset/
+    statefulmode/stateful_instance_set_utils.go updateIdentity.
+    """
+    if pod.labels.get("rbg.workloads.x-k8s.io/component-id") is None:
+        # Of a role of LeaderWorkerSets, each of several pods, there is no number that is the pod's own.
+        several = "leaderworkerset.sigs.k8s.io/name" in pod.labels
+        return -1 if several else index_of(pod.labels.get(STATEFUL_SET_INDEX))
+    roles = at(owner, "spec", "roles")
+    role = next((each for each in (roles if isinstance(roles, list) else ()) if at(each, "name") == name), None)
+    instance = index_of(pod.labels.get("rbg.workloads.x-k8s.io/role-instance-index"))
+    within = _number_in_instance(pod, role)
+    if instance < 0 or within < 0:
+        return -1
+    return instance * counted(_instance(role)) + within if role or not instance else -1
+
+
+def _number_in_instance(pod: Subject, role: object) -> int:
+    said = pod.labels.get("rbg.workloads.x-k8s.io/component-index") or pod.labels.get(
+        "rbg.workloads.x-k8s.io/component-id"
+    )
+    name = pod.labels.get("rbg.workloads.x-k8s.io/component-name")
+    components = at(role, "customComponentsPattern", "components")
+    before = 0
+    for each in components if isinstance(components, list) else ():
+        if at(each, "name") == name:
+            break
+        before += count(at(each, "size"), 1)
+    index = index_of(said)
+    return before + index if index >= 0 else -1
 
 
 def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
@@ -130,7 +161,8 @@ def _pods(
         name = text_at(clique, "name")
         if only is not None and name not in only:
             continue
-        if at(clique, "spec", "autoScalingConfig") is not None:
+        # Within a scaling group a clique does not scale by itself (syncflow.go determinePodCliqueReplicas).
+        if at(clique, "spec", "autoScalingConfig") is not None and name not in times:
             return ()
         pods = count(at(clique, "spec", "replicas"), 1) * times.get(name, 1)
         roles.append(Role(pods, asks_in(at(clique, "spec", "podSpec"))))

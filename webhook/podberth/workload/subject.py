@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ..kube.pod import OwnerReference
+from ..kube.pod import OwnerReference, by_name
 from ..wellknown import JOB_COMPLETION_INDEX
 from .roles import Role
 
@@ -85,6 +85,10 @@ class Subject:
     def owner(self, kind: str) -> Mapping[str, Any] | None:
         """Return the nearest known owner of that kind."""
         return next((document for document in self.lineage() if document.get("kind") == kind), None)
+
+    def named_owner(self, kind: str, name: str | None) -> Mapping[str, Any] | None:
+        """Return the object of that kind and name, of those kinds that are known by name, too."""
+        return self.owners.get(by_name(kind, self.namespace, name)) if name else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

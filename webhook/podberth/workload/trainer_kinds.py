@@ -1,11 +1,13 @@
 """Kubeflow Trainer v2: runtimes, which hold the template of a JobSet, and TrainJobs, which refer to one.
 
 A TrainJob's pods stand in its runtime: what it says itself is an image, a command, variables, and the resources of a
-node. The runtime is looked for among the other documents; where it is not, the TrainJob's own words make the pod.
+node. The runtime is looked for among the other documents; where it is not, the TrainJob's own words make the pod. With
+MPI a TrainJob makes pods of two kinds, a launcher and the nodes.
 """
 
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, Final
 
 from ..kube.paths import ELEMENT
@@ -13,34 +15,66 @@ from ..kube.shape import template_problems
 from .batch_kinds import JOB_TEMPLATE, replicated_pods, stamp_job_set
 from .forms import find
 from .places import PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
+from .runtime_patches import patched_jobs
 from .stamping import add_annotations, add_labels
-from .subject import at, mapping_at, text
+from .subject import at, count, mapping_at, text
 
 _NODE: Final = "node"
 
 
-def jobs_of_runtime(runtime: Found, nodes: object = None) -> list[dict[str, Any]]:
-    """Return the replicated jobs that a TrainJob's JobSet gets of a runtime; ``nodes`` is what the TrainJob says.
+# kubeflow/trainer pkg/constants/constants.go LabelTrainJobAncestor, AncestorTrainer
+_STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 
-    Sources: kubeflow/trainer pkg/apis/trainer/v1alpha1/trainingruntime_types.go, pkg/runtime/framework/plugins: the
-    nodes of the ML policy are the pods of the job of the trainer.
+
+def jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
+    """Return the replicated jobs that a TrainJob's JobSet gets of a runtime; of an empty one as it stands there.
+
+    Sources: kubeflow/trainer pkg/apis/trainer/v1alpha1/trainingruntime_types.go, pkg/runtime/core/trainingruntime.go
+    newRuntimeInfo, pkg/runtime/framework/plugins/jobset/jobset.go SyncParallelCount.
     """
-    jobs = at(runtime, "spec", "template", "spec", "replicatedJobs")
-    said = nodes if nodes is not None else at(runtime, "spec", "mlPolicy", "numNodes")
+    nodes = at(train_job, "spec", "trainer", "numNodes")
     found = []
-    for job in jobs if isinstance(jobs, list) else ():
+    for job in patched_jobs(runtime, train_job):
         if not isinstance(job, Mapping):
             continue
-        if said is not None and _trains(job):
+        pods = _pods(job, runtime, nodes)
+        if pods is not None:
             template = mapping_at(job, "template")
-            spec = {**mapping_at(template, "spec"), "parallelism": said, "completions": said}
+            spec = {**mapping_at(template, "spec"), "parallelism": pods, "completions": pods}
             job = {**job, "template": {**template, "spec": spec}}  # noqa: PLW2901 - the job as the operator makes it
         found.append(dict(job))
     return found
 
 
+def _pods(job: Found, runtime: Found, nodes: object) -> object:
+    """Return how many pods a replicated job gets of the numbers of nodes; None: as many as it says itself.
+
+    The trainer's pods are the nodes; with MPI (plugins/mpi/mpi.go EnforceMLPolicy) these are the job of that name, and
+    the trainer is the launcher, itself a node or none. The TrainJob's number is for the nodes, the runtime's for the
+    trainer.
+    """
+    said = at(runtime, "spec", "mlPolicy", "numNodes")
+    if not _runs_mpi(runtime):
+        return (said if nodes is None else nodes) if _trains(job) else None
+    if nodes is not None and job.get("name") == _NODE:
+        return max(count(nodes) - 1, 1) if _launches_on_node(runtime) else nodes
+    return count(said, 1) if _step(job) == "trainer" else None
+
+
+def _runs_mpi(runtime: Found) -> bool:
+    return isinstance(at(runtime, "spec", "mlPolicy", "mpi"), Mapping)
+
+
+def _launches_on_node(runtime: Found) -> bool:
+    return at(runtime, "spec", "mlPolicy", "mpi", "runLauncherAsNode") is True
+
+
+def _step(job: Found) -> object:
+    return at(job, "template", "metadata", "labels", _STEP)
+
+
 def _trains(job: Found) -> bool:
-    step = at(job, "template", "metadata", "labels", "trainer.kubeflow.org/trainjob-ancestor-step")
+    step = _step(job)
     return step == "trainer" or (step is None and job.get("name") == _NODE)
 
 
@@ -55,17 +89,17 @@ def _job_set(scene: Scene, jobs: list[dict[str, Any]]) -> Found:
 
 
 def _runtime_owner(scene: Scene) -> Found:
-    return _job_set(scene, jobs_of_runtime(scene.document))
+    return _job_set(scene, jobs_of_runtime(scene.document, {}))
 
 
 def _same_job(scene: Scene) -> Found:
-    jobs = jobs_of_runtime(scene.document)
+    jobs = jobs_of_runtime(scene.document, {})
     return next((job for job in jobs if job.get("name") == scene.item.get("name")), scene.item)
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
     """As for a TrainJob that changes nothing: its JobSet is named as the TrainJob is, which is not known here."""
-    stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), jobs_of_runtime(scene.document))
+    stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), jobs_of_runtime(scene.document, {}))
 
 
 # ---- TrainJob -------------------------------------------------------------------------------------------------------
@@ -84,6 +118,10 @@ _TRAINER: Final = Form(
     },
     front_always=True,
 )
+# What nodes beside a launcher that is one itself take over of it (pkg/runtime/core/trainingruntime.go newRuntimeInfo,
+# plugins/jobset/builder.go Trainer): not what is run.
+_TRAINERS_NODES: Final = replace(_TRAINER, front_fields={"env": "env", "resources": "resourcesPerNode"})
+_RUNTIMES_NODES: Final = Form(seats=_TRAINER.seats, fields=_TRAINER.fields)
 
 
 def _runtime_of(scene: Scene) -> Found:
@@ -97,14 +135,30 @@ def _runtime_of(scene: Scene) -> Found:
 
 
 def _jobs(scene: Scene) -> list[dict[str, Any]]:
-    return jobs_of_runtime(_runtime_of(scene), at(scene.spec, "trainer", "numNodes"))
+    return jobs_of_runtime(_runtime_of(scene), scene.document)
 
 
 def _trainer(scene: Scene) -> Found:
     """Return the replicated job of the trainer; one of a single pod, where the runtime is not known."""
     nodes = at(scene.spec, "trainer", "numNodes")
     alone = {"name": _NODE, "template": {"spec": {"parallelism": nodes, "completions": nodes}}}
-    return next((job for job in _jobs(scene) if _trains(job)), alone)
+    jobs = _jobs(scene)
+    labelled = (job for job in jobs if _step(job) == "trainer")
+    return next(labelled, None) or next((job for job in jobs if _trains(job)), alone)
+
+
+def _nodes(scene: Scene) -> Found:
+    """Return the replicated job of MPI's nodes, empty where there is none beside the trainer."""
+    jobs = _jobs(scene) if _runs_mpi(_runtime_of(scene)) and _trainer(scene).get("name") != _NODE else []
+    return next((job for job in jobs if job.get("name") == _NODE), {})
+
+
+def _nodes_have_the_trainers(scene: Scene) -> bool:
+    return bool(_nodes(scene)) and _launches_on_node(_runtime_of(scene))
+
+
+def _nodes_are_the_runtimes(scene: Scene) -> bool:
+    return bool(_nodes(scene)) and not _launches_on_node(_runtime_of(scene))
 
 
 def _all_jobs(scene: Scene) -> list[dict[str, Any]]:
@@ -120,12 +174,20 @@ def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
 
     Source: kubeflow/trainer pkg/runtime/framework/plugins/jobset (the container is called node).
     """
-    job = _trainer(scene)
+    _stamp_replicated(pod, scene, _trainer(scene))
+    add_labels(pod, {_STEP: "trainer"})
+
+
+def _stamp_nodes(pod: dict[str, Any], scene: Scene) -> None:
+    """As for MPI's first node beside the launcher."""
+    _stamp_replicated(pod, scene, _nodes(scene))
+
+
+def _stamp_replicated(pod: dict[str, Any], scene: Scene, job: Found) -> None:
     template = mapping_at(job, *JOB_TEMPLATE)
     below = {"metadata": template.get("metadata"), "spec": template.get("spec")}
     if template and not template_problems(below) and below["spec"]:
         _lay_under(pod, deepcopy(below))
-    add_labels(pod, {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"})
     stamp_job_set(pod, scene.name, PLACEHOLDER_UID, job, _all_jobs(scene))
 
 
@@ -134,8 +196,11 @@ def _lay_under(pod: dict[str, Any], below: dict[str, Any]) -> None:
     metadata, spec = below["metadata"] or {}, below["spec"]
     add_labels(pod, metadata.get("labels") or {})
     add_annotations(pod, metadata.get("annotations") or {})
-    [main] = pod["spec"]["containers"]
     theirs = spec.get("containers") or []
+    if not pod["spec"]["containers"]:  # the TrainJob says nothing of these pods
+        pod["spec"] = {**spec, "containers": theirs}
+        return
+    [main] = pod["spec"]["containers"]
     node: dict[str, Any] = next((each for each in theirs if each.get("name") == _NODE), {})
     said = {key: value for key, value in main.items() if value is not None}
     own_names = {find(entry, ("name",)) for entry in said.get("env") or ()}
@@ -175,6 +240,21 @@ TRAINER_KINDS: Final[tuple[WorkloadKind, ...]] = (
                 role="trainer",
                 replicas=lambda scene: replicated_pods(_trainer(scene)),
                 owner=_train_owner,
+            ),
+            *(
+                Place(
+                    path=("spec",),
+                    form=form,
+                    stamp=_stamp_nodes,
+                    role=_NODE,
+                    when=when,
+                    replicas=lambda scene: replicated_pods(_nodes(scene)),
+                    owner=_train_owner,
+                )
+                for form, when in (
+                    (_TRAINERS_NODES, _nodes_have_the_trainers),
+                    (_RUNTIMES_NODES, _nodes_are_the_runtimes),
+                )
             ),
         ),
     ),

@@ -7,6 +7,7 @@ from typing import Any, Final
 from ..kube.paths import ELEMENT
 from .batch_kinds import ANY_KEY, item_replicas
 from .core_kinds import stamp_job
+from .operators import ray_workers
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind
 from .stamping import add_annotations, add_labels, own, owned_by_workload, set_name
 from .subject import at, count, mapping_at, text
@@ -128,7 +129,7 @@ def _stamp_ray(pod: dict[str, Any], scene: Scene) -> None:
 def _workers(scene: Scene) -> int:
     if mapping_at(_cluster(scene), "spec").get("enableInTreeAutoscaling") is True:
         return 0
-    return count(scene.item.get("replicas"), 0) * count(scene.item.get("numOfHosts"), 1)
+    return ray_workers(scene.item)
 
 
 def _stamp_submitter(pod: dict[str, Any], scene: Scene) -> None:

@@ -11,7 +11,18 @@ from typing import Any, Final
 from . import coscheduling, kai, koordinator, kueue, native, plain, slurm_bridge, volcano, yunikorn
 from .system import System
 
-__all__ = ["ACCOUNTING", "JOINED", "NATIVE", "NO_SYSTEM", "OWNER_LABELS", "PLAIN", "SYSTEMS", "System", "system_of"]
+__all__ = [
+    "ACCOUNTING",
+    "JOINED",
+    "NATIVE",
+    "NO_SYSTEM",
+    "OWNER_LABELS",
+    "PLAIN",
+    "SYSTEMS",
+    "System",
+    "more_decisive",
+    "system_of",
+]
 
 NATIVE: Final = native.SYSTEM.name
 NO_SYSTEM: Final = plain.SYSTEM
@@ -43,6 +54,14 @@ _BY_OWNER_LABEL: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key 
 OWNER_LABELS: Final = frozenset(_BY_OWNER_LABEL)
 """The label keys of owners that tell a system."""
 _BY_FIELD: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.fields}
+
+
+_RANKS: Final = {row.name: rank for rank, row in enumerate(SYSTEMS)}
+
+
+def more_decisive(system: str, other: str) -> str:
+    """Return which of two systems, or of one and none, has a pod's group."""
+    return min(system, other, key=lambda each: _RANKS.get(each, len(SYSTEMS)))
 
 
 def system_of(

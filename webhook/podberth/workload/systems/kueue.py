@@ -25,9 +25,30 @@ SYSTEM: Final = System(
     title="Kueue",
     source="kubernetes-sigs/kueue pkg/controller/constants, pkg/controller/jobs/pod, "
     "apis/kueue/v1beta2/topology_types.go, pkg/util/tas/tas.go",
-    labels=under(_DOMAIN, "queue-name", "managed", "pod-group-name", "podset", "tas"),
+    labels=under(
+        _DOMAIN,
+        "queue-name",
+        "managed",
+        "pod-group-name",
+        "pod-group-pod-index",
+        "prebuilt-workload-name",
+        "local-queue-name",
+        "cluster-queue-name",
+        "podset",
+        "tas",
+    ),
     annotations=_PLACEMENT
-    | under(_DOMAIN, "queue-name", "pod-group-name", "pod-group-total-count", "workload", "role-hash"),
+    | under(
+        _DOMAIN,
+        "queue-name",
+        "pod-group-name",
+        "pod-group-total-count",
+        "pod-group-pod-index-label",
+        "pod-suspending-parent",
+        "prebuilt-workload-name",
+        "workload",
+        "role-hash",
+    ),
     owner_labels=under(_DOMAIN, "queue-name"),
     reads=(
         "label `kueue.x-k8s.io/queue-name`",

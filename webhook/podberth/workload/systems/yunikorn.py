@@ -11,14 +11,19 @@ from .system import System, under
 SYSTEM: Final = System(
     name="yunikorn",
     title="Apache YuniKorn",
-    source="apache/yunikorn-k8shim pkg/common/constants/constants.go, pkg/cache/placeholder.go; apache/yunikorn-site "
+    source="apache/yunikorn-k8shim pkg/common/{constants/constants,utils/utils}.go, pkg/cache/placeholder.go, "
+    "pkg/admission/admission_controller.go; apache/yunikorn-site "
     "docs/user_guide/gang_scheduling.md",
     schedulers=frozenset({"yunikorn"}),
-    labels=under("yunikorn.apache.org", "app-id", "queue"),
-    annotations=under("yunikorn.apache.org", "task-group-name", "task-groups"),
+    # The bare label queue is anybody's; app-id without a domain stands with it, spelled as nobody else does.
+    labels=under("yunikorn.apache.org", "app-id", "queue") | {"applicationId"},
+    annotations=under(
+        "yunikorn.apache.org", "app-id", "queue", "task-group-name", "task-groups", "schedulingPolicyParameters"
+    ),
     reads=(
         "`spec.schedulerName`",
-        "labels `yunikorn.apache.org/{app-id,queue}` or `applicationId`, `queue`",
+        "labels or annotations `yunikorn.apache.org/{app-id,queue}`",
+        "labels `applicationId`, `queue`, `spark-app-selector`",
         "annotations `yunikorn.apache.org/{task-group-name,task-groups}`",
     ),
     elsewhere=("`metadata.annotations[yunikorn.apache.org/task-groups]` of the pod template, or of the first pod",),

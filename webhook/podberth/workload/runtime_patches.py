@@ -1,0 +1,97 @@
+"""What a TrainJob patches of its runtime: the JobSet of the runtime with ``spec.runtimePatches`` laid over it.
+
+They are merged strategically, as kubectl's patches are: objects field by field, lists that have a key item by item, all
+other lists as a whole. Who writes them is mostly Kueue, which puts node selectors and tolerations there.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from .places import Found
+from .subject import at, mapping_at
+
+# kubernetes/api core/v1/types.go patchMergeKey, and JobSet's (api/jobset/v1alpha2/jobset_types.go). Tolerations and the
+# lists of affinity have none: they come as a whole.
+_MERGE_KEYS: Final[Mapping[str, str]] = {
+    "containers": "name",
+    "env": "name",
+    "imagePullSecrets": "name",
+    "initContainers": "name",
+    "replicatedJobs": "name",
+    "schedulingGates": "name",
+    "volumeMounts": "mountPath",
+    "volumes": "name",
+}
+# kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go PodSpecPatch: what else stands there, its schema prunes.
+_POD_FIELDS: Final = frozenset(
+    {
+        "affinity",
+        "containers",
+        "imagePullSecrets",
+        "initContainers",
+        "nodeSelector",
+        "schedulingGates",
+        "securityContext",
+        "serviceAccountName",
+        "terminationGracePeriodSeconds",
+        "tolerations",
+        "volumes",
+    }
+)
+
+
+def patched_jobs(runtime: Found, train_job: Found) -> list[Any]:
+    """Return the replicated jobs of a runtime as a TrainJob patches them; nothing in either has been checked.
+
+    Source: kubeflow/trainer pkg/runtime/core/trainingruntime.go mergeRuntimePatches. A job that the runtime has not is
+    refused by its webhook (pkg/runtime/framework/plugins/jobset/jobset.go).
+    """
+    jobs = at(runtime, "spec", "template", "spec", "replicatedJobs")
+    found = list(jobs) if isinstance(jobs, list) else []
+    for patch in _patches(train_job):
+        found = [_merged(job, patch) if _is_same(job, patch, "name") else job for job in found]
+    return found
+
+
+def _patches(train_job: Found) -> Iterator[Found]:
+    """Yield the patches of replicated jobs, in their order, as far as the schema has them."""
+    said = at(train_job, "spec", "runtimePatches")
+    for each in said if isinstance(said, list) else ():
+        jobs = at(each, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")
+        for job in jobs if isinstance(jobs, list) else ():
+            template = mapping_at(job, "template", "spec", "template")
+            spec = {key: value for key, value in mapping_at(template, "spec").items() if key in _POD_FIELDS}
+            pods = {"metadata": mapping_at(template, "metadata"), "spec": spec}
+            own = {"metadata": mapping_at(job, "template", "metadata"), "spec": {"template": pods}}
+            yield {"name": at(job, "name"), "template": own}
+
+
+def _merged(value: object, patch: object, field: str = "") -> Any:
+    if isinstance(patch, Mapping):
+        merged = dict(value) if isinstance(value, Mapping) else {}
+        for key, each in patch.items():
+            if each is None:
+                merged.pop(key, None)
+            else:
+                merged[key] = _merged(merged.get(key), each, key)
+        return merged
+    key = _MERGE_KEYS.get(field)
+    if key and isinstance(value, list) and isinstance(patch, list):
+        return _merged_lists(value, patch, key)
+    return patch
+
+
+def _merged_lists(values: list[Any], patches: list[Any], key: str) -> list[Any]:
+    merged = list(values)
+    for patch in patches:
+        place = next((place for place, value in enumerate(merged) if _is_same(value, patch, key)), None)
+        if place is None:
+            merged.append(patch)
+        else:
+            merged[place] = _merged(merged[place], patch)
+    return merged
+
+
+def _is_same(value: object, patch: object, key: str) -> bool:
+    named = at(patch, key)
+    return named is not None and at(value, key) == named
