@@ -60,6 +60,7 @@ SPARK_EXECUTORS: Final = "spec.executor"
 
 UNREADABLE: Final = "unreadable"
 """Stands in the place of the spec of an owner that is there and may not be read."""
+_UNKNOWN: Final = "unknown, for"
 
 STAGES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "JobSet": _job_set,
@@ -84,4 +85,9 @@ def stages_of(owner: Mapping[str, Any] | None) -> str:
     read = STAGES.get(kind) if isinstance(kind, str) else None
     if owner is None or read is None:
         return ""
-    return f"unknown, for podberth may not read the {kind}" if owner.get("spec") == UNREADABLE else read(owner)
+    return f"{_UNKNOWN} podberth may not read the {kind}" if owner.get("spec") == UNREADABLE else read(owner)
+
+
+def is_guess(staged: str) -> bool:
+    """Tell whether that is no field, but taken for so because an owner could not be read."""
+    return staged.startswith(_UNKNOWN)
