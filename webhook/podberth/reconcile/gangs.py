@@ -36,7 +36,7 @@ class Verdict:
     staged: str = ""
     """The field by which the pods start in stages; empty: they come together."""
     guessed: bool = False
-    """Whether they only may start so, for an owner could not be read."""
+    """Whether they only may start so, for nothing is known of an owner."""
 
 
 @dataclass(frozen=True, slots=True)
