@@ -74,8 +74,9 @@ def gangs(draw: st.DrawFn) -> Gang:
     known = tuple(draw(st.lists(st.booleans(), min_size=pods, max_size=pods)))
     readable = draw(st.booleans())
     if draw(st.booleans()):
-        tasks = draw(st.sampled_from([pods, 2 * pods]))
-        spec = {"parallelism": pods, "completions": tasks}
+        # No more pods run at once than there are completions.
+        parallelism, tasks = draw(st.sampled_from([(pods, pods), (pods, 2 * pods), (2 * pods, pods)]))
+        spec = {"parallelism": parallelism, "completions": tasks}
         says = draw(st.booleans()) and tasks == pods
         return Gang(JOB, spec, pods, pods, says=says, reviewed_with_owner=known, readable=readable)
     parallel = draw(st.booleans())

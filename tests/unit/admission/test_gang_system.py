@@ -320,6 +320,32 @@ def test_the_first_policys_system_stays() -> None:
     assert any(f"podberth later: conflict with policy chooses at {path}" in line for line in outcome.warnings)
 
 
+@pytest.mark.parametrize("mode", ["required", "preferred"])
+@pytest.mark.parametrize("every", ["", "2"], ids=["whole", "slices"])
+@pytest.mark.parametrize("system", VERSIONS)
+def test_a_member_that_is_drawn_to_its_gang_joins_no_native_group_later(system: str, every: str, mode: str) -> None:
+    """The scheduler takes nothing back inside a group, so the first member could be where the others do not fit."""
+    labelled = policy("labels", '  mutations:\n  - gang: {name: gang.name, size: "4"}', order=40)
+    known = snapshot(labelled, draws(mode=mode, every=every), chooses(f"'{system}'", order=450), objects=SERVED)
+    outcome = mutate(member(), known)
+    final = apply(member(), outcome.patch)
+
+    kept_out = system == "native" and mode == "required"
+    assert reference(final) == ({} if kept_out else {system: NAME})
+    assert final["spec"]["affinity"]["podAffinity"]
+    reason = "its required pod affinity can keep a native group from starting: join before topology"
+    said = f"podberth chooses: gang left as it is: {reason}"
+    assert (said in outcome.warnings) == kept_out
+    assert mutate(final, known).patch == []
+
+
+def test_a_member_that_is_drawn_to_its_gang_joins_no_native_group_that_has_come_meanwhile() -> None:
+    labelled = policy("labels", '  mutations:\n  - gang: {name: gang.name, size: "4"}', order=40)
+    final = made(member(), snapshot(labelled, draws(mode="required"), objects=SERVED))
+    again = mutate(final, snapshot(labelled, draws(mode="required"), objects=[*SERVED, group("native")]))
+    assert again.patch == []
+
+
 def test_a_launcher_without_a_gpu_joins_with_its_gang() -> None:
     launcher = pod(labels={"podberth.io/gang": "g"}, annotations={"podberth.io/gang-size": "3"})
     assert reference(made(launcher, snapshot(chooses("'native'"), objects=SERVED))) == {"native": "g"}

@@ -12,7 +12,7 @@ from podberth.reconcile.model import Change, Create, LookUp, Plan, WaitingPod, W
 from podberth.reconcile.pod_groups import GATHER_SECONDS
 from podberth.reconcile.read import made_group, waiting_pod
 
-from .gangs import COSCHEDULING, FIELDS, NATIVE, NOW, ours, plan, world
+from .gangs import COSCHEDULING, FIELDS, KOORDINATOR, NATIVE, NOW, ours, plan, world
 
 JSON = dict[str, Any]
 JOB = OwnerReference("batch/v1", "Job", "train", "j-1")
@@ -138,8 +138,8 @@ def test_a_sibling_that_says_the_size_in_time_makes_it_a_gang() -> None:
 
 @pytest.mark.parametrize("system", WITHOUT)
 @pytest.mark.parametrize("gang", ["statefulset-w-1", "mine"])
-def test_pods_that_are_made_in_stages_start_one_by_one_at_once_and_the_field_is_told(system: str, gang: str) -> None:
-    spec, found = made_by(world(of_set(system, gang=gang), **known_set()), 0.0)
+def test_pods_that_are_made_in_stages_start_one_by_one_and_the_field_is_told(system: str, gang: str) -> None:
+    spec, found = made_by(world(of_set(system, gang=gang), **known_set()), GATHER_SECONDS if system == "native" else 0)
     assert spec == WITHOUT[system]
     [notice] = found.notices
     assert (notice.reason, notice.regarding.name) == ("PodGroupWithoutMinimum", "web")
@@ -156,7 +156,9 @@ def test_where_the_owner_that_would_say_its_stages_may_not_be_read_nobody_waits_
     spec, found = made_by(world(of_set(), owners={("team", SET): None}))
     assert spec == WITHOUT["native"]
     [notice] = found.notices
-    assert "(unknown, for podberth may not read the StatefulSet)" in notice.note
+    # One that was read, and of which nothing is kept, looks the same from here.
+    why = "unknown, for podberth may not read the StatefulSet, or it is finished or has too many parts"
+    assert f"({why})" in notice.note
     # A Job has no stages.
     assert made_by(world(of_job(size="4"), **UNREADABLE))[0] == minimum("native", 4)
 
@@ -178,12 +180,21 @@ def test_a_level_is_kept_by_a_group_without_a_minimum() -> None:
     assert spec == {**WITHOUT["native"], "schedulingConstraints": {"topology": [{"key": "rack"}]}}
 
 
+@pytest.mark.parametrize("owner", [known_set(), {"owners": {("team", SET): None}}], ids=["staged", "unreadable"])
+def test_a_level_that_a_later_member_requires_is_kept_by_a_group_without_a_minimum(owner: JSON) -> None:
+    first = of_set()
+    early = plan(world(first, **owner))
+    assert (early.actions, early.again_at) == ([], NOW + GATHER_SECONDS)
+    spec, _ = made_by(world(first, replace(first, name="later", level="rack", required=True), **owner), 0.0)
+    assert spec == {**WITHOUT["native"], "schedulingConstraints": {"topology": [{"key": "rack"}]}}
+
+
 # ---- a group that is there ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("system", WITHOUT)
 def test_a_group_without_a_minimum_is_read_as_one_and_left_as_it_is(system: str) -> None:
-    [made] = plan(world(of_set(system), **known_set())).actions
+    [made] = plan(world(of_set(system), **known_set()), GATHER_SECONDS).actions
     assert isinstance(made, Create)
     metadata = {**made.document["metadata"], "uid": "g-1", "resourceVersion": "7"}
     stored = made_group(made.kind.partition(".")[2], {**made.document, "metadata": metadata})
@@ -196,6 +207,29 @@ def test_a_group_of_all_that_was_made_for_pods_in_stages_lets_them_start() -> No
     """As podberth made them before it asked the owner."""
     known = {COSCHEDULING: {("team", "statefulset-w-1"): ours(owners=(SET,), minimum=3)}}
     [change] = plan(world(of_set("coscheduling"), known=known, **known_set())).actions
+    assert isinstance(change, Change)
+    assert change.patch["spec"] == {"minMember": 1}
+
+
+@pytest.mark.parametrize("system", WITHOUT)
+def test_a_minimum_is_not_taken_away_because_the_owner_that_would_say_its_stages_may_not_be_read(system: str) -> None:
+    kind = {"native": NATIVE, "coscheduling": COSCHEDULING, "koordinator": KOORDINATOR}[system]
+    unread = {"owners": {("team", SET): None}}
+    known = {kind: {("team", "statefulset-w-1"): ours(owners=(SET,), minimum=4)}}
+    found = plan(world(of_set(system, size="4"), known=known, **unread))
+    assert (found.actions, found.notices) == ([], [])
+    # One without a minimum stays so, too, and is told of.
+    known = {kind: {("team", "statefulset-w-1"): ours(owners=(SET,), minimum=1)}}
+    found = plan(world(of_set(system, size="4"), known=known, **unread))
+    assert (found.actions, [each.reason for each in found.notices]) == ([], ["PodGroupWithoutMinimum"])
+
+
+def test_of_two_owners_one_that_has_stages_counts_more_than_one_that_may_not_be_read() -> None:
+    other = replace(SET, name="other", uid="w-0")
+    pods = [waiting(owner, "coscheduling", gang="g", size="3") for owner in (other, SET)]
+    known = {COSCHEDULING: {("team", "g"): ours(owners=(other, SET), minimum=3)}}
+    seen = {"owners": {("team", other): None, ("team", SET): None}, "documents": known_set()["documents"]}
+    [change] = plan(world(*pods, known=known, **seen)).actions
     assert isinstance(change, Change)
     assert change.patch["spec"] == {"minMember": 1}
 

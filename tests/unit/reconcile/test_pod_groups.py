@@ -295,6 +295,12 @@ def test_no_group_has_more_owners_than_fit() -> None:
 # ---- what is kept ---------------------------------------------------------------------------------------------------
 
 
+def test_a_level_that_no_label_key_can_be_is_not_kept() -> None:
+    longest = f"{'x' * 253}/{'y' * 63}"
+    levels = [member(**{"podberth.io/gang-level": level}).level for level in (longest, longest + "y", "x" * 200_000)]
+    assert levels == [longest, "", ""]
+
+
 @pytest.mark.parametrize(
     "change",
     [

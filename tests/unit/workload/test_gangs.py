@@ -114,6 +114,12 @@ def test_an_indexed_job_with_more_tasks_than_run_at_once_is_no_gang() -> None:
     assert not gang(job_pod(), {"job-uid": owner}).known
 
 
+def test_an_indexed_job_has_no_more_members_than_tasks() -> None:
+    owner = job(gpu_pod(), indexed=True, parallelism=4)
+    owner["spec"]["completions"] = 2
+    assert gang(job_pod(), {"job-uid": owner}).size == 2
+
+
 def test_an_older_controllers_annotation_is_enough() -> None:
     document = job_pod(5)
     del document["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"]

@@ -48,6 +48,16 @@ def test_of_a_pod_nothing_else_is_kept() -> None:
     }
 
 
+@pytest.mark.parametrize("key", ["volcano.sh/job-name", "podberth.io/gang-size"])
+def test_a_value_that_is_longer_than_a_name_is_unknown(key: str) -> None:
+    def kept(value: str) -> JSON:
+        made: JSON = told(gpu_pod(8, annotations={key: value}))["metadata"]["annotations"]
+        return made
+
+    assert kept("x" * 253) == {key: "x" * 253}
+    assert kept("x" * 254) == {}
+
+
 def test_every_key_of_a_row_is_kept() -> None:
     named = {key for row in ROWS for key in (row.label, row.annotation, row.role) if key}
     assert named <= KEYS

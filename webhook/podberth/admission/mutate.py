@@ -162,9 +162,11 @@ class _Run:
             schema=matcher.snapshot.environment.schema,
             devices=matcher.snapshot.devices,
             namespace=matcher.request.namespace,
+            record=self._written,
         )
         self.before = record.held(self.draft, record.read(pod))
         self.record = self.before
+        self.step = _Step(self.draft)
         self.decisions: list[Decision] = []
 
     def outcome(self) -> Outcome:
@@ -205,7 +207,7 @@ class _Run:
     def _let_write(self, evaluation: Evaluation) -> Fault | None:
         """Apply all mutations of one policy, or none."""
         policy = evaluation.policy
-        step = _Step(self.draft.fork())
+        self.step = step = _Step(self.draft.fork())
         try:
             for asked in self.matcher.mutations(evaluation):
                 self._follow(policy, asked, step)
@@ -298,6 +300,10 @@ class _Run:
 
     def _build(self, draft: Draft, proposal: Proposal) -> Change | Skipped | None:
         return pipeline.apply(draft, proposal, self.surroundings)
+
+    def _written(self) -> record.Record:
+        """Return the record with what the policy has written whose turn it is."""
+        return record.add(self.record, "", self.step.changes)
 
     def _nodes_left(self, draft: Draft) -> int:
         """Return how many known nodes could run the pod of a draft."""

@@ -1,6 +1,6 @@
 """Resource claims: a claim made from a template, and the containers that use it (resource.k8s.io, KEP-4381)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -29,7 +29,9 @@ class _Todo:
     container: Mapping[str, Any]
 
 
-def add(draft: Draft, value: object, in_stead: InStead | None = None) -> Change | Skipped | None:
+def add(
+    draft: Draft, value: object, in_stead: InStead | None = None, stood: Sequence[Mapping[str, Any]] = ()
+) -> Change | Skipped | None:
     """Add claims as ``value`` (a list of {name, template, containers, requests, instead}) says.
 
     ``containers`` names containers, init containers and sidecars; without it, all of them use the claim. ``requests``
@@ -41,17 +43,18 @@ def add(draft: Draft, value: object, in_stead: InStead | None = None) -> Change 
         draft: the pod.
         value: what a policy says.
         in_stead: counts devices, so that none is lost or gained; None: it was done before, and is done again.
+        stood: items with ``instead`` that were done before.
 
     Returns:
         The change; Skipped, with nothing done, where a claim would have another number of devices than what it stands
-        for, or be shared by containers of which each asked for devices of its own; and where nothing else was to be
+        for, or be shared by containers of which one asked for devices of its own; and where nothing else was to be
         done and the pod has a claim of that name from elsewhere.
 
     Raises:
         EvaluationError: an item is not of that form.
     """
     items = [_claim(item, f"resourceClaims[{at}]") for at, item in enumerate(leaf.maps(value, "resourceClaims"))]
-    lost = _unequal(draft, items, in_stead) if in_stead is not None else ""
+    lost = _unequal(draft, items, in_stead, stood) if in_stead is not None else ""
     if lost:
         return Skipped("resourceClaims", lost)
     done: list[dict[str, Any]] = []
@@ -64,43 +67,65 @@ def add(draft: Draft, value: object, in_stead: InStead | None = None) -> Change 
             continue
         if not todo:
             continue
-        if source is None:
-            draft.append(PATH, {"name": claim["name"], "resourceClaimTemplateName": claim["template"]})
-        for each in todo:
-            for use in each.uses:
-                draft.append((*each.path, "resources", "claims"), use)
-            for side in each.sides:
-                draft.remove((*each.path, "resources", side, claim["instead"]))
+        _do(draft, claim, todo)
         done.append(claim)
     if done:
         return Change("resourceClaims", done, lambda: ", ".join(map(_phrase, done)))
     return Skipped("resourceClaims", refused[0]) if refused else None
 
 
+def _do(draft: Draft, claim: dict[str, Any], todo: list[_Todo]) -> None:
+    if todo and template_of(draft, claim["name"]) is None:
+        draft.append(PATH, {"name": claim["name"], "resourceClaimTemplateName": claim["template"]})
+    for each in todo:
+        for use in each.uses:
+            draft.append((*each.path, "resources", "claims"), use)
+        for side in each.sides:
+            draft.remove((*each.path, "resources", side, claim["instead"]))
+
+
 def _elsewhere(claim: dict[str, Any]) -> str:
     return f"the pod has a claim {claim['name']} of its own"
 
 
-def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead) -> str:
-    """Say where the pod would lose or gain devices; empty: nowhere."""
-    given: list[tuple[dict[str, Any], Path]] = []
+def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood: Sequence[Mapping[str, Any]]) -> str:
+    """Say where the pod would lose or gain devices, each item done behind those before it; empty: nowhere."""
+    counted = list(stood)
+    if not (counted or any("instead" in claim for claim in items)):
+        return ""
+    trial = draft.fork()
     for claim in items:
-        if "instead" not in claim or template_of(draft, claim["name"]) not in (None, claim["template"]):
+        if template_of(trial, claim["name"]) not in (None, claim["template"]):
             continue
-        todo = _todo(draft, claim)
-        sharers = {path for other, path in given if _share(claim, other)} | {each.path for each in todo}
-        if todo and len(sharers) > 1:
-            asked = f"more than one container asks for {claim['instead']}"
-            return f"{asked}, and all would share one claim {claim['name']}; name one"
-        for each in todo:
-            reason = _in_use(draft, claim, each) or _miscounted(claim, each, in_stead)
-            if reason:
-                return reason
-            given.append((claim, each.path))
+        todo = _todo(trial, claim)
+        reason = _wrong(trial, claim, todo, in_stead) if "instead" in claim else _shared(trial, claim, todo, counted)
+        if reason:
+            return reason
+        _do(trial, claim, todo)
+        counted += [claim] if "instead" in claim else []
     return ""
 
 
-def _share(claim: dict[str, Any], other: dict[str, Any]) -> bool:
+def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InStead) -> str:
+    """Say why a claim cannot stand for what the containers ask for."""
+    if len(todo) > 1:
+        asked = f"more than one container asks for {claim['instead']}"
+        return f"{asked}, and all would share one claim {claim['name']}; name one"
+    return next(filter(None, (_in_use(draft, claim, each) or _miscounted(claim, each, in_stead) for each in todo)), "")
+
+
+def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Sequence[Mapping[str, Any]]) -> str:
+    """Say that a container would have devices that stand for what another one has asked for."""
+    for other in counted:
+        users = _users(draft, other) if _share(claim, other) else []
+        for each in todo:
+            if users and each.container.get("name") not in users:
+                of, besides = f"claim {claim['name']} stands for {other['instead']}", each.container.get("name")
+                return f"{of} of container {users[0]}, and container {besides} would share it"
+    return ""
+
+
+def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Tell whether two items are for some of the same devices."""
     if claim["name"] != other["name"]:
         return False
@@ -110,13 +135,19 @@ def _share(claim: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def _in_use(draft: Draft, claim: dict[str, Any], todo: _Todo) -> str:
     """Say that devices of the claim are somebody's already: who asks for the resource asks for others."""
-    for _, container in containers(draft):
-        for use in (container.get("resources") or {}).get("claims") or ():
-            request = use.get("request")
-            if _share(claim, {"name": use.get("name"), "requests": [request] if request else None}):
-                asks = f"container {todo.container.get('name')} asks for {claim['instead']} besides"
-                return f"claim {claim['name']} is used by container {container.get('name')} already, and {asks}"
-    return ""
+    asks = f"container {todo.container.get('name')} asks for {claim['instead']} besides"
+    users = _users(draft, claim)
+    return f"claim {claim['name']} is used by container {users[0]} already, and {asks}" if users else ""
+
+
+def _users(draft: Draft, claim: Mapping[str, Any]) -> list[str]:
+    """Return the containers that use some of a claim's devices."""
+    return [
+        container.get("name") or ""
+        for _, container in containers(draft)
+        for use in (container.get("resources") or {}).get("claims") or ()
+        if _share(claim, {"name": use.get("name"), "requests": [use["request"]] if use.get("request") else None})
+    ]
 
 
 def _miscounted(claim: dict[str, Any], todo: _Todo, in_stead: InStead) -> str:

@@ -24,7 +24,7 @@ _LEVEL_MODE = ("metadata", "annotations", GANG_LEVEL_MODE_ANNOTATION)
 COLOCATED = ("metadata", "labels", COLOCATED_LABEL)
 _SLICE = ("metadata", "labels", GANG_SLICE_LABEL)
 POD_AFFINITY = ("spec", "affinity", "podAffinity")
-REQUIRED = (*POD_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution")
+REQUIRED = gang.REQUIRED_AFFINITY
 PREFERRED = (*POD_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 APART = ("spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 # Their controllers' webhooks write pod affinity on a domain of their own, some after us.
@@ -126,15 +126,11 @@ def _terms(draft: Draft) -> list[Mapping[str, Any]]:
     return [*(draft.get(REQUIRED) or ()), *preferred]
 
 
-def _is_ours(term: Mapping[str, Any]) -> bool:
-    return COLOCATED_LABEL in ((term.get("labelSelector") or {}).get("matchLabels") or {})
-
-
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
     """Tell whether the pod is drawn already: by a term of this kind, or by what only its label says."""
     if draft.get(COLOCATED) is None:
         return False
-    ours = [term for term in _terms(draft) if _is_ours(term)]
+    ours = [term for term in _terms(draft) if gang.draws(term)]
     return not ours or any(bool(term.get("matchLabelKeys")) == slices for term in ours)
 
 
@@ -158,7 +154,7 @@ def _own_placement(draft: Draft, key: str, mode: str) -> str:
     for path in _EXCLUSIVE:
         if draft.get(path) is not None:
             return f"{path[-1]} places this pod already"
-    if not all(map(_is_ours, _terms(draft))):
+    if not all(map(gang.draws, _terms(draft))):
         return "the pod has pod affinity of its own"
     apart = {term.get("topologyKey") for term in draft.get(APART) or ()}
     if apart and (mode == "required" or key in apart):

@@ -5,12 +5,12 @@ No group is made here: a pod that joins one which is not there yet says what it 
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from ..errors import EvaluationError
 from ..kube.patch import Draft, Path
 from ..topology.pod_groups import GroupKey
-from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
+from ..wellknown import COLOCATED_LABEL, GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from ..workload.systems import JOINED, NATIVE, PLAIN
 from . import leaf
 from .change import Change, Skipped
@@ -42,7 +42,8 @@ MEMBERSHIP: Mapping[str, Path] = {
 }
 """The fields that a membership may write, by the record's words for them."""
 _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
-VISITS = (SCHEDULING_GROUP, _LABEL, _SIZE, _ACCELERATED, *_GROUPED[1:])
+REQUIRED_AFFINITY = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+VISITS = (SCHEDULING_GROUP, _LABEL, _SIZE, _ACCELERATED, *_GROUPED[1:], REQUIRED_AFFINITY)
 """What a membership reads and writes, whatever a policy says."""
 
 
@@ -105,7 +106,7 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
     only ever written on creation (KEP-4671).
 
     Returns:
-        The change; Skipped where a group would never be made, and the pod would wait for it for ever.
+        The change; Skipped where a group would never be made, or might not start, and the pod would wait for ever.
 
     Raises:
         EvaluationError: ``name`` is no label value, ``size`` no number, or ``system`` none that can be chosen.
@@ -122,6 +123,7 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
         return _join_native(draft, group) if group in known.native else _mark(draft, group, members, apart)
     found = known.group_of(group)
     reason = _misfit(draft, group, members) or ("" if found else _unmakeable(wanted, group, members, known))
+    reason = reason or (_drawn(draft) if (found or wanted) == NATIVE else "")
     if reason:
         return Skipped("gang", reason)
     return _refer(draft, found or wanted, _mark(draft, group, members, apart), group)
@@ -135,9 +137,26 @@ def _system(system: object) -> str:
     return str(system)
 
 
-def _join_native(draft: Draft, group: str) -> Change:
+def _join_native(draft: Draft, group: str) -> Change | Skipped:
+    reason = _drawn(draft)
+    if reason:
+        return Skipped("gang", reason)
     draft.set(SCHEDULING_GROUP, {"podGroupName": group})
     return Change("gang", {"schedulingGroup": group}, lambda: f"joins PodGroup {group}")
+
+
+def draws(term: Mapping[str, Any]) -> bool:
+    """Tell whether a term of pod affinity is podberth's, to draw the pod to its gang."""
+    return COLOCATED_LABEL in ((term.get("labelSelector") or {}).get("matchLabels") or {})
+
+
+def _drawn(draft: Draft) -> str:
+    """Say that what a topology entry has written is in a native group's way; empty: it is not.
+
+    The scheduler places a group pod by pod and takes none back: the first one goes where the others may not fit.
+    """
+    drawn = any(map(draws, draft.get(REQUIRED_AFFINITY) or ()))
+    return "its required pod affinity can keep a native group from starting: join before topology" if drawn else ""
 
 
 def _mark(draft: Draft, group: str, members: int, apart: int) -> Change | None:

@@ -26,6 +26,7 @@ from . import (
     tolerations,
 )
 from .change import Change, Proposal, Skipped
+from .record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Surroundings:
     """What claims ask for."""
     namespace: str = ""
     """The review's."""
+    record: Callable[[], Record] = dict
+    """Returns what was written so far, by the policy itself, too."""
 
 
 _VISITS: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -148,7 +151,8 @@ def _resource_claims(draft: Draft, proposal: Proposal, surroundings: Surrounding
         requests = claim.get("requests", ())
         return surroundings.devices.in_stead(surroundings.namespace, named, claim["instead"], requests)
 
-    return claims.add(draft, proposal.leaves[""], in_stead)
+    wrote = (item for concerns in surroundings.record().values() for item in concerns.get("resourceClaims", ()))
+    return claims.add(draft, proposal.leaves[""], in_stead, [item for item in wrote if "instead" in item])
 
 
 def _apply_configuration(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:

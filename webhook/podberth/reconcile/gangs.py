@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..kube.pod import OwnerReference
 from ..workload.gangs import gang_of
+from ..workload.stages import is_guess
 from .lineage import documents, on_top
 from .model import Place, WaitingPod, World
 from .systems import GroupSystem
@@ -34,6 +35,8 @@ class Verdict:
     """All that are said; one by one: 1. Empty: nobody says any."""
     staged: str = ""
     """The field by which the pods start in stages; empty: they come together."""
+    guessed: bool = False
+    """Whether they only may start so, for nothing is known of an owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,8 @@ def _word(pods: Sequence[WaitingPod], world: World) -> Word:
 def judge(said: Iterable[Word]) -> Verdict:
     """Return what parties say together: where one comes in stages, no group of all has its minimum."""
     said = tuple(said)
-    staged = next((word.staged for word in said if word.staged), "")
+    # A field that is known comes before one that may be there.
+    staged = min((word.staged for word in said if word.staged), key=is_guess, default="")
     if staged:
-        return Verdict(frozenset({1}), staged)
+        return Verdict(frozenset({1}), staged, is_guess(staged))
     return Verdict(frozenset(word.size for word in said if word.size))

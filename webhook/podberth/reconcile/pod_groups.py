@@ -5,6 +5,7 @@ that says it. Groups that podberth has not made are nobody's business here; that
 to make it.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -106,9 +107,10 @@ def _present(namespace: str, name: str, kinds: Iterable[str], world: World) -> b
 def _due(gang: Gang, verdict: Verdict, said: bool) -> float:
     """Return when to make the group: at once, unless a member that is yet to come may say more.
 
-    On which level it must be, or how many there are.
+    On which level it must be, or how many there are. Of pods that start in stages nobody knows how many come first.
     """
-    if verdict.sizes and (said or gang.system.topology is None or len(gang.members) >= max(verdict.sizes)):
+    complete = not verdict.staged and len(gang.members) >= max(verdict.sizes, default=math.inf)
+    if verdict.sizes and (said or gang.system.topology is None or complete):
         return 0.0
     return gang.newest + GATHER_SECONDS
 
@@ -133,7 +135,7 @@ def _adapt(gang: Gang, made: Made, world: World, now: float, found: Plan) -> Non
 
     Who owns it says the size, and others join where they say the same. One that nobody owns is anybody's: its owner
     was deleted without it, or it was restored. One that others own is of an earlier gang, and goes with it. Of a size
-    that nobody says any more the group keeps what it has.
+    that nobody says any more the group keeps what it has, and so it does where nobody knows whether there are stages.
     """
     parties = {party(each) for each in made.owners} or gang.words.keys()
     if parties.isdisjoint(gang.words):
@@ -146,7 +148,7 @@ def _adapt(gang: Gang, made: Made, world: World, now: float, found: Plan) -> Non
         return
     if _starts_one_by_one(verdict) and made.minimum == 1:
         found.notices.append(_without_minimum(gang, verdict))
-    [size] = verdict.sizes or {made.minimum}
+    [size] = {made.minimum} if verdict.guessed or not verdict.sizes else verdict.sizes
     agreed = {uid: each for uid, each in gang.owners.items() if _agrees(gang.words[party(each)], size, verdict)}
     known = {each.uid for each in made.owners}
     about = next((each for uid, each in agreed.items() if uid in known), next(iter(gang.owners.values())))

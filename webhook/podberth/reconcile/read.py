@@ -21,6 +21,8 @@ from ..workload.told import told
 from .model import Made, WaitingPod
 from .systems import references
 
+# Of a label: a DNS subdomain, a slash and a name (apimachinery pkg/util/validation IsQualifiedName).
+_LONGEST_KEY: Final = 253 + 1 + 63
 _OVER: Final = frozenset({"Succeeded", "Failed"})
 
 
@@ -43,7 +45,7 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
         groups=named,
         gang=gang,
         size=_size(noted),
-        level=noted.get(GANG_LEVEL_ANNOTATION) or "",
+        level=_level(noted),
         required=noted.get(GANG_LEVEL_MODE_ANNOTATION) == "required",
         gated=bool(at(document, "spec", "schedulingGates")),
         templates=templates,
@@ -56,6 +58,12 @@ def _size(noted: Mapping[str, str]) -> int:
     """Return how many pods the group is of: those with accelerators, where it is said that not all have some."""
     size, accelerated = (number(noted.get(key)) or 0 for key in (GANG_SIZE_ANNOTATION, GANG_ACCELERATED_ANNOTATION))
     return accelerated if 0 < accelerated < size else size
+
+
+def _level(noted: Mapping[str, str]) -> str:
+    """Return the node label key that is said; empty for what is too long for one, which no group could have."""
+    level = noted.get(GANG_LEVEL_ANNOTATION) or ""
+    return level if len(level) <= _LONGEST_KEY else ""
 
 
 def _templates(document: Mapping[str, Any]) -> Iterator[str]:

@@ -177,7 +177,8 @@ def _spark_application(pod: Subject) -> Member | None:
 def _indexed_job(pod: Subject) -> Member | None:
     """An Indexed Job. One that works through more completions than run at once is a queue of tasks, not a gang.
 
-    Kubernetes' own Job controller draws the same line (KEP-5547: Indexed, and parallelism equal to completions).
+    Kubernetes' own Job controller draws the same line (KEP-5547: Indexed, and parallelism equal to completions). It
+    makes no more pods than there are completions (pkg/controller/job/job_controller.go manageJob).
     """
     if pod.controller is None or pod.controller.kind != "Job":
         return None
@@ -185,8 +186,9 @@ def _indexed_job(pod: Subject) -> Member | None:
     spec = at(pod.owner("Job"), "spec") or at(pod.owner("CronJob"), "spec", "jobTemplate", "spec")
     size = 0
     if isinstance(spec, Mapping):
-        size = count(spec.get("parallelism"), 1)
-        if count(spec.get("completions"), 1) > size:
+        parallelism = count(spec.get("parallelism"), 1)
+        size = count(spec.get("completions"), parallelism)
+        if size > parallelism:
             return None
     return Member("Job", named("job", pod.controller.uid), size, completion_index(pod))
 
@@ -352,7 +354,7 @@ INDEXED_JOB: Final = Row(
     name="Indexed Job",
     source="kubernetes/api batch/v1/types.go JobCompletionIndexAnnotation",
     read=_indexed_job,
-    size="the Job: `parallelism`, where that is not less than `completions`",
+    size="the Job: `completions`, where `parallelism` is not less",
     sized_by=("Job", "CronJob"),
     alike=True,
     label=JOB_COMPLETION_INDEX,

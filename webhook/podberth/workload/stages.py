@@ -59,7 +59,8 @@ SPARK_EXECUTORS: Final = "spec.executor"
 """What a Spark operator's pods are made in stages by, whether the SparkApplication is known or not."""
 
 UNREADABLE: Final = "unreadable"
-"""Stands in the place of the spec of an owner that is there and may not be read."""
+"""Stands in the place of the spec of an owner of which nothing is kept (``owners.keep``), or that may not be read."""
+_UNKNOWN: Final = "unknown, for"
 
 STAGES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "JobSet": _job_set,
@@ -78,10 +79,17 @@ BETWEEN_ROLES: Final = frozenset({"JobSet", "MPIJob", "RoleBasedGroup"})
 def stages_of(owner: Mapping[str, Any] | None) -> str:
     """Return the field by which some of an owner's pods are made only when others run; empty: none that is known.
 
-    Where the owner may not be read they may be, for what anybody can tell.
+    Where nothing of the owner is known they may be, for what anybody can tell.
     """
     kind = owner.get("kind") if owner is not None else None
     read = STAGES.get(kind) if isinstance(kind, str) else None
     if owner is None or read is None:
         return ""
-    return f"unknown, for podberth may not read the {kind}" if owner.get("spec") == UNREADABLE else read(owner)
+    if owner.get("spec") == UNREADABLE:
+        return f"{_UNKNOWN} podberth may not read the {kind}, or it is finished or has too many parts"
+    return read(owner)
+
+
+def is_guess(staged: str) -> bool:
+    """Tell whether that is no field, but taken for so because nothing is known of an owner."""
+    return staged.startswith(_UNKNOWN)

@@ -64,16 +64,29 @@ KEYS: Final = frozenset(
 )
 """Labels and annotations that the tables of gangs read (``operators``, ``serving_operators``)."""
 
+LONGEST: Final = 253
+"""Of a value that is kept: names, which may be as long (apimachinery DNS1123SubdomainMaxLength), and numbers.
+
+An annotation may be of 256 KiB, and a label value in a review of any length.
+"""
+
 
 def told(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a Pod of these labels and annotations, its name and its controller alone."""
+    """Return a Pod of these labels and annotations, its name and its controller alone.
+
+    An annotation that is longer than any name is left out, and so what it says is unknown.
+    """
     owner = controller(pod)
     kept: dict[str, Any] = {
         "name": metadata(pod).get("name"),
-        "labels": {key: value for key, value in labels(pod).items() if key in KEYS},
-        "annotations": {key: value for key, value in annotations(pod).items() if key in KEYS},
+        "labels": _kept(labels(pod)),
+        "annotations": _kept(annotations(pod)),
     }
     if owner is not None:
         named = {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
         kept["ownerReferences"] = [{**named, "controller": True}]
     return {"metadata": kept}
+
+
+def _kept(said: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in said.items() if key in KEYS and len(value) <= LONGEST}

@@ -1,0 +1,93 @@
+"""A claim that stands for what a container asked for is that container's, whichever mutation or policy adds a use."""
+
+import json
+from typing import Any
+
+import pytest
+
+from builders import container, pod, review
+from podberth.admission import decide
+from podberth.admission.outcome import Outcome
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot
+from podberth.kube.patch import apply
+from snapshots import policy, snapshot
+
+JSON = dict[str, Any]
+
+GPU = "nvidia.com/gpu"
+TEMPLATE: JSON = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaimTemplate",
+    "metadata": {"name": "two", "namespace": "default"},
+    "spec": {
+        "spec": {
+            "devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2}}]}
+        }
+    },
+}
+SHARES = "[{'name': 'a', 'template': 'two', 'containers': ['side']}]"
+STANDS = f"[{{'name': 'a', 'template': 'two', 'containers': ['main'], 'instead': '{GPU}'}}]"
+BOTH = {"stands": STANDS, "shares": SHARES}
+
+
+def mutation(claims: str) -> str:
+    return f"  - resourceClaims: {json.dumps(claims)}\n"
+
+
+def joined(*claims: str) -> str:
+    return "[" + ", ".join(each.strip("[]") for each in claims) + "]"
+
+
+def decided(document: JSON, known: Snapshot) -> Outcome:
+    return decide.mutate(decode_review(review(document)), known)
+
+
+def known(form: str, first: str, second: str) -> Snapshot:
+    lists = [joined(BOTH[first], BOTH[second])] if form == "one list" else [BOTH[first], BOTH[second]]
+    written = list(map(mutation, lists))
+    bodies = written if form == "two policies" else ["".join(written)]
+    policies = [policy(f"p{at}", f"  mutations:\n{body}", order=at + 1) for at, body in enumerate(bodies)]
+    return snapshot(*policies, objects=[TEMPLATE])
+
+
+def document() -> JSON:
+    return pod(container("main", limits={GPU: 2}), container("side"))
+
+
+def uses(final: JSON) -> dict[str, list[str]]:
+    return {
+        each["name"]: [use["name"] for use in each.get("resources", {}).get("claims", [])]
+        for each in final["spec"]["containers"]
+    }
+
+
+FORMS = ("one list", "two mutations", "two policies")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("order", [("stands", "shares"), ("shares", "stands")], ids=" then ".join)
+def test_no_other_container_shares_it(form: str, order: tuple[str, str]) -> None:
+    cluster = known(form, *order)
+    outcome = decided(document(), cluster)
+    final = apply(document(), outcome.patch)
+
+    [warning] = [each for each in outcome.warnings if "left as it is" in each]
+    if order[0] == "stands":
+        assert f"claim a stands for {GPU} of container main, and container side would share it" in warning
+    else:
+        assert f"claim a is used by container side already, and container main asks for {GPU} besides" in warning
+    # Of a list all is done or nothing, else what came first.
+    first = {"stands": {"main": ["a"], "side": []}, "shares": {"main": [], "side": ["a"]}}[order[0]]
+    assert uses(final) == ({"main": [], "side": []} if form == "one list" else first)
+    assert (GPU in str(final["spec"])) == (form == "one list" or order[0] == "shares")
+    # A reinvocation knows of the earlier pass by the record alone.
+    assert decided(final, cluster).patch == []
+
+
+def test_the_container_that_it_stands_for_may_be_named_again() -> None:
+    again = SHARES.replace("side", "main")
+    cluster = snapshot(policy("p", f"  mutations:\n{mutation(STANDS)}{mutation(again)}"), objects=[TEMPLATE])
+    outcome = decided(document(), cluster)
+    assert uses(apply(document(), outcome.patch)) == {"main": ["a"], "side": []}
+    assert not [each for each in outcome.warnings if "left as it is" in each]
