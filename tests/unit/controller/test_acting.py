@@ -12,8 +12,11 @@ from builders import job_pod
 from controlplane.wait import until
 from podberth.admission.notices import Notice
 from podberth.cluster.protocol import Timing, refusal
+from podberth.controller import looked_up
 from podberth.controller.acting import Acting, Manner
 from podberth.controller.requests import Answer, Requests
+from podberth.controller.sending import AT_ONCE
+from podberth.errors import ClusterError
 from podberth.kube.pod import OwnerReference
 from podberth.reconcile.model import Action, Change, Create, LookUp, Made, Owned, Reference, WaitingPod, World
 from podberth.telemetry.controller_metrics import ControllerMetrics
@@ -37,7 +40,9 @@ POD = WaitingPod(
     size=2,
 )
 MADE = Made(uid="g-1", version="1", ours=True, owners=(JOB,), minimum=2)
-TIMING = Timing(first_wait_seconds=0.01, longest_wait_seconds=0.02, least_wait_seconds=0.005)
+TIMING = Timing(first_wait_seconds=0.01, longest_wait_seconds=0.02, least_wait_seconds=0.005, refused_seconds=0.0)
+# No test lasts so long that this is over.
+FRESH = replace(TIMING, refused_seconds=3600.0)
 IMMUTABLE = "podgroups gang is invalid: spec.minMember: Invalid value: 3: field is immutable"
 
 
@@ -66,6 +71,8 @@ class Scene:
     said: str = "no"
     """What the answers say that are none."""
     owner_status: int = 200
+    owner_error: Exception | None = None
+    """What look-ups meet instead of an answer."""
     owner_spec: Mapping[str, Any] = field(default_factory=dict)
     held: asyncio.Event | None = None
     """What answers about owners wait for."""
@@ -97,6 +104,10 @@ class Scene:
         self.sent.append(action)
         if self.held is not None and isinstance(action, LookUp):
             await self.held.wait()
+        if self.owner_error is not None and isinstance(action, LookUp):
+            if isinstance(self.owner_error, ClusterError):
+                return Answer("failed", error=self.owner_error)
+            raise self.owner_error
         status = self.owner_status if isinstance(action, LookUp) else self.statuses.pop(0) if self.statuses else 200
         if status != 200:
             error = refusal("PATCH group", status, f'{{"message": "{self.said}"}}'.encode(), "")
@@ -125,12 +136,17 @@ class Scene:
         return [each.reason for each in self.told]
 
 
-def play(story: Callable[[Scene], Awaitable[None]], **fields: Any) -> None:
+def gang(name: str, owner: OwnerReference | None = None) -> WaitingPod:
+    """Return a gang's pod."""
+    return replace(POD, name=name, uid=name, gang=name, owner=owner, groups=(replace(POD.groups[0], name=name),))
+
+
+def play(story: Callable[[Scene], Awaitable[None]], timing: Timing = TIMING, **fields: Any) -> None:
     async def run() -> None:
         scene = Scene(**fields)
         sight, requests = cast("Sight", scene), cast("Requests", scene)
         log, metrics = Log(Lines(scene.lines)), ControllerMetrics()
-        manner = Manner(timing=TIMING, patience_seconds=60.0, metrics=metrics, log=log)
+        manner = Manner(timing=timing, patience_seconds=60.0, metrics=metrics, log=log)
         acting = Acting(sight, requests, scene.told.append, scene.wake, manner)
         task = asyncio.create_task(acting.act())
         try:
@@ -140,6 +156,8 @@ def play(story: Callable[[Scene], Awaitable[None]], **fields: Any) -> None:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+            # The loop is the test's: what acted must not go on behind it.
+            assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(run())
 
@@ -170,16 +188,38 @@ def test_a_size_that_no_pod_says_is_the_owners_where_that_may_be_read(status: in
     play(story, pods={"team/pod": pod}, owner_status=status, owner_spec=spec)
 
 
-def test_a_look_up_that_is_not_answered_keeps_no_other_gang_waiting() -> None:
+def test_look_ups_that_are_not_answered_keep_no_other_gang_waiting() -> None:
     async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(LookUp) == AT_ONCE)
+        scene.pods["team/late"] = gang("late")
+        scene.wake.set()
         await scene.until(lambda: scene.count(Create) == 1)
-        assert scene.count(LookUp) == 1
+        assert scene.count(LookUp) == AT_ONCE
         assert scene.held is not None
         scene.held.set()
-        await scene.until(lambda: scene.count(Create) == 2)
+        await scene.until(lambda: scene.count(LookUp) == 50)
 
-    bare = replace(POD, name="z", gang="z", owner=None, groups=(replace(POD.groups[0], name="z"),), uid="p-3")
-    play(story, pods={"team/pod": POD, "team/z": bare}, held=asyncio.Event())
+    pods = {f"team/{n}": gang(f"gang-{n}", replace(JOB, name=f"job-{n}", uid=f"j-{n}")) for n in range(50)}
+    play(story, pods=pods, held=asyncio.Event())
+
+
+def test_what_is_on_its_way_is_not_sent_again_and_not_once_it_is_wanted_no_more() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(LookUp) == AT_ONCE)
+        for n in range(AT_ONCE, 10):
+            del scene.pods[f"team/{n}"]
+        scene.pods["team/late"] = gang("late")
+        scene.wake.set()
+        await scene.until(lambda: scene.count(Create) == 1)
+        assert scene.held is not None
+        scene.held.set()
+        scene.pods["team/later"] = gang("later")
+        scene.wake.set()
+        await scene.until(lambda: scene.count(Create) == 2)
+        assert scene.count(LookUp) == AT_ONCE
+
+    pods = {f"team/{n}": gang(f"gang-{n}", replace(JOB, name=f"job-{n}", uid=f"j-{n}")) for n in range(10)}
+    play(story, pods=pods, held=asyncio.Event(), owner_status=404)
 
 
 @pytest.mark.parametrize("status", [403, 409, 429, 500])
@@ -244,9 +284,7 @@ def test_an_owner_that_cannot_be_read_is_the_one_on_top_and_one_that_is_gone_has
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(LookUp) == 1)
         # Another gang, whose owner is nobody's business: it is made behind this one.
-        scene.pods["team/z"] = replace(
-            POD, name="z", gang="z", owner=None, groups=(replace(POD.groups[0], name="z"),), uid="p-3"
-        )
+        scene.pods["team/z"] = gang("z")
         scene.wake.set()
         await scene.until(lambda: any(isinstance(each, Create) and each.place == ("team", "z") for each in scene.sent))
         places = [each.place for each in scene.sent if isinstance(each, Create)]
@@ -285,10 +323,84 @@ def test_what_stands_is_told_once_and_again_when_it_was_away() -> None:
     play(story, pods={"team/pod": unsized})
 
 
+@pytest.mark.parametrize("status", [403, 409])
+def test_of_a_refusal_nothing_stands_behind_a_conflict(status: int) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(Create) == 6)
+        # What was told of the first refusal is told again where it had gone meanwhile.
+        assert scene.reasons() == ["PodGroupRefused"] * (1 if status == 403 else 2)
+
+    play(story, statuses=[403, status, status, 403, 403])
+
+
+def test_what_an_api_server_that_has_just_started_refuses_is_asked_for_again() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(LookUp) >= 3)
+        assert scene.count(Create) == 0
+        scene.owner_status = 200
+        await scene.until(lambda: scene.count(Create) == 1)
+        assert not any(b"cannot be read" in line for line in scene.lines)
+
+    play(story, FRESH, owner_status=403)
+
+
+def test_an_owner_that_cannot_be_read_is_asked_for_again_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(LookUp) >= 4)
+        assert sum(b"cannot be read" in line for line in scene.lines) == 1
+        scene.owner_status = 200
+        await scene.until(lambda: scene.count(Change) == 1)
+
+    monkeypatch.setattr(looked_up, "ASK_AGAIN_SECONDS", 0.01)
+    name = f"job-{JOB.uid}"
+    member = told(job_pod(0, uid=JOB.uid, labels={"podberth.io/gang": name}))
+    pod = replace(gang(name, JOB), size=0, told=member, sized_by_owner=True)
+    play(story, pods={"team/pod": pod}, owner_status=403, owner_spec={"parallelism": 3, "completions": 3})
+
+
+def test_an_owner_that_is_no_answer_counts_as_one_that_cannot_be_read() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(Create) == 1)
+        assert any(b"cannot be read" in line and b"got more than 3" in line for line in scene.lines)
+
+    play(story, owner_error=ClusterError("garbled", "GET job: got more than 3145728 bytes"))
+
+
+def test_a_bug_that_one_answer_meets_is_told_and_paced_and_keeps_no_other_waiting() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: "PodGroupMissing" in scene.reasons())
+        assert any("a bug in podberth: KeyError: 'x'" in each.note for each in scene.told)
+        await scene.until(lambda: scene.count(Create) == 1)
+        await scene.until(lambda: scene.count(LookUp) >= 3)
+        scene.owner_error = None
+        await scene.until(lambda: scene.count(Create) == 2)
+
+    play(story, pods={"team/pod": POD, "team/z": gang("z")}, owner_error=KeyError("x"))
+
+
+def test_a_bug_that_one_pod_causes_keeps_its_namespace_alone_waiting() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(Create) == 1)
+        [line] = [line for line in scene.lines if b'"namespace":"bad"' in line]
+        assert b"a bug in podberth" in line
+        scene.pods["team/z"] = gang("z")
+        scene.wake.set()
+        await scene.until(lambda: scene.count(Create) == 2)
+        assert sum(b"a bug in podberth" in line for line in scene.lines) == 2
+        del scene.pods["bad/broken"]
+        scene.pods["bad/mended"] = replace(gang("y"), namespace="bad")
+        scene.wake.set()
+        await scene.until(lambda: scene.count(Create) == 3)
+
+    broken = replace(POD, namespace="bad", owner=cast("OwnerReference", 1))
+    play(story, pods={"team/pod": POD, "bad/broken": broken})
+
+
 def test_a_bug_that_one_round_meets_ends_nothing() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: any(b"a bug in podberth" in line for line in scene.lines))
         del scene.pods["team/broken"]
+        scene.wake.set()
         await scene.until(lambda: scene.count(Create) == 1)
 
     play(story, pods={"team/pod": POD, "team/broken": replace(POD, owner=cast("OwnerReference", 1))})
