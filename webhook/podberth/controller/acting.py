@@ -143,17 +143,18 @@ class Acting:
 
     async def _do(self, action: Action) -> None:
         try:
-            self._settle(action, await self.requests.send(action, self._served))
+            answer = await self.requests.send(action, self._served)
+            self._settle(action, answer)
         except Exception as bug:  # noqa: BLE001 - a bug that one object meets must not keep the others waiting
             self.manner.log.fault(f"controller: {word(action)}: a bug in podberth; tried again", bug)
-            said = f"a bug in podberth: {type(bug).__name__}: {bug}"
-            self._waits.put_off(action, Answer("failed", error=ClusterError("bug", said)), time.monotonic())
+            answer = Answer("failed", error=ClusterError("bug", f"a bug in podberth: {type(bug).__name__}: {bug}"))
+            self._waits.put_off(action, answer, time.monotonic())
+        self.manner.metrics.requested(word(action), answer.result)
         self.wake.set()
 
     def _settle(self, action: Action, answer: Answer) -> None:
         """Take in what became of a request."""
         now = time.monotonic()
-        self.manner.metrics.requested(word(action), answer.result)
         if isinstance(action, LookUp):
             self._learn(action, answer, now)
         elif answer.result == "ok":
