@@ -1,6 +1,6 @@
 """What is kept of owners, and for how long: by a clock of the test's own."""
 
-from podberth.controller.looked_up import ASK_AGAIN_SECONDS, LookedUp
+from podberth.controller.looked_up import ASK_AGAIN_SECONDS, MOST_ASKED_PER_SECOND, LookedUp
 from podberth.kube.pod import OwnerReference
 from podberth.reconcile.model import LookUp
 
@@ -22,6 +22,16 @@ def test_an_owner_that_cannot_be_read_is_on_top_until_it_can_be() -> None:
     assert not known.is_unreadable(LOOK_UP)
     assert (known.due(1e9), known.next_at(0.0)) == ([], float("inf"))
     assert known.documents[OWNED]["spec"] == DOCUMENT["spec"]
+
+
+def test_of_many_that_cannot_be_read_a_few_are_asked_for_a_second() -> None:
+    """A right that is missing is missing for every gang."""
+    known, count = LookedUp(), 10_000
+    every = [LookUp("team", OwnerReference("batch/v1", "Job", f"job-{n}", str(n))) for n in range(count)]
+    for one in (*every, *every):
+        known.cannot_be_read(one, 0.0)
+    wait = count / MOST_ASKED_PER_SECOND
+    assert (known.due(wait - 1.0), len(known.due(wait))) == ([], count)
 
 
 def test_an_owner_that_could_not_be_read_may_be_gone() -> None:

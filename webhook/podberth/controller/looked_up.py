@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 # Who grants a right, or makes an owner smaller, looks at what comes of it for about as long.
 ASK_AGAIN_SECONDS: Final = 60.0
-"""Between two look-ups of an owner that cannot be read."""
+"""The least between two look-ups of an owner that cannot be read."""
+MOST_ASKED_PER_SECOND: Final = 10.0
+"""Of all that cannot be read: one right that is missing may be to every gang's owner. Twice client-go's default QPS."""
 
 
 class LookedUp:
@@ -63,7 +65,8 @@ class LookedUp:
         owned = action.namespace, action.owner
         new = not self.is_unreadable(action)
         self.controllers[owned] = None
-        self._ask_at[owned] = at + ASK_AGAIN_SECONDS
+        self._ask_at[owned] = at
+        self._ask_at[owned] += max(ASK_AGAIN_SECONDS, len(self._ask_at) / MOST_ASKED_PER_SECOND)
         return new
 
     def is_unreadable(self, action: LookUp) -> bool:
