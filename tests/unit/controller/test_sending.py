@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 
 from podberth.admission.notices import Regarding
 from podberth.controller.sending import AT_ONCE, Sending
-from podberth.controller.waits import key_of
 from podberth.kube.pod import OwnerReference
 from podberth.reconcile.model import Action, Create, LookUp
 
@@ -36,10 +35,6 @@ def play(story: Callable[[Sending, list[Action], asyncio.Event], Awaitable[None]
     asyncio.run(run())
 
 
-def offer(sending: Sending, *actions: Action) -> None:
-    sending.offer({key_of(each): each for each in actions})
-
-
 async def turns() -> None:
     """Let every task go on as far as it can."""
     for _ in range(10):
@@ -48,7 +43,7 @@ async def turns() -> None:
 
 def test_few_are_under_way_and_look_ups_take_no_place_of_a_write() -> None:
     async def story(sending: Sending, began: list[Action], answers: asyncio.Event) -> None:
-        offer(sending, *map(look_up, range(50)), *map(create, range(50)))
+        sending.offer([*map(look_up, range(50)), *map(create, range(50))])
         await turns()
         assert began == [*map(look_up, range(AT_ONCE)), *map(create, range(AT_ONCE))]
         assert sending.is_under_way(look_up(0))
@@ -64,9 +59,9 @@ def test_few_are_under_way_and_look_ups_take_no_place_of_a_write() -> None:
 
 def test_what_is_offered_anew_takes_the_place_of_what_has_not_begun() -> None:
     async def story(sending: Sending, began: list[Action], answers: asyncio.Event) -> None:
-        offer(sending, *map(create, range(50)))
+        sending.offer(map(create, range(50)))
         await turns()
-        offer(sending, create(99))
+        sending.offer([create(0), create(99)])
         answers.set()
         await turns()
         assert began == [*map(create, range(AT_ONCE)), create(99)]
@@ -76,15 +71,15 @@ def test_what_is_offered_anew_takes_the_place_of_what_has_not_begun() -> None:
 
 def test_behind_the_end_nothing_is_under_way_and_nothing_is_sent() -> None:
     async def story(sending: Sending, began: list[Action], answers: asyncio.Event) -> None:
-        offer(sending, *map(create, range(50)), *map(look_up, range(50)))
+        sending.offer([*map(create, range(50)), *map(look_up, range(50))])
         await turns()
-        offer(sending, *map(create, range(50, 99)))
+        sending.offer(map(create, range(50, 99)))
         await sending.stop()
         answers.set()
         await turns()
         assert len(began) == 2 * AT_ONCE
         assert not sending.is_under_way(create(0))
-        offer(sending, create(0))
+        sending.offer([create(0)])
         await sending.stop()
         assert len(began) == 2 * AT_ONCE
 

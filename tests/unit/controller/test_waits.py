@@ -128,6 +128,16 @@ def test_an_owner_that_cannot_be_read_is_asked_for_when_that_is_believed() -> No
     assert at == TIMING.refused_seconds
 
 
+def test_who_was_never_asked_for_comes_before_those_that_hang() -> None:
+    """More of these than places are due again before the last of them has had one."""
+    waits = waiting()
+    hanging = [LookUp("team", OwnerReference("batch/v1", "Job", f"job-{n}", str(n))) for n in range(3)]
+    for at, each in enumerate(reversed(hanging)):
+        waits.put_off(each, answer("failed"), float(at))
+    assert waits.in_turn([*hanging, LOOK_UP], 100.0) == [LOOK_UP, *reversed(hanging)]
+    assert waits.in_turn([*hanging, LOOK_UP], 0.3) == [LOOK_UP, hanging[2]]
+
+
 def test_what_was_written_is_written_again_where_the_watch_does_not_show_it() -> None:
     waits = waiting()
     waits.put_off(CREATE, answer("refused"), 0.0)

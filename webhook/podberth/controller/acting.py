@@ -108,10 +108,11 @@ class Acting:
             there = {each.uid for table in world.known.values() for each in table.values()}
             self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in there}
         plan, now = self._plan(world), time.monotonic()
-        wanted = {key_of(action): action for action in (*plan.actions, *known.due(now))}
-        self._waits.keep(wanted)
+        # Who waits for nothing but better news comes last.
+        again = known.due(now)
+        self._waits.keep({key_of(action) for action in (*plan.actions, *again)})
         self._served = world.served
-        self._sending.offer({key: each for key, each in wanted.items() if self._is_due(each, now)})
+        self._sending.offer([*self._waits.in_turn(plan.actions, now), *again])
         self._tell(plan)
         until = min(self._waits.next_at(now), known.next_at(now), now + _LONGEST_SECONDS)
         return min(until - now, plan.again_at - time.time())
@@ -137,9 +138,6 @@ class Acting:
                     self.manner.log.fault("controller: a bug in podberth; its pods wait", bug, namespace=namespace)
         self._broken = broken
         return found
-
-    def _is_due(self, action: Action, at: float) -> bool:
-        return not self._sending.is_under_way(action) and self._waits.due(action, at)
 
     async def _do(self, action: Action) -> None:
         try:

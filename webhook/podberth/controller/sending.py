@@ -1,7 +1,7 @@
 """Requests on their way: a few at a time, of which a slow one keeps no round waiting."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 from ..reconcile.model import Action, LookUp
@@ -33,12 +33,16 @@ class Sending:
         """Tell whether it was sent and is not answered."""
         return key_of(action) in self._lane(action).under_way
 
-    def offer(self, due: Mapping[Any, Action]) -> None:
-        """Send these as there are places, instead of what still waits for one: it may be wanted no more."""
+    def offer(self, due: Iterable[Action]) -> None:
+        """Send these as there are places, but for what is under way, instead of what still waits for a place.
+
+        That may be wanted no more.
+        """
         for lane in self._lanes:
             lane.due.clear()
-        for key, action in due.items():
-            self._lane(action).due[key] = action
+        for action in due:
+            if not self.is_under_way(action):
+                self._lane(action).due[key_of(action)] = action
         for lane in self._lanes:
             self._fill(lane)
 

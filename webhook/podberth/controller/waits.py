@@ -3,7 +3,7 @@
 A request that fails is behind a wait of its own, and so is one whose effect is yet to be seen.
 """
 
-from collections.abc import Callable, Container, Hashable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from random import random
@@ -65,6 +65,17 @@ class Waits:
         if wait is None or wait.until <= at:
             return True
         return wait.refused is not None and wait.refused != _asked(action)
+
+    def in_turn(self, actions: Iterable[Action], at: float) -> list[Action]:
+        """Return what may be sent: first what was never tried, then what has waited longest for its next try.
+
+        In another order owners that hang, tried again and again, would keep those behind them from their first try.
+        """
+        return sorted((each for each in actions if self.due(each, at)), key=self._due_at)
+
+    def _due_at(self, action: Action) -> float:
+        wait = self._each.get(key_of(action))
+        return wait.until if wait is not None else float("-inf")
 
     def next_at(self, after: float) -> float:
         """Return when the next one is due that is not yet; infinity: none."""
