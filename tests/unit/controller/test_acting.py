@@ -1,147 +1,18 @@
 """What the leader makes of plans: requests once, again behind a wait where they fail, and what stands told once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import replace
 
 import pytest
 
 from builders import job_pod
-from controlplane.wait import until
-from podberth.admission.notices import Notice
-from podberth.cluster.protocol import Timing, refusal
-from podberth.controller.acting import Acting, Manner
-from podberth.controller.requests import Answer, Requests
-from podberth.kube.pod import OwnerReference
-from podberth.reconcile.model import Action, Change, Create, LookUp, Made, Owned, Reference, WaitingPod, World
-from podberth.telemetry.controller_metrics import ControllerMetrics
-from podberth.telemetry.lines import LineWriter
-from podberth.telemetry.log import Log
+from podberth.controller.sending import AT_ONCE
+from podberth.reconcile.model import Change, Create, LookUp
 from podberth.workload.told import told
 
-if TYPE_CHECKING:
-    from podberth.controller.sight import Sight
+from .scene import JOB, MADE, POD, Scene, gang, play
 
-KIND = "podgroups.scheduling.x-k8s.io"
-JOB = OwnerReference("batch/v1", "Job", "train", "j-1")
-POD = WaitingPod(
-    namespace="team",
-    name="pod",
-    uid="p-1",
-    created=0.0,
-    owner=JOB,
-    groups=(Reference(system="coscheduling", kinds=(KIND,), name="gang", said_by="a label"),),
-    gang="gang",
-    size=2,
-)
-MADE = Made(uid="g-1", version="1", ours=True, owners=(JOB,), minimum=2)
-TIMING = Timing(first_wait_seconds=0.01, longest_wait_seconds=0.02, least_wait_seconds=0.005)
 IMMUTABLE = "podgroups gang is invalid: spec.minMember: Invalid value: 3: field is immutable"
-
-
-class Lines(LineWriter):
-    """Keeps the lines."""
-
-    def __init__(self, kept: list[bytes]) -> None:
-        self.dropped = 0
-        self._kept = kept
-
-    def write(self, line: bytes) -> None:
-        self._kept.append(line)
-
-
-@dataclass
-class Scene:
-    """A sight and an API server that a test changes as it goes."""
-
-    pods: dict[str, WaitingPod] = field(default_factory=lambda: {"team/pod": POD})
-    groups: dict[tuple[str, str], Made] = field(default_factory=dict)
-    wake: asyncio.Event = field(default_factory=asyncio.Event)
-    sent: list[Action] = field(default_factory=list)
-    told: list[Notice] = field(default_factory=list)
-    statuses: list[int] = field(default_factory=list)
-    """Of the next answers to writes; none: success."""
-    said: str = "no"
-    """What the answers say that are none."""
-    owner_status: int = 200
-    owner_spec: Mapping[str, Any] = field(default_factory=dict)
-    held: asyncio.Event | None = None
-    """What answers about owners wait for."""
-    lines: list[bytes] = field(default_factory=list)
-
-    async def listed(self) -> None:
-        """Have listed all."""
-
-    def world(
-        self,
-        owners: Mapping[Owned, OwnerReference | None],
-        gone: frozenset[Owned],
-        fixed: Mapping[str, int],
-        patience: float,
-    ) -> World:
-        return World(
-            pods=self.pods,
-            known={KIND: dict(self.groups)},
-            served={KIND: "scheduling.x-k8s.io/v1alpha1"},
-            absent=frozenset(),
-            owners=owners,
-            gone=gone,
-            fixed=fixed,
-            patience_seconds=patience,
-        )
-
-    async def send(self, action: Action, served: Mapping[str, str]) -> Answer:
-        assert served
-        self.sent.append(action)
-        if self.held is not None and isinstance(action, LookUp):
-            await self.held.wait()
-        status = self.owner_status if isinstance(action, LookUp) else self.statuses.pop(0) if self.statuses else 200
-        if status != 200:
-            error = refusal("PATCH group", status, f'{{"message": "{self.said}"}}'.encode(), "")
-            result = "conflict" if status in (404, 409) else "refused" if error.reason == "refused" else "failed"
-            return Answer(cast("Any", result), error=error)
-        if isinstance(action, Create | Change):
-            # At once, as the watch would bring it.
-            minimum = action.minimum if isinstance(action, Change) else 0
-            self.groups[action.place] = replace(MADE, minimum=minimum or MADE.minimum)
-        return Answer("ok", {"metadata": {"uid": JOB.uid}, "spec": self.owner_spec})
-
-    async def reset(self) -> None:
-        """Have no connections."""
-
-    def count(self, kind: type[Action]) -> int:
-        return sum(isinstance(each, kind) for each in self.sent)
-
-    def change(self, **made: Any) -> None:
-        self.groups[("team", "gang")] = replace(MADE, **made)
-        self.wake.set()
-
-    async def until(self, reached: Callable[[], bool]) -> None:
-        await until(reached, what=lambda: f"that; sent {self.sent}, told {self.reasons()}, said {self.lines}")
-
-    def reasons(self) -> list[str]:
-        return [each.reason for each in self.told]
-
-
-def play(story: Callable[[Scene], Awaitable[None]], **fields: Any) -> None:
-    async def run() -> None:
-        scene = Scene(**fields)
-        sight, requests = cast("Sight", scene), cast("Requests", scene)
-        log, metrics = Log(Lines(scene.lines)), ControllerMetrics()
-        manner = Manner(timing=TIMING, patience_seconds=60.0, metrics=metrics, log=log)
-        acting = Acting(sight, requests, scene.told.append, scene.wake, manner)
-        task = asyncio.create_task(acting.act())
-        try:
-            await story(scene)
-            assert not task.done()
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-
-    asyncio.run(run())
 
 
 def test_an_owner_is_looked_up_once_and_a_group_made_once() -> None:
@@ -170,16 +41,47 @@ def test_a_size_that_no_pod_says_is_the_owners_where_that_may_be_read(status: in
     play(story, pods={"team/pod": pod}, owner_status=status, owner_spec=spec)
 
 
-def test_a_look_up_that_is_not_answered_keeps_no_other_gang_waiting() -> None:
+def test_look_ups_that_are_not_answered_keep_no_other_gang_waiting() -> None:
     async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(LookUp) == AT_ONCE)
+        scene.pods["team/late"] = gang("late")
+        scene.wake.set()
         await scene.until(lambda: scene.count(Create) == 1)
-        assert scene.count(LookUp) == 1
+        assert scene.count(LookUp) == AT_ONCE
         assert scene.held is not None
         scene.held.set()
-        await scene.until(lambda: scene.count(Create) == 2)
+        await scene.until(lambda: scene.count(LookUp) == 50)
 
-    bare = replace(POD, name="z", gang="z", owner=None, groups=(replace(POD.groups[0], name="z"),), uid="p-3")
-    play(story, pods={"team/pod": POD, "team/z": bare}, held=asyncio.Event())
+    pods = {f"team/{n}": gang(f"gang-{n}", replace(JOB, name=f"job-{n}", uid=f"j-{n}")) for n in range(50)}
+    play(story, pods=pods, held=asyncio.Event())
+
+
+def test_who_leads_no_longer_has_nothing_under_way() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(LookUp) == AT_ONCE)
+
+    # What is still there at the end is what `play` looks for.
+    pods = {f"team/{n}": gang(f"gang-{n}", replace(JOB, name=f"job-{n}", uid=f"j-{n}")) for n in range(10)}
+    play(story, pods=pods, held=asyncio.Event())
+
+
+def test_what_is_on_its_way_is_not_sent_again_and_not_once_it_is_wanted_no_more() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(LookUp) == AT_ONCE)
+        for n in range(AT_ONCE, 10):
+            del scene.pods[f"team/{n}"]
+        scene.pods["team/late"] = gang("late")
+        scene.wake.set()
+        await scene.until(lambda: scene.count(Create) == 1)
+        assert scene.held is not None
+        scene.held.set()
+        scene.pods["team/later"] = gang("later")
+        scene.wake.set()
+        await scene.until(lambda: scene.count(Create) == 2)
+        assert scene.count(LookUp) == AT_ONCE
+
+    pods = {f"team/{n}": gang(f"gang-{n}", replace(JOB, name=f"job-{n}", uid=f"j-{n}")) for n in range(10)}
+    play(story, pods=pods, held=asyncio.Event(), owner_status=404)
 
 
 @pytest.mark.parametrize("status", [403, 409, 429, 500])
@@ -244,9 +146,7 @@ def test_an_owner_that_cannot_be_read_is_the_one_on_top_and_one_that_is_gone_has
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(LookUp) == 1)
         # Another gang, whose owner is nobody's business: it is made behind this one.
-        scene.pods["team/z"] = replace(
-            POD, name="z", gang="z", owner=None, groups=(replace(POD.groups[0], name="z"),), uid="p-3"
-        )
+        scene.pods["team/z"] = gang("z")
         scene.wake.set()
         await scene.until(lambda: any(isinstance(each, Create) and each.place == ("team", "z") for each in scene.sent))
         places = [each.place for each in scene.sent if isinstance(each, Create)]
@@ -283,12 +183,3 @@ def test_what_stands_is_told_once_and_again_when_it_was_away() -> None:
 
     unsized = replace(POD, size=0)
     play(story, pods={"team/pod": unsized})
-
-
-def test_a_bug_that_one_round_meets_ends_nothing() -> None:
-    async def story(scene: Scene) -> None:
-        await scene.until(lambda: any(b"a bug in podberth" in line for line in scene.lines))
-        del scene.pods["team/broken"]
-        await scene.until(lambda: scene.count(Create) == 1)
-
-    play(story, pods={"team/pod": POD, "team/broken": replace(POD, owner=cast("OwnerReference", 1))})

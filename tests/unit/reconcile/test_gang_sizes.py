@@ -157,7 +157,7 @@ def test_where_the_owner_that_would_say_its_stages_may_not_be_read_nobody_waits_
     assert spec == WITHOUT["native"]
     [notice] = found.notices
     # One that was read, and of which nothing is kept, looks the same from here.
-    why = "unknown, for podberth may not read the StatefulSet, or it is finished or has too many parts"
+    why = "unknown, for podberth could not read the StatefulSet, or it is finished or has too many parts"
     assert f"({why})" in notice.note
     # A Job has no stages.
     assert made_by(world(of_job(size="4"), **UNREADABLE))[0] == minimum("native", 4)

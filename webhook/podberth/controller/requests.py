@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..cluster.client import ClusterClient
 
 MANAGER = "podberth-controller"
-# One object by its name takes milliseconds; what takes longer keeps other gangs waiting, and is asked for again.
+# One object by its name takes milliseconds; what takes longer keeps a place from others, and is asked for again.
 _LOOK_UP: Final = AnswerLimits(seconds=5.0)
 # A write waits for the webhooks of others, too, and is sent again if it is still wanted. It is over before the Lease
 # can be, with a retry to spare.

@@ -86,7 +86,7 @@ def stages_of(owner: Mapping[str, Any] | None) -> str:
     if owner is None or read is None:
         return ""
     if owner.get("spec") == UNREADABLE:
-        return f"{_UNKNOWN} podberth may not read the {kind}, or it is finished or has too many parts"
+        return f"{_UNKNOWN} podberth could not read the {kind}, or it is finished or has too many parts"
     return read(owner)
 
 
