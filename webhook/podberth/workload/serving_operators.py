@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ..kube.shape import RESOURCED_LISTS
-from .roles import TEMPLATE_PATCHES, Role, asks_in, asks_of, counted
+from .roles import TEMPLATE_PATCHES, Role, asks_in, asks_of, counted, read_once
 from .subject import STATEFUL_SET_INDEX, Maker, Member, Row, Subject, at, count, index_of, named, number, text, text_at
 
 
@@ -43,12 +43,16 @@ def _role_based_group(pod: Subject) -> Member:
     )
     # Of a role whose instances are of several pods each there is no number that is the pod's own.
     index = index_of(pod.labels.get(STATEFUL_SET_INDEX)) if not _is_of_leader_worker_set(pod) else -1
-    roles = tuple(_roles(pod.owner("RoleBasedGroup")))
+    roles = read_once(pod.owner("RoleBasedGroup"), _all_roles)
     return Member("RoleBasedGroup", named("rbg", group), counted(roles), index, role or "", roles=roles)
 
 
 def _is_of_leader_worker_set(pod: Subject) -> bool:
     return "leaderworkerset.sigs.k8s.io/name" in pod.labels
+
+
+def _all_roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    return tuple(_roles(owner))
 
 
 def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
@@ -82,7 +86,7 @@ def _pod_gang(pod: Subject) -> Member:
     clique = _clique(pod)
     owner = pod.owner("PodCliqueSet")
     scaled = "grove.io/base-podgang" in pod.labels
-    roles = _scaled_cliques(owner, clique) if scaled else _cliques(owner)
+    roles = read_once(owner, _scaled_cliques, clique) if scaled else read_once(owner, _cliques)
     return Member("PodCliqueSet", pod.labels["grove.io/podgang"], counted(roles), index, clique, roles=roles)
 
 

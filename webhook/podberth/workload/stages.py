@@ -7,6 +7,7 @@ the webhook of the owners that a snapshot has, the controller of those that it l
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from .roles import read_once
 from .subject import at, count, text_at
 
 
@@ -84,4 +85,6 @@ def stages_of(owner: Mapping[str, Any] | None) -> str:
     read = STAGES.get(kind) if isinstance(kind, str) else None
     if owner is None or read is None:
         return ""
-    return f"unknown, for podberth may not read the {kind}" if owner.get("spec") == UNREADABLE else read(owner)
+    if owner.get("spec") == UNREADABLE:
+        return f"unknown, for podberth may not read the {kind}"
+    return read_once(owner, read)
