@@ -76,7 +76,6 @@ class PodState:
 
 # What a fingerprint may hold, so that what is remembered stays a few KiB a pod: anybody can send one of a megabyte.
 _MOST_REQUESTS = 16
-_MOST_ROLES = 16
 _LONGEST_VALUES = 4096
 _LONGEST_NAME = 253
 
@@ -248,7 +247,7 @@ def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -
     comparable = (
         is_small(need)
         and _is_small(gpu)
-        and _are_small(roles)
+        and all(is_small(each) for _, each in roles)
         and max(map(len, (gang.name, gang.source, gang.role))) <= _LONGEST_NAME
     )
     return PodState(
@@ -260,10 +259,6 @@ def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -
         comparable=comparable,
         review=review,
     )
-
-
-def _are_small(roles: Roles) -> bool:
-    return len(roles) <= _MOST_ROLES and all(is_small(need) for _, need in roles)
 
 
 def _is_small(gpu: GpuFacts) -> bool:

@@ -3,13 +3,14 @@
 It never denies and never patches: the pods are decided when they come. Would-be denials are warnings that say so.
 """
 
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from ..errors import ReviewError
 from ..kube.patch import apply
 from ..kube.positions import render_path
+from ..validation.case import MOST_ROLES
 from ..workload.kinds import row_for
 from ..workload.places import Template
 from ..workload.templates import templates
@@ -22,6 +23,11 @@ from .review import AdmissionRequest
 from .snapshot import Snapshot
 from .validate import validate
 
+_MANY: Final = (
+    f"got more than {MOST_ROLES} pod templates: only the first {MOST_ROLES} are judged, and groups and queues not at "
+    "all; for all of them: podberth check"
+)
+
 
 def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     """Decide on one review of a workload.
@@ -31,24 +37,33 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     """
     if not _concerns_pods(request):
         return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
-    found = templates(request.object or {}, namespace=request.namespace)
-    problems = [f"{_place(each, found)}: {problem}" for each in found for problem in each.problems]
+    found = templates(request.object or {}, namespace=request.namespace, most=MOST_ROLES + 1)
+    several = len(found) > MOST_ROLES
+    found = found[:MOST_ROLES]
+    named = Counter(each.role for each in found)
+    problems = [f"{_place(each, named)}: {problem}" for each in found for problem in each.problems]
     if problems:
         raise ReviewError(400, "; ".join(problems[:5]))
     made = [(each, *decide_on(each, request, snapshot)) for each in found]
     decisions = [(each, item) for each, items, _ in made for item in items]
     pods = [(each, pod) for each, _, pod in made]
-    wrong = [
-        Decision("", "warn", str(each)) for each in wrong_in_workload(request.object or {}, pods, request, snapshot)
-    ]
+    # What is known of some roles alone is no ground to say that a group is too small, or a launcher not counted.
+    wrong = (
+        ()
+        if several
+        else [
+            Decision("", "warn", str(each)) for each in wrong_in_workload(request.object or {}, pods, request, snapshot)
+        ]
+    )
     lines = [
-        (item, messages.line(item.policy, _would_be(item, _place(each, found) if len(found) > 1 else "")))
+        (item, messages.line(item.policy, _would_be(item, _place(each, named) if len(found) > 1 else "")))
         for each, item in decisions
         if item.action != "audit"
     ]
     # A group that never starts makes whatever else is said of its pods idle
     warnings = messages.within_budget(
         [
+            *([messages.line("", _MANY)] if several else ()),
             *(line for item, line in lines if item.action == "deny"),
             *(messages.line("", each.message) for each in wrong),
             *(line for item, line in lines if item.action != "deny"),
@@ -83,11 +98,11 @@ def _concerns_pods(request: AdmissionRequest) -> bool:
     return request.operation == "CREATE" or (request.old_object or {}).get("spec") != request.object.get("spec")
 
 
-def _place(template: Template, among: Sequence[Template]) -> str:
-    """Name a template: by its role, where no other has the same."""
-    if len(among) == 1:
+def _place(template: Template, among: Counter[str]) -> str:
+    """Name a template: by its role, where no other has the same; ``among`` is how many have which."""
+    if among.total() == 1:
         return "template"
-    named = template.role and sum(each.role == template.role for each in among) == 1
+    named = template.role and among[template.role] == 1
     return template.role if named else render_path(template.path)
 
 

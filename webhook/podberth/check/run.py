@@ -4,6 +4,7 @@ Files as they were read and a snapshot in, results and patches out. A document n
 result.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -164,15 +165,18 @@ class _Object:
             yield self._without_templates()
         unfilled = list(wrong_numbers(self.content))
         results: list[Result] = []
+        apart = _apart(found)
         for index in range(len(found)):
             template = found[index]
             mine = [each for each in unfilled if _inside(each[0], template) or not (index or _in_any(each[0], found))]
             result, patch = self._template(template, [self._finding(message, path) for path, message in mine])
             results.append(result)
-            if patch and index + 1 < len(found):  # places may share metadata: the next one is written on top
+            if patch and index + 1 < len(found):
                 self.content = apply(self.content, patch)
-                self.changes += result.changes
-                found = self._templates()
+                self.changes = (*self.changes, *result.changes)
+                # Places may share metadata: then the next one is written on top.
+                if template.path not in apart or not _all_inside(patch, template):
+                    found = self._templates()
         yield from self._with_groups(results, found)
 
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
@@ -363,6 +367,20 @@ def _wrote(written: Sequence[Written], final: dict[str, Any]) -> tuple[Wrote, ..
         Wrote(policy=policy, concerns=frozenset(claims.get(policy, ())), reason=reason)
         for policy, reason in reasons.items()
     )
+
+
+def _apart(found: Sequence[Template]) -> frozenset[Path]:
+    """Return the places of templates that are in no other's and have no other's in them."""
+    above = Counter(each.path[:length] for each in found for length in range(len(each.path) + 1))
+    paths = {each.path for each in found}
+    return frozenset(
+        path for path in paths if above[path] == 1 and not any(path[:length] in paths for length in range(len(path)))
+    )
+
+
+def _all_inside(patch: Patch, template: Template) -> bool:
+    start = f"{pointer(template.path)}/"
+    return all(each["path"].startswith(start) for each in patch)
 
 
 def _inside(path: Path, template: Template) -> bool:

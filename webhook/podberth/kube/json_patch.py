@@ -167,6 +167,8 @@ class _Edit:
 
 def same(one: Any, other: Any) -> bool:
     """Say whether two JSON values are equal; true is not 1."""
+    if one is other:
+        return True
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(item, other[key]) for key, item in one.items())
     if isinstance(one, list) and isinstance(other, list):

@@ -17,7 +17,8 @@ from ..workload.subject import Member, mapping_at, text_at
 Found: TypeAlias = Mapping[str, Any]
 
 MOST_ROLES: Final = 64
-"""Templates of one object that are compared with each other. The largest of the examples that are known have ten."""
+"""Templates of one object that are compared with each other, and that are judged when the object is applied. The
+largest of the examples that are known have ten."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The checks, in the order in which they are told, and the one way to ask them all."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ from ..workload.groups import GROUP_ROWS
 from ..workload.places import Steps
 from ..workload.subject import text_at
 from ..workload.templates import objects_in
-from .case import Case, ClusterFacts, Pods, Wrong
+from .case import MOST_ROLES, Case, ClusterFacts, Pods, Wrong
 from .domains import too_large_groups
 from .exclusive import second_opinions
 from .launchers import miscounted_launchers
@@ -29,6 +29,8 @@ class Check:
     find: Callable[[Case], Iterator[Wrong]]
     of_bare_pods: bool = False
     """Whether a Pod by itself shows it."""
+    one_by_one: bool = False
+    """Whether it looks at each role by itself; else roles are compared, of which there may be MOST_ROLES."""
 
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -38,6 +40,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "KAI-Scheduler docs/queues",
         find=wrong_queues,
         of_bare_pods=True,
+        one_by_one=True,
     ),
     Check(
         name="A minimum above the replicas",
@@ -60,6 +63,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         source="kubernetes/api core/v1/types.go PodSchedulingGroup; kubernetes pkg/controller/controller_utils.go",
         find=other_namespaces,
         of_bare_pods=True,
+        one_by_one=True,
     ),
     Check(
         name="Exclusive topology with a second opinion",
@@ -75,6 +79,7 @@ CHECKS: Final[tuple[Check, ...]] = (
 )
 
 
+_MANY: Final = f"got {{:,}} pod templates, want {MOST_ROLES} at most to be compared: its groups are not judged"
 _KEYS: Final = POD_KEYS | {key for row in GROUP_ROWS for key in (row.label, row.annotation) if key}
 _FIELDS: Final = tuple(row.field for row in GROUP_ROWS if row.field)
 
@@ -98,23 +103,28 @@ def wrong_groups(
     """
     found: list[Wrong] = []
     where = text_at(document, "metadata", "namespace") or namespace
-    objects = list(objects_in(document))
-    for base, each in objects:
-        inner = [path for path, _ in objects if path != base and path[: len(base)] == base]
-        own = tuple(one for one in made if _is_of(one, base, inner))
+    objects = dict(objects_in(document))
+    of_objects: dict[Steps, list[Pods]] = {}
+    for one in made:
+        of_objects.setdefault(_inside(one.template.path, objects)[-1], []).append(one)
+    for base, each in objects.items():
+        own = tuple(of_objects.get(base, ()))
         if not any(one.gpu.kind != "none" for one in own) and not (each.get("kind") == "Pod" and _grouped(own)):
             continue
-        above = tuple(outer for path, outer in objects if path != base and base[: len(path)] == path)
+        above = tuple(objects[path] for path in _inside(base, objects) if path != base)
         case = Case(document=each, base=base, namespace=where, above=above, pods=own, known=known)
+        several = len(own) > MOST_ROLES
         for check in CHECKS:
-            if check.of_bare_pods or not case.is_bare:
+            if (check.of_bare_pods or not case.is_bare) and (check.one_by_one or not several):
                 found += check.find(case)
+        if several:
+            found.append(case.wrong((), _MANY.format(len(own))))
     return tuple(dict.fromkeys(found))
 
 
-def _is_of(one: Pods, base: Steps, inner: Sequence[Steps]) -> bool:
-    path = one.template.path
-    return path[: len(base)] == base and not any(path[: len(each)] == each for each in inner)
+def _inside(path: Steps, objects: Container[Steps]) -> list[Steps]:
+    """Return the paths of the objects that a place is in, the outermost first; the document itself is always there."""
+    return [path[:length] for length in range(len(path) + 1) if path[:length] in objects]
 
 
 def _grouped(made: Sequence[Pods]) -> bool:

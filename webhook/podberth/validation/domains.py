@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ..topology.room import Lack, Wanted, lacks
-from .case import MOST_ROLES, Case, Wrong
+from .case import Case, Wrong
 from .levels import Level, affinity_levels, exclusive_levels, kueue_levels, native_levels
 from .together import Start, starts
 
 
 def too_large_groups(case: Case) -> Iterator[Wrong]:
     """Find groups that no known domain holds, and of those without a level, ones that no known nodes hold together."""
-    if not case.known.topology.known or len(case.pods) > MOST_ROLES:
+    if not case.known.topology.known:
         return
     told: set[tuple[object, ...]] = set()
     levels: dict[tuple[object, ...], Level] = {}

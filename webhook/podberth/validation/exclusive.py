@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .case import MOST_ROLES, Case, Wrong
+from .case import Case, Wrong
 from .levels import affinity_keys, exclusive_levels, kueue_levels
 
 
@@ -11,7 +11,7 @@ def second_opinions(case: Case) -> Iterator[Wrong]:
 
     Spread and anti-affinity are no second opinion: a group that is alone in its rack may well be spread over its hosts.
     """
-    exclusive = tuple(exclusive_levels(case)) if len(case.pods) <= MOST_ROLES else ()
+    exclusive = tuple(exclusive_levels(case))
     if not exclusive:
         return
     for other in (*affinity_keys(case), *kueue_levels(case, preferred=True)):

@@ -7,6 +7,7 @@ from ..kube.paths import ELEMENT
 from .core_kinds import job_pods, stamp_job
 from .forms import CONTAINER_FIELDS
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Found, Place, Scene, Steps, WorkloadKind, unknown
+from .roles import read_once
 from .stamping import add_annotations, add_labels, owned_by_workload, set_name
 from .subject import at, count, mapping_at, text, text_at
 
@@ -17,8 +18,8 @@ JOB_TEMPLATE: Final = ("template", "spec", "template")
 
 
 # ---- JobSet ---------------------------------------------------------------------------------------------------------
-def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, jobs: object) -> None:
-    """As for the first pod of a replicated job's first Job.
+def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, before: Mapping[str, int]) -> None:
+    """As for the first pod of a replicated job's first Job; ``before`` is what ``jobs_before`` says of them all.
 
     Sources: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go (labelAndAnnotateObject), pkg/webhooks
     jobset_webhook.go: a Job of a JobSet is Indexed, and its pods restart on failure, unless it says otherwise.
@@ -26,15 +27,14 @@ def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, j
     role = text(replicated.get("name"))
     job_name = f"{name}-{role}-0"
     replicas = count(replicated.get("replicas"), 1)
-    every = sum(count(at(each, "replicas"), 1) for each in (jobs if isinstance(jobs, list) else ()))
     said = {
         "jobset-name": name,
         "jobset-uid": uid,
         "replicatedjob-name": role,
         "replicatedjob-replicas": str(replicas),
-        "global-replicas": str(every),
+        "global-replicas": str(before[EVERY]),
         "job-index": "0",
-        "job-global-index": str(_jobs_before(role, jobs)),
+        "job-global-index": str(before.get(role, before[EVERY])),
         "job-key": ANY_KEY,
         "restart-attempt": "0",
     }
@@ -47,13 +47,25 @@ def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, j
     stamp_job(pod, job_name, PLACEHOLDER_UID, {"completionMode": "Indexed", **spec})
 
 
-def _jobs_before(role: str, jobs: object) -> int:
-    before = 0
+EVERY: Final = "*"
+"""No replicated job is called so."""
+
+
+def jobs_before(jobs: object) -> Mapping[str, int]:
+    """Return how many Jobs stand before those of each replicated job, by its name, and under EVERY how many there are.
+
+    Where two have one name it is the first's.
+    """
+    before: dict[str, int] = {}
+    every = 0
     for each in jobs if isinstance(jobs, list) else ():
-        if at(each, "name") == role:
-            break
-        before += count(at(each, "replicas"), 1)
-    return before
+        before.setdefault(text(at(each, "name")), every)
+        every += count(at(each, "replicas"), 1)
+    return {**before, EVERY: every}
+
+
+def _jobs_before(job_set: Found) -> Mapping[str, int]:
+    return jobs_before(at(job_set, "spec", "replicatedJobs"))
 
 
 def _stamp_job_set(pod: dict[str, Any], scene: Scene) -> None:
@@ -64,7 +76,7 @@ def _stamp_job_set(pod: dict[str, Any], scene: Scene) -> None:
         said = own or at(scene.document, "metadata", "annotations", name)
         if isinstance(said, str):
             add_annotations(pod, {name: said})
-    stamp_job_set(pod, scene.name, scene.uid, scene.item, scene.spec.get("replicatedJobs"))
+    stamp_job_set(pod, scene.name, scene.uid, scene.item, read_once(scene.document, _jobs_before))
 
 
 def replicated_pods(replicated: Found) -> int:

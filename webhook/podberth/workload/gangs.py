@@ -13,7 +13,7 @@ from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from .groups import GROUP_ROWS, NATIVE_GROUPS
 from .owners import LOOKED_UP
-from .roles import Role, alike, counted
+from .roles import MOST_KINDS, MOST_PARTS, Role, alike, counted
 from .sources import member_of
 from .subject import LARGEST_SIZE, Member, Row, Subject, mapping_at, number, ordinal
 from .systems import ACCOUNTING, NATIVE, PLAIN, system_of
@@ -108,9 +108,9 @@ def gang_of(
     if member is None:
         return Gang(system=system, problems=tuple(problems))
     size = declared or min(member.size, LARGEST_SIZE)
-    agreed = size == member.size and all(role.asks is not None for role in member.roles if role.count)
+    agreed = size == member.size and _are_read(member.roles, problems)
     roles = _with_accelerators(member, subject, devices, system) if agreed else ()
-    groups = alike(roles)
+    groups = _of_few_kinds(alike(roles), problems)
     awaited = member.awaits_owner and _has_owner_to_look_up(subject)
     accelerated = _declared_accelerated(subject, size, problems) or counted(roles)
     return Gang(
@@ -129,6 +129,25 @@ def gang_of(
         sized_by_owner=awaited and not declared,
         problems=tuple(problems),
     )
+
+
+def _are_read(roles: tuple[Role, ...], problems: list[str]) -> bool:
+    """Tell whether it is known of all roles what they ask for."""
+    if len(roles) > MOST_PARTS:
+        problems.append(f"roles: got {len(roles):,} of its owner, want {MOST_PARTS} at most: what they ask is not read")
+        return False
+    return all(role.asks is not None for role in roles if role.count)
+
+
+def _of_few_kinds(groups: tuple[Role, ...], problems: list[str]) -> tuple[Role, ...]:
+    """Return roles that ask for different things; none where these are too many to look for room for all of them."""
+    if len(groups) <= MOST_KINDS:
+        return groups
+    problems.append(
+        f"roles: got {len(groups)} that ask for different things, want {MOST_KINDS} at most: "
+        "levels are chosen as if all asked as this one does"
+    )
+    return ()
 
 
 def _has_owner_to_look_up(pod: Subject) -> bool:

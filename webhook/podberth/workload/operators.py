@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
-from .roles import Role, asks_of, counted
+from .roles import Role, asks_of, counted, read_once
 from .serving_operators import GROVE, LEADER_WORKER_SET, ROLE_BASED_GROUPS, SERVING_ROWS
 from .stages import SPARK_EXECUTORS, stages_of
 from .subject import (
@@ -32,11 +32,15 @@ def _job_set(pod: Subject) -> Member:
     uid = pod.labels.get("jobset.sigs.k8s.io/jobset-uid") or ""
     owner = pod.owners.get(uid) or pod.owner("JobSet")
     jobs = at(owner, "spec", "replicatedJobs")
-    known = jobs if isinstance(jobs, list) else []
-    roles = tuple(map(_replicated_job, known))
-    index = _replicated_index(pod, known)
+    roles = read_once(owner, _replicated_jobs)
+    index = _replicated_index(pod, jobs if isinstance(jobs, list) else [])
     name = named("jobset", uid or pod.labels["jobset.sigs.k8s.io/jobset-name"])
     return Member("JobSet", name, counted(roles), index, staged=stages_of(owner), roles=roles)
+
+
+def _replicated_jobs(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    jobs = at(owner, "spec", "replicatedJobs")
+    return tuple(map(_replicated_job, jobs if isinstance(jobs, list) else ()))
 
 
 def _at_once(job: object) -> int:
@@ -77,11 +81,11 @@ def _kubeflow(pod: Subject) -> Member:
     index = index_of(pod.labels.get("training.kubeflow.org/replica-index"))
     controller = pod.controller
     if controller is not None and controller.group == _KUBEFLOW_GROUP and controller.kind != "MPIJob":
-        roles = _replica_specs(pod.owner(controller.kind))
+        roles = read_once(pod.owner(controller.kind), _replica_specs)
         name = named(controller.kind.lower(), controller.uid)
         return Member(controller.kind, name, counted(roles), index, role or "", roles=roles)
     # Launcher and workers have no owner in common that both could name.
-    roles = _replica_specs(pod.owner("MPIJob"))
+    roles = read_once(pod.owner("MPIJob"), _replica_specs)
     return Member("MPIJob", named("mpijob", job), counted(roles), index, role or "", roles=roles)
 
 
@@ -99,12 +103,16 @@ def _replicas(part: object) -> Role:
 
 def _volcano_job(pod: Subject) -> Member:
     name = pod.labels.get("volcano.sh/job-name") or pod.annotations.get("volcano.sh/job-name") or ""
-    tasks = at(pod.owner("Job"), "spec", "tasks")
-    roles = tuple(map(_replicas, tasks if isinstance(tasks, list) else ()))
+    roles = read_once(pod.owner("Job"), _tasks)
     index = pod.labels.get("volcano.sh/task-index") or pod.annotations.get("volcano.sh/task-index")
     role = pod.labels.get("volcano.sh/task-spec") or pod.annotations.get("volcano.sh/task-spec") or ""
     identity = pod.controller.uid if pod.controller else name
     return Member("VolcanoJob", named("vcjob", identity), counted(roles), index_of(index), role, roles=roles)
+
+
+def _tasks(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    tasks = at(job, "spec", "tasks")
+    return tuple(map(_replicas, tasks if isinstance(tasks, list) else ()))
 
 
 def ray_workers(group: object) -> int:
@@ -139,16 +147,22 @@ def _ray_cluster(pod: Subject) -> Member | None:
     """A RayCluster's head or worker. One that autoscales has no size, and its clean-up Job is no member."""
     if pod.labels.get("ray.io/node-type") not in {"head", "worker"}:
         return None
-    spec = at(pod.owner("RayCluster"), "spec")
-    found = at(spec, "workerGroupSpecs")
-    groups = found if isinstance(found, list) else []
-    roles: tuple[Role, ...] = ()
-    if isinstance(spec, Mapping) and spec.get("enableInTreeAutoscaling") is not True:
-        head = Role(1, asks_of(at(spec, "headGroupSpec", "template")))
-        roles = (head, *(Role(ray_workers(group), asks_of(at(group, "template"))) for group in groups))
+    owner = pod.owner("RayCluster")
+    groups = at(owner, "spec", "workerGroupSpecs")
+    roles = read_once(owner, _ray_groups)
     identity = pod.controller.uid if pod.controller else pod.labels["ray.io/cluster"]
-    index = _ray_index(pod, groups)
+    index = _ray_index(pod, groups if isinstance(groups, list) else [])
     return Member("RayCluster", named("raycluster", identity), counted(roles), index, roles=roles)
+
+
+def _ray_groups(cluster: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    spec = at(cluster, "spec")
+    if not isinstance(spec, Mapping) or spec.get("enableInTreeAutoscaling") is True:
+        return ()
+    head = Role(1, asks_of(at(spec, "headGroupSpec", "template")))
+    groups = at(spec, "workerGroupSpecs")
+    workers = groups if isinstance(groups, list) else ()
+    return (head, *(Role(ray_workers(group), asks_of(at(group, "template"))) for group in workers))
 
 
 # kubeflow/spark-operator pkg/common/spark.go LabelSparkAppName: on drivers and executors alike.

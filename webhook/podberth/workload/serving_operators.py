@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ..kube.shape import RESOURCED_LISTS
-from .roles import TEMPLATE_PATCHES, Role, asks_in, asks_of, counted
+from .roles import TEMPLATE_PATCHES, Role, asks_in, asks_of, counted, read_once
 from .subject import STATEFUL_SET_INDEX, Maker, Member, Row, Subject, at, count, index_of, named, number, text, text_at
 
 
@@ -43,7 +43,7 @@ def _role_based_group(pod: Subject) -> Member:
     )
     owner = pod.owner("RoleBasedGroup")
     index = _number_in_role(pod, owner, role or "")
-    roles = tuple(_roles(owner))
+    roles = read_once(owner, _all_roles)
     return Member("RoleBasedGroup", named("rbg", group), counted(roles), index, role or "", roles=roles)
 
 
@@ -82,6 +82,10 @@ def _number_in_instance(pod: Subject, role: object) -> int:
     return before + index if index >= 0 else -1
 
 
+def _all_roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    return tuple(_roles(owner))
+
+
 def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
     """Yield the pods of all roles: ``replicas`` of each, times the pods of one replica, by template.
 
@@ -113,7 +117,7 @@ def _pod_gang(pod: Subject) -> Member:
     clique = _clique(pod)
     owner = pod.owner("PodCliqueSet")
     scaled = "grove.io/base-podgang" in pod.labels
-    roles = _scaled_cliques(owner, clique) if scaled else _cliques(owner)
+    roles = read_once(owner, _scaled_cliques, clique) if scaled else read_once(owner, _cliques)
     return Member("PodCliqueSet", pod.labels["grove.io/podgang"], counted(roles), index, clique, roles=roles)
 
 

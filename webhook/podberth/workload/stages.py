@@ -7,6 +7,7 @@ the webhook of the owners that a snapshot has, the controller of those that it l
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from .roles import read_once
 from .subject import at, count, text_at
 
 
@@ -87,7 +88,7 @@ def stages_of(owner: Mapping[str, Any] | None) -> str:
         return ""
     if owner.get("spec") == UNREADABLE:
         return f"{_UNKNOWN} podberth could not read the {kind}, or it is finished or has too many parts"
-    return read(owner)
+    return read_once(owner, read)
 
 
 def is_guess(staged: str) -> bool:

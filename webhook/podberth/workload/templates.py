@@ -5,8 +5,9 @@ hashes, uids) is a placeholder. Whatever a document holds, nothing raises here: 
 with what is wrong.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 from ..kube.carry import ABSENT
@@ -17,6 +18,7 @@ from . import forms
 from .defaults import apply_defaults
 from .kinds import nested_in, row_for
 from .places import BARE, PLACEHOLDER_UID, POD_SPEC, TEMPLATE, Place, Scene, Steps, Template
+from .roles import Foretold
 from .subject import at, mapping_at, text_at
 
 # An AppWrapper of Lists of AppWrappers ends somewhere; documents nest no deeper in earnest.
@@ -29,13 +31,15 @@ def templates(
     namespace: str,
     known: Sequence[Mapping[str, Any]] = (),
     extra: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
+    most: int | None = None,
 ) -> list[Template]:
     """Return the templates of a document in their order there; [] of a kind that makes no pods, or is not known.
 
+    ``most`` is how many of them are wanted at most; the others are not read.
     ``namespace`` is used where the document names none. ``known`` are other documents that a workload may refer to: the
     runtime of a TrainJob. ``extra`` are further paths to templates, by kind: to a PodTemplateSpec, or to a PodSpec.
     """
-    return list(_templates(document, namespace, known, extra or {}, 0))
+    return list(islice(_templates(document, namespace, known, extra or {}, 0), most))
 
 
 def objects_in(document: Mapping[str, Any], *, depth: int = 0) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
@@ -61,7 +65,7 @@ def _templates(
         yield _bare(document, where)
     row = row_for(document)
     scene = Scene(
-        document=document,
+        document=Foretold(document),
         name=text_at(document, "metadata", "name"),
         uid=text_at(document, "metadata", "uid") or PLACEHOLDER_UID,
         namespace=where,
@@ -77,25 +81,32 @@ def _templates(
         for found, _, _ in _expand(document, path):
             inner = forms.find(document, found)
             if isinstance(inner, Mapping):
-                for template in _templates(inner, where, known, extra, depth + 1):
-                    yield _lifted(template, document, found)
+                yield from _lifted(_templates(inner, where, known, extra, depth + 1), document, found)
 
 
-def _lifted(template: Template, document: Mapping[str, Any], path: Steps) -> Template:
-    """Return a wrapped object's template as one of the document around it, whose labels are its owners' too.
+def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Steps) -> Iterator[Template]:
+    """Yield a wrapped object's templates as those of the document around it, whose labels are its owners' too.
 
     A queue's name on an AppWrapper holds for what it wraps.
     """
     outer = at(document, "metadata", "labels")
-    owners = template.owners
-    if isinstance(outer, Mapping):
-        owners = {uid: _labelled(owner, outer) for uid, owner in owners.items()}
-    return replace(template, document=document, path=(*path, *template.path), owners=owners)
+    labelled: dict[int, Mapping[str, Any]] = {}
+    """By the identity of an owner that a template before has, too."""
+    before: list[Mapping[str, Any]] = []  # which so stay those objects
+    for template in inside:
+        owners = template.owners
+        if isinstance(outer, Mapping):
+            for owner in owners.values():
+                if id(owner) not in labelled:
+                    labelled[id(owner)] = _labelled(owner, outer)
+                    before.append(owner)
+            owners = {uid: labelled[id(owner)] for uid, owner in owners.items()}
+        yield replace(template, document=document, path=(*path, *template.path), owners=owners)
 
 
 def _labelled(owner: Mapping[str, Any], labels: Mapping[str, Any]) -> Mapping[str, Any]:
     joined = {**labels, **mapping_at(owner, "metadata", "labels")}
-    return {**owner, "metadata": {**mapping_at(owner, "metadata"), "labels": joined}}
+    return Foretold({**owner, "metadata": {**mapping_at(owner, "metadata"), "labels": joined}})
 
 
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> Place:

@@ -12,12 +12,13 @@ from typing import Any, Final
 
 from ..kube.paths import ELEMENT
 from ..kube.shape import template_problems
-from .batch_kinds import JOB_TEMPLATE, replicated_pods, stamp_job_set
+from .batch_kinds import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
 from .forms import find
 from .places import PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
+from .roles import Foretold, read_once
 from .runtime_patches import patched_jobs
 from .stamping import add_annotations, add_labels
-from .subject import at, count, mapping_at, text
+from .subject import at, count, mapping_at, text, text_at
 
 _NODE: Final = "node"
 
@@ -78,8 +79,8 @@ def _trains(job: Found) -> bool:
     return step == "trainer" or (step is None and job.get("name") == _NODE)
 
 
-def _job_set(scene: Scene, jobs: list[dict[str, Any]]) -> Found:
-    metadata = {"name": scene.name, "labels": at(scene.document, "metadata", "labels")}
+def _job_set(document: Found, jobs: list[dict[str, Any]]) -> Found:
+    metadata = {"name": text_at(document, "metadata", "name"), "labels": at(document, "metadata", "labels")}
     return {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
         "kind": "JobSet",
@@ -89,17 +90,29 @@ def _job_set(scene: Scene, jobs: list[dict[str, Any]]) -> Found:
 
 
 def _runtime_owner(scene: Scene) -> Found:
-    return _job_set(scene, jobs_of_runtime(scene.document, {}))
+    return read_once(scene.document, _job_set_of_runtime)
+
+
+def _job_set_of_runtime(runtime: Found) -> Found:
+    return Foretold(_job_set(runtime, jobs_of_runtime(runtime, {})))
+
+
+def _jobs_by_name(runtime: Found) -> Mapping[str, Found]:
+    jobs = jobs_of_runtime(runtime, {})
+    return {job["name"]: job for job in reversed(jobs) if isinstance(job.get("name"), str)}
 
 
 def _same_job(scene: Scene) -> Found:
-    jobs = jobs_of_runtime(scene.document, {})
-    return next((job for job in jobs if job.get("name") == scene.item.get("name")), scene.item)
+    return read_once(scene.document, _jobs_by_name).get(text(scene.item.get("name")), scene.item)
+
+
+def _jobs_before(runtime: Found) -> Mapping[str, int]:
+    return jobs_before(jobs_of_runtime(runtime, {}))
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
     """As for a TrainJob that changes nothing: its JobSet is named as the TrainJob is, which is not known here."""
-    stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), jobs_of_runtime(scene.document, {}))
+    stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), read_once(scene.document, _jobs_before))
 
 
 # ---- TrainJob -------------------------------------------------------------------------------------------------------
@@ -166,7 +179,7 @@ def _all_jobs(scene: Scene) -> list[dict[str, Any]]:
 
 
 def _train_owner(scene: Scene) -> Found:
-    return _job_set(scene, _all_jobs(scene))
+    return _job_set(scene.document, _all_jobs(scene))
 
 
 def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
@@ -188,7 +201,7 @@ def _stamp_replicated(pod: dict[str, Any], scene: Scene, job: Found) -> None:
     below = {"metadata": template.get("metadata"), "spec": template.get("spec")}
     if template and not template_problems(below) and below["spec"]:
         _lay_under(pod, deepcopy(below))
-    stamp_job_set(pod, scene.name, PLACEHOLDER_UID, job, _all_jobs(scene))
+    stamp_job_set(pod, scene.name, PLACEHOLDER_UID, job, jobs_before(_all_jobs(scene)))
 
 
 def _lay_under(pod: dict[str, Any], below: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from .batch_kinds import ANY_KEY, item_replicas
 from .core_kinds import stamp_job
 from .operators import ray_workers
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind
+from .roles import Foretold, read_once
 from .stamping import add_annotations, add_labels, own, owned_by_workload, set_name
 from .subject import at, count, mapping_at, text
 
@@ -94,11 +95,13 @@ def _cluster_path(scene: Scene) -> tuple[str, ...]:
 def _cluster(scene: Scene) -> Found:
     """Return the RayCluster that a RayJob, a RayService or another makes, or the RayCluster itself."""
     below = _cluster_path(scene)
-    if not below:
-        return scene.document
-    metadata = {"name": _cluster_name(scene), "labels": at(scene.document, "metadata", "labels")}
-    spec = mapping_at(scene.spec, *below)
-    return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": spec}
+    return read_once(scene.document, _cluster_of, _cluster_name(scene), *below) if below else scene.document
+
+
+def _cluster_of(document: Found, name: str, *below: str) -> Found:
+    metadata = {"name": name, "labels": at(document, "metadata", "labels")}
+    spec = mapping_at(document, "spec", *below)
+    return Foretold({"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": spec})
 
 
 def _cluster_name(scene: Scene) -> str:

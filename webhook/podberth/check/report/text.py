@@ -6,8 +6,9 @@ from ...kube.json_patch import PatchError
 from ...kube.yaml_text import scalar
 from ..model import Finding, Report, Result, Verdict
 from .difference import difference
+from .excerpt import excerpts
 from .lines import Line, Span
-from .results import patched, place, reasons, skipped, summary, title
+from .results import place, reasons, skipped, summary, title
 
 _VERDICTS: dict[Verdict, str] = {
     "denied": "bold red",
@@ -68,8 +69,10 @@ def _detail(result: Result) -> Iterator[Line]:
 
 
 def _difference(result: Result) -> Iterator[Line]:
+    if not result.changes:
+        return
     try:
-        documents = patched(result)
+        documents = excerpts(result)
     except PatchError:  # the report is shown, whatever became of the document
         documents = None
     if documents:

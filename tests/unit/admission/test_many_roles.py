@@ -1,0 +1,158 @@
+"""What is done for a workload grows with its roles and no faster; what is beyond a bound is said. Nothing is timed."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+from bench.many_roles import workloads
+
+from builders import gpu_pod, owned, template, workload, workload_review
+from checking import checked
+from podberth.admission import decide
+from podberth.admission.outcome import Outcome
+from podberth.admission.review import decode_review
+from podberth.admission.workload import decide_on
+from podberth.check.model import Report
+from podberth.check.report.difference import difference
+from podberth.check.report.excerpt import excerpts
+from podberth.check.report.results import patched
+from podberth.check.report.text import lines
+from podberth.kube import yaml_text
+from podberth.validation.case import MOST_ROLES
+from podberth.workload import roles, templates
+from podberth.workload.gangs import Gang, gang_of
+from podberth.workload.owners import OWNER_KINDS, keep
+from podberth.workload.roles import MOST_KINDS, MOST_PARTS
+from snapshots import cluster, policy, snapshot
+
+JSON = dict[str, Any]
+SHAPES = tuple(workloads(1))
+WRITES = policy("writes", "  mutations:\n  - tolerations: \"[{'key': 'nvidia.com/gpu', 'operator': 'Exists'}]\"")
+
+
+def calls(run: Callable[[], object]) -> Counter[CodeType]:
+    """Count the calls of Python functions."""
+    counted: Counter[CodeType] = Counter()
+
+    def see(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call":
+            counted[frame.f_code] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(see)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return counted
+
+
+def review(document: JSON) -> Outcome:
+    by = snapshot(WRITES, objects=cluster(hgx_h100_8=3))
+    return decide.validate_workload(decode_review(workload_review(document, "many")), by)
+
+
+def check(document: JSON) -> Report:
+    found = checked(json.dumps(document), by=snapshot(WRITES))
+    list(lines(found))
+    return found
+
+
+@pytest.mark.parametrize("alike", [True, False], ids=["alike", "different"])
+def test_a_review_judges_no_more_of_many_roles(*, alike: bool) -> None:
+    for document in workloads(300, alike=alike).values():
+        counted = calls(partial(review, document))
+        assert counted[decide_on.__code__] == MOST_ROLES
+        assert counted[templates._present.__code__] == MOST_ROLES + 1
+        assert counted[roles.asks_in.__code__] <= 300
+
+
+@pytest.mark.parametrize("shape", ["JobSet", "PodCliqueSet", "MPIJob", "AppWrapper"])
+def test_a_check_does_for_twice_the_roles_twice_as_much(shape: str) -> None:
+    few, many = (calls(partial(check, workloads(number)[shape])) for number in (MOST_ROLES + 2, 2 * MOST_ROLES + 4))
+    for each in (templates._present, roles.asks_in, yaml_text.entry):
+        assert many[each.__code__] <= 2.2 * few[each.__code__]
+
+
+@pytest.mark.parametrize("shape", [each for each in SHAPES if each != "AppWrapper"])
+def test_an_owner_is_read_once_for_all_its_roles(shape: str) -> None:
+    counted = calls(lambda: checked(json.dumps(workloads(20)[shape]), by=snapshot()))
+    assert counted[roles.asks_in.__code__] == 20
+
+
+def test_a_review_says_that_it_has_not_judged_all() -> None:
+    line = (
+        f"podberth: got more than {MOST_ROLES} pod templates: only the first {MOST_ROLES} are judged, and groups and "
+        "queues not at all; for all of them: podberth check"
+    )
+    assert review(workloads(MOST_ROLES + 1)["JobSet"]).warnings[0] == line
+    assert line not in review(workloads(MOST_ROLES)["JobSet"]).warnings
+
+
+def test_a_check_judges_all_and_says_that_it_has_not_compared_them() -> None:
+    found = check(workloads(MOST_ROLES + 1)["JobSet"])
+    assert found.count("mutated") == MOST_ROLES + 1
+    said = f"got {MOST_ROLES + 1} pod templates, want {MOST_ROLES} at most to be compared: its groups are not judged"
+    assert [each.message for result in found.results for each in result.warnings] == [said]
+    assert not any(result.warnings for result in check(workloads(MOST_ROLES)["JobSet"]).results)
+
+
+def test_of_a_long_document_the_difference_is_what_it_would_be_of_the_whole() -> None:
+    for shape in ("JobSet", "MPIJob"):
+        found = [each for each in check(workloads(MOST_ROLES + 6)[shape]).results if each.changes]
+        assert len(found) == MOST_ROLES + 6
+        for each in (found[0], found[-1]):
+            whole, part = patched(each), excerpts(each)
+            assert whole is not None
+            assert part is not None
+            assert difference(*part) == difference(*whole)
+            assert len(json.dumps(part)) < len(json.dumps(whole)) / 10
+
+
+# ---- the pods' own reviews ------------------------------------------------------------------------------------------
+def of_jobs(*made: JSON) -> Gang:
+    jobs = [{"name": f"a{number}", "template": {"spec": {"template": each}}} for number, each in enumerate(made)]
+    owner = workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
+    labels = {"jobset.sigs.k8s.io/jobset-name": "work"}
+    member = owned(gpu_pod(8, labels=labels), "JobSet", api_version="jobset.x-k8s.io/v1alpha2", uid="u")
+    return gang_of(member, "default", {"u": owner})
+
+
+def asking(number: int) -> JSON:
+    made: JSON = template(gpu_pod(8))
+    made["spec"]["containers"][0]["resources"]["limits"]["example.com/other"] = str(number + 1)
+    return made
+
+
+def test_of_roles_beyond_the_bounds_the_gang_says_so_and_keeps_its_size() -> None:
+    assert len(of_jobs(*map(asking, range(MOST_KINDS))).roles) == MOST_KINDS
+    assert not of_jobs(*map(asking, range(MOST_KINDS))).problems
+
+    kinds = of_jobs(*map(asking, range(MOST_KINDS + 1)))
+    assert (kinds.size, kinds.roles) == (MOST_KINDS + 1, ())
+    [problem] = kinds.problems
+    assert problem.startswith("roles: got 17 that ask for different things, want 16 at most: levels are chosen as if")
+    parts = of_jobs(*[template(gpu_pod(8))] * (MOST_PARTS + 1))
+    assert (parts.size, parts.roles) == (MOST_PARTS + 1, ())
+    assert parts.problems == ("roles: got 257 of its owner, want 256 at most: what they ask is not read",)
+
+
+def test_of_an_owner_nothing_is_kept_where_its_parts_have_too_many_parts() -> None:
+    [kind] = [each for each in OWNER_KINDS if each.kind == "RoleBasedGroup"]
+
+    def group(components: int) -> JSON:
+        pattern = {"components": [{"size": 1, "template": template(gpu_pod(8))}] * components}
+        found = workload(
+            "workloads.x-k8s.io/v1alpha2", "RoleBasedGroup", {"roles": [{"customComponentsPattern": pattern}] * 8}
+        )
+        found["metadata"]["uid"] = "u"
+        return found
+
+    assert keep(kind, group(MOST_PARTS // 2 - 1)) is not None
+    with pytest.raises(ValueError, match=r"^got 1,032 parts of parts, want 1,024 at most$"):
+        keep(kind, group(MOST_PARTS // 2))

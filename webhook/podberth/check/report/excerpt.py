@@ -1,0 +1,86 @@
+"""The part of a long document that a result's changes are in, before and after them: what a reader is shown of it.
+
+The difference of two documents takes time that grows faster than they do, and a workload of a thousand roles has as
+many results. So of a long list or map only those entries are compared that a change leads through.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from ...kube.json_patch import steps_of
+from ...kube.paths import pointer
+from ..model import Change, Result
+from .results import patched
+
+# Containers, variables, roles: of what people write by hand the difference is that of the whole documents.
+_LONG: Final = 64
+_LEFT_OUT: Final = object()
+
+
+class _Cut(NamedTuple):
+    """A long list or map, and the keys of what stays of it."""
+
+    above: str
+    """The pointer to it, with a slash at its end."""
+    kept: frozenset[str]
+
+
+def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Return the document before and after the changes, shortened where it is long; None where it is not at hand.
+
+    Raises:
+        PatchError: a change does not apply to the document.
+    """
+    if result.source is None:
+        return None
+    cuts: list[_Cut] = []
+    short = _shortened(result.source.document, [steps_of(each.path) for each in result.changes], (), cuts)
+    earlier = _inside(result.earlier, cuts)
+    if not cuts or earlier is None:
+        return patched(result)
+    found = patched(replace(result, source=replace(result.source, document=short), earlier=earlier))
+    return None if found is None else (_without_gaps(found[0]), _without_gaps(found[1]))
+
+
+def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], cuts: list[_Cut]) -> Any:
+    """Return a document with a mark in the place of what no path leads to; ``paths`` lead on from the value."""
+    if not isinstance(value, dict | list) or any(len(path) < 2 for path in paths):  # noqa: PLR2004 - changed itself
+        return value
+    below: dict[str, list[Sequence[str]]] = {}
+    for first, *rest in paths:
+        below.setdefault(first, []).append(rest)
+    long = len(value) > _LONG
+    if long:
+        cuts.append(_Cut(f"{pointer(at)}/", frozenset(below)))
+
+    def entry(key: str, item: Any) -> Any:
+        return _shortened(item, below[key], (*at, key), cuts) if key in below else _LEFT_OUT if long else item
+
+    if isinstance(value, list):
+        return [entry(str(index), item) for index, item in enumerate(value)]
+    return {key: entry(key, item) for key, item in value.items()}
+
+
+def _inside(changes: Iterable[Change], cuts: Sequence[_Cut]) -> tuple[Change, ...] | None:
+    """Return the changes of what is not left out; None where one is of a long list or map itself."""
+    found: list[Change] = []
+    for each in changes:
+        keys = [(cut, *each.path[len(cut.above) :].partition("/")) for cut in cuts if each.path.startswith(cut.above)]
+        if not all(slash for _, _, slash, _ in keys):
+            return None
+        if all(_plain(key) in cut.kept for cut, key, _, _ in keys):
+            found.append(each)
+    return tuple(found)
+
+
+def _plain(key: str) -> str:
+    return key.replace("~1", "/").replace("~0", "~")
+
+
+def _without_gaps(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_gaps(item) for key, item in value.items() if item is not _LEFT_OUT}
+    if isinstance(value, list):
+        return [_without_gaps(item) for item in value if item is not _LEFT_OUT]
+    return value
