@@ -11,6 +11,7 @@ from podberth.topology.pseudonyms import anonymised
 from podberth.topology.trim import as_list, trim
 from podberth.wellknown import NAMESPACE
 from podberth.workload.gangs import gang_of
+from podberth.workload.stages import stages_of
 from topology_scenes import as_list as listed
 from topology_scenes import cluster, hostile
 
@@ -337,3 +338,22 @@ def test_what_decisions_are_made_by_stays() -> None:
 def test_the_namespaces_that_every_cluster_has_keep_their_names() -> None:
     common = [thing("v1", "Namespace", name) for name in ("default", "kube-system", NAMESPACE)]
     assert {each["metadata"]["name"] for each in anonymised(kept(*common))} == {"default", "kube-system", NAMESPACE}
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [
+        workload(
+            "jobset.x-k8s.io/v1alpha2",
+            "JobSet",
+            {"startupPolicy": {"startupPolicyOrder": "InOrder"}, "replicatedJobs": [{"name": "a"}, {"name": "b"}]},
+        ),
+        workload("kubeflow.org/v2beta1", "MPIJob", {"launcherCreationPolicy": "WaitForWorkersReady"}),
+    ],
+    ids=lambda owner: owner["kind"],
+)
+def test_that_pods_start_in_stages_is_kept(owner: JSON) -> None:
+    owner["metadata"]["uid"] = "u1"
+    assert stages_of(owner)
+    [trimmed] = kept(owner)
+    assert stages_of(trimmed) == stages_of(owner)

@@ -95,6 +95,11 @@ def test_a_number_that_cannot_be_is_told_and_passed_over(text: str, want: str) -
     assert found.problems == (f"metadata.annotations[podberth.io/gang-accelerated]: {said}",)
 
 
+def test_a_claim_without_a_name_is_passed_over() -> None:
+    nameless = pod(container(claims=[""]), resourceClaims=[{"name": "", "resourceClaimName": "x"}, {}])
+    assert of_mpi(mpi(launcher=template(nameless))).accelerated == 2
+
+
 def test_a_claim_for_a_nic_is_no_accelerator_and_one_that_is_not_known_may_be() -> None:
     claims = [{"name": "one", "resourceClaimTemplateName": "nic"}]
     claiming = template(pod(container(claims=["one"]), resourceClaims=claims))

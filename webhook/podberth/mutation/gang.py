@@ -117,7 +117,9 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
     group = leaf.label_value(leaf.text(name, "gang.name"), "gang.name")
     own = group in known.names and members == known.size
     apart = known.apart if own else 0
-    if own and not known.is_accelerated and (apart or known.by_role) and known.minimum <= (apart or members):
+    # Where the size is yet to be looked up, a group that is there counts those with accelerators: it is podberth's.
+    enough = known.sized_by_owner == group or known.minimum <= (apart or members)
+    if own and not known.is_accelerated and (apart or known.by_role) and enough:
         return _mark(draft, group, members, apart)
     if not wanted:
         return _join_native(draft, group) if group in known.native else _mark(draft, group, members, apart)

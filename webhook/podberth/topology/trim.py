@@ -28,7 +28,7 @@ _CONDITIONS = frozenset({"Ready", *FAULTS})
 # What devices.claims reads of a request for devices.
 _OF_A_REQUEST = ("deviceClassName", "allocationMode", "count", "adminAccess")
 # By which the parts of a workload refer to each other (PodCliqueSet's scaling groups).
-_NAMES = frozenset({"name", "cliqueNames", "restartPolicy"})
+_NAMES = frozenset({"name", "cliqueNames", "restartPolicy", "startupPolicyOrder", "launcherCreationPolicy"})
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 

@@ -1,6 +1,6 @@
 """What a workload itself says of topology: how many of its pods come together in one domain of a level."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -80,6 +80,7 @@ def exclusive_levels(case: Case) -> Iterator[Level]:
 
 def _of_jobs(case: Case) -> Iterator[Level]:
     steps, found = ("metadata", "annotations", _JOB_SET), [(each, *_job_key(case, each)) for each in case.pods]
+    number_of = stages(case)
     for pods, key, place in found:
         if key:
             alike = [each for each, other, _ in found if other == key]
@@ -89,7 +90,7 @@ def _of_jobs(case: Case) -> Iterator[Level]:
                 start=_of_one_group(case, pods),
                 steps=(*place, *steps) if place is not None else steps,
                 case=None if place is None else case,
-                domains=sum(_groups(case, each) for each in _rivals(case, pods, alike)),
+                domains=sum(_groups(case, each) for each in _rivals(case, pods, alike, number_of)),
             )
 
 
@@ -106,9 +107,9 @@ def _job_key(case: Case, pods: Pods) -> tuple[str, Path | None]:
     return (of_job, place) if of_job else (text_at(case.document, *steps), ())
 
 
-def _rivals(case: Case, pods: Pods, alike: Sequence[Pods]) -> Iterator[Pods]:
+def _rivals(case: Case, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
     """Yield the replicated jobs whose Jobs need domains that would do for this one's, too; its own among them."""
-    members, number_of = _of_one_group(case, pods).least, stages(case)
+    members = _of_one_group(case, pods).least
     for each in alike:
         beside = number_of[each.template.path] == number_of[pods.template.path]
         if beside and covers(pods.need, each.need) and _of_one_group(case, each).least >= members:
@@ -215,8 +216,9 @@ def affinity_levels(case: Case) -> Iterator[Level]:
     Of the roles that a term selects each has to have such a term itself. Where one of them goes where it likes, it may
     lead the others apart, and nothing is certain.
     """
+    number_of = stages(case)
     found = [
-        (pods, steps, text(term.get("topologyKey")), _selected(term, pods, case))
+        (pods, steps, text(term.get("topologyKey")), _selected(term, pods, case, number_of))
         for pods in case.pods
         for steps, term in islice(_terms(pods.pod), _MOST_TERMS)
     ]
@@ -232,9 +234,8 @@ def affinity_levels(case: Case) -> Iterator[Level]:
         yield Level(pods=pods, key=key, start=starts[key, mates], steps=(*steps, "topologyKey"))
 
 
-def _selected(term: dict[str, Any], pods: Pods, case: Case) -> frozenset[int]:
+def _selected(term: dict[str, Any], pods: Pods, case: Case, number_of: Mapping[Path, int]) -> frozenset[int]:
     """Return the roles, by their places, that a term selects of those that run at the same time as the pods."""
-    number_of = stages(case)
     beside = [number_of[each.template.path] == number_of[pods.template.path] for each in case.pods]
     return frozenset(place for place, each in enumerate(case.pods) if beside[place] and _is_to(term, each, case))
 

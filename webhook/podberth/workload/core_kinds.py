@@ -10,7 +10,7 @@ from ..kube.paths import ELEMENT
 from ..wellknown import JOB_COMPLETION_INDEX
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Place, Scene, WorkloadKind, unknown
 from .stamping import add_annotations, add_env, add_labels, containers, own, owned_by_workload
-from .subject import at, count, mapping_at
+from .subject import at, count, job_pods, mapping_at
 
 TEMPLATE_PATH: Final = ("spec", "template")
 
@@ -98,12 +98,6 @@ def stamp_job(pod: dict[str, Any], name: str, uid: str, spec: Mapping[str, Any])
     field = {"fieldPath": f"metadata.labels['{JOB_COMPLETION_INDEX}']"}
     for container in containers(pod):
         add_env(container, {"name": "JOB_COMPLETION_INDEX", "valueFrom": {"fieldRef": dict(field)}})
-
-
-def job_pods(spec: Mapping[str, Any]) -> int:
-    """Return how many pods of a Job run at once: never more than are left to complete (job_controller.go manageJob)."""
-    parallelism, completions = count(spec.get("parallelism"), 1), spec.get("completions")
-    return parallelism if completions is None else min(parallelism, count(completions))
 
 
 def _job_spec(scene: Scene) -> Mapping[str, Any]:

@@ -125,7 +125,7 @@ def gang_of(
         system=system,
         # Who waits for another role, or is waited for, may have no accelerators, and is in no group.
         staged=member.staged_within if len(roles) == 1 else member.staged,
-        by_role=bool(member.roles and agreed) or (awaited and not member.alike),
+        by_role=bool(roles) or (awaited and not member.alike),
         sized_by_owner=awaited and not declared,
         problems=tuple(problems),
     )

@@ -22,6 +22,7 @@ from .subject import (
     completion_index,
     count,
     index_of,
+    job_pods,
     named,
     number,
     ordinal,
@@ -43,12 +44,6 @@ def _replicated_jobs(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
     return tuple(map(_replicated_job, jobs if isinstance(jobs, list) else ()))
 
 
-def _at_once(job: object) -> int:
-    """Return the pods that a Job runs at once: no more than it has completions (job_controller.go manageJob)."""
-    parallelism = count(at(job, "parallelism"), 1)
-    return min(parallelism, count(at(job, "completions"), parallelism))
-
-
 def _replicated_index(pod: Subject, jobs: list[Any]) -> int:
     """Return the pod's number among all Jobs of its replicated job: each of them numbers its own from 0.
 
@@ -66,7 +61,7 @@ def _replicated_index(pod: Subject, jobs: list[Any]) -> int:
 
 
 def _replicated_job(job: object) -> Role:
-    pods = count(at(job, "replicas"), 1) * _at_once(at(job, "template", "spec"))
+    pods = count(at(job, "replicas"), 1) * job_pods(at(job, "template", "spec"))
     return Role(pods, asks_of(at(job, "template", "spec", "template")))
 
 

@@ -135,7 +135,8 @@ def asks_in(pod_spec: object) -> Asks | None:
                 continue  # as in ``gpus``: it counts as nothing
             if quantity:
                 found.append((container.kind, name, quantity))
-    claims = tuple(_claim(each) for each in pod_spec.get("resourceClaims") or () if each.get("name") in used)
+    named = (each for each in pod_spec.get("resourceClaims") or () if each.get("name"))
+    claims = tuple(_claim(each) for each in named if each["name"] in used)
     choice = _choice(pod_spec)
     if len(choice) > _LONGEST_CHOICE or len(claims) > _MOST_CLAIMS:
         return None

@@ -222,6 +222,12 @@ def count(value: object, default: int = 0) -> int:
     return min(value, LARGEST_SIZE) if type(value) is int and value > 0 else 0
 
 
+def job_pods(spec: object) -> int:
+    """Return how many pods of a Job run at once: never more than are left to complete (job_controller.go manageJob)."""
+    parallelism = count(at(spec, "parallelism"), 1)
+    return min(parallelism, count(at(spec, "completions"), parallelism))
+
+
 def _controller_uid(document: Mapping[str, Any]) -> str:
     owners = at(document, "metadata", "ownerReferences")
     for owner in owners if isinstance(owners, list) else ():
