@@ -173,6 +173,11 @@ def has_amounts(capability: Capability, need: Need) -> bool:
     return all(capability.amount_of.get(resource, 0) >= amount for resource, amount in need.requests)
 
 
+def total(need: Need) -> int:
+    """Return how many units a pod asks for, of whatever resource: who asks for more is placed first."""
+    return sum(amount for _, amount in need.requests)
+
+
 def pods_per_node(capability: Capability, need: Need) -> int:
     """Return how many such pods an empty node holds by its accelerators; 0 for a pod that asks for none.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .capability import Capability
 from .index import TopologyIndex
-from .need import Need, covers, pods_per_node
+from .need import Need, covers, pods_per_node, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def lacks(
             machines[place] = nodes.machines(level)
     if not machines:
         return None
-    largest = sorted(machines, key=lambda place: _size(wanted[place].need), reverse=True)
+    largest = sorted(machines, key=lambda place: total(wanted[place].need), reverse=True)
     domains = dict.fromkeys(domain for each in machines.values() for domain in each)
     found: dict[str, Lack | None] = {}
     alike: dict[tuple[object, ...], Lack | None] = {}  # a cluster has thousands of hosts, and few kinds of them
@@ -65,10 +65,6 @@ def lacks(
             alike[key] = _lack(wanted, together, at_hand)
         found[domain] = alike[key]
     return found
-
-
-def _size(need: Need) -> int:
-    return sum(amount for _, amount in need.requests)
 
 
 def _lack(

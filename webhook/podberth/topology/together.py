@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from ..conventions import Conventions
 from ..wellknown import HOSTNAME_LABEL
 from .capability import Capability
-from .need import Need
+from .need import Need, total
 from .nodes import NodeClass, NodeSet, OwnLabels
 
 Roles: TypeAlias = tuple[tuple[int, Need], ...]
@@ -97,7 +97,7 @@ def _hold(machines: _Machines, roles: Roles) -> bool:
         ({name: capability.amount_of.get(name, 0) for name in names}, fitting, number)
         for (capability, fitting), number in machines.items()
     ]
-    for place in sorted(range(len(roles)), key=lambda place: (-_size(roles[place][1]), roles[place][1].requests)):
+    for place in sorted(range(len(roles)), key=lambda place: (-total(roles[place][1]), roles[place][1].requests)):
         count, need = roles[place]
         remaining: list[tuple[dict[str, int], _Fitting, int]] = []
         # First where the fewest others can go, and where least is left.
@@ -144,10 +144,6 @@ def _takes(other: Need, need: Need) -> int:
     """Return how many places for pods of one need a pod of another takes at the most."""
     asked = dict(other.requests)
     return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
-
-
-def _size(need: Need) -> int:
-    return sum(amount for _, amount in need.requests)
 
 
 def _without(amounts: dict[str, int], need: Need, pods: int) -> dict[str, int]:
