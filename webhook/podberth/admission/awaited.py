@@ -8,7 +8,7 @@ the rest.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..workload.subject import at, text_at
+from ..workload.subject import at, list_at, text_at
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 
@@ -28,8 +28,7 @@ class Awaited:
 
     def _lacks_owner(self, review: AdmissionRequest, snapshot: Snapshot) -> bool:
         """Tell whether it is the pod's controller that is not known; nobody has checked the pod yet."""
-        owners = at(review.object, "metadata", "ownerReferences")
-        for owner in owners if isinstance(owners, list) else ():
+        for owner in list_at(review.object, "metadata", "ownerReferences"):
             if at(owner, "controller") is True:
                 group, kind = text_at(owner, "apiVersion").rpartition("/")[0], text_at(owner, "kind")
                 uid = text_at(owner, "uid")

@@ -16,7 +16,7 @@ from ..wellknown import (
     MANAGED_BY_LABEL,
 )
 from ..workload.gangs import gang_of
-from ..workload.subject import at, mapping_at, number, text, text_at
+from ..workload.subject import at, list_at, mapping_at, number, text, text_at
 from ..workload.told import told
 from .model import Made, WaitingPod
 from .systems import references
@@ -67,8 +67,7 @@ def _level(noted: Mapping[str, str]) -> str:
 
 
 def _templates(document: Mapping[str, Any]) -> Iterator[str]:
-    claims = at(document, "spec", "resourceClaims")
-    for each in claims if isinstance(claims, list) else ():
+    for each in list_at(document, "spec", "resourceClaims"):
         name = text_at(each, "resourceClaimTemplateName")
         if name:
             yield name

@@ -5,7 +5,7 @@ from typing import Final
 
 from ..workload.forms import find
 from ..workload.places import Steps
-from ..workload.subject import at, text_at
+from ..workload.subject import at, list_at, text_at
 from .case import Case, Pods
 
 # From an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1 JobSetTemplateSpec).
@@ -44,8 +44,8 @@ def _stages(jobs: object) -> Mapping[str | int, int]:
     by_name: dict[str, int] = {}
     by_place: dict[str | int, int] = {}
     for place, job in enumerate(jobs if isinstance(jobs, list) else ()):
-        waits = at(job, "dependsOn")
-        before = [each for each in (waits if isinstance(waits, list) else ()) if text_at(each, "name") in by_name]
+        waits = list_at(job, "dependsOn")
+        before = [each for each in waits if text_at(each, "name") in by_name]
         number = max((by_name[text_at(each, "name")] + (at(each, "status") == _ENDED) for each in before), default=0)
         by_place[place] = by_name[text_at(job, "name")] = number
     return by_place

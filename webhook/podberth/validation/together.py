@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..wellknown import GANG_SIZE_ANNOTATION
 from ..workload.forms import find
 from ..workload.gangs import groups_in
-from ..workload.subject import at, count, mapping_at, number, text, text_at
+from ..workload.subject import at, count, list_at, mapping_at, number, text, text_at
 from ..workload.training_kinds import KUBEFLOW_KINDS
 from .case import Case, Pods
 from .moments import moments
@@ -182,11 +182,9 @@ def _clique_set(case: Case, pods: Sequence[Pods]) -> Start:
     """
     if not count(at(case.document, "spec", "replicas"), 1):
         return _none_of(pods)
-    groups = at(case.document, "spec", "template", "podCliqueScalingGroups")
+    groups = list_at(case.document, "spec", "template", "podCliqueScalingGroups")
     times = {
-        str(name): count(at(group, "minAvailable"), 1)
-        for group in (groups if isinstance(groups, list) else ())
-        for name in (at(group, "cliqueNames") if isinstance(at(group, "cliqueNames"), list) else ())
+        str(name): count(at(group, "minAvailable"), 1) for group in groups for name in list_at(group, "cliqueNames")
     }
     shares = []
     for each in pods:

@@ -10,7 +10,7 @@ from ..kube.paths import ELEMENT
 from ..wellknown import JOB_COMPLETION_INDEX
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Place, Scene, WorkloadKind, unknown
 from .stamping import add_annotations, add_env, add_labels, containers, own, owned_by_workload
-from .subject import at, count, job_pods, mapping_at
+from .subject import at, count, job_pods, list_at, mapping_at
 
 TEMPLATE_PATH: Final = ("spec", "template")
 
@@ -63,8 +63,8 @@ def stamp_stateful_set(pod: dict[str, Any], name: str, spec: Mapping[str, Any]) 
     pod_spec["hostname"] = pod_name
     if at(spec, "serviceName"):
         pod_spec["subdomain"] = spec["serviceName"]
-    templates = at(spec, "volumeClaimTemplates")
-    claims = [at(each, "metadata", "name") for each in (templates if isinstance(templates, list) else ())]
+    templates = list_at(spec, "volumeClaimTemplates")
+    claims = [at(each, "metadata", "name") for each in templates]
     if claims:
         volumes = [{"name": claim, "persistentVolumeClaim": {"claimName": f"{claim}-{pod_name}"}} for claim in claims]
         others = [each for each in pod_spec.get("volumes") or () if each.get("name") not in claims]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .subject import at
+from .subject import at, list_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +63,9 @@ def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
     row = _WORDS.get((group, kind))
     if row is not None:
         return _is_one_of(at(document, "status", *row.field), row.words)
-    conditions = at(document, "status", "conditions")
+    conditions = list_at(document, "status", "conditions")
     return kind.endswith(_BY_CONDITION) and any(
-        at(each, "status") == "True" and _is_one_of(at(each, "type"), _CONDITIONS)
-        for each in (conditions if isinstance(conditions, list) else ())
+        at(each, "status") == "True" and _is_one_of(at(each, "type"), _CONDITIONS) for each in conditions
     )
 
 

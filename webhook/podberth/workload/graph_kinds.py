@@ -9,7 +9,7 @@ from .core_kinds import replicas
 from .forms import CONTAINER_FIELDS, POD_SPEC_FIELDS
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Place, Scene, Steps, WorkloadKind
 from .stamping import add_annotations, add_labels, own, owned_by_workload, set_name
-from .subject import at, count, mapping_at, text
+from .subject import at, count, list_at, mapping_at, text
 
 # ---- Dynamo, Grove --------------------------------------------------------------------------------------------------
 _SERVICE: Final = Form(
@@ -107,9 +107,9 @@ _CLIQUE: Final = Form(
 
 
 def _clique_replicas(scene: Scene) -> int:
-    groups = at(scene.spec, "template", "podCliqueScalingGroups")
+    groups = list_at(scene.spec, "template", "podCliqueScalingGroups")
     times = 1
-    for group in groups if isinstance(groups, list) else ():
+    for group in groups:
         names = at(group, "cliqueNames")
         if isinstance(names, list) and scene.key in names:
             times = count(at(group, "replicas"), 1)

@@ -23,6 +23,7 @@ from .subject import (
     count,
     index_of,
     job_pods,
+    list_at,
     named,
     number,
     ordinal,
@@ -32,16 +33,15 @@ from .subject import (
 def _job_set(pod: Subject) -> Member:
     uid = pod.labels.get("jobset.sigs.k8s.io/jobset-uid") or ""
     owner = pod.owners.get(uid) or pod.owner("JobSet")
-    jobs = at(owner, "spec", "replicatedJobs")
+    jobs = list_at(owner, "spec", "replicatedJobs")
     roles = read_once(owner, _replicated_jobs)
-    index = _replicated_index(pod, jobs if isinstance(jobs, list) else [])
+    index = _replicated_index(pod, jobs)
     name = named("jobset", uid or pod.labels["jobset.sigs.k8s.io/jobset-name"])
     return Member("JobSet", name, counted(roles), index, staged=stages_of(owner), roles=roles)
 
 
 def _replicated_jobs(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    jobs = at(owner, "spec", "replicatedJobs")
-    return tuple(map(_replicated_job, jobs if isinstance(jobs, list) else ()))
+    return tuple(map(_replicated_job, list_at(owner, "spec", "replicatedJobs")))
 
 
 def _replicated_index(pod: Subject, jobs: list[Any]) -> int:
@@ -106,8 +106,7 @@ def _volcano_job(pod: Subject) -> Member:
 
 
 def _tasks(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    tasks = at(job, "spec", "tasks")
-    return tuple(map(_replicas, tasks if isinstance(tasks, list) else ()))
+    return tuple(map(_replicas, list_at(job, "spec", "tasks")))
 
 
 def ray_workers(group: object) -> int:
@@ -143,10 +142,10 @@ def _ray_cluster(pod: Subject) -> Member | None:
     if pod.labels.get("ray.io/node-type") not in {"head", "worker"}:
         return None
     owner = pod.owner("RayCluster")
-    groups = at(owner, "spec", "workerGroupSpecs")
+    groups = list_at(owner, "spec", "workerGroupSpecs")
     roles = read_once(owner, _ray_groups)
     identity = pod.controller.uid if pod.controller else pod.labels["ray.io/cluster"]
-    index = _ray_index(pod, groups if isinstance(groups, list) else [])
+    index = _ray_index(pod, groups)
     return Member("RayCluster", named("raycluster", identity), counted(roles), index, roles=roles)
 
 
@@ -155,9 +154,8 @@ def _ray_groups(cluster: Mapping[str, Any] | None) -> tuple[Role, ...]:
     if not isinstance(spec, Mapping) or spec.get("enableInTreeAutoscaling") is True:
         return ()
     head = Role(1, asks_of(at(spec, "headGroupSpec", "template")))
-    groups = at(spec, "workerGroupSpecs")
-    workers = groups if isinstance(groups, list) else ()
-    return (head, *(Role(ray_workers(group), asks_of(at(group, "template"))) for group in workers))
+    groups = list_at(spec, "workerGroupSpecs")
+    return (head, *(Role(ray_workers(group), asks_of(at(group, "template"))) for group in groups))
 
 
 # kubeflow/spark-operator pkg/common/spark.go LabelSparkAppName: on drivers and executors alike.

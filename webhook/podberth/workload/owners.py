@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from ..kube.paths import ELEMENT
 from .finished import is_finished
 from .roles import MOST_PARTS, TEMPLATE_PATCHES, asks_in, asks_of
-from .subject import at, mapping_at
+from .subject import at, list_at, mapping_at
 from .systems import OWNER_LABELS
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"
@@ -264,18 +264,14 @@ def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
     if not (isinstance(uid, str) and uid) or is_finished(kind.group, kind.kind, document):
         return None
     labels = {key: "" for key in mapping_at(document, "metadata", "labels") if key in OWNER_LABELS}
-    owners = at(document, "metadata", "ownerReferences")
+    owners = list_at(document, "metadata", "ownerReferences")
     # There is one at the most (apimachinery pkg/api/validation ValidateOwnerReferences).
-    controllers = [
-        {"controller": True, "uid": at(each, "uid")}
-        for each in (owners if isinstance(owners, list) else ())
-        if at(each, "controller") is True
-    ][:1]
+    controllers = [{"controller": True, "uid": at(each, "uid")} for each in owners if at(each, "controller") is True]
     metadata: dict[str, Any] = {"uid": uid}
     if labels:
         metadata["labels"] = labels
     if controllers:
-        metadata["ownerReferences"] = controllers
+        metadata["ownerReferences"] = controllers[:1]
     spec = _kept(document.get("spec"), kind.spec)
     if (parts := _parts(spec)) > _MOST_IN_ALL:
         raise ValueError(f"got {parts:,} parts of parts, want {_MOST_IN_ALL:,} at most")

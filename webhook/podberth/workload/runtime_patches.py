@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from .places import Found
-from .subject import at, mapping_at
+from .subject import at, list_at, mapping_at
 
 # kubernetes/api core/v1/types.go patchMergeKey, and JobSet's (api/jobset/v1alpha2/jobset_types.go). Tolerations and the
 # lists of affinity have none: they come as a whole.
@@ -55,10 +55,8 @@ def patched_jobs(runtime: Found, train_job: Found) -> list[Any]:
 
 def _patches(train_job: Found) -> Iterator[Found]:
     """Yield the patches of replicated jobs, in their order, as far as the schema has them."""
-    said = at(train_job, "spec", "runtimePatches")
-    for each in said if isinstance(said, list) else ():
-        jobs = at(each, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")
-        for job in jobs if isinstance(jobs, list) else ():
+    for each in list_at(train_job, "spec", "runtimePatches"):
+        for job in list_at(each, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):
             template = mapping_at(job, "template", "spec", "template")
             spec = {key: value for key, value in mapping_at(template, "spec").items() if key in _POD_FIELDS}
             pods = {"metadata": mapping_at(template, "metadata"), "spec": spec}

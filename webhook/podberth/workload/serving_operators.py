@@ -9,7 +9,21 @@ from typing import Any, Final
 
 from ..kube.shape import RESOURCED_LISTS
 from .roles import TEMPLATE_PATCHES, Role, asks_in, asks_of, counted, read_once
-from .subject import STATEFUL_SET_INDEX, Maker, Member, Row, Subject, at, count, index_of, named, number, text, text_at
+from .subject import (
+    STATEFUL_SET_INDEX,
+    Maker,
+    Member,
+    Row,
+    Subject,
+    at,
+    count,
+    index_of,
+    list_at,
+    named,
+    number,
+    text,
+    text_at,
+)
 
 
 def _leader_worker_set(pod: Subject) -> Member | None:
@@ -58,8 +72,8 @@ def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) ->
         # Of a role of LeaderWorkerSets, each of several pods, there is no number that is the pod's own.
         several = "leaderworkerset.sigs.k8s.io/name" in pod.labels
         return -1 if several else index_of(pod.labels.get(STATEFUL_SET_INDEX))
-    roles = at(owner, "spec", "roles")
-    role = next((each for each in (roles if isinstance(roles, list) else ()) if at(each, "name") == name), None)
+    roles = list_at(owner, "spec", "roles")
+    role = next((each for each in roles if at(each, "name") == name), None)
     instance = index_of(pod.labels.get("rbg.workloads.x-k8s.io/role-instance-index"))
     within = _number_in_instance(pod, role)
     if instance < 0 or within < 0:
@@ -72,9 +86,9 @@ def _number_in_instance(pod: Subject, role: object) -> int:
         "rbg.workloads.x-k8s.io/component-id"
     )
     name = pod.labels.get("rbg.workloads.x-k8s.io/component-name")
-    components = at(role, "customComponentsPattern", "components")
+    components = list_at(role, "customComponentsPattern", "components")
     before = 0
-    for each in components if isinstance(components, list) else ():
+    for each in components:
         if at(each, "name") == name:
             break
         before += count(at(each, "size"), 1)
@@ -91,8 +105,7 @@ def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
 
     Source: sgl-project/rbg api/workloads/v1alpha2/helper.go GetGroupSize, which takes custom components for one pod.
     """
-    roles = at(owner, "spec", "roles")
-    for role in roles if isinstance(roles, list) else ():
+    for role in list_at(owner, "spec", "roles"):
         replicas = count(at(role, "replicas"), 1)
         for each in _instance(role):
             yield Role(replicas * each.count, each.asks)
@@ -149,8 +162,7 @@ def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> tuple[Role,
 
 def _scaling_groups(owner: Mapping[str, Any] | None) -> Iterator[tuple[list[str], int]]:
     """Yield the names of the cliques of each scaling group, and how often they come at least."""
-    groups = at(owner, "spec", "template", "podCliqueScalingGroups")
-    for group in groups if isinstance(groups, list) else ():
+    for group in list_at(owner, "spec", "template", "podCliqueScalingGroups"):
         names = at(group, "cliqueNames")
         if isinstance(names, list):
             yield [str(name) for name in names], count(at(group, "minAvailable"), 1)
@@ -159,9 +171,9 @@ def _scaling_groups(owner: Mapping[str, Any] | None) -> Iterator[tuple[list[str]
 def _pods(
     owner: Mapping[str, Any] | None, times: Mapping[str, int], only: frozenset[str] | None = None
 ) -> tuple[Role, ...]:
-    cliques = at(owner, "spec", "template", "cliques")
+    cliques = list_at(owner, "spec", "template", "cliques")
     roles: list[Role] = []
-    for clique in cliques if isinstance(cliques, list) else ():
+    for clique in cliques:
         name = text_at(clique, "name")
         if only is not None and name not in only:
             continue

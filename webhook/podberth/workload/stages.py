@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from .roles import read_once
-from .subject import at, count, text_at
+from .subject import at, count, list_at, text_at
 
 
 def _job_set(owner: Mapping[str, Any]) -> str:
@@ -33,8 +33,8 @@ def _mpi_job(owner: Mapping[str, Any]) -> str:
 
 def _role_based_group(owner: Mapping[str, Any]) -> str:
     # sgl-project/rbg internal/controller/workloads CheckDependencyReady
-    roles = at(owner, "spec", "roles")
-    waits = any(at(role, "dependencies") for role in (roles if isinstance(roles, list) else ()))
+    roles = list_at(owner, "spec", "roles")
+    waits = any(at(role, "dependencies") for role in roles)
     return "spec.roles[].dependencies" if waits else ""
 
 

@@ -205,6 +205,12 @@ def mapping_at(document: object, *path: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
+def list_at(document: object, *path: str) -> list[Any]:
+    """Return the list at a path of an unchecked document, empty where there is none."""
+    found = at(document, *path)
+    return found if isinstance(found, list) else []
+
+
 def text(value: object) -> str:
     """Return a text of an unchecked document, empty where it is none."""
     return value if isinstance(value, str) else ""
@@ -229,8 +235,7 @@ def job_pods(spec: object) -> int:
 
 
 def _controller_uid(document: Mapping[str, Any]) -> str:
-    owners = at(document, "metadata", "ownerReferences")
-    for owner in owners if isinstance(owners, list) else ():
+    for owner in list_at(document, "metadata", "ownerReferences"):
         uid = at(owner, "uid")
         if at(owner, "controller") is True and isinstance(uid, str):
             return uid
