@@ -7,7 +7,10 @@ _Json = dict[str, Any]
 
 
 def workloads(roles: int, *, alike: bool = True) -> Mapping[str, _Json]:
-    """Return a workload of each shape with so many roles of one pod, which ask for the same or for different things."""
+    """Return a workload of each shape with so many roles of one pod, which ask for the same or for different things.
+
+    One table of shapes, and so longer than a function should be.
+    """
     templates = [_template(number, alike=alike) for number in range(roles)]
     return {
         "JobSet": _workload(
