@@ -16,7 +16,8 @@ from ..kube.positions import render_path
 from ..policy.compile import Bound, CompiledPolicy
 from ..policy.evaluate import Evaluation
 from ..policy.places import Placed, expressions_of
-from .mutate import checked_pod, traced
+from .checked import checked_pod
+from .mutate import traced
 from .outcome import Decision, Outcome, Written
 from .review import AdmissionRequest
 from .snapshot import Phase, Snapshot, takes_part

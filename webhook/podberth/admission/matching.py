@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from ..cel.engine import Activation
 from ..errors import EvaluationError
 from ..kube import pod as pods
-from ..kube.budget import GPU_REQUESTS, excess
+from ..kube.budget import GPUS, beyond
 from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
 from ..mutation.gang import GangFacts
@@ -20,7 +20,7 @@ from .recall import Footprint
 from .review import AdmissionRequest
 from .rollout import rolled_out, rollout_key
 from .snapshot import Phase, Plan, Snapshot
-from .state import PodState, fact_of, fingerprint, follow, meets, observe, parts_of
+from .state import PodState, fact_of, fingerprint, follow, meets, observe, parts_of, unread
 
 _Answer = TypeVar("_Answer")
 _CONDITION_FALSE = "matchConditions: one is false"
@@ -77,12 +77,14 @@ class Matcher:
         snapshot: Snapshot,
         pod: dict[str, Any],
         *,
+        excess: str = "",
         stand_in: str | None = None,
         watch: Watch | None = None,
     ) -> None:
-        """Observe ``pod`` and ask all conditions. ``stand_in`` is written instead of the gang's name.
+        """Observe ``pod`` and ask all conditions; with an ``excess`` do neither.
 
-        With a ``watch`` nothing is remembered, so that it sees every answer.
+        ``stand_in`` is written instead of the gang's name. With a ``watch`` nothing is remembered, so that it sees
+        every answer.
         """
         self._watch = watch
         self.request = request
@@ -98,7 +100,7 @@ class Matcher:
         self.stand_in = stand_in
         """What is written instead of the gang's name; None: the name itself."""
         self.plan: Plan = snapshot.plan(phase, request)
-        self._state: PodState = observe(pod, request, snapshot)
+        self._state: PodState = unread(pod, snapshot) if excess else observe(pod, request, snapshot)
         gang = self._state.gang
         self.sized_by_owner = (stand_in or gang.name) if gang.sized_by_owner else ""
         """The gang's name where an owner is to say its size: as the pod came, for a group that it joins says none."""
@@ -107,8 +109,8 @@ class Matcher:
         self._written: tuple[Path, ...] = ()
         self._activation: Activation | None = None
         self._answers: Sequence[bool | EvaluationError] = ()
-        self.excess = self._excess()
-        """Why no expression is asked about this pod; empty for a pod within budget (``kube.budget``)."""
+        self.excess = excess or beyond(GPUS, len(self._state.gpu.requests))
+        """Why no expression is asked about this pod; empty for a pod within its bounds (``kube.budget``)."""
         batch = self.plan.batch
         if not self.excess and batch is not None and any(map(self._in_scope, self.plan.policies)):
             question = ("conditions", id(self.plan))
@@ -229,22 +231,15 @@ class Matcher:
         seen = fingerprint(self.state, read) if self._watch is None else None
         return self.snapshot.recall.answer(None if seen is None else (question, seen), ask)
 
-    def _excess(self) -> str:
-        """Say what of the review is beyond what the cost of expressions is worked out for; empty if nothing."""
-        for pod in (self._pod, self.request.old_object):
-            if pod is not None and (found := excess(pod, self.request.size_bytes)):
-                return found
-        asked = len(self._state.gpu.requests)
-        if asked > GPU_REQUESTS:
-            return f"the pod is too large to be decided on: got {asked} GPU resources, want {GPU_REQUESTS} at most"
-        return ""
-
     def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Evaluation]:
-        if why := self._kept_away(policy):
+        if why := self._other_request(policy):
             self._pass_over(policy, why)
             return
         if self.excess:
             raise EvaluationError(self.excess)
+        if why := self._not_rolled_out(policy):
+            self._pass_over(policy, why)
+            return
         answers = self._answers_of(index, policy)
         if answers is not None and not self._all_hold(policy, answers):
             return
@@ -275,12 +270,15 @@ class Matcher:
         self.asked_again.append(read)
         return self._recall(("matches", name, id(evaluation.params)), read, evaluation.conditions)
 
-    def _kept_away(self, policy: CompiledPolicy) -> str:
-        """Return what, before any expression, keeps the policy from being asked; empty if nothing."""
-        if not policy.matches_statically:
-            constraint = mismatch(policy.source, self._match_request(), self.snapshot.namespaces)
-            if constraint:
-                return f"matchConstraints.{constraint}: not this request"
+    def _other_request(self, policy: CompiledPolicy) -> str:
+        """Return which constraint says that the policy is not about this request; empty if it is."""
+        if policy.matches_statically:
+            return ""
+        constraint = mismatch(policy.source, self._match_request(), self.snapshot.namespaces)
+        return f"matchConstraints.{constraint}: not this request" if constraint else ""
+
+    def _not_rolled_out(self, policy: CompiledPolicy) -> str:
+        """Say that the policy is not rolled out to the pod's workload yet; empty if it is."""
         rollout = policy.source.spec.rollout
         if rollout is None:
             return ""

@@ -11,7 +11,6 @@ from typing import Any
 
 from ..errors import EvaluationError, ReviewError
 from ..kube.patch import Draft, Path
-from ..kube.shape import shape_problems
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Skipped
 from ..mutation.conflict import revived, stand, undone
@@ -20,6 +19,7 @@ from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Watch
 from ..topology.need import NodeSelection, own_tolerations
 from . import messages, response
+from .checked import checked
 from .gate import overreach, refusal
 from .matching import Fault, Matcher, known_of
 from .outcome import Action, Decision, Outcome, Written
@@ -45,14 +45,13 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
         return _restore(request, snapshot)
     if request.operation != "CREATE":
         return _untouched(request)
-    pod = checked_pod(request)
-    matcher = Matcher("mutate", request, snapshot, pod, watch=watch)
+    matcher = _matcher(request, snapshot, watch)
     basis = basis_of(matcher) if watch is None else None
     if basis is not None:
         course = snapshot.recall.answer(basis.key, lambda: _course(request, snapshot, basis))
         if course is not None:
-            return course.again(request, pod, basis.names)
-    return _Run(matcher, pod).outcome()
+            return course.again(request, matcher.pod, basis.names)
+    return _Run(matcher).outcome()
 
 
 def afresh(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
@@ -61,8 +60,7 @@ def afresh(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     Raises:
         ReviewError: the review's object is no pod.
     """
-    pod = checked_pod(request)
-    return _Run(Matcher("mutate", request, snapshot, pod), pod).outcome()
+    return _Run(_matcher(request, snapshot)).outcome()
 
 
 def traced(
@@ -73,26 +71,23 @@ def traced(
     Raises:
         ReviewError: the review's object is no pod.
     """
-    pod = checked_pod(request)
-    run = _Run(Matcher("mutate", request, snapshot, pod, watch=watch), pod, traced=True)
+    run = _Run(_matcher(request, snapshot, watch), traced=True)
     return run.outcome(), tuple(run.written)
 
 
-def checked_pod(request: AdmissionRequest) -> dict[str, object]:
-    """Return the review's pod, of a shape that everything behind relies on.
+def _matcher(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Matcher:
+    """Return the matcher of a creation.
 
     Raises:
-        ReviewError: it is none; names the first places that are wrong.
+        ReviewError: the review's object is no pod.
     """
-    problems = ["request.object: got null, want a Pod"] if request.object is None else shape_problems(request.object)
-    if problems or request.object is None:
-        raise ReviewError(400, "; ".join(problems[:5]))
-    return request.object
+    this = checked(request)
+    return Matcher("mutate", this.request, snapshot, this.pod, excess=this.excess, watch=watch)
 
 
 def _course(request: AdmissionRequest, snapshot: Snapshot, basis: Basis) -> Course | None:
     """Decide on a pod so that the decision can be kept for others; None where it cannot."""
-    run = _Run(Matcher("mutate", request, snapshot, basis.pod, stand_in=basis.gang), basis.pod)
+    run = _Run(Matcher("mutate", request, snapshot, basis.pod, stand_in=basis.gang))
     return course_of(run.outcome(), run.matcher, run.draft, basis)
 
 
@@ -101,9 +96,12 @@ def _untouched(request: AdmissionRequest) -> Outcome:
 
 
 def _restore(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
-    if request.old_object is None or shape_problems(request.old_object):
-        raise ReviewError(400, "request.oldObject: got no Pod, want the Pod before the update")
-    draft = Draft(checked_pod(request))
+    if request.old_object is None:
+        raise ReviewError(400, "request.oldObject: got null, want the Pod before the update")
+    this = checked(request)
+    if this.excess:
+        return _not_restored(request, this.excess)
+    draft = Draft(this.pod)
     # The record is the pod's: a name that no policy has is not repeated into metrics and logs.
     names = {policy.name for policy in snapshot.policies}
     restored = restore(draft, request.old_object)
@@ -114,6 +112,19 @@ def _restore(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
         verdict="mutated" if patch else "allowed",
         decisions=decisions,
         patch=patch,
+    )
+
+
+def _not_restored(request: AdmissionRequest, excess: str) -> Outcome:
+    """Allow an update of which nothing is read, and say why nothing of policies' is given back."""
+    decision = Decision("", "warn", f"nothing is restored: {excess}")
+    warnings = messages.within_budget([messages.line("", decision.message)])
+    return Outcome(
+        response=response.allowed(request.uid, warnings),
+        verdict="allowed",
+        decisions=(decision,),
+        patch=[],
+        warnings=warnings,
     )
 
 
@@ -148,12 +159,12 @@ class _Step:
 class _Run:
     """One creation: the policies in order over one draft."""
 
-    def __init__(self, matcher: Matcher, pod: dict[str, Any], *, traced: bool = False) -> None:
+    def __init__(self, matcher: Matcher, *, traced: bool = False) -> None:
         self.traced = traced
         self.written: list[Written] = []
         self.request = matcher.request
         self.snapshot = matcher.snapshot
-        self.draft = Draft(pod)
+        self.draft = Draft(matcher.pod)
         self.matcher = matcher
         self.surroundings = pipeline.Surroundings(
             gang=partial(known_of, matcher),
@@ -164,7 +175,8 @@ class _Run:
             namespace=matcher.request.namespace,
             record=self._written,
         )
-        self.before = record.held(self.draft, record.read(pod))
+        # Of a pod beyond its bounds the outline has no record.
+        self.before = record.held(self.draft, record.read(matcher.pod))
         self.record = self.before
         self.step = _Step(self.draft)
         self.decisions: list[Decision] = []

@@ -109,6 +109,24 @@ def observe(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) 
     return _state(pod, gpu_in(pod, request, snapshot, gang), gang, snapshot)
 
 
+def unread(pod: dict[str, Any], snapshot: Snapshot) -> PodState:
+    """Return the state of a pod that is too large to be read.
+
+    What it asks for is not known, so every policy that is about the request is concerned: a pod that hides a GPU behind
+    ten thousand containers is not left alone.
+    """
+    need = Need()
+    return PodState(
+        pod=pod,
+        gpu=GpuFacts(),
+        gang=Gang(),
+        need=need,
+        concerned=True,
+        comparable=False,
+        review=ReviewContext(snapshot.topology, need),
+    )
+
+
 def follow(
     state: PodState, pod: dict[str, Any], written: Sequence[Path], known: tuple[AdmissionRequest, Snapshot]
 ) -> PodState:

@@ -7,13 +7,12 @@ validationActions, and so do errors under failurePolicy Fail (so a Warn policy n
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import EvaluationError, ReviewError
-from ..kube.shape import shape_problems
+from ..errors import EvaluationError
 from ..policy.evaluate import Evaluation, Failure, Watch
 from . import messages, response
+from .checked import checked
 from .groups import wrong_in_pod
 from .matching import Fault, Matcher
-from .mutate import checked_pod
 from .outcome import Action, Decision, Outcome
 from .recall import Footprint, footprint
 from .review import AdmissionRequest
@@ -34,13 +33,11 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
     judged = of_pods and request.sub_resource in _SUB_RESOURCES
     if not judged or request.operation not in ("CREATE", "UPDATE"):
         return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
-    pod = checked_pod(request)
-    if request.old_object is not None and (wrong := shape_problems(request.old_object)):
-        raise ReviewError(400, "; ".join(f"oldObject: {problem}" for problem in wrong[:5]))
-    matcher = Matcher("validate", request, snapshot, pod, watch=watch)
+    this = checked(request)
+    matcher = Matcher("validate", this.request, snapshot, this.pod, excess=this.excess, watch=watch)
     problems = [*matcher.state.gpu.problems, *matcher.state.gang.problems]
-    if request.operation == "CREATE" and not request.sub_resource:
-        problems += wrong_in_pod(pod, matcher.state, request, snapshot)
+    if request.operation == "CREATE" and not request.sub_resource and not this.excess:
+        problems += wrong_in_pod(this.pod, matcher.state, request, snapshot)
     said = snapshot.recall.answer(_basis(matcher), lambda: _judged(matcher))
     decisions = [*(Decision("", "warn", problem) for problem in problems), *said.decisions]
     return _answer(request, decisions, said.reasons, said.audit)

@@ -1,148 +1,272 @@
-"""How large a pod may be to be decided on, and whether one is larger.
+"""How large a pod may be to be decided on, as one table, and whether a pod is larger.
 
-The bounds are those of the largest pod that anybody could mean: an object of more bytes is no object of etcd's, and the
-lists are far beyond what runs. What an expression costs at most (``cel.cost``) is worked out for a pod of this size,
-so a pod that is larger is never shown to one.
+Whatever podberth walks in a pod has a row here (``tests/unit/kube/test_budget.py`` compares the table with what
+``kube.shape`` looks into), and ``excess`` is asked before anything else looks at the pod: before its shape is checked,
+before anything in it is parsed, and before a policy is asked. A pod beyond a bound is an error of every policy that
+would be asked. What an expression costs at most (``cel.cost``) is worked out for a pod of this size, and
+``bench.hostile`` makes its pods from the table.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 
+from ..wellknown import APPLIED_ANNOTATION
 from .paths import ELEMENT
 from .shape import CONTAINER_LISTS
 
-MAX_BYTES = 1_572_864
+Path: TypeAlias = tuple[str, ...]
+
+MAX_BYTES: Final = 1_572_864
 """1.5 MiB, etcd's default for a request (etcd --max-request-bytes): what is larger cannot be stored."""
 
-MAX_NAME_BYTES = 253
+MAX_NAME_BYTES: Final = 253
 """What the apiserver takes for a name (DNS1123SubdomainMaxLength), which it checks behind mutating webhooks."""
-NAMES = frozenset({("metadata", "name"), ("metadata", "generateName"), ("metadata", "namespace")})
+NAMES: Final = frozenset({("metadata", "name"), ("metadata", "generateName"), ("metadata", "namespace")})
 """What is a name and has that bound, by its path below the pod."""
 
-CONTAINERS = 200
+CONTAINERS: Final = 200
 """Of each kind. A kubelet runs 110 pods (kubelet --max-pods) on a node; nobody has more containers than that in one."""
-ENTRIES = 1_000
+ENTRIES: Final = 1_000
 """Of any list or map that has no bound of its own."""
-GPU_REQUESTS = 400
+GPU_REQUESTS: Final = 400
 """Of accelerator resources in all containers together: two for each."""
+TERMS: Final = 200
+"""Of one list of affinity. 1,025 published GPU pods have one required node affinity term each at most, and the most
+that was found in an infrastructure DaemonSet is three."""
+VALUES: Final = 10_000
+"""Of all expressions of one kind together: enough to name every node of a cluster of 10,000 once."""
 
-# Environment: MAX_BYTES of entries of 170 bytes, with a name and a value of usual length.
-_OF_A_CONTAINER: Mapping[tuple[str, ...], int] = {
-    ("env",): 9_000,
-    ("envFrom",): ENTRIES,
-    ("args",): ENTRIES,
-    ("command",): ENTRIES,
-    ("ports",): ENTRIES,
-    ("volumeMounts",): ENTRIES,
-    ("volumeDevices",): ENTRIES,
-    ("resizePolicy",): ENTRIES,
-    ("resources", "limits"): ENTRIES,
-    ("resources", "requests"): ENTRIES,
-    ("resources", "claims"): ENTRIES,
-}
-_OF_THE_POD: Mapping[tuple[str, ...], int] = {
-    ("metadata", "labels"): ENTRIES,
-    ("metadata", "annotations"): ENTRIES,
-    ("metadata", "finalizers"): ENTRIES,
-    ("metadata", "ownerReferences"): ENTRIES,
-    ("spec", "nodeSelector"): ENTRIES,
-    ("spec", "tolerations"): 5_100,  # 5,000, and room for what policies add
-    ("spec", "volumes"): ENTRIES,
-    ("spec", "imagePullSecrets"): ENTRIES,
-    ("spec", "resourceClaims"): ENTRIES,
-    ("spec", "schedulingGates"): ENTRIES,
-    ("spec", "topologySpreadConstraints"): ENTRIES,
-    ("spec", "hostAliases"): ENTRIES,
-    ("spec", "readinessGates"): ENTRIES,
-    **{("spec", name): CONTAINERS for name in CONTAINER_LISTS},
-}
-LARGEST: Mapping[tuple[str, ...], int] = {
-    **_OF_THE_POD,
-    **{("spec", name, ELEMENT, *path): most for name in CONTAINER_LISTS for path, most in _OF_A_CONTAINER.items()},
-}
-"""The most entries of a list or map, by its path below the pod; of all containers of a kind together."""
 
-_BOUNDS = tuple(
-    (part, tuple((path[1], most) for path, most in _OF_THE_POD.items() if path[0] == part))
-    for part in ("spec", "metadata")
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The most that a pod may have at one place."""
+
+    path: Path
+    """Below the pod; with ELEMENT it is of all elements together."""
+    most: int
+    why: str
+    unit: Literal["entries", "characters"] = "entries"
+
+
+_NOBODY = "far beyond what is published: a few of each"
+_ENV = "MAX_BYTES of entries of 170 bytes, with a name and a value of usual length"
+_LARGEST_ANNOTATIONS = "the API server's own bound (TotalAnnotationSizeLimitB, apimachinery pkg/api/validation)"
+_RESOURCES: Final = (("limits",), ("requests",), ("claims",))
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_AFFINITY: Final = ("spec", "affinity")
+
+
+def _of_containers(kind: str) -> Iterator[Bound]:
+    yield Bound(("spec", kind), CONTAINERS, "a kubelet runs 110 pods on a node (--max-pods)")
+    below = ("spec", kind, ELEMENT)
+    yield Bound((*below, "env"), 9_000, _ENV)
+    for name in ("envFrom", "args", "command", "ports", "volumeMounts", "volumeDevices", "resizePolicy"):
+        yield Bound((*below, name), ENTRIES, _NOBODY)
+    for path in _RESOURCES:
+        yield Bound((*below, "resources", *path), ENTRIES, "five for each container")
+
+
+def _of_expressions(place: Path, name: str) -> Iterator[Bound]:
+    """Yield the bounds of a list of requirements on labels, or on a node's name, and of their values."""
+    yield Bound((*place, name), ENTRIES, "five for each term")
+    yield Bound((*place, name, ELEMENT, "values"), VALUES, "enough to name every node of a cluster of 10,000")
+
+
+def _of_selector(place: Path) -> Iterator[Bound]:
+    """Yield the bounds of a LabelSelector."""
+    yield Bound((*place, "matchLabels"), ENTRIES, "five for each term")
+    yield from _of_expressions(place, "matchExpressions")
+
+
+def _of_node_terms(place: Path, below: Path = ()) -> Iterator[Bound]:
+    yield Bound(place, TERMS, "published pods have three at most")
+    for name in ("matchExpressions", "matchFields"):
+        yield from _of_expressions((*place, ELEMENT, *below), name)
+
+
+def _of_pod_terms(place: Path, below: Path = ()) -> Iterator[Bound]:
+    yield Bound(place, TERMS, "published pods have three at most")
+    term = (*place, ELEMENT, *below)
+    for selector in ("labelSelector", "namespaceSelector"):
+        yield from _of_selector((*term, selector))
+    for name in ("namespaces", "matchLabelKeys", "mismatchLabelKeys"):
+        yield Bound((*term, name), ENTRIES, "five for each term")
+
+
+def _of_affinity() -> Iterator[Bound]:
+    yield from _of_node_terms((*_AFFINITY, "nodeAffinity", _REQUIRED, "nodeSelectorTerms"))
+    yield from _of_node_terms((*_AFFINITY, "nodeAffinity", _PREFERRED), ("preference",))
+    for kind in ("podAffinity", "podAntiAffinity"):
+        yield from _of_pod_terms((*_AFFINITY, kind, _REQUIRED))
+        yield from _of_pod_terms((*_AFFINITY, kind, _PREFERRED), ("podAffinityTerm",))
+
+
+def _of_the_pod() -> Iterator[Bound]:
+    for name in ("labels", "annotations", "finalizers", "ownerReferences"):
+        yield Bound(("metadata", name), ENTRIES, _NOBODY)
+    yield Bound(("spec", "tolerations"), 5_100, "5,000 taints, and room for what policies add")
+    for name in ("nodeSelector", "overhead", "volumes", "imagePullSecrets", "resourceClaims", "schedulingGates"):
+        yield Bound(("spec", name), ENTRIES, _NOBODY)
+    for name in ("hostAliases", "readinessGates", "topologySpreadConstraints"):
+        yield Bound(("spec", name), ENTRIES, _NOBODY)
+    yield from _of_selector(("spec", "topologySpreadConstraints", ELEMENT, "labelSelector"))
+    for path in _RESOURCES:
+        yield Bound(("spec", "resources", *path), ENTRIES, _NOBODY)
+
+
+ANNOTATIONS: Final = Bound(("metadata", "annotations"), 262_144, _LARGEST_ANNOTATIONS, "characters")
+"""Of all keys and values together; so no annotation that podberth parses is longer."""
+GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "two for each container")
+"""Which resources are accelerators is known only once the pod is read (``workload.gpus``): counted there."""
+RECORD: Final = Bound(
+    ("metadata", "annotations", APPLIED_ANNOTATION),
+    16_384,
+    "a record of the shipped policies is some hundred bytes; a longer one is not podberth's, and is not read",
+    "characters",
 )
-_DIRECT = tuple((path[0], most) for path, most in _OF_A_CONTAINER.items() if len(path) == 1)
-_RESOURCES = tuple((path[1], most) for path, most in _OF_A_CONTAINER.items() if len(path) > 1)
-_NAMED = sorted(field for _, field in NAMES)
-# What every list and map of an ordinary pod stays below; the least of all bounds, over any few containers.
-_SMALL = 100
-_FEW = 10
-_COLLECTIONS = frozenset({list, dict})
+RECORD_CLAIMS: Final = Bound(
+    ("record",), 200, "the shipped policies write less than 20; a record of more is not podberth's, and is not read"
+)
+"""What a record says that policies wrote: items of lists, fields of maps, all policies together."""
+
+BOUNDS: Final[tuple[Bound, ...]] = (
+    *chain.from_iterable(map(_of_containers, CONTAINER_LISTS)),
+    *_of_the_pod(),
+    *_of_affinity(),
+    ANNOTATIONS,
+    GPUS,
+    RECORD,
+    RECORD_CLAIMS,
+)
+"""Every bound but those of bytes and of names."""
+
+_LISTED: Final = tuple(each for each in BOUNDS if each.unit == "entries" and each.path[0] in ("metadata", "spec"))
+LARGEST: Final[Mapping[Path, int]] = {each.path: each.most for each in _LISTED}
+"""The most entries of a list or map, by its path below the pod; of all elements of the lists on the way together."""
 
 
-def excess(pod: Mapping[str, Any], at_most_bytes: int | None = None) -> str:
-    """Say what of a pod of the right shape (``kube.shape``) is beyond its bound, or beyond JSON; empty if nothing.
+# ---- the walk -------------------------------------------------------------------------------------------------------
+@dataclass(slots=True)
+class _Place:
+    """A path of the table, and what lies below it."""
+
+    path: Path
+    most: int | None = None
+    below: "dict[str, _Place]" = field(default_factory=dict)
+
+
+def _tree(bounds: Iterable[Bound]) -> _Place:
+    root = _Place(())
+    for bound in bounds:
+        place = root
+        for step in bound.path:
+            place = place.below.setdefault(step, _Place((*place.path, step)))
+        place.most = bound.most
+    return root
+
+
+_TREE: Final = _tree(_LISTED)
+_SPEC: Final = _TREE.below["spec"].below
+_NAMED: Final = sorted(name for _, name in NAMES)
+# What every list and map of an ordinary pod stays below; no more than any bound, over any few containers.
+_SMALL: Final = 100
+_FEW: Final = 10
+_COLLECTIONS: Final = frozenset({list, dict})
+# Below these the table has lists deeper than a glance goes.
+_DEEP: Final = tuple((name, place) for name, place in _SPEC.items() if place.below and name not in CONTAINER_LISTS)
+
+
+def excess(pod: object, at_most_bytes: int | None = None) -> str:
+    """Say what of a pod is beyond its bound, or beyond JSON; empty if nothing. The pod's shape may be any.
+
+    It takes time in proportion to the bounds, and no more for a larger pod: no list is entered that is too long.
 
     Args:
         pod: the pod.
         at_most_bytes: what the pod is certainly no larger than as JSON, where that is known: it saves measuring.
     """
-    if at_most_bytes is None or at_most_bytes > MAX_BYTES:
-        try:
-            size = len(orjson.dumps(pod))
-        except TypeError as error:  # a number beyond 64 bits, or nested more deeply than orjson writes: from a file
-            return f"no API server sends such a pod: {error}"
-        if size > MAX_BYTES:
-            return f"the pod is too large to be decided on: got {size:,} bytes, want {MAX_BYTES:,} at most"
-    metadata = pod.get("metadata") or {}
-    for field in _NAMED:
-        if field in metadata and len(metadata[field] or "") > MAX_NAME_BYTES:
-            return f"the pod is too large to be decided on: metadata.{field}: want {MAX_NAME_BYTES} characters at most"
-    return "" if _is_small(pod) else _long(pod)
+    if not isinstance(pod, dict):
+        return ""  # which the shape check refuses
+    if (at_most_bytes is None or at_most_bytes > MAX_BYTES) and (wrong := _too_many_bytes(pod)):
+        return wrong
+    metadata = pod.get("metadata")
+    if isinstance(metadata, dict):
+        for name in _NAMED:
+            value = metadata.get(name)
+            if isinstance(value, str) and len(value) > MAX_NAME_BYTES:
+                return f"{TOO_LARGE}: metadata.{name}: want {MAX_NAME_BYTES} characters at most"
+    if not _is_small(pod) and (wrong := _beyond([pod], _TREE)):
+        return wrong
+    if at_most_bytes is None or at_most_bytes > ANNOTATIONS.most:
+        return _too_long_annotations(metadata)
+    return ""
+
+
+TOO_LARGE: Final = "the pod is too large to be decided on"
+
+
+def beyond(bound: Bound, got: int) -> str:
+    """Say that a pod has so many at the bound's place, if that is too many; empty if not."""
+    return _said(bound.path, got, bound.most, bound.unit) if got > bound.most else ""
+
+
+def _too_many_bytes(pod: Mapping[str, Any]) -> str:
+    try:
+        size = len(orjson.dumps(pod))
+    except TypeError as error:  # a number beyond 64 bits, or nested more deeply than orjson writes: from a file
+        return f"no API server sends such a pod: {error}"
+    return f"{TOO_LARGE}: got {size:,} bytes, want {MAX_BYTES:,} at most" if size > MAX_BYTES else ""
+
+
+def _too_long_annotations(metadata: object) -> str:
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(annotations, dict):
+        return ""
+    got = sum([len(key) + (len(value) if type(value) is str else 0) for key, value in annotations.items()])
+    return beyond(ANNOTATIONS, got)
 
 
 def _is_small(pod: Mapping[str, Any]) -> bool:
     """Say whether it is certainly within all bounds, at a glance: this runs on every review."""
-    spec = pod.get("spec") or {}
-    containers = [each for name in CONTAINER_LISTS if spec.get(name) for each in spec[name]]
-    if len(containers) > _FEW:
+    try:
+        spec = pod.get("spec") or {}
+        containers: list[dict[str, Any]] = []
+        for name in CONTAINER_LISTS:
+            if spec.get(name):
+                containers += spec[name][: _FEW + 1]
+        if len(containers) > _FEW:
+            return False
+        resources = [each["resources"] for each in containers if each.get("resources")]
+        for holder in (spec, pod.get("metadata") or {}, *containers, *resources):
+            for value in holder.values():
+                if type(value) in _COLLECTIONS and len(value) > _SMALL:
+                    return False
+    except (AttributeError, TypeError, KeyError):  # not of the shape of a pod
         return False
-    resources = [each["resources"] for each in containers if each.get("resources")]
-    for holder in (spec, pod.get("metadata") or {}, *containers, *resources):
-        for value in holder.values():
-            if type(value) in _COLLECTIONS and len(value) > _SMALL:
-                return False
-    return True
+    return not any(name in spec and _beyond([spec[name]], place) for name, place in _DEEP)
 
 
-def _long(pod: Mapping[str, Any]) -> str:
-    """Say which list or map is beyond its bound; empty if none."""
-    for name in CONTAINER_LISTS:
-        containers = (pod.get("spec") or {}).get(name)
-        if containers and (said := _of_containers(name, containers)):
-            return said
-    for part, bounds in _BOUNDS:
-        holder = pod.get(part) or {}
-        for name, most in bounds:
-            if name in holder and _length(holder[name]) > most:
-                return _said(f"{part}.{name}", _length(holder[name]), most)
+def _beyond(found: Sequence[object], place: _Place) -> str:
+    """Say which list or map at or below a place is beyond its bound; ``found`` is all that a pod has at that place."""
+    if place.most is not None:
+        got = sum([len(each) for each in found if type(each) in _COLLECTIONS])  # type: ignore[arg-type]
+        if got > place.most:
+            return _said(place.path, got, place.most)
+    for step, child in place.below.items():
+        if step == ELEMENT:
+            below = [item for each in found if type(each) is list for item in each]
+        else:
+            below = [each[step] for each in found if type(each) is dict and step in each]
+        if below and (wrong := _beyond(below, child)):
+            return wrong
     return ""
 
 
-def _of_containers(name: str, containers: list[Mapping[str, Any]]) -> str:
-    for field, most in _DIRECT:
-        found = sum([_length(each[field]) for each in containers if field in each])
-        if found > most:
-            return _said(f"spec.{name}[*].{field}", found, most)
-    resources = [each["resources"] for each in containers if each.get("resources")]
-    for field, most in _RESOURCES:
-        found = sum([_length(each[field]) for each in resources if field in each])
-        if found > most:
-            return _said(f"spec.{name}[*].resources.{field}", found, most)
-    return ""
-
-
-def _length(value: object) -> int:
-    """Return how many entries; none of what is no list and no map, which no expression can go through."""
-    return len(value) if isinstance(value, list | dict) else 0
-
-
-def _said(where: str, got: int, most: int) -> str:
-    return f"the pod is too large to be decided on: {where}: got {got:,} entries, want {most:,} at most"
+def _said(path: Path, got: int, most: int, unit: str = "entries") -> str:
+    where = ".".join(path).replace(f".{ELEMENT}", "[*]")
+    return f"{TOO_LARGE}: {where}: got {got:,} {unit}, want {most:,} at most"

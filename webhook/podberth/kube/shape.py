@@ -106,6 +106,8 @@ def _list(element: _Check) -> _Check:
         for index, child in enumerate(value):
             if below := element(child):
                 faults = _gathered(faults, f"[{index}]", below)
+                if len(faults) > _MOST_PROBLEMS:
+                    break
         return faults
 
     return check
@@ -119,15 +121,15 @@ def _map(element: _Check) -> _Check:
         for key, child in value.items():
             if below := element(child):
                 faults = _gathered(faults, f"[{key}]", below)
+                if len(faults) > _MOST_PROBLEMS:
+                    break
         return faults
 
     return check
 
 
 def _gathered(faults: _Faults | None, step: str, below: _Faults) -> _Faults:
-    """Add what is wrong below one step to what is wrong beside it, up to one more than will be told."""
-    if faults is not None and len(faults) > _MOST_PROBLEMS:
-        return faults
+    """Add what is wrong below one step to what is wrong beside it; who has more than will be told looks no further."""
     for where, _ in below:
         where.append(step)
     return [*faults, *below] if faults else below
