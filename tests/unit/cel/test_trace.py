@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, review
+from podberth.admission.checked import checked
 from podberth.admission.matching import Matcher
 from podberth.admission.review import decode_review
 from podberth.cel.engine import Activation, Expression, Want
@@ -14,7 +15,7 @@ from snapshots import cluster, environment, snapshot
 
 def activation(document: dict[str, Any], *, nodes: list[dict[str, Any]] | None = None) -> Activation:
     known = snapshot(objects=nodes or [])
-    return Matcher("mutate", decode_review(review(document)), known, document)._activate(None)
+    return Matcher("mutate", checked(decode_review(review(document))), known)._activate(None)
 
 
 def compiled(**sources: str) -> dict[str, Expression]:

@@ -16,8 +16,8 @@ from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, Watch, combine
 from ..policy.match import MatchRequest, mismatch
 from ..topology.pod_groups import NATIVE_GROUP
+from .checked import Checked
 from .recall import Footprint
-from .review import AdmissionRequest
 from .rollout import rolled_out, rollout_key
 from .snapshot import Phase, Plan, Snapshot
 from .state import PodState, fact_of, fingerprint, follow, meets, observe, parts_of, unread
@@ -73,19 +73,18 @@ class Matcher:
     def __init__(
         self,
         phase: Phase,
-        request: AdmissionRequest,
+        review: Checked,
         snapshot: Snapshot,
-        pod: dict[str, Any],
         *,
-        excess: str = "",
         stand_in: str | None = None,
         watch: Watch | None = None,
     ) -> None:
-        """Observe ``pod`` and ask all conditions; with an ``excess`` do neither.
+        """Observe the pod and ask all conditions; do neither where the review is beyond its bounds.
 
         ``stand_in`` is written instead of the gang's name. With a ``watch`` nothing is remembered, so that it sees
         every answer.
         """
+        request, pod = review.request, review.pod
         self._watch = watch
         self.request = request
         self.snapshot = snapshot
@@ -100,7 +99,7 @@ class Matcher:
         self.stand_in = stand_in
         """What is written instead of the gang's name; None: the name itself."""
         self.plan: Plan = snapshot.plan(phase, request)
-        self._state: PodState = unread(pod, snapshot) if excess else observe(pod, request, snapshot)
+        self._state: PodState = unread(pod, snapshot) if review.excess else observe(pod, request, snapshot)
         gang = self._state.gang
         self.sized_by_owner = (stand_in or gang.name) if gang.sized_by_owner else ""
         """The gang's name where an owner is to say its size: as the pod came, for a group that it joins says none."""
@@ -109,7 +108,7 @@ class Matcher:
         self._written: tuple[Path, ...] = ()
         self._activation: Activation | None = None
         self._answers: Sequence[bool | EvaluationError] = ()
-        self.excess = excess or beyond(GPUS, len(self._state.gpu.requests))
+        self.excess = review.excess or beyond(GPUS, len(self._state.gpu.requests))
         """Why no expression is asked about this pod; empty for a pod within its bounds (``kube.budget``)."""
         batch = self.plan.batch
         if not self.excess and batch is not None and any(map(self._in_scope, self.plan.policies)):

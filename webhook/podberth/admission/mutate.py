@@ -7,7 +7,6 @@ is ``validate``'s.
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from ..errors import EvaluationError, ReviewError
 from ..kube.patch import Draft, Path
@@ -19,7 +18,7 @@ from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Watch
 from ..topology.need import NodeSelection, own_tolerations
 from . import messages, response
-from .checked import checked
+from .checked import Checked, checked
 from .gate import overreach, refusal
 from .matching import Fault, Matcher, known_of
 from .outcome import Action, Decision, Outcome, Written
@@ -81,13 +80,12 @@ def _matcher(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
     Raises:
         ReviewError: the review's object is no pod.
     """
-    this = checked(request)
-    return Matcher("mutate", this.request, snapshot, this.pod, excess=this.excess, watch=watch)
+    return Matcher("mutate", checked(request), snapshot, watch=watch)
 
 
 def _course(request: AdmissionRequest, snapshot: Snapshot, basis: Basis) -> Course | None:
     """Decide on a pod so that the decision can be kept for others; None where it cannot."""
-    run = _Run(Matcher("mutate", request, snapshot, basis.pod, stand_in=basis.gang))
+    run = _Run(Matcher("mutate", Checked(request, basis.pod), snapshot, stand_in=basis.gang))
     return course_of(run.outcome(), run.matcher, run.draft, basis)
 
 

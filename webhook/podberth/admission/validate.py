@@ -34,7 +34,7 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
     if not judged or request.operation not in ("CREATE", "UPDATE"):
         return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
     this = checked(request)
-    matcher = Matcher("validate", this.request, snapshot, this.pod, excess=this.excess, watch=watch)
+    matcher = Matcher("validate", this, snapshot, watch=watch)
     problems = [*matcher.state.gpu.problems, *matcher.state.gang.problems]
     if request.operation == "CREATE" and not request.sub_resource and not this.excess:
         problems += wrong_in_pod(this.pod, matcher.state, request, snapshot)

@@ -254,7 +254,7 @@ def _is_small(pod: Mapping[str, Any]) -> bool:
 def _beyond(found: Sequence[object], place: _Place) -> str:
     """Say which list or map at or below a place is beyond its bound; ``found`` is all that a pod has at that place."""
     if place.most is not None:
-        got = sum([len(each) for each in found if type(each) in _COLLECTIONS])  # type: ignore[arg-type]
+        got = sum([len(each) for each in found if isinstance(each, list | dict)])
         if got > place.most:
             return _said(place.path, got, place.most)
     for step, child in place.below.items():

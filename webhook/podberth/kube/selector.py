@@ -109,7 +109,7 @@ def _matches(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     if operator == "DoesNotExist":
         return not values and value is None
     if operator in _ORDERING and len(values) == 1 and value is not None:
-        left, right = _integer(value), _integer(values[0])
+        left, right = integer(value), integer(values[0])
         return left is not None and right is not None and (left > right if operator == "Gt" else left < right)
     return False
 
@@ -127,7 +127,8 @@ def _field_matches(expression: Mapping[str, Any], fields: Mapping[str, str]) -> 
     return same if operator == "In" else not same
 
 
-def _integer(text: str) -> int | None:
+def integer(text: str) -> int | None:
+    """Return the number that Gt and Lt read of a label's value or their own; None where they read none."""
     if _INTEGER.fullmatch(text) is None:
         return None
     number = int(text)

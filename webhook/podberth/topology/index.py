@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from ..conventions import Conventions
 from .capability import Capability, capability_of, gpu_memory_mib
+from .choice import Choices
 from .model import Node, Taint
 from .need import Need, NodeSelection, is_small
 from .nodes import NodeClass, NodeSet, OwnLabels, Part, select
@@ -147,6 +148,10 @@ class TopologyIndex:
         """Every class with all its nodes: what most answers are made of."""
         return tuple(Part(one) for one in self._classes.values())
 
+    @cached_property
+    def _choices(self) -> Choices:
+        return Choices(self._whole_classes, self._conventions.ignored_labels)
+
     def nodes(self, need: Need) -> NodeSet:
         """Return the nodes that could run a pod with this need.
 
@@ -156,7 +161,9 @@ class TopologyIndex:
         if found is None and self._large is not None and self._large[0] == need:
             found = self._large[1]
         if found is None:
-            found = select(self._whole_classes, need, self._conventions)
+            whole = self._whole_classes
+            chosen = whole if need.selector is None else self._choices.chosen(need.selector)
+            found = select(chosen, need, self._conventions)
             if is_small(need):
                 if len(self._answers) >= _REMEMBERED:
                     self._answers.clear()

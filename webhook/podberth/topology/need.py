@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ..conventions import Conventions
-from ..kube.selector import node_selector_matches, tolerated
+from ..kube.selector import node_selector_matches
 from .capability import Capability
 from .model import PASSING_TAINTS, Taint
 
@@ -20,6 +20,10 @@ CHOSEN_BY: tuple[tuple[str, ...], ...] = (
 """Where a pod says which nodes it can run on: what a need is made from beside resources."""
 
 Frozen: TypeAlias = tuple[Any, ...]
+Expression: TypeAlias = tuple[str, str, tuple[str, ...]]
+"""Key, operator and values."""
+Term: TypeAlias = tuple[tuple[Expression, ...], tuple[Expression, ...]]
+"""The requirements on labels, and those on fields."""
 
 # Pods ask for one or two resources, and choose nodes in a few hundred characters.
 _MOST_REQUESTS = 16
@@ -33,15 +37,16 @@ class NodeSelection:
     once.
     """
 
-    __slots__ = ("_affinity", "_hash", "_key", "_labels", "keys", "length", "names", "reads_name")
+    __slots__ = ("_hash", "_key", "keys", "labels", "length", "names", "reads_name", "terms")
 
     def __init__(self, labels: Mapping[str, str], affinity: tuple[Mapping[str, Any], ...] | None) -> None:
         """Choose by exact ``labels`` and, unless None, by any of the terms of ``affinity``."""
-        self._labels = tuple(sorted(labels.items()))
-        frozen = None if affinity is None else tuple(_freeze_term(term) for term in affinity)
+        self.labels: tuple[tuple[str, str], ...] = tuple(sorted(labels.items()))
         # Made anew, for a pod's own terms may hold anything beside, and a selection is kept.
-        self._affinity = None if frozen is None else tuple(map(_thaw_term, frozen))
-        self._key = (self._labels, frozen)
+        frozen = None if affinity is None else tuple(_freeze_term(term) for term in affinity)
+        self.terms: tuple[Term, ...] | None = frozen
+        """Any of them; None: no node affinity is asked for."""
+        self._key = (self.labels, frozen)
         self._hash = hash(self._key)
         self.length: int = len(repr(self._key))
         """How much text it is, roughly; what remembers answers by it leaves the largest out."""
@@ -69,9 +74,10 @@ class NodeSelection:
 
     def matches(self, labels: Mapping[str, str], name: str) -> bool:
         """Tell whether it selects the node of that name and those labels. An empty ``name`` matches no field."""
-        if any(labels.get(key) != value for key, value in self._labels):
+        if any(labels.get(key) != value for key, value in self.labels):
             return False
-        return self._affinity is None or node_selector_matches(self._affinity, labels, {NODE_NAME_FIELD: name})
+        terms = None if self.terms is None else map(_thaw_term, self.terms)
+        return terms is None or node_selector_matches(terms, labels, {NODE_NAME_FIELD: name})
 
     def __eq__(self, other: object) -> bool:
         """Compare what is selected as it is written, not what it would match."""
@@ -83,7 +89,7 @@ class NodeSelection:
 
     def __repr__(self) -> str:
         """Show what is selected."""
-        return f"NodeSelection(labels={dict(self._labels)!r}, affinity={self._affinity!r})"
+        return f"NodeSelection(labels={dict(self.labels)!r}, terms={self.terms!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,27 +127,32 @@ def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Fr
     return tuple(sorted(kept)) if kept else ()
 
 
-Tolerations: TypeAlias = Mapping[str, list[dict[str, str]]]
+class Reach:
+    """Which nodes a pod can reach, once it tolerates what marks nodes with accelerators.
 
-
-def tolerations_by_key(need: Need) -> Tolerations:
-    """Return the pod's tolerations by the key that they are for, "" for every key.
-
-    A pod may have thousands of them, and the cluster a class for each rack.
+    A pod may have thousands of tolerations, and a cluster a taint for each team: a taint is looked up among the
+    tolerations, and not compared with each.
     """
-    found: dict[str, list[dict[str, str]]] = {}
-    for key, operator, value, effect in need.tolerations:
-        found.setdefault(key, []).append({"key": key, "operator": operator, "value": value, "effect": effect})
-    return found
 
+    def __init__(self, need: Need, conventions: Conventions) -> None:
+        """Take the tolerations of a need."""
+        self._conventions = conventions
+        # As ``kube.selector.tolerates``: an empty key or effect is every one, Exists asks for no value.
+        self._any_value = {(key, effect) for key, operator, _, effect in need.tolerations if operator == "Exists"}
+        self._values = {
+            (key, effect, value) for key, operator, value, effect in need.tolerations if operator == "Equal"
+        }
 
-def reaches(tolerations: Tolerations, taints: Iterable[Taint], conventions: Conventions) -> bool:
-    """Tell whether no taint keeps the pod off, once it tolerates what marks nodes with accelerators."""
-    return all(
-        tolerated((*tolerations.get(taint.key, ()), *tolerations.get("", ())), taint.as_dict())
-        for taint in taints
-        if _keeps_off(taint, conventions)
-    )
+    def __call__(self, taints: Iterable[Taint]) -> bool:
+        """Tell whether none of a node's taints keeps the pod off."""
+        return all(not _keeps_off(taint, self._conventions) or self._tolerates(taint) for taint in taints)
+
+    def _tolerates(self, taint: Taint) -> bool:
+        return any(
+            (key, effect) in self._any_value or (key, effect, taint.value) in self._values
+            for key in (taint.key, "")
+            for effect in (taint.effect, "")
+        )
 
 
 def _keeps_off(taint: Taint, conventions: Conventions) -> bool:
@@ -226,19 +237,19 @@ def _named(terms: Frozen | None) -> frozenset[str] | None:
     return frozenset(names)
 
 
-def _freeze_term(term: Mapping[str, Any]) -> tuple[Frozen, Frozen]:
+def _freeze_term(term: Mapping[str, Any]) -> Term:
     return _freeze_expressions(term, "matchExpressions"), _freeze_expressions(term, "matchFields")
 
 
-def _thaw_term(frozen: tuple[Frozen, Frozen]) -> dict[str, Any]:
+def _thaw_term(frozen: Term) -> dict[str, Any]:
     return {
-        field: [{"key": key, "operator": operator, "values": list(values)} for key, operator, values in expressions]
+        field: [{"key": key, "operator": operator, "values": values} for key, operator, values in expressions]
         for field, expressions in zip(("matchExpressions", "matchFields"), frozen, strict=True)
         if expressions
     }
 
 
-def _freeze_expressions(term: Mapping[str, Any], which: str) -> Frozen:
+def _freeze_expressions(term: Mapping[str, Any], which: str) -> tuple[Expression, ...]:
     return tuple(
         (str(e.get("key")), str(e.get("operator")), tuple(str(value) for value in e.get("values") or ()))
         for e in term.get(which) or ()

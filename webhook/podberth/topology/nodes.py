@@ -4,7 +4,7 @@ Parts of classes are kept, never single nodes, unless the pod's own choice reads
 set does not refer to its index, so an index that is replaced goes away at once with all its answers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -22,12 +22,11 @@ from .model import Taint
 from .need import (
     Need,
     NodeSelection,
+    Reach,
     fits,
     has_amounts,
     link_domain,
     pods_per_node,
-    reaches,
-    tolerations_by_key,
 )
 from .placement import Placement, Unfit
 
@@ -321,18 +320,14 @@ class NodeSet:
         return tuple(alone or sizes.values())
 
 
-def select(classes: tuple[Part, ...], need: Need, conventions: Conventions) -> NodeSet:
-    """Find the nodes that fit, among those that the pod itself chooses, in ``classes`` with all their nodes."""
-    by_node = need.selector is not None and (
-        need.selector.reads_name or not need.selector.keys.isdisjoint(conventions.ignored_labels)
-    )
-    tolerations = tolerations_by_key(need)
+def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> NodeSet:
+    """Find the nodes that fit among those that the pod itself chooses."""
+    reaches = Reach(need, conventions)
     parts: list[Part] = []
     others: list[Part] = []
-    for whole in classes:
-        chosen = whole if need.selector is None else _chosen(whole, need.selector, by_node=by_node)
-        if chosen is not None and reaches(tolerations, whole.node_class.taints, conventions):
-            (parts if fits(whole.node_class.capability, need) else others).append(chosen)
+    for part in chosen:
+        if reaches(part.node_class.taints):
+            (parts if fits(part.node_class.capability, need) else others).append(part)
     if need.claimed and not need.requests:
         parts, rest = _with_accelerators(parts, conventions)
         others += rest
@@ -347,19 +342,6 @@ def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[lis
         tainted = any(conventions.marks_accelerators(each.key, each.value, each.effect) for each in one.taints)
         (found if one.capability.accelerators or tainted else rest).append(part)
     return (found, rest) if found else (rest, [])
-
-
-def _chosen(whole: Part, selector: NodeSelection, *, by_node: bool) -> Part | None:
-    """Return the nodes of a class that the selection chooses, or None."""
-    one = whole.node_class
-    if not by_node:
-        return whole if selector.matches(one.labels, "") else None
-    read = {key: one.labels[key] for key in selector.keys if key in one.labels}
-    candidates = one.members.keys() if selector.names is None else selector.names & one.members.keys()
-    names = frozenset(name for name in candidates if selector.matches({**read, **dict(one.members[name])}, name))
-    if len(names) == len(one.members):
-        return whole
-    return Part(one, names) if names else None
 
 
 def _domains(part: Part, level: str, conventions: Conventions) -> Iterator[tuple[str, int]]:
