@@ -33,14 +33,16 @@ LABELS = st.dictionaries(KEYS, VALUES, max_size=2)
 def test_the_product_selects_what_both_select(users: list[Any], ours: list[Any], labels: dict[str, str]) -> None:
     both = node_selector_matches(users, labels, {}) and node_selector_matches(ours, labels, {})
 
-    assert node_selector_matches(terms.product(users, ours), labels, {}) == both
+    joined = terms.product(map(terms.Known, users), list(map(terms.Wanted, ours)))
+    assert node_selector_matches(joined, labels, {}) == both
 
 
 @given(expressions(), expressions(), LABELS)
 def test_an_implied_expression_holds(one: dict[str, Any], other: dict[str, Any], labels: dict[str, str]) -> None:
     holds = [node_selector_matches([{"matchExpressions": [item]}], labels, {}) for item in (one, other)]
 
-    assert not terms.expression_implies(one, other) or not holds[0] or holds[1]
+    implied = known(one).implies(wanted(other))
+    assert not implied or not holds[0] or holds[1]
 
 
 @given(st.lists(TERMS, max_size=3), st.lists(TERMS, min_size=1, max_size=2), LABELS)
@@ -85,4 +87,12 @@ def matches(terms: list[Any] | None, labels: dict[str, str]) -> bool:
 def test_a_contradiction_is_one(one: dict[str, Any], other: dict[str, Any], labels: dict[str, str]) -> None:
     both = node_selector_matches([{"matchExpressions": [one, other]}], labels, {})
 
-    assert terms.contradiction([one], [other]) is None or not both
+    assert known(one).contradiction(wanted(other)) is None or not both
+
+
+def known(expression: dict[str, Any]) -> terms.Known:
+    return terms.Known({"matchExpressions": [expression]})
+
+
+def wanted(expression: dict[str, Any]) -> terms.Wanted:
+    return terms.Wanted({"matchExpressions": [expression]})

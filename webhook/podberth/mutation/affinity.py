@@ -52,14 +52,12 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     """
     ours = _terms(value, "nodeAffinity.required")
     users = draft.get(REQUIRED)
-    selector = draft.get(("spec", "nodeSelector")) or {}
-    given = terms.from_node_selector(selector)
-    if not ours or (not users and any(terms.term_implies({}, other, given) for other in ours)):
+    wanted = _Compared(users, ours, draft.get(("spec", "nodeSelector")))
+    if not ours or (not users and wanted.is_given):
         return None
-    if reason := _too_many(users or [{}], ours) or _opposition(users or [{}], ours, selector):
+    if reason := wanted.too_many or wanted.opposition():
         return Skipped("nodeAffinity", str(reason))
-    possible = [term for term in ours if terms.contradiction(terms.expressions(term), given) is None]
-    joined = terms.product(users, ours, given) if users else possible
+    joined = terms.product(wanted.users, wanted.ours) if users else wanted.possible()
     if joined == users:
         return None
     if len(joined) > MAX_TERMS:
@@ -81,11 +79,10 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
         EvaluationError: ``value`` is no list of terms.
     """
     ours = _terms(value, "nodeAffinity.preferred")
-    given = terms.from_node_selector(draft.get(("spec", "nodeSelector")) or {})
-    required = draft.get(REQUIRED) or [{}]
-    if all(any(terms.term_implies(term, other, given) for other in ours) for term in required):
+    wanted = _Compared(draft.get(REQUIRED), ours, draft.get(("spec", "nodeSelector")))
+    if wanted.is_given:
         return None
-    if opposition := _opposition(required, ours, draft.get(("spec", "nodeSelector")) or {}):
+    if opposition := wanted.opposition():
         return Skipped("nodeAffinity", str(opposition))
     present = [item.get("preference") for item in draft.get(PREFERRED) or ()]
     added = [term for term in ours if term not in present]
@@ -95,43 +92,58 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
     return Change("nodeAffinity", {"preferred": wrote}, lambda: "prefers " + phrase(added)) if added else None
 
 
-def _too_many(users: list[dict[str, Any]], ours: list[dict[str, Any]]) -> str:
-    """Say that there are too many pairs of terms to compare; empty: there are not."""
-    if len(users) * len(ours) <= MAX_PAIRS:
-        return ""
-    return f"{len(users)} node affinity terms are too many to join {len(ours)} to"
-
-
 def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -> Opposition | None:
     """Return the first contradiction where what the pod requires goes together with none of ``value``; None: some do.
 
     Raises:
         EvaluationError: ``value`` is no list of terms.
     """
-    ours = _terms(value, where)
-    return _opposition(draft.get(REQUIRED) or [{}], ours, draft.get(("spec", "nodeSelector")) or {})
+    return _Compared(draft.get(REQUIRED), _terms(value, where), draft.get(("spec", "nodeSelector"))).opposition()
 
 
-def _opposition(users: list[dict[str, Any]], ours: list[dict[str, Any]], selector: dict[str, str]) -> Opposition | None:
-    """Name the first contradiction where no term of the user's goes together with any of ours; None: some do.
+class _Compared:
+    """What the pod requires beside terms of ours; each term of the user's is read once, however many are ours."""
 
-    A term that implies ours goes together with it, whatever else it says: that is what our own writing looks like. Too
-    many pairs to compare are no contradiction.
-    """
-    if _too_many(users, ours):
-        return None
-    given = terms.from_node_selector(selector)
-    found: list[Opposition] = []
-    for user in users:
-        known = [*terms.expressions(user), *given]
-        for term in ours:
-            pair = terms.contradiction(terms.expressions(term), known)
-            if pair is None or terms.term_implies(user, term, given):
-                return None
-            mine, theirs = pair
-            place = "node affinity" if theirs in terms.expressions(user) else "nodeSelector"
-            found.append(Opposition(_expression(mine), _expression(theirs), place))
-    return found[0] if found else None
+    def __init__(
+        self, users: list[dict[str, Any]] | None, ours: list[dict[str, Any]], selector: dict[str, str] | None
+    ) -> None:
+        self.too_many = ""
+        """That there are too many pairs of terms to compare; empty: there are not."""
+        users = users or [{}]
+        if len(users) * len(ours) > MAX_PAIRS:
+            self.too_many = f"{len(users)} node affinity terms are too many to join {len(ours)} to"
+        self._selector = selector or {}
+        self.users = [] if self.too_many else [terms.Known(term, self._selector) for term in users]
+        self.ours = [terms.Wanted(term) for term in ours]
+
+    @property
+    def is_given(self) -> bool:
+        """Whether each term of the user's implies one of ours; not of too many."""
+        return not self.too_many and all(any(map(user.implies, self.ours)) for user in self.users)
+
+    def possible(self) -> list[dict[str, Any]]:
+        """Return our terms that the nodeSelector does not contradict."""
+        given = terms.Known({}, self._selector)
+        return [dict(each.term) for each in self.ours if given.contradiction(each) is None]
+
+    def opposition(self) -> Opposition | None:
+        """Name the first contradiction where no term of the user's goes together with any of ours; None: some do.
+
+        A term that implies ours goes together with it, whatever else it says: that is what our own writing looks like.
+        Too many pairs to compare are no contradiction.
+        """
+        first: Opposition | None = None
+        for user in self.users:
+            for term in self.ours:
+                pair = user.contradiction(term)
+                if pair is None or user.implies(term):
+                    return None
+                if first is None:
+                    mine, theirs = pair
+                    own = any(theirs is each for each in terms.expressions(user.term))
+                    place = "node affinity" if own else "nodeSelector"
+                    first = Opposition(_expression(mine), _expression(theirs), place)
+        return first
 
 
 def phrase(ours: list[dict[str, Any]]) -> str:

@@ -26,64 +26,104 @@ def is_empty(term: Term) -> bool:
     return not term.get("matchExpressions") and not term.get("matchFields")
 
 
-def from_node_selector(node_selector: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return ``spec.nodeSelector`` as expressions."""
-    return [{"key": key, "operator": "In", "values": [value]} for key, value in node_selector.items()]
+class Fact:
+    """An expression that is true of a node, its values ready to be looked up."""
+
+    __slots__ = ("_known", "expression", "key", "operator", "values")
+
+    def __init__(self, expression: Mapping[str, Any]) -> None:
+        """Read an expression; one without values has none."""
+        self.expression = expression
+        self.key = expression.get("key")
+        self.operator = expression.get("operator")
+        self.values: Sequence[str] = expression.get("values") or []
+        self._known: frozenset[str] | None = None
+
+    def has(self, value: str) -> bool:
+        """Say whether the value is among the expression's; a pod may list thousands."""
+        if self._known is None:
+            self._known = frozenset(self.values)
+        return value in self._known
+
+    def is_met_by(self, value: str) -> bool:
+        """Say whether a label of that value meets the expression."""
+        if self.operator in ("In", "NotIn"):
+            wanted = self.operator == "In"
+            return self.has(value) == wanted
+        if self.operator not in ("Gt", "Lt") or len(self.values) != 1:
+            return False
+        than = self.values[0]
+        if not (_is_integer(value) and _is_integer(than)):
+            return False
+        return int(value) > int(than) if self.operator == "Gt" else int(value) < int(than)
 
 
-def expression_implies(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Say whether every node that satisfies ``one`` satisfies ``other``, judged by the two expressions alone."""
-    if one.get("key") != other.get("key"):
-        return False
-    mine, theirs = one.get("operator"), other.get("operator")
-    values, wanted = one.get("values") or [], other.get("values") or []
-    if theirs == "Exists":
-        return mine in _POSITIVE
-    if mine == "In":
-        return all(_value_satisfies(value, theirs, wanted) for value in values)
-    if theirs == "NotIn":
-        return mine == "DoesNotExist" or (mine == "NotIn" and all(value in values for value in wanted))
-    return bool(mine == theirs and values == wanted)
+class Known:
+    """What is true of every node of a term that also meets the pod's nodeSelector, by label key.
 
-
-def term_implies(term: Term, other: Term, given: Sequence[Mapping[str, Any]] = ()) -> bool:
-    """Say whether every node of ``term`` that also meets ``given`` is a node of ``other``.
-
-    ``given`` are expressions that hold anyway (the pod's nodeSelector). An empty ``other`` selects nothing: never
-    implied.
+    A term may have a thousand expressions, and is compared with every term of ours: an expression is compared only with
+    those on its own key, and an answer is kept.
     """
-    if is_empty(other) or any(field not in (term.get("matchFields") or ()) for field in other.get("matchFields") or ()):
-        return False
-    known = [*expressions(term), *given]
-    return all(any(expression_implies(mine, theirs) for mine in known) for theirs in expressions(other))
+
+    __slots__ = ("_by_key", "_implied", "_selector", "term")
+
+    def __init__(self, term: Term, selector: Mapping[str, str] | None = None) -> None:
+        """Take a term and ``spec.nodeSelector``."""
+        self.term = term
+        self._selector = selector or {}
+        self._by_key: dict[Any, list[Fact]] = {}
+        for each in term.get("matchExpressions") or ():
+            self._by_key.setdefault(each.get("key"), []).append(Fact(each))
+        # By the identity of a fact, which is kept beside the answer.
+        self._implied: dict[int, tuple[Fact, bool]] = {}
+
+    def about(self, key: Any) -> list[Fact]:
+        """Return what is known of a label, by the term first."""
+        own = self._by_key.get(key, [])
+        if key not in self._selector:
+            return own
+        return [*own, Fact({"key": key, "operator": "In", "values": [self._selector[key]]})]
+
+    def says(self, fact: Fact) -> bool:
+        """Say whether one of the expressions alone implies another."""
+        found = self._implied.get(id(fact))
+        if found is None:
+            found = self._implied[id(fact)] = (fact, any(_implies(mine, fact) for mine in self.about(fact.key)))
+        return found[1]
+
+    def implies(self, other: "Wanted") -> bool:
+        """Say whether every such node is a node of ``other``. One that is empty selects nothing: never implied."""
+        own = self.term.get("matchFields") or ()
+        if is_empty(other.term) or any(each not in own for each in other.term.get("matchFields") or ()):
+            return False
+        return all(map(self.says, other.facts))
+
+    def contradiction(self, other: "Wanted") -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+        """Return an expression of ``other`` and a known one that no node meets together, judged by the two alone."""
+        return next(
+            (
+                (wanted.expression, mine.expression)
+                for wanted in other.facts
+                for mine in self.about(wanted.key)
+                if _excludes(wanted, mine)
+            ),
+            None,
+        )
 
 
-def contradiction(
-    ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]
-) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
-    """Return an expression of ours and one of theirs that no node can satisfy together, judged by the two alone."""
-    return next(((mine, other) for mine in ours for other in theirs if _excludes(mine, other)), None)
+class Wanted:
+    """A term of ours, to be compared with what is known."""
+
+    __slots__ = ("facts", "term")
+
+    def __init__(self, term: Term) -> None:
+        """Read its expressions."""
+        self.term = term
+        self.facts = [Fact(each) for each in term.get("matchExpressions") or ()]
 
 
-def _excludes(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Say whether no value of the label, nor its absence, satisfies both."""
-    if one.get("key") != other.get("key"):
-        return False
-    mine, theirs = one.get("operator"), other.get("operator")
-    if "DoesNotExist" in (mine, theirs):
-        return mine in _POSITIVE or theirs in _POSITIVE
-    for either, against in ((one, other), (other, one)):
-        if either.get("operator") == "In":
-            operator, wanted = against.get("operator"), against.get("values") or []
-            values = either.get("values") or []
-            return operator != "Exists" and not any(_value_satisfies(value, operator, wanted) for value in values)
-    return False
-
-
-def product(
-    users: Iterable[Term], ours: Sequence[Term], given: Sequence[Mapping[str, Any]] = ()
-) -> list[dict[str, Any]]:
-    """Return the terms that select exactly what both lists select, given ``given``.
+def product(users: Iterable[Known], ours: Sequence[Wanted]) -> list[dict[str, Any]]:
+    """Return the terms that select exactly what both lists select.
 
     A user's term that implies one of ours stays as it is; any other is joined with each of ours in turn, but for those
     that contradict it or that another of the joined terms includes. Where all contradict it, the first is joined all
@@ -91,48 +131,77 @@ def product(
     either. Key order and the user's own expressions are kept.
     """
     result: list[dict[str, Any]] = []
-    for term in users:
-        if is_empty(term) or any(term_implies(term, other, given) for other in ours):
-            result.append(dict(term))
+    for known in users:
+        if is_empty(known.term) or any(map(known.implies, ours)):
+            result.append(dict(known.term))
             continue
-        known = [*expressions(term), *given]
-        possible = [other for other in ours if contradiction(expressions(other), known) is None] or ours[:1]
-        result += _widest([_join(term, other, given) for other in possible])
+        possible = [other for other in ours if known.contradiction(other) is None] or ours[:1]
+        result += _widest(known, possible)
     return result
 
 
-def _widest(joined: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out each term that another one includes; of two that say the same the first stays."""
+def _widest(known: Known, possible: Sequence[Wanted]) -> list[dict[str, Any]]:
+    """Return a term joined with each of ours, but for those that another one includes; of two alike the first stays."""
+    added = [[fact for fact in other.facts if not known.says(fact)] for other in possible]
+    joined = [_join(known.term, other, more) for other, more in zip(possible, added, strict=True)]
     return [
         term
         for place, term in enumerate(joined)
         if not any(
-            term_implies(term, other) and (before < place or not term_implies(other, term))
+            before != place
+            and _includes((other, added[before]), (term, added[place]))
+            and (before < place or not _includes((term, added[place]), (other, added[before])))
             for before, other in enumerate(joined)
-            if before != place
         )
     ]
 
 
-def _join(term: Term, other: Term, given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+_Joined: TypeAlias = tuple[Mapping[str, Any], Sequence[Fact]]
+
+
+def _includes(one: _Joined, other: _Joined) -> bool:
+    """Say whether ``one`` selects whatever ``other`` does, of two terms that add different facts to the same term."""
+    (wide, added), (narrow, more) = one, other
+    own = narrow.get("matchFields") or ()
+    return all(each in own for each in wide.get("matchFields") or ()) and all(
+        any(_implies(mine, fact) for mine in more) for fact in added
+    )
+
+
+def _join(term: Term, other: Wanted, more: Sequence[Fact]) -> dict[str, Any]:
     mine = expressions(term)
-    known = [*mine, *given]
-    more = [theirs for theirs in expressions(other) if not any(expression_implies(own, theirs) for own in known)]
     joined = {**term}
     if mine or more:
-        joined["matchExpressions"] = [*mine, *more]
+        joined["matchExpressions"] = [*mine, *(fact.expression for fact in more)]
     fields = [*(term.get("matchFields") or ())]
-    fields += [field for field in other.get("matchFields") or () if field not in fields]
+    fields += [field for field in other.term.get("matchFields") or () if field not in fields]
     if fields:
         joined["matchFields"] = fields
     return joined
 
 
-def _value_satisfies(value: str, operator: str | None, wanted: Sequence[str]) -> bool:
-    if operator in ("In", "NotIn"):
-        return (value in wanted) == (operator == "In")
-    if operator in ("Gt", "Lt") and len(wanted) == 1 and _is_integer(value) and _is_integer(wanted[0]):
-        return int(value) > int(wanted[0]) if operator == "Gt" else int(value) < int(wanted[0])
+def _implies(one: Fact, other: Fact) -> bool:
+    """Say whether every node that satisfies ``one`` satisfies ``other``, judged by the two expressions alone."""
+    if one.key != other.key:
+        return False
+    if other.operator == "Exists":
+        return one.operator in _POSITIVE
+    if one.operator == "In":
+        return all(map(other.is_met_by, one.values))
+    if other.operator == "NotIn":
+        return one.operator == "DoesNotExist" or (one.operator == "NotIn" and all(map(one.has, other.values)))
+    return bool(one.operator == other.operator and one.values == other.values)
+
+
+def _excludes(one: Fact, other: Fact) -> bool:
+    """Say whether no value of the label, nor its absence, satisfies both."""
+    if one.key != other.key:
+        return False
+    if "DoesNotExist" in (one.operator, other.operator):
+        return one.operator in _POSITIVE or other.operator in _POSITIVE
+    for either, against in ((one, other), (other, one)):
+        if either.operator == "In":
+            return against.operator != "Exists" and not any(map(against.is_met_by, either.values))
     return False
 
 

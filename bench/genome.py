@@ -1,0 +1,342 @@
+"""Pods made from the table of bounds (``kube.budget``): so many entries of each list, of one kind or another.
+
+A genome says how many entries each list has and what they are like; ``build`` makes the pod. What one entry of a list
+is like is here, by the list's name: a row of the table without one is an error of a test, so a list that podberth
+begins to walk comes into ``bench.hostile`` by its row.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, TypeAlias
+
+import orjson
+
+from podberth.kube.budget import BOUNDS, LARGEST, MAX_BYTES, Path
+from podberth.kube.paths import ELEMENT
+from podberth.wellknown import APPLIED_ANNOTATION
+
+Pod: TypeAlias = dict[str, Any]
+Entry: TypeAlias = Callable[[int, int], Any]
+"""Makes an entry from its number and its kind; of a map a pair."""
+
+KINDS = 4
+"""How many kinds of entries a list may have; who has fewer repeats them."""
+_ROOM = 16_384  # what policies write has to fit in, too
+_KEYS = (
+    "nvidia.com/gpu.product",
+    "topology.kubernetes.io/zone",
+    "network.topology.nvidia.com/leaf",
+    "kubernetes.io/hostname",
+    "nvidia.com/gpu.memory",
+    "example.com/absent",
+)
+_OPERATORS = ("NotIn", "In", "Exists", "Gt")
+_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "amd.com/gpu", "cpu")
+_GANGS = ("podberth.io/gang", "kueue.x-k8s.io/pod-group-name", "scheduling.x-k8s.io/pod-group", "example.com/l")
+
+
+def _named(prefix: str, **more: Any) -> Entry:
+    return lambda number, _: {"name": f"{prefix}{number}", **more}
+
+
+def _pair(prefix: str, value: str = "1") -> Entry:
+    return lambda number, _: (f"{prefix}{number}", value)
+
+
+def _text(prefix: str) -> Entry:
+    return lambda number, _: f"{prefix}{number}"
+
+
+def _toleration(number: int, kind: int) -> dict[str, Any]:
+    if kind == 0:
+        return {"key": f"k{number}", "operator": "Equal", "value": "v", "effect": "NoSchedule"}
+    if kind == 1:
+        return {"operator": "Equal", "value": f"v{number}"}
+    if kind == 2:  # noqa: PLR2004 - the third kind
+        return {"key": "nvidia.com/gpu", "operator": "Equal", "value": f"v{number}", "effect": "NoExecute"}
+    return {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": number}
+
+
+def _expression(number: int, kind: int) -> dict[str, Any]:
+    operator = _OPERATORS[kind % len(_OPERATORS)]
+    key = _KEYS[number % len(_KEYS)]
+    return {"key": key, "operator": operator, "values": [] if operator == "Exists" else [str(number)]}
+
+
+def _name_expression(number: int, kind: int) -> dict[str, Any]:
+    operator = ("NotIn", "In")[kind % 2]
+    return {"key": "metadata.name", "operator": operator, "values": [f"node-{number:05d}"]}
+
+
+def _value(number: int, kind: int) -> str:
+    return (f"v{number}", f"node-{number:05d}", f"leaf-{number % 1000:03d}", str(number))[kind]
+
+
+def _resource(number: int, kind: int) -> tuple[str, str]:
+    if kind == 0:
+        return f"nvidia.com/mig-{number % 7 + 1}g.{number}gb", "1"
+    if kind == 1:
+        return f"example.com/r{number}", "unreadable"
+    name = _RESOURCES[number % len(_RESOURCES)]
+    return name if number < len(_RESOURCES) else f"{name}-{number}", "1"
+
+
+def _pod_term(number: int, kind: int) -> dict[str, Any]:
+    return {"labelSelector": {"matchLabels": {_GANGS[kind]: "g"}}, "topologyKey": _KEYS[number % len(_KEYS)]}
+
+
+def _spread(number: int, kind: int) -> dict[str, Any]:
+    return {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", **_pod_term(number, kind)}
+
+
+def _owner(number: int, kind: int) -> dict[str, Any]:
+    who = {"apiVersion": "batch/v1", "kind": "Job", "name": f"o{number}", "uid": f"u{number}"}
+    return {**who, "controller": kind % 2 == 1}
+
+
+def _label(number: int, kind: int) -> tuple[str, str]:
+    return (_GANGS[kind], "g") if number == 0 else (f"l{number}", "v")
+
+
+_NODE_TERM: dict[str, Any] = {
+    "matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]
+}
+_ENTRIES: Mapping[str, Entry] = {
+    **dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), _named("c", image="i")),
+    "env": _named("V", value="v"),
+    "envFrom": lambda number, _: {"configMapRef": {"name": f"c{number}"}},
+    "args": _text("a"),
+    "command": _text("a"),
+    "ports": lambda number, _: {"containerPort": number},
+    "volumeMounts": _named("v", mountPath="/m"),
+    "volumeDevices": _named("v", devicePath="/d"),
+    "resizePolicy": lambda number, _: {"resourceName": f"r{number}", "restartPolicy": "NotRequired"},
+    "limits": _resource,
+    "requests": _resource,
+    "claims": _named("claim"),
+    "labels": _label,
+    "annotations": _pair("a"),
+    "finalizers": _text("example.com/f"),
+    "ownerReferences": _owner,
+    "nodeSelector": lambda number, kind: (_KEYS[number] if number < kind else f"s{number}", "v"),
+    "overhead": _resource,
+    "tolerations": _toleration,
+    "volumes": _named("v", emptyDir={}),
+    "imagePullSecrets": _named("s"),
+    "resourceClaims": _named("claim", resourceClaimTemplateName="t"),
+    "schedulingGates": _named("example.com/g"),
+    "hostAliases": lambda number, _: {"ip": "10.0.0.1", "hostnames": [f"h{number}"]},
+    "readinessGates": lambda number, _: {"conditionType": f"example.com/c{number}"},
+    "topologySpreadConstraints": _spread,
+    "matchLabels": _pair("l"),
+    "matchExpressions": _expression,
+    "matchFields": _name_expression,
+    "values": _value,
+    "nodeSelectorTerms": lambda *_: _copied(_NODE_TERM),
+    "requiredDuringSchedulingIgnoredDuringExecution": _pod_term,
+    "preferredDuringSchedulingIgnoredDuringExecution": lambda number, kind: {
+        "weight": 1,
+        "preference": _copied(_NODE_TERM),
+        "podAffinityTerm": _pod_term(number, kind),
+    },
+    "namespaces": _text("n"),
+    "matchLabelKeys": _text("l"),
+    "mismatchLabelKeys": _text("l"),
+}
+
+
+def _copied(document: Any) -> Any:
+    return orjson.loads(orjson.dumps(document))
+
+
+def entry_of(path: Path) -> Entry:
+    """Return what makes the entries of the list or map at a path of the table.
+
+    Raises:
+        KeyError: nobody has said what an entry of that list is like.
+    """
+    return _ENTRIES[path[-1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Gene:
+    """The entries of one list."""
+
+    number: int
+    kind: int = 0
+    spread: bool = True
+    """Whether they are spread over all lists of that name, and not all in the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Genome:
+    """A pod to be."""
+
+    lists: Mapping[Path, Gene] = field(default_factory=dict)
+    gpus: str = "1"
+    """How many the first container asks for."""
+    gang: bool = False
+    record: int = 0
+    """How many claims a forged record has."""
+    text: int = 0
+    """How many characters an annotation has that podberth reads."""
+
+    @property
+    def name(self) -> str:
+        """What it is made of, for people."""
+        parts = [
+            f"{gene.number:,} {'.'.join(path[1:])} ({gene.kind}{'' if gene.spread else ', in one'})"
+            for path, gene in sorted(self.lists.items())
+            if gene.number
+        ]
+        parts += [f"{self.gpus} GPUs"] if self.gpus != "1" else []
+        parts += ["a gang"] if self.gang else []
+        parts += [f"{self.record} claims recorded"] if self.record else []
+        parts += [f"{self.text:,} characters of annotation"] if self.text else []
+        return " + ".join(parts) or "nothing"
+
+
+def build(genome: Genome, number: int) -> Pod:
+    """Return the pod; another ``number`` makes another pod of the same kind."""
+    pod: Pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"hostile-{number}", "namespace": "default", "labels": {}, "annotations": {}},
+        "spec": {
+            "containers": [{"name": "main", "image": "i", "resources": {"limits": {"nvidia.com/gpu": genome.gpus}}}]
+        },
+    }
+    for path, gene in sorted(genome.lists.items(), key=lambda item: (len(item[0]), item[0])):
+        _put(pod, path, gene)
+    metadata = pod["metadata"]
+    if genome.gang:
+        metadata["labels"]["podberth.io/gang"] = f"gang-{number}"
+        metadata["annotations"]["podberth.io/gang-size"] = "4"
+    if genome.text:
+        groups = orjson.dumps([{"minMember": 1}] * (genome.text // 16)).decode()
+        metadata["annotations"] |= {"yunikorn.apache.org/task-groups": groups, _TASK_GROUP: "g"}
+        metadata["labels"]["applicationId"] = "a"
+    if genome.record:
+        metadata["annotations"][APPLIED_ANNOTATION] = _forged(pod, genome.record)
+    return pod
+
+
+_TASK_GROUP = "yunikorn.apache.org/task-group-name"
+
+
+def fits(pod: Pod) -> bool:
+    """Tell whether a pod, and what policies add to it, is within the bound of bytes."""
+    return len(orjson.dumps(pod)) <= MAX_BYTES - _ROOM
+
+
+def _put(pod: Pod, path: Path, gene: Gene) -> None:
+    """Give the pod that many entries at a path, in the lists that are there or in one that is made."""
+    holders: list[Any] = [pod]
+    for place, step in enumerate(path[:-1]):
+        if step == ELEMENT:
+            for each in holders[:1]:
+                if not each:
+                    each.append(entry_of(path[:place])(0, 0))
+            holders = [item for each in holders for item in each]
+        else:
+            kind: Callable[[], Any] = list if path[place + 1] == ELEMENT else dict
+            for each in holders:
+                if not isinstance(each.get(step), kind):  # type: ignore[arg-type]
+                    each[step] = kind()
+            holders = [each[step] for each in holders]
+    elsewhere = 0 if gene.spread else sum(len(each.get(path[-1]) or ()) for each in holders[1:])
+    chosen = holders if gene.spread else holders[:1]
+    for at, holder in enumerate(chosen):
+        numbers = range(at, gene.number - elsewhere, len(chosen))
+        _fill(holder, path, [entry_of(path)(number, gene.kind) for number in numbers])
+        if path[-1] == "values" and numbers and holder.get("operator") not in ("In", "NotIn"):
+            holder["operator"] = ("NotIn", "In")[gene.kind % 2]
+
+
+def _fill(holder: dict[str, Any], path: Path, entries: list[Any]) -> None:
+    """Put entries into a list or map, behind those that are there, so that there are as many as ``entries``."""
+    name, most = path[-1], len(entries)
+    present = holder.get(name)
+    if name == "values":
+        holder[name] = entries
+    elif isinstance(entry_of(path)(0, 0), tuple):
+        holder[name] = dict([*(present or {}).items(), *entries][:most]) if entries else present or {}
+    else:
+        holder[name] = [*(present or ()), *entries][:most] if entries else present or []
+
+
+def _forged(pod: Pod, claims: int) -> str:
+    """Return a record that claims what the pod has, as far as it goes."""
+    found: list[dict[str, Any]] = list(pod["spec"].get("tolerations") or [])[:claims]
+    record: dict[str, Any] = {}
+    for number in range(claims):
+        item = found[number] if number < len(found) else {"key": f"k{number}"}
+        record[f"p{number}"] = {"tolerations": [item], "nodeAffinity": {"required": [_NODE_TERM]}}
+        if len(orjson.dumps(record)) > 15_000:  # noqa: PLR2004 - what a record may have
+            break
+    return orjson.dumps(record).decode()
+
+
+PATHS: tuple[Path, ...] = tuple(LARGEST)
+"""Every list and map of the table."""
+OTHERS: frozenset[Path] = frozenset(each.path for each in BOUNDS) - frozenset(LARGEST)
+"""Rows that are no list of the pod; of each ``Genome`` has a field, or another row makes it."""
+
+
+def alone(path: Path) -> Iterator[Genome]:
+    """Yield pods with one list at its bound: of each kind of entries, spread and in one."""
+    for kind in range(KINDS):
+        yield Genome({path: Gene(LARGEST[path], kind)})
+    if ELEMENT in path:
+        yield Genome({**_above(path), path: Gene(LARGEST[path])})
+        yield Genome({path: Gene(LARGEST[path], spread=False)})
+
+
+def _above(path: Path) -> dict[Path, Gene]:
+    """Return the lists on the way to one, at their bounds."""
+    above = [path[:place] for place, step in enumerate(path) if step == ELEMENT]
+    return {each: Gene(LARGEST[each]) for each in above if each in LARGEST}
+
+
+def together(one: Path, other: Path) -> Genome:
+    """Return a pod with two lists at their bounds, and those on the way to them."""
+    lists = {**_above(one), **_above(other), one: Gene(LARGEST[one]), other: Gene(LARGEST[other])}
+    return Genome(lists, gpus="4", gang=True)
+
+
+def changed(genome: Genome, random: Random) -> Genome:
+    """Return the genome with one to three things changed."""
+    for _ in range(random.randint(1, 3)):
+        genome = _changed_once(genome, random)
+    return genome
+
+
+def _changed_once(genome: Genome, random: Random) -> Genome:
+    lists = dict(genome.lists)
+    match random.randrange(8):
+        case 0:
+            return Genome(lists, random.choice(("1", "2", "4", "8")), genome.gang, genome.record, genome.text)
+        case 1:
+            return Genome(lists, genome.gpus, not genome.gang, genome.record, genome.text)
+        case 2:
+            return Genome(lists, genome.gpus, genome.gang, random.choice((0, 20, 200)), genome.text)
+        case 3 if lists:
+            del lists[random.choice(sorted(lists))]
+        case _:
+            path = random.choice(PATHS)
+            for each in (*_above(path), path):
+                number = random.choice((LARGEST[each], LARGEST[each], LARGEST[each] // 2, LARGEST[each] // 10, 8))
+                lists[each] = Gene(number, random.randrange(KINDS), random.random() < 0.8)  # noqa: PLR2004 - mostly
+    return Genome(lists, genome.gpus, genome.gang, genome.record, random.choice((genome.text, genome.text, 0, 200_000)))
+
+
+def families() -> tuple[Path, ...]:
+    """Return one list of each kind: what holds of containers holds of init containers, and so on."""
+    same = {
+        "initContainers": "containers",
+        "ephemeralContainers": "containers",
+        "podAntiAffinity": "podAffinity",
+        "namespaceSelector": "labelSelector",
+    }
+    return tuple(dict.fromkeys(tuple(same.get(step, step) for step in path) for path in PATHS))
