@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from podberth.kube.budget import BOUNDS, LARGEST, MAX_BYTES, Path
+from podberth.kube.budget import ALL_ENTRIES, BOUNDS, LARGEST, MAX_BYTES, Path, excess
 from podberth.kube.paths import ELEMENT
 from podberth.wellknown import APPLIED_ANNOTATION
 
@@ -210,6 +210,8 @@ def build(genome: Genome, number: int) -> Pod:
     for path, gene in sorted(genome.lists.items(), key=lambda item: (len(item[0]), item[0])):
         _put(pod, path, gene)
     metadata = pod["metadata"]
+    for name in ("labels", "annotations"):  # room for the keys below
+        metadata[name] = dict(list(metadata[name].items())[: LARGEST["metadata", name] - 4])
     if genome.gang:
         metadata["labels"]["podberth.io/gang"] = f"gang-{number}"
         metadata["annotations"]["podberth.io/gang-size"] = "4"
@@ -226,8 +228,8 @@ _TASK_GROUP = "yunikorn.apache.org/task-group-name"
 
 
 def fits(pod: Pod) -> bool:
-    """Tell whether a pod, and what policies add to it, is within the bound of bytes."""
-    return len(orjson.dumps(pod)) <= MAX_BYTES - _ROOM
+    """Tell whether a pod is within its bounds, and has room for what policies add."""
+    return not excess(pod) and len(orjson.dumps(pod)) <= MAX_BYTES - _ROOM
 
 
 def _put(pod: Pod, path: Path, gene: Gene) -> None:
@@ -300,9 +302,20 @@ def _above(path: Path) -> dict[Path, Gene]:
 
 
 def together(one: Path, other: Path) -> Genome:
-    """Return a pod with two lists at their bounds, and those on the way to them."""
+    """Return a pod with two lists at their bounds, and those on the way to them; as far as the bound of all goes."""
     lists = {**_above(one), **_above(other), one: Gene(LARGEST[one]), other: Gene(LARGEST[other])}
-    return Genome(lists, gpus="4", gang=True)
+    return within(Genome(lists, gpus="4", gang=True))
+
+
+def within(genome: Genome) -> Genome:
+    """Return the genome with its longest lists shortened until all together are within their bound."""
+    lists = dict(genome.lists)
+    beside = 8  # what every pod has
+    while (over := sum(gene.number for gene in lists.values()) + beside - ALL_ENTRIES) > 0:
+        longest = max(lists, key=lambda path: lists[path].number)
+        gene = lists[longest]
+        lists[longest] = Gene(gene.number - min(over, gene.number // 2), gene.kind, gene.spread)
+    return Genome(lists, genome.gpus, genome.gang, genome.record, genome.text)
 
 
 def changed(genome: Genome, random: Random) -> Genome:
@@ -328,7 +341,8 @@ def _changed_once(genome: Genome, random: Random) -> Genome:
             for each in (*_above(path), path):
                 number = random.choice((LARGEST[each], LARGEST[each], LARGEST[each] // 2, LARGEST[each] // 10, 8))
                 lists[each] = Gene(number, random.randrange(KINDS), random.random() < 0.8)  # noqa: PLR2004 - mostly
-    return Genome(lists, genome.gpus, genome.gang, genome.record, random.choice((genome.text, genome.text, 0, 200_000)))
+    text = random.choice((genome.text, genome.text, 0, 200_000))
+    return within(Genome(lists, genome.gpus, genome.gang, genome.record, text))
 
 
 def families() -> tuple[Path, ...]:

@@ -47,7 +47,8 @@ def _tolerations(draft: Draft, before: Draft, records: Sequence[list[dict[str, A
 
 def _node_affinity(draft: Draft, before: Draft, records: Sequence[dict[str, Any]]) -> bool:
     old = before.get(affinity.NODE_AFFINITY)
-    if _canonical(draft.get(affinity.NODE_AFFINITY)) == _canonical(old):
+    wanted = _canonical(old)
+    if _canonical(draft.get(affinity.NODE_AFFINITY)) == wanted:
         return False
     trial = draft.fork()
     try:
@@ -55,7 +56,7 @@ def _node_affinity(draft: Draft, before: Draft, records: Sequence[dict[str, Any]
             _write_once_more(trial, wrote)
     except EvaluationError:
         return False
-    if _canonical(trial.get(affinity.NODE_AFFINITY)) != _canonical(old):
+    if _canonical(trial.get(affinity.NODE_AFFINITY)) != wanted:
         return False
     draft.set(affinity.NODE_AFFINITY, old)
     return True
@@ -95,21 +96,22 @@ def _of_containers(
     for kind in RESOURCED_LISTS:
         lists = (source.get(("spec", kind)) or [] for source in (before, draft, trial))
         for index, (was, now, would) in enumerate(zip(*lists, strict=False)):
+            asked = was.get("resources")
             # The API server drops an empty map of limits, which a builder leaves.
-            before_it, after = _canonical(was.get("resources")), _canonical(would.get("resources"))
-            if now.get("resources") != was.get("resources") and after == before_it:
-                draft.set(("spec", kind, index, "resources"), was["resources"])
+            if now.get("resources") != asked and _canonical(would.get("resources")) == _canonical(asked):
+                draft.set(("spec", kind, index, "resources"), asked)
                 restored = True
     return restored
 
 
-def _canonical(value: Any) -> Any:
-    """Return ``value`` with lists in one order: affinity terms are ORed or summed, their order says nothing."""
+def _canonical(value: Any) -> str:
+    """Return a text that is equal for values that differ in the order of lists: affinity terms are ORed or summed."""
     if isinstance(value, dict):
-        return {key: _canonical(item) for key, item in value.items() if item not in (None, {}, [])}
+        items = (f"{key!r}:{_canonical(item)}" for key, item in value.items() if item not in (None, {}, []))
+        return f"{{{','.join(sorted(items))}}}"
     if isinstance(value, list):
-        return sorted(map(_canonical, value), key=repr)
-    return value
+        return f"[{','.join(sorted(map(_canonical, value)))}]"
+    return repr(value)
 
 
 _RESTORERS: Mapping[str, Callable[[Draft, Draft, Sequence[Any]], bool]] = {

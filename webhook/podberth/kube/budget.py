@@ -38,7 +38,9 @@ TERMS: Final = 200
 """Of one list of affinity. 1,025 published GPU pods have one required node affinity term each at most, and the most
 that was found in an infrastructure DaemonSet is three."""
 VALUES: Final = 10_000
-"""Of all expressions of one kind together: enough to name every node of a cluster of 10,000 once."""
+"""Of all node affinity of one kind together: enough to name every node of a cluster of 10,000 once."""
+ALL_ENTRIES: Final = 12_000
+"""Of all lists and maps of the table together: each may be at its bound, and not all of them at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class Bound:
 
 _NOBODY = "far beyond what is published: a few of each"
 _ENV = "MAX_BYTES of entries of 170 bytes, with a name and a value of usual length"
+_THREE = "published pods have three at most"
+_NODES = "enough to name every node of a cluster of 10,000"
 _LARGEST_ANNOTATIONS = "the API server's own bound (TotalAnnotationSizeLimitB, apimachinery pkg/api/validation)"
 _RESOURCES: Final = (("limits",), ("requests",), ("claims",))
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -71,10 +75,10 @@ def _of_containers(kind: str) -> Iterator[Bound]:
         yield Bound((*below, "resources", *path), ENTRIES, "five for each container")
 
 
-def _of_expressions(place: Path, name: str) -> Iterator[Bound]:
+def _of_expressions(place: Path, name: str, values: int = ENTRIES) -> Iterator[Bound]:
     """Yield the bounds of a list of requirements on labels, or on a node's name, and of their values."""
     yield Bound((*place, name), ENTRIES, "five for each term")
-    yield Bound((*place, name, ELEMENT, "values"), VALUES, "enough to name every node of a cluster of 10,000")
+    yield Bound((*place, name, ELEMENT, "values"), values, _NODES if values == VALUES else "five for each term")
 
 
 def _of_selector(place: Path) -> Iterator[Bound]:
@@ -84,13 +88,13 @@ def _of_selector(place: Path) -> Iterator[Bound]:
 
 
 def _of_node_terms(place: Path, below: Path = ()) -> Iterator[Bound]:
-    yield Bound(place, TERMS, "published pods have three at most")
+    yield Bound(place, TERMS, _THREE)
     for name in ("matchExpressions", "matchFields"):
-        yield from _of_expressions((*place, ELEMENT, *below), name)
+        yield from _of_expressions((*place, ELEMENT, *below), name, VALUES)
 
 
 def _of_pod_terms(place: Path, below: Path = ()) -> Iterator[Bound]:
-    yield Bound(place, TERMS, "published pods have three at most")
+    yield Bound(place, TERMS, _THREE)
     term = (*place, ELEMENT, *below)
     for selector in ("labelSelector", "namespaceSelector"):
         yield from _of_selector((*term, selector))
@@ -110,10 +114,11 @@ def _of_the_pod() -> Iterator[Bound]:
     for name in ("labels", "annotations", "finalizers", "ownerReferences"):
         yield Bound(("metadata", name), ENTRIES, _NOBODY)
     yield Bound(("spec", "tolerations"), 5_100, "5,000 taints, and room for what policies add")
-    for name in ("nodeSelector", "overhead", "volumes", "imagePullSecrets", "resourceClaims", "schedulingGates"):
+    for name in ("nodeSelector", "overhead", "volumes", "imagePullSecrets", "schedulingGates", "hostAliases"):
         yield Bound(("spec", name), ENTRIES, _NOBODY)
-    for name in ("hostAliases", "readinessGates", "topologySpreadConstraints"):
-        yield Bound(("spec", name), ENTRIES, _NOBODY)
+    yield Bound(("spec", "readinessGates"), ENTRIES, _NOBODY)
+    yield Bound(("spec", "resourceClaims"), CONTAINERS, "one for each container")
+    yield Bound(("spec", "topologySpreadConstraints"), TERMS, _THREE)
     yield from _of_selector(("spec", "topologySpreadConstraints", ELEMENT, "labelSelector"))
     for path in _RESOURCES:
         yield Bound(("spec", "resources", *path), ENTRIES, _NOBODY)
@@ -121,6 +126,8 @@ def _of_the_pod() -> Iterator[Bound]:
 
 ANNOTATIONS: Final = Bound(("metadata", "annotations"), 262_144, _LARGEST_ANNOTATIONS, "characters")
 """Of all keys and values together; so no annotation that podberth parses is longer."""
+ALL: Final = Bound((ELEMENT,), ALL_ENTRIES, "a hundred times what published pods have, the environment included")
+"""Of all lists and maps together."""
 GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "two for each container")
 """Which resources are accelerators is known only once the pod is read (``workload.gpus``): counted there."""
 RECORD: Final = Bound(
@@ -130,14 +137,15 @@ RECORD: Final = Bound(
     "characters",
 )
 RECORD_CLAIMS: Final = Bound(
-    ("record",), 200, "the shipped policies write less than 20; a record of more is not podberth's, and is not read"
+    ("record",), 100, "the shipped policies write less than 20; a record of more is not podberth's, and is not read"
 )
-"""What a record says that policies wrote: items of lists, fields of maps, all policies together."""
+"""What a record says that policies wrote, item by item, all policies together."""
 
 BOUNDS: Final[tuple[Bound, ...]] = (
     *chain.from_iterable(map(_of_containers, CONTAINER_LISTS)),
     *_of_the_pod(),
     *_of_affinity(),
+    ALL,
     ANNOTATIONS,
     GPUS,
     RECORD,
@@ -173,9 +181,10 @@ def _tree(bounds: Iterable[Bound]) -> _Place:
 _TREE: Final = _tree(_LISTED)
 _SPEC: Final = _TREE.below["spec"].below
 _NAMED: Final = sorted(name for _, name in NAMES)
-# What every list and map of an ordinary pod stays below; no more than any bound, over any few containers.
-_SMALL: Final = 100
-_FEW: Final = 10
+# Lists and maps of so many entries, of so few containers, are within all bounds, and together no more than half of
+# ``ALL_ENTRIES``: eleven of each container, and twenty beside them. Deeper ones are counted, up to the other half.
+_SMALL: Final = 64
+_FEW: Final = 6
 _COLLECTIONS: Final = frozenset({list, dict})
 # Below these the table has lists deeper than a glance goes.
 _DEEP: Final = tuple((name, place) for name, place in _SPEC.items() if place.below and name not in CONTAINER_LISTS)
@@ -200,7 +209,7 @@ def excess(pod: object, at_most_bytes: int | None = None) -> str:
             value = metadata.get(name)
             if isinstance(value, str) and len(value) > MAX_NAME_BYTES:
                 return f"{TOO_LARGE}: metadata.{name}: want {MAX_NAME_BYTES} characters at most"
-    if not _is_small(pod) and (wrong := _beyond([pod], _TREE)):
+    if not _is_small(pod) and (wrong := _Tally().beyond([pod], _TREE)):
         return wrong
     if at_most_bytes is None or at_most_bytes > ANNOTATIONS.most:
         return _too_long_annotations(metadata)
@@ -248,23 +257,36 @@ def _is_small(pod: Mapping[str, Any]) -> bool:
                     return False
     except (AttributeError, TypeError, KeyError):  # not of the shape of a pod
         return False
-    return not any(name in spec and _beyond([spec[name]], place) for name, place in _DEEP)
+    deep = _Tally(ALL_ENTRIES // 2)
+    return not any(name in spec and deep.beyond([spec[name]], place) for name, place in _DEEP)
 
 
-def _beyond(found: Sequence[object], place: _Place) -> str:
-    """Say which list or map at or below a place is beyond its bound; ``found`` is all that a pod has at that place."""
-    if place.most is not None:
-        got = sum([len(each) for each in found if isinstance(each, list | dict)])
-        if got > place.most:
-            return _said(place.path, got, place.most)
-    for step, child in place.below.items():
-        if step == ELEMENT:
-            below = [item for each in found if type(each) is list for item in each]
-        else:
-            below = [each[step] for each in found if type(each) is dict and step in each]
-        if below and (wrong := _beyond(below, child)):
-            return wrong
-    return ""
+class _Tally:
+    """Counts the entries of all lists and maps of the table."""
+
+    __slots__ = ("_most", "_total")
+
+    def __init__(self, most: int = ALL_ENTRIES) -> None:
+        self._most = most
+        self._total = 0
+
+    def beyond(self, found: Sequence[object], place: _Place) -> str:
+        """Say which list or map at or below a place is beyond its bound; ``found`` is all that a pod has there."""
+        if place.most is not None:
+            got = sum([len(each) for each in found if isinstance(each, list | dict)])
+            self._total += got
+            if got > place.most:
+                return _said(place.path, got, place.most)
+            if self._total > self._most:
+                return f"{TOO_LARGE}: all lists together: got more than {self._most:,} entries, want so many at most"
+        for step, child in place.below.items():
+            if step == ELEMENT:
+                below = [item for each in found if type(each) is list for item in each]
+            else:
+                below = [each[step] for each in found if type(each) is dict and step in each]
+            if below and (wrong := self.beyond(below, child)):
+                return wrong
+        return ""
 
 
 def _said(path: Path, got: int, most: int, unit: str = "entries") -> str:

@@ -217,8 +217,11 @@ def _claims(case: _Case) -> _Answer:
 def _resources(case: _Case) -> _Answer:
     found: list[Conflict] = []
     kept: list[Any] = []
+    paths = resources.container_paths(case.draft)
     for item in _items(case.value):
-        conflict = _rewritten(case, item) if isinstance(item, dict) else None
+        named = item.get("container") if isinstance(item, dict) else None
+        path = paths.get(named) if isinstance(named, str) else None
+        conflict = _rewritten(case, item, path) if path is not None else None
         if conflict is None:
             kept.append(item)
         else:
@@ -226,10 +229,9 @@ def _resources(case: _Case) -> _Answer:
     return found, case.kept(kept)
 
 
-def _rewritten(case: _Case, item: dict[str, Any]) -> Conflict | None:
+def _rewritten(case: _Case, item: dict[str, Any], path: Path) -> Conflict | None:
     container, old, new = (item.get(key) for key in ("container", "from", "to"))
-    path = resources.container_path(case.draft, container) if isinstance(container, str) else None
-    if path is None or not isinstance(old, str) or old == new:
+    if not isinstance(old, str) or old == new:
         return None
     sides = [(*path, "resources", side) for side in SIDES]
     present = [(*side, old) for side in sides if old in (case.draft.get(side) or {})]

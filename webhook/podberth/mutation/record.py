@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 import orjson
 
 from ..errors import EvaluationError
+from ..kube.budget import RECORD, RECORD_CLAIMS
 from ..kube.json_patch import steps_of
-from ..kube.patch import Draft
+from ..kube.patch import Draft, Path
 from ..kube.quantity import parse_quantity
 from ..wellknown import APPLIED_ANNOTATION
 from . import affinity, claims, colocation, environment, gang, names, resources, tolerations
@@ -22,8 +23,6 @@ from .change import Change
 Record: TypeAlias = dict[str, dict[str, Any]]
 PATH = ("metadata", "annotations", APPLIED_ANNOTATION)
 
-# A record of the shipped policies is some hundred bytes. A larger one is not ours, and reading it costs a pod's time.
-_LONGEST_RECORD = 16 * 1024
 _NAMES = ("container", "from", "to")
 
 
@@ -31,7 +30,7 @@ def read(pod: Mapping[str, Any]) -> Record:
     """Return the well-formed claims of the pod's record; {} where it has none, or more than podberth would write."""
     annotations = (pod.get("metadata") or {}).get("annotations") or {}
     text = annotations.get(APPLIED_ANNOTATION)
-    if not text or len(text) > _LONGEST_RECORD:
+    if not text or len(text) > RECORD.most:
         return {}
     try:
         decoded = orjson.loads(text)
@@ -44,7 +43,19 @@ def read(pod: Mapping[str, Any]) -> Record:
         for policy, concerns in decoded.items()
         if isinstance(concerns, dict)
     }
-    return {policy: concerns for policy, concerns in claims.items() if concerns}
+    found = {policy: concerns for policy, concerns in claims.items() if concerns}
+    return found if _size(found) <= RECORD_CLAIMS.most else {}
+
+
+def _size(record: Record) -> int:
+    """Return how many claims a record makes: those of each list, one for any other concern."""
+    lists = (
+        part
+        for concerns in record.values()
+        for wrote in concerns.values()
+        for part in (wrote.values() if isinstance(wrote, dict) else (wrote,))
+    )
+    return sum(len(part) if isinstance(part, list) else 1 for part in lists)
 
 
 def held(draft: Draft, record: Record) -> Record:
@@ -141,11 +152,23 @@ def _is_list_of_maps(value: Any) -> bool:
 class _There:
     """A pod against which many claims are held: what is long in it is looked through once.
 
-    A record of 16 KiB has room for 400 claims, and a pod of a megabyte for 5,000 tolerations.
+    A record may make 100 claims (``kube.budget``), and each list of the pod has its own bound.
     """
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
+        self._items: dict[int, tuple[list[Any], frozenset[bytes]]] = {}
+
+    def has(self, items: list[Any], item: Any) -> bool:
+        """Say whether a list of the pod has an item; the list is read once, however often it is asked."""
+        found = self._items.get(id(items))
+        if found is None:
+            found = self._items[id(items)] = (items, frozenset(map(key_of, items)))
+        return key_of(item) in found[1]
+
+    @cached_property
+    def containers(self) -> dict[str, Path]:
+        return resources.container_paths(self.draft)
 
     @cached_property
     def tolerations(self) -> frozenset[bytes]:
@@ -206,7 +229,7 @@ def _holds_tolerations(there: _There, wrote: list[dict[str, Any]]) -> bool:
 
 
 def _holds_resource(there: _There, item: dict[str, Any]) -> bool:
-    path = resources.container_path(there.draft, item["container"])
+    path = there.containers.get(item["container"])
     if path is None:
         return False
     limits = there.draft.get((*path, "resources", "limits")) or {}
@@ -235,7 +258,7 @@ def _holds_operation(there: _There, operation: dict[str, Any]) -> bool:
     for step in above:
         container = _below(container, step)
     if last == "-":
-        return isinstance(container, list) and ("value" not in operation or operation["value"] in container)
+        return isinstance(container, list) and ("value" not in operation or there.has(container, operation["value"]))
     found = _below(container, last)
     gone = operation["op"] == "remove"
     return (found is None) == gone and bool(operation.get("value", found) == found)

@@ -7,7 +7,7 @@ from ..kube.patch import Draft, Path
 from ..kube.shape import RESOURCED_LISTS
 from . import leaf
 from .change import Change
-from .containers import SIDES
+from .containers import SIDES, containers
 
 _KEYS = ("container", "from", "to", "quantity")
 VISITS = tuple(("spec", kind) for kind in RESOURCED_LISTS)
@@ -24,12 +24,13 @@ def rewrite(draft: Draft, value: object) -> Change | None:
         EvaluationError: an item is not of that form.
     """
     done: list[dict[str, Any]] = []
+    paths = container_paths(draft)
     for position, item in enumerate(leaf.maps(value, "resources")):
         where = f"resources[{position}]"
         leaf.fields(item, where, _KEYS)
         container, old, new = (leaf.text(item.get(key), f"{where}.{key}") for key in ("container", "from", "to"))
         quantity = str(leaf.number(item.get("quantity"), f"{where}.quantity"))
-        path = container_path(draft, container)
+        path = paths.get(container)
         if path is not None and old != new and _rewrite_one(draft, (*path, "resources"), old, (new, quantity)):
             done.append({"container": container, "from": old, "to": new, "quantity": int(quantity)})
     return Change("resources", done, lambda: ", ".join(map(_phrase, done))) if done else None
@@ -56,7 +57,10 @@ def differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return bool(one["to"] == other.get("to") and one["quantity"] != other.get("quantity"))
 
 
-def container_path(draft: Draft, name: str) -> Path | None:
-    """Return where the container or init container of that name stands; None where there is none."""
-    paths = [("spec", kind, index) for kind in RESOURCED_LISTS for index in range(len(draft.get(("spec", kind)) or ()))]
-    return next((path for path in paths if draft.get((*path, "name")) == name), None)
+def container_paths(draft: Draft) -> dict[str, Path]:
+    """Return where the containers and init containers stand, by name; of several of one name the first counts."""
+    found: dict[str, Path] = {}
+    for path, container in containers(draft):
+        if isinstance(name := container.get("name"), str):
+            found.setdefault(name, path)
+    return found

@@ -34,8 +34,8 @@ class Fact:
     def __init__(self, expression: Mapping[str, Any]) -> None:
         """Read an expression; one without values has none."""
         self.expression = expression
-        self.key = expression.get("key")
-        self.operator = expression.get("operator")
+        self.key: str | None = expression.get("key")
+        self.operator: str | None = expression.get("operator")
         self.values: Sequence[str] = expression.get("values") or []
         self._known: frozenset[str] | None = None
 
@@ -48,8 +48,7 @@ class Fact:
     def is_met_by(self, value: str) -> bool:
         """Say whether a label of that value meets the expression."""
         if self.operator in ("In", "NotIn"):
-            wanted = self.operator == "In"
-            return self.has(value) == wanted
+            return self.has(value) == (self.operator == "In")
         if self.operator not in ("Gt", "Lt") or len(self.values) != 1:
             return False
         than = self.values[0]

@@ -157,9 +157,13 @@ class TopologyIndex:
 
         Remembered; of the large needs only the last, for one decision asks several times.
         """
+        large = self._large
+        if large is not None and large[0] is need:  # to hash or compare it anew takes as long as it is
+            return large[1]
         found = self._answers.get(need)
-        if found is None and self._large is not None and self._large[0] == need:
-            found = self._large[1]
+        if found is None and large is not None and large[0] == need:
+            self._large = (need, large[1])
+            found = large[1]
         if found is None:
             whole = self._whole_classes
             chosen = whole if need.selector is None else self._choices.chosen(need.selector)
