@@ -23,7 +23,7 @@ from podberth.server.handler import ReviewHandler
 from podberth.server.listen import ReviewPort
 from podberth.server.port_tls import PortTls
 from podberth.server.self_signed import ensure
-from podberth.server.state import Decider, ServingState
+from podberth.server.state import Decider, Deciders, ServingState
 from podberth.server.tls import CertificateFiles, read_pair
 from podberth.settings import Address
 from podberth.telemetry.lines import LineWriter
@@ -240,10 +240,15 @@ async def serving(
     *,
     bodies: BodyReader | None = None,
     paths: Iterable[str] = PATHS,
+    deciders: Deciders | None = None,
     clients: str | None = None,
     tracer: Tracer | None = None,
 ) -> AsyncIterator[Serving]:
-    """Run a review port; its certificate lies in ``directory``. ``clients`` must show one of that name."""
+    """Run a review port; its certificate lies in ``directory``. ``clients`` must show one of that name.
+
+    ``deciders`` by path take the place of the one for all ``paths``.
+    """
+    deciders = deciders or dict.fromkeys(paths, decider)
     files, _ = ensure(directory, NAMES, datetime.now(UTC))
     tls = PortTls(ask_clients=clients is not None)
     _, certificate, key = read_pair(files)
@@ -252,8 +257,8 @@ async def serving(
     snapshot = cast("Snapshot", object())
     state = ServingState(snapshot=snapshot, certificate=True, listening=True)
     lines = CapturedLines()
-    metrics = Metrics(paths, lines_dropped=lambda: lines.dropped, in_flight=lambda: state.in_flight)
-    handler = ReviewHandler(dict.fromkeys(paths, decider), state, ReviewRecorder(metrics, Log(lines)), bodies, tracer)
+    metrics = Metrics(deciders, lines_dropped=lambda: lines.dropped, in_flight=lambda: state.in_flight)
+    handler = ReviewHandler(deciders, state, ReviewRecorder(metrics, Log(lines)), bodies, tracer)
     port = ReviewPort(handler, tls.context, clients)
     address = await port.start(Address("127.0.0.1", 0))
     try:

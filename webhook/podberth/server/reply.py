@@ -16,6 +16,8 @@ from aiohttp.abc import AbstractStreamWriter
 _KEEP = b"\r\n\r\n"
 _CLOSE = b"\r\nConnection: close\r\n\r\n"
 _ALLOW = b"\r\nAllow: POST"
+# A problem repeats the key at which it is, and a key may be as long as the body.
+_LONGEST_MESSAGE = 1024
 
 
 class Reply(web.StreamResponse):
@@ -57,7 +59,7 @@ def error_body(status: int, message: str) -> bytes:
             "apiVersion": "v1",
             "metadata": {},
             "status": "Failure",
-            "message": f"podberth: {message}".encode("utf-8", "replace").decode(),
+            "message": f"podberth: {message[:_LONGEST_MESSAGE]}".encode("utf-8", "replace").decode(),
             "reason": _REASONS.get(status, "BadRequest"),
             "code": status,
         }
