@@ -12,8 +12,8 @@ from podberth.kube.documents import load_documents
 
 JSON = dict[str, Any]
 _ROOT = Path(__file__).parents[1]
-_DEEPEST = 250
-"""Levels of what is put somewhere: with those of the review around it, on both sides of what is let in."""
+_DEPTHS = (3, 200, 240, 600)
+"""Levels of what is put somewhere: far below, just below and above what is let in."""
 _WORDS = ("", "Pod", "v1", "pods", "CREATE", "UPDATE", "..", "a?b#c", "KUBE\n", "é", "\x00", "1Gi", "true", "x" * 300)
 _NUMBERS = (0, 1, -1, 17, 2**31, 2**63, 2**64 - 1, 10**40, 1.5, -0.0, 1e308)
 _ENVELOPE_SHARE = 0.5
@@ -27,7 +27,10 @@ def sources() -> tuple[tuple[str, JSON], ...]:
         for file in sorted((_ROOT / "tests" / "captured").glob("*.json"))
         for each in json.loads(file.read_text())
     ]
-    return (*captured, *(("/validate-policy", _of_policy(file)) for file in sorted(_ROOT.glob("policies/*/policy.yaml"))))
+    return (
+        *captured,
+        *(("/validate-policy", _of_policy(file)) for file in sorted(_ROOT.glob("policies/*/policy.yaml"))),
+    )
 
 
 def fuzzed(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
@@ -38,7 +41,7 @@ def fuzzed(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
         document = deepcopy(review)
         for _ in range(random.choice((1, 1, 2, 3))):
             _damage(document, random)
-        body = json.dumps(document, ensure_ascii=random.random() < 0.5).encode()  # noqa: PLR2004 - half of them
+        body = json.dumps(document, ensure_ascii=random.random() < 0.5).encode()
         yield path, _torn(body, random)
 
 
@@ -116,7 +119,7 @@ def _junk(random: Random) -> Any:
             {},
             [_junk_item(random)],
             {random.choice(_WORDS): _junk_item(random)},
-            _nested(random.randrange(1, _DEEPEST), random),
+            _nested(random.choice(_DEPTHS), random),
         )
     )
 
@@ -144,4 +147,4 @@ def _torn(body: bytes, random: Random) -> bytes:
         b"[" * 2_000 + body + b"]" * 2_000,
         b"\xef\xbb\xbf" + body,
     )
-    return random.choice(torn) if random.random() < 0.1 else body  # noqa: PLR2004 - see above
+    return random.choice(torn) if random.random() < 0.1 else body

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from podberth.admission import response
 from podberth.admission.outcome import Decision, Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
-from podberth.server.body import BodyReader
+from podberth.port.budget import MemoryBudget
 from podberth.server.handler import ReviewHandler
 from podberth.server.listen import ReviewPort
 from podberth.server.port_tls import PortTls
@@ -236,19 +236,17 @@ class Serving:
 @asynccontextmanager
 async def serving(
     directory: Path,
-    decider: Decider = admit,
+    decider: Decider | Deciders = admit,
     *,
-    bodies: BodyReader | None = None,
-    paths: Iterable[str] = PATHS,
-    deciders: Deciders | None = None,
+    budget: MemoryBudget | None = None,
     clients: str | None = None,
     tracer: Tracer | None = None,
 ) -> AsyncIterator[Serving]:
     """Run a review port; its certificate lies in ``directory``. ``clients`` must show one of that name.
 
-    ``deciders`` by path take the place of the one for all ``paths``.
+    One ``decider`` is that of all PATHS.
     """
-    deciders = deciders or dict.fromkeys(paths, decider)
+    deciders = dict.fromkeys(PATHS, decider) if callable(decider) else decider
     files, _ = ensure(directory, NAMES, datetime.now(UTC))
     tls = PortTls(ask_clients=clients is not None)
     _, certificate, key = read_pair(files)
@@ -258,8 +256,9 @@ async def serving(
     state = ServingState(snapshot=snapshot, certificate=True, listening=True)
     lines = CapturedLines()
     metrics = Metrics(deciders, lines_dropped=lambda: lines.dropped, in_flight=lambda: state.in_flight)
-    handler = ReviewHandler(deciders, state, ReviewRecorder(metrics, Log(lines)), bodies, tracer)
-    port = ReviewPort(handler, tls.context, clients)
+    budget = budget or MemoryBudget()
+    handler = ReviewHandler(deciders, state, ReviewRecorder(metrics, Log(lines)), budget, tracer)
+    port = ReviewPort(handler, tls.context, budget, clients)
     address = await port.start(Address("127.0.0.1", 0))
     try:
         yield Serving(address, state, metrics, lines, tls, files, directory / "ca.crt", port)

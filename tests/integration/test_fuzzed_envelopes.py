@@ -21,7 +21,7 @@ def test_a_damaged_review_is_decided_on_or_refused_with_a_reason(
     monkeypatch.setattr(handler, "PATIENCE_SECONDS", 0.0)
 
     async def test() -> None:
-        async with serving(tmp_path, deciders=DECIDERS) as server, server.connect() as connection:
+        async with serving(tmp_path, DECIDERS) as server, server.connect() as connection:
             server.state.snapshot, server.state.awaited = shipped(), AWAITED
             statuses: dict[int, int] = {}
             for path, body in fuzzed(seed, COUNT):

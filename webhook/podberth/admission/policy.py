@@ -33,8 +33,8 @@ def validate_policy(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     policy = request.object
     if request.kind != POLICY_KIND or policy is None:
         raise ReviewError(400, f"request.object: got {request.kind[:40] or 'nothing'}, want a {POLICY_KIND}")
-    if problems := metadata_problems(policy):
-        raise ReviewError(400, "; ".join(f"request.object.{each}" for each in problems[:_MOST_MISFITS]))
+    if misfits := metadata_problems(policy):
+        raise ReviewError(400, "; ".join(f"request.object.{each}" for each in misfits[:_MOST_MISFITS]))
     parsed = parse_policies([(f"gpupolicy/{request.name}", as_yaml(_as_written(policy)))])
     _, problems = compile_policies(parsed.policies, snapshot.environment)
     found = sorted([*parsed.problems, *problems])[:_MAX_PROBLEMS]
