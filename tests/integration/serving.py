@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,12 +18,12 @@ from podberth.admission import response
 from podberth.admission.outcome import Decision, Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
-from podberth.server.body import BodyReader
+from podberth.port.budget import MemoryBudget
 from podberth.server.handler import ReviewHandler
 from podberth.server.listen import ReviewPort
 from podberth.server.port_tls import PortTls
 from podberth.server.self_signed import ensure
-from podberth.server.state import Decider, ServingState
+from podberth.server.state import Decider, Deciders, ServingState
 from podberth.server.tls import CertificateFiles, read_pair
 from podberth.settings import Address
 from podberth.telemetry.lines import LineWriter
@@ -236,14 +236,17 @@ class Serving:
 @asynccontextmanager
 async def serving(
     directory: Path,
-    decider: Decider = admit,
+    decider: Decider | Deciders = admit,
     *,
-    bodies: BodyReader | None = None,
-    paths: Iterable[str] = PATHS,
+    budget: MemoryBudget | None = None,
     clients: str | None = None,
     tracer: Tracer | None = None,
 ) -> AsyncIterator[Serving]:
-    """Run a review port; its certificate lies in ``directory``. ``clients`` must show one of that name."""
+    """Run a review port; its certificate lies in ``directory``. ``clients`` must show one of that name.
+
+    One ``decider`` is that of all PATHS.
+    """
+    deciders = dict.fromkeys(PATHS, decider) if callable(decider) else decider
     files, _ = ensure(directory, NAMES, datetime.now(UTC))
     tls = PortTls(ask_clients=clients is not None)
     _, certificate, key = read_pair(files)
@@ -252,9 +255,10 @@ async def serving(
     snapshot = cast("Snapshot", object())
     state = ServingState(snapshot=snapshot, certificate=True, listening=True)
     lines = CapturedLines()
-    metrics = Metrics(paths, lines_dropped=lambda: lines.dropped, in_flight=lambda: state.in_flight)
-    handler = ReviewHandler(dict.fromkeys(paths, decider), state, ReviewRecorder(metrics, Log(lines)), bodies, tracer)
-    port = ReviewPort(handler, tls.context, clients)
+    metrics = Metrics(deciders, lines_dropped=lambda: lines.dropped, in_flight=lambda: state.in_flight)
+    budget = budget or MemoryBudget()
+    handler = ReviewHandler(deciders, state, ReviewRecorder(metrics, Log(lines)), budget, tracer)
+    port = ReviewPort(handler, tls.context, budget, clients)
     address = await port.start(Address("127.0.0.1", 0))
     try:
         yield Serving(address, state, metrics, lines, tls, files, directory / "ca.crt", port)

@@ -14,7 +14,8 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
 from podberth.errors import ReviewError
-from podberth.server.body import MAX_BODY_BYTES, BodyReader
+from podberth.port.budget import LEVELS, MemoryBudget
+from podberth.server.body import MAX_BODY_BYTES
 
 _EIGHT_MIB = 8 * 1024 * 1024
 
@@ -192,7 +193,7 @@ def test_large_review_in_chunks_is_decided(tmp_path: Path) -> None:
 def test_bodies_in_parts_share_a_bound(tmp_path: Path) -> None:
     async def test() -> None:
         async with (
-            serving(tmp_path, bodies=BodyReader(max_partial_bytes=100_000)) as server,
+            serving(tmp_path, budget=MemoryBudget({**LEVELS, "unproven bodies": 400_000})) as server,
             server.connect() as first,
             server.connect() as second,
         ):

@@ -2,87 +2,19 @@
 
 import asyncio
 import contextlib
-import json
 import signal
-import ssl
-import sys
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from asyncio.subprocess import PIPE
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from integration.serving import Answer, Connection, body, environment, post, run, until
-
-_POLICIES = Path(__file__).parents[2] / "policies"
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """A running `podberth serve`."""
-
-    process: Process
-    host: str
-    port: int
-    metrics_port: int
-    authority: Path
-
-    @asynccontextmanager
-    async def connect(self) -> AsyncIterator[Connection]:
-        """Open a connection to the review port."""
-        context = ssl.create_default_context(cafile=str(self.authority))
-        streams = await asyncio.open_connection(self.host, self.port, ssl=context, server_hostname="localhost")
-        connection = Connection(*streams)
-        try:
-            yield connection
-        finally:
-            await connection.close()
-
-    async def probe(self, path: str) -> Answer:
-        """Ask the second port."""
-        connection = Connection(*await asyncio.open_connection(self.host, self.metrics_port))
-        try:
-            return await connection.ask(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        finally:
-            await connection.close()
-
-    async def line(self, message: str) -> dict[str, Any]:
-        """Read the log up to a line with this message."""
-        assert self.process.stdout is not None
-        while text := await self.process.stdout.readline():
-            line: dict[str, Any] = json.loads(text)
-            if line["msg"] == message:
-                return line
-        raise AssertionError(f"the log ended before {message!r}")
-
-
-def _command(directory: Path, *more: str) -> list[str]:
-    anywhere = ("--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
-    own = ("--policies", str(_POLICIES), "--self-signed", str(directory))
-    return [sys.executable, "-m", "podberth", "serve", *own, *anywhere, *more]
-
-
-@asynccontextmanager
-async def _served(directory: Path, *more: str) -> AsyncIterator[Served]:
-    command = _command(directory, *more)
-    process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, env=environment(), limit=1 << 20)
-    try:
-        waiting = Served(process, "127.0.0.1", 0, 0, directory / "ca.crt")
-        line = await waiting.line("serving")
-        yield Served(process, line["listen"][0], line["listen"][1], line["metrics"][1], directory / "ca.crt")
-    finally:
-        if process.returncode is None:
-            process.kill()
-        # The rest of the log, so that the pipe is at its end and closed.
-        await process.communicate()
+from integration.process import Served, command, serve
+from integration.serving import body, environment, post, run, until
 
 
 def test_serving_process_is_live_ready_and_measured(tmp_path: Path) -> None:
     async def test() -> None:
-        async with _served(tmp_path) as served:
+        async with serve(tmp_path) as served:
             assert (await served.probe("/livez")).status == 200
             assert (await served.probe("/readyz")).status == 200
             async with served.connect() as connection:
@@ -99,7 +31,7 @@ def test_serving_process_is_live_ready_and_measured(tmp_path: Path) -> None:
 
 def test_review_in_flight_survives_sigterm(tmp_path: Path) -> None:
     async def test() -> None:
-        async with _served(tmp_path, "--drain-seconds", "30") as served, served.connect() as connection:
+        async with serve(tmp_path, "--drain-seconds", "30") as served, served.connect() as connection:
             request = post(body("in flight"))
             await connection.send(request[:-20])
             await until("it is being read", lambda: _metric(served, "podberth_admission_in_flight 1.0"))
@@ -121,7 +53,7 @@ def test_review_in_flight_survives_sigterm(tmp_path: Path) -> None:
 
 def test_idle_connections_do_not_hold_the_end_up(tmp_path: Path) -> None:
     async def test() -> None:
-        async with _served(tmp_path, "--drain-seconds", "0") as served, served.connect() as idle:
+        async with serve(tmp_path, "--drain-seconds", "0") as served, served.connect() as idle:
             assert (await idle.ask(post(body("u-1")))).uid == "u-1"
             served.process.send_signal(signal.SIGTERM)
             assert await idle.reader.read() == b""
@@ -133,7 +65,7 @@ def test_idle_connections_do_not_hold_the_end_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize("closed", [False, True], ids=["blocked", "closed"])
 def test_log_that_nobody_reads_stops_nothing(tmp_path: Path, closed: bool) -> None:
     async def test() -> None:
-        async with _served(tmp_path) as served, served.connect() as connection:
+        async with serve(tmp_path) as served, served.connect() as connection:
             transport = served.process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
             if closed:
                 transport.close()
@@ -158,8 +90,8 @@ def test_broken_policy_is_told_with_its_place_and_exit_code_2(tmp_path: Path) ->
         policies = tmp_path / "policies"
         policies.mkdir()
         (policies / "policy.yaml").write_text("apiVersion: podberth.io/v1alpha1\nkind: GPUPolicy\nmetadata: {}\n")
-        command = _command(tmp_path / "tls", "--policies", str(policies))
-        process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE, env=environment())
+        arguments = command(tmp_path / "tls", "--policies", str(policies))
+        process = await asyncio.create_subprocess_exec(*arguments, stdout=PIPE, stderr=PIPE, env=environment())
         _, talk = await process.communicate()
         assert process.returncode == 2
         assert f"{policies}/policy.yaml:" in talk.decode()
@@ -170,9 +102,9 @@ def test_broken_policy_is_told_with_its_place_and_exit_code_2(tmp_path: Path) ->
 
 def test_port_that_is_taken_is_told_with_exit_code_2(tmp_path: Path) -> None:
     async def test() -> None:
-        async with _served(tmp_path) as served:
-            command = _command(tmp_path, "--listen", f"127.0.0.1:{served.port}")
-            process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE, env=environment())
+        async with serve(tmp_path) as served:
+            arguments = command(tmp_path, "--listen", f"127.0.0.1:{served.port}")
+            process = await asyncio.create_subprocess_exec(*arguments, stdout=PIPE, stderr=PIPE, env=environment())
             _, talk = await process.communicate()
             assert process.returncode == 2
             assert talk.decode().startswith(f"podberth: --listen: got 127.0.0.1:{served.port}")

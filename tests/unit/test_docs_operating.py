@@ -19,7 +19,9 @@ from podberth.cli.serve import DECIDERS
 from podberth.cluster.kinds import KINDS
 from podberth.cluster.protocol import OBJECTS, POLICIES, RESOURCES, ListReason, Reason
 from podberth.kube.documents import load_documents
-from podberth.server.reply import _HEADS
+from podberth.port.budget import MemoryBudget
+from podberth.port.places import Places
+from podberth.server.reply import STATUSES
 from podberth.settings import OPTIONS
 from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log
@@ -35,6 +37,7 @@ from podberth.telemetry.metrics import (
     Phases,
     WatchMetrics,
 )
+from podberth.telemetry.port_metrics import PortMetrics
 from podberth.telemetry.reviews import ReviewRecorder
 from podberth.telemetry.watch_metrics import KIND_STATES, Watched
 from snapshots import snapshot
@@ -64,6 +67,7 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
     metrics.policy_error("policy")
     WatchMetrics(metrics, lambda: dict.fromkeys(LEFT_OUT, watched), lambda: 0, lambda: {"jobs.batch": "followed"})
     EventMetrics(metrics)
+    PortMetrics(metrics, MemoryBudget(), Places())
     labels = labels_of_metrics(metrics.exposition().decode())
     documented = {name: cells for name, cells in OPERATING_ROWS.items() if name.startswith("podberth_")}
     real = {name: found - {"le"} for name, found in labels.items()}
@@ -137,7 +141,7 @@ def test_every_field_of_a_reviews_log_line_is_named() -> None:
 
 
 def test_every_status_is_named() -> None:
-    assert {str(int(status)) for status in _HEADS} == {key for key in OPERATING_ROWS if re.fullmatch(r"\d{3}", key)}
+    assert {str(int(status)) for status in STATUSES} == {key for key in OPERATING_ROWS if re.fullmatch(r"\d{3}", key)}
     for reason, code in CODES.items():
         assert f"{code} `{reason}`" in " ".join(OPERATING.split())
         assert f"`{reason}`" in POLICY_ROWS["validations[].reason"][1]

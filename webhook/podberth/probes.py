@@ -1,53 +1,93 @@
 """The port of probes, plain HTTP: /livez, /readyz and /metrics, for the kubelet and Prometheus; reviews never come."""
 
+import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from .errors import UsageError
+from .port.answer import WholeAnswer
+from .port.connection import BoundedConnection
+from .port.listener import Listener
+from .port.places import Places
 from .settings import Address
 from .telemetry.metrics import CONTENT_TYPE
 
+# The kubelet opens one for each probe, Prometheus keeps one; strangers displace each other.
+_MOST_CONNECTIONS = 64
+# Longer than between two scrapes, a minute by default (global.scrape_interval).
+_KEEPALIVE_SECONDS = 75.0
 
-def make_probes(unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> web.Application:
-    """Return the application of that port; ``unready`` says why it is not, ``page`` is that of the metrics."""
+Page: TypeAlias = Callable[[], WholeAnswer]
 
-    async def livez(_: web.Request) -> web.Response:
+
+def make_probes(unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> Mapping[str, Page]:
+    """Return the pages of that port; ``unready`` says why it is not, ``page`` is that of the metrics."""
+
+    def livez() -> WholeAnswer:
         # That the loop answers is all: a restart mends neither policies nor certificates.
-        return web.Response(text="ok\n")
+        return WholeAnswer(200, b"ok\n")
 
-    async def readyz(_: web.Request) -> web.Response:
+    def readyz() -> WholeAnswer:
         reasons = unready()
         if not reasons:
-            return web.Response(text="ok\n")
-        return web.Response(
-            status=503, text=json.dumps({"unready": list(reasons)}) + "\n", content_type="application/json"
-        )
+            return WholeAnswer(200, b"ok\n")
+        body = json.dumps({"unready": list(reasons)}) + "\n"
+        return WholeAnswer(503, body.encode(), content_type=b"application/json")
 
-    async def exposition(_: web.Request) -> web.Response:
-        return web.Response(body=page(), headers={"Content-Type": CONTENT_TYPE})
+    def exposition() -> WholeAnswer:
+        return WholeAnswer(200, page(), content_type=CONTENT_TYPE.encode())
 
-    probes = web.Application()
-    probes.router.add_get("/livez", livez)
-    probes.router.add_get("/readyz", readyz)
-    probes.router.add_get("/metrics", exposition)
-    return probes
+    return {"/livez": livez, "/readyz": readyz, "/metrics": exposition}
 
 
-async def start_probes(probes: web.Application, address: Address) -> tuple[web.AppRunner, Address]:
-    """Listen with the port of probes; ``cleanup`` of the runner ends it.
+class ProbePort:
+    """Listens until ``stop``."""
+
+    def __init__(self, pages: Mapping[str, Page]) -> None:
+        """Nothing listens yet. Must be made where a loop runs."""
+        self._pages = pages
+        self._web = web.Server(self._answer)
+        places = Places(most=_MOST_CONNECTIONS)
+        loop = asyncio.get_running_loop()
+        make = partial(BoundedConnection, self._web, places=places, loop=loop, keepalive_timeout=_KEEPALIVE_SECONDS)
+        self._listener = Listener(make, places)
+
+    async def _answer(self, request: web.BaseRequest) -> WholeAnswer:
+        page = self._pages.get(request.path)
+        if page is None:
+            return WholeAnswer(404, b"want one of %b\n" % ", ".join(self._pages).encode(), close=True)
+        if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD):
+            return WholeAnswer(400, b"want GET\n", close=True)
+        return page()
+
+    def start(self, address: Address) -> Address:
+        """Listen; return the address, the port filled in.
+
+        Raises:
+            UsageError: the address cannot be had.
+        """
+        try:
+            return self._listener.start(address)
+        except OSError as error:
+            where = f"{address.host}:{address.port}"
+            raise UsageError(f"--metrics-listen: got {where}, which cannot be had: {error}") from error
+
+    async def stop(self) -> None:
+        """Close the port and every connection."""
+        await self._listener.stop()
+        self._web.pre_shutdown()
+        await self._web.shutdown(0)
+
+
+async def start_probes(pages: Mapping[str, Page], address: Address) -> tuple[ProbePort, Address]:
+    """Listen with the port of probes.
 
     Raises:
         UsageError: the address cannot be had.
     """
-    runner = web.AppRunner(probes, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, address.host or None, address.port).start()
-    except OSError as error:
-        await runner.cleanup()
-        where = f"{address.host}:{address.port}"
-        raise UsageError(f"--metrics-listen: got {where}, which cannot be had: {error}") from error
-    host, port = runner.addresses[0][:2]
-    return runner, Address(host, port)
+    port = ProbePort(pages)
+    return port, port.start(address)

@@ -33,7 +33,8 @@ def document(text: str) -> dict[str, Any]:
 
 def ask(stored: dict[str, Any]) -> str:
     kind = {"group": "podberth.io", "version": "v1alpha1", "kind": "GPUPolicy"}
-    outcome = validate_policy(decode_review(review(stored, kind=kind)), snapshot())
+    resource = {"group": "podberth.io", "version": "v1alpha1", "resource": "gpupolicies"}
+    outcome = validate_policy(decode_review(review(stored, kind=kind, resource=resource)), snapshot())
     assert (outcome.verdict == "denied") == bool(outcome.denial)
     return outcome.denial
 

@@ -12,6 +12,18 @@ from ..workload.subject import at, list_at, text_at
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 
+# No uid and no kind is longer; a pod that nobody has checked may name megabytes, and who waits keeps the names.
+_LONGEST_FIELD = 253
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a review is about that may have to become known. It holds nothing of the review's document."""
+
+    namespace: str
+    owner: tuple[str, str, str] | None
+    """API group, kind and uid of the new pod's controller."""
+
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
@@ -20,17 +32,26 @@ class Awaited:
     follows_owner: Callable[[str, str, str], bool]
     """Tells whether the owner of an API group, a kind and a uid is; not one that was seen and is left out."""
 
-    def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> bool:
-        """Tell whether the review's Namespace, if a policy reads it, or its pod's owner is not known yet."""
-        if review.namespace and snapshot.lacks_namespace(review.namespace):
-            return True
-        return review.resource == "pods" and review.operation == "CREATE" and self._lacks_owner(review, snapshot)
+    def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Sought | None:
+        """Return what the review lacks: its Namespace, if a policy reads it, or its pod's owner; None: nothing."""
+        new_pod = review.resource == "pods" and review.operation == "CREATE"
+        sought = Sought(review.namespace, _owner(review) if new_pod else None)
+        return sought if self.is_lacking(sought, snapshot) else None
 
-    def _lacks_owner(self, review: AdmissionRequest, snapshot: Snapshot) -> bool:
-        """Tell whether it is the pod's controller that is not known; nobody has checked the pod yet."""
-        for owner in list_at(review.object, "metadata", "ownerReferences"):
-            if at(owner, "controller") is True:
-                group, kind = text_at(owner, "apiVersion").rpartition("/")[0], text_at(owner, "kind")
-                uid = text_at(owner, "uid")
-                return bool(uid) and uid not in snapshot.owners and self.follows_owner(group, kind, uid)
-        return False
+    def is_lacking(self, sought: Sought, snapshot: Snapshot) -> bool:
+        """Tell whether it is still not known."""
+        if sought.namespace and snapshot.lacks_namespace(sought.namespace):
+            return True
+        if sought.owner is None or sought.owner[2] in snapshot.owners:
+            return False
+        return self.follows_owner(*sought.owner)
+
+
+def _owner(review: AdmissionRequest) -> tuple[str, str, str] | None:
+    """Return the pod's controller; nobody has checked the pod yet."""
+    for owner in list_at(review.object, "metadata", "ownerReferences"):
+        if at(owner, "controller") is True:
+            group, kind = text_at(owner, "apiVersion").rpartition("/")[0], text_at(owner, "kind")
+            uid = text_at(owner, "uid")
+            return (group, kind, uid) if uid and max(map(len, (group, kind, uid))) <= _LONGEST_FIELD else None
+    return None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ReviewError
+from ..kube.shape import metadata_problems
 from ..kube.yaml_text import as_yaml
 from ..policy.compile import compile_policies
 from ..policy.parse import parse_policies
@@ -20,6 +21,7 @@ _SERVERS = frozenset({"creationTimestamp", "generation", "managedFields", "resou
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # More than a screen; whoever has more mends these first.
 _MAX_PROBLEMS = 20
+_MOST_MISFITS = 5
 
 
 def validate_policy(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
@@ -31,6 +33,8 @@ def validate_policy(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     policy = request.object
     if request.kind != POLICY_KIND or policy is None:
         raise ReviewError(400, f"request.object: got {request.kind[:40] or 'nothing'}, want a {POLICY_KIND}")
+    if misfits := metadata_problems(policy):
+        raise ReviewError(400, "; ".join(f"request.object.{each}" for each in misfits[:_MOST_MISFITS]))
     parsed = parse_policies([(f"gpupolicy/{request.name}", as_yaml(_as_written(policy)))])
     _, problems = compile_policies(parsed.policies, snapshot.environment)
     found = sorted([*parsed.problems, *problems])[:_MAX_PROBLEMS]

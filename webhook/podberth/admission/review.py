@@ -1,6 +1,6 @@
-"""The envelope of an AdmissionReview (admission.k8s.io/v1), checked as far as podberth relies on it.
+"""The envelope of an AdmissionReview (admission.k8s.io/v1), checked before anybody reads it.
 
-The object stays a plain dict.
+The object stays a plain dict; its own shape is checked by those who read it.
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-request-and-response
 """
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ReviewError
+from ..kube.names import MAX_LABEL, is_label, is_subdomain
+from ..kube.shape import envelope_problems
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -17,6 +19,14 @@ _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _BAD_REQUEST = 400
 # CEL has object and oldObject as names of their own, and no uid: apiserver pkg/admission/plugin/cel/compile.go.
 _OUTSIDE_ENVELOPE = frozenset({"uid", "object", "oldObject"})
+# Names, groups and resources are DNS-1123 subdomains or shorter (DNS1123SubdomainMaxLength), a uid is a UUID of 36
+# characters. The answer, the log and traces repeat them.
+_LONGEST_TEXT = 253
+# The sub-resources whose reviews hold a Pod: kubernetes pkg/registry/core/pod/storage. The others have kinds of their
+# own (Binding, Eviction, PodExecOptions), and nobody here reads those.
+_PODS = frozenset({"", "ephemeralcontainers"})
+_POD_KIND = ("", "v1", "Pod")
+_MOST_PROBLEMS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,31 +66,78 @@ def decode_review(document: object, size_bytes: int | None = None) -> AdmissionR
         got = f"{review.get('apiVersion')!r} {review.get('kind')!r}"[:80]
         raise ReviewError(_BAD_REQUEST, f"apiVersion and kind: got {got}, want {API_VERSION} {KIND}")
     raw = _object(review.get("request"), "request")
-    uid = _text(raw, "uid")
-    if not uid:
-        raise ReviewError(_BAD_REQUEST, "request.uid: got an empty string, want the review's uid")
-    operation = _text(raw, "operation")
-    if operation not in _OPERATIONS:
-        raise ReviewError(
-            _BAD_REQUEST, f"request.operation: got {operation[:40]!r}, want one of {', '.join(_OPERATIONS)}"
-        )
+    if problems := envelope_problems(raw):
+        raise ReviewError(_BAD_REQUEST, "; ".join(f"request.{each}" for each in problems[:_MOST_PROBLEMS]))
     resource = _object(raw.get("resource"), "request.resource")
-    return AdmissionRequest(
-        uid=uid,
-        group=_text(resource, "group"),
-        version=_text(resource, "version"),
-        kind=_text(_object(raw.get("kind") or {}, "request.kind"), "kind"),
-        resource=_text(resource, "resource"),
+    kind = raw.get("kind") or {}
+    request = AdmissionRequest(
+        uid=_text(raw, "uid"),
+        group=_text(resource, "group", "resource."),
+        version=_text(resource, "version", "resource."),
+        kind=_text(kind, "kind", "kind."),
+        resource=_text(resource, "resource", "resource."),
         sub_resource=_text(raw, "subResource"),
         name=_text(raw, "name"),
         namespace=_text(raw, "namespace"),
-        operation=operation,
-        object=_optional_object(raw, "object"),
-        old_object=_optional_object(raw, "oldObject"),
+        operation=_text(raw, "operation"),
+        object=raw.get("object"),
+        old_object=raw.get("oldObject"),
         dry_run=raw.get("dryRun") is True,
         envelope={key: value for key, value in raw.items() if key not in _OUTSIDE_ENVELOPE},
         size_bytes=size_bytes,
     )
+    _check_values(request)
+    _check_kinds(request, (_text(kind, "group", "kind."), _text(kind, "version", "kind."), request.kind))
+    return request
+
+
+def _check_values(request: AdmissionRequest) -> None:
+    if not request.uid:
+        raise ReviewError(_BAD_REQUEST, "request.uid: got an empty string, want the review's uid")
+    if request.operation not in _OPERATIONS:
+        got = f"{request.operation[:40]!r}"
+        raise ReviewError(_BAD_REQUEST, f"request.operation: got {got}, want one of {', '.join(_OPERATIONS)}")
+    if request.namespace and not is_label(request.namespace):
+        want = f"a DNS-1123 label of at most {MAX_LABEL} characters"
+        raise ReviewError(_BAD_REQUEST, f"request.namespace: got {request.namespace[:80]!r}, want {want}")
+    if request.name and not is_subdomain(request.name):
+        raise ReviewError(_BAD_REQUEST, f"request.name: got {request.name[:80]!r}, want a DNS-1123 subdomain")
+    if request.operation == "CREATE" and request.old_object is not None:
+        # Policies would see it, and nobody checks what is in it: the API server sends null.
+        raise ReviewError(_BAD_REQUEST, "request.oldObject: got an object, want null on CREATE")
+
+
+def _check_kinds(request: AdmissionRequest, kind: tuple[str, str, str]) -> None:
+    """Make sure that resource, kind and the objects are of one kind.
+
+    The API server converts the objects to the kind that it names: apiserver
+    pkg/admission/plugin/webhook/request/admissionreview.go.
+
+    Raises:
+        ReviewError: they are not.
+    """
+    pods = (request.group, request.version, request.resource) == ("", "v1", "pods") and request.sub_resource in _PODS
+    if pods and kind != _POD_KIND:
+        raise ReviewError(_BAD_REQUEST, f"request.kind: got {_shown(kind)}, want v1 Pod, as request.resource is pods")
+    group, version, name = kind
+    api_version = f"{group}/{version}" if group else version
+    for where, document in (("object", request.object), ("oldObject", request.old_object)):
+        if document is None:
+            continue
+        if document.get("kind", name) != name:
+            _mismatch(f"{where}.kind", document["kind"], name)
+        if document.get("apiVersion", api_version) != api_version:
+            _mismatch(f"{where}.apiVersion", document["apiVersion"], api_version)
+
+
+def _mismatch(where: str, got: object, want: str) -> None:
+    shown = f"{got!r:.80}" if isinstance(got, str) else type(got).__name__
+    raise ReviewError(_BAD_REQUEST, f"request.{where}: got {shown}, want {want[:80]!r}, as in request.kind")
+
+
+def _shown(kind: tuple[str, str, str]) -> str:
+    group, version, name = kind
+    return f"{group}/{version} {name}".strip("/ ")[:80] or "nothing"
 
 
 def _object(value: object, where: str) -> dict[str, Any]:
@@ -89,13 +146,10 @@ def _object(value: object, where: str) -> dict[str, Any]:
     return value
 
 
-def _optional_object(raw: Mapping[str, Any], key: str) -> dict[str, Any] | None:
-    value = raw.get(key)
-    return None if value is None else _object(value, f"request.{key}")
-
-
-def _text(holder: Mapping[str, Any], key: str) -> str:
-    value = holder.get(key)
-    if value is not None and not isinstance(value, str):
-        raise ReviewError(_BAD_REQUEST, f"request: {key}: got {type(value).__name__}, want a string")
-    return value or ""
+def _text(holder: Mapping[str, Any], key: str, inside: str = "") -> str:
+    """Return a field that is a string, or absent, or null."""
+    value: str = holder.get(key) or ""
+    if len(value) > _LONGEST_TEXT:
+        got = f"{len(value):,} characters"
+        raise ReviewError(_BAD_REQUEST, f"request.{inside}{key}: got {got}, want {_LONGEST_TEXT} at most")
+    return value

@@ -52,6 +52,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def send_response(self, code: int, message: str | None = None) -> None:
+        """Begin an answer, of an error too, without the Server header that the library adds."""
+        self.send_response_only(code, message)
+        self.send_header("Date", self.date_time_string())
+
     def log_message(self, *_arguments: object) -> None:
         """Say nothing: a line for each scrape tells nobody anything."""
 

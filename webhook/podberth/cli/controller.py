@@ -119,8 +119,8 @@ async def _control(settings: _Settings, log: Log) -> None:
         return reasons if election.answered else [*reasons, "the Lease is not known"]
 
     async with AsyncExitStack() as stack:
-        runner, listening_at = await start_probes(make_probes(unready, metrics.exposition), settings.listen)
-        stack.push_async_callback(runner.cleanup)
+        probes, listening_at = await start_probes(make_probes(unready, metrics.exposition), settings.listen)
+        stack.push_async_callback(probes.stop)
         stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
         log.event("info", "controller", metrics=list(listening_at), missing_after=settings.patience_seconds)
         tasks = [*followed.tasks(), asyncio.create_task(sight.run()), asyncio.create_task(election.run(acting.act))]

@@ -28,6 +28,7 @@ from ..cluster.shared_ca import open_shared
 from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
 from ..pki.rotation import Profile
+from ..port.budget import MemoryBudget
 from ..probes import make_probes, start_probes
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler
@@ -42,6 +43,7 @@ from ..server.tls import CertificateFiles
 from ..settings import OPTIONS, Settings, read_settings
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics, Metrics
+from ..telemetry.port_metrics import PortMetrics
 from ..telemetry.reviews import ReviewRecorder
 from ..telemetry.traces import Tracer, asked_for
 from .exitcodes import ExitCode
@@ -93,6 +95,7 @@ class _Process:
 
 async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
     state = ServingState()
+    budget = MemoryBudget()
     metrics = Metrics(DECIDERS, lines_dropped=lambda: log.dropped, in_flight=lambda: state.in_flight)
     tls = PortTls(ask_clients=settings.client_ca is not None)
     conventions = read_conventions(settings.conventions)
@@ -111,8 +114,8 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
 
     async with AsyncExitStack() as stack:
         # First the probes: a large snapshot takes longer to load than the kubelet waits for /livez.
-        runner, probes_at = await start_probes(make_probes(state.unready, metrics.exposition), settings.metrics_listen)
-        stack.push_async_callback(runner.cleanup)
+        probes, probes_at = await start_probes(make_probes(state.unready, metrics.exposition), settings.metrics_listen)
+        stack.push_async_callback(probes.stop)
         for each in watched:
             await each.refresh()
         if shared:
@@ -121,8 +124,9 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
             stack.callback(signing.cancel)
         events = _follow(process, source, snapshot, stack) if live else None
         recorder = ReviewRecorder(metrics, log, {"/validate": events.observe} if events else None)
-        handler = ReviewHandler(DECIDERS, state, recorder, tracer=tracer)
-        port = ReviewPort(handler, tls.context, settings.client_name)
+        handler = ReviewHandler(DECIDERS, state, recorder, budget, tracer)
+        port = ReviewPort(handler, tls.context, budget, settings.client_name)
+        PortMetrics(metrics, budget, port.places)
         listening_at = await port.start(settings.listen)
         state.listening = True
         log.event("info", "serving", listen=list(listening_at), metrics=list(probes_at), paths=list(DECIDERS))

@@ -46,6 +46,16 @@ def template_problems(pod: object) -> list[str]:
     return _told(_TEMPLATE(pod))
 
 
+def envelope_problems(request: object) -> list[str]:
+    """List likewise what is wrong with ``request`` of an AdmissionReview; its objects are looked at no further."""
+    return _told(_REQUEST(request))
+
+
+def metadata_problems(document: object) -> list[str]:
+    """List likewise what is wrong with the metadata of an object of any kind."""
+    return _told(_ANY_KIND(document))
+
+
 def _told(faults: "_Faults | None") -> list[str]:
     if not faults:
         return []
@@ -217,6 +227,7 @@ _METADATA: Final = _object(
         ),
     }
 )
+_ANY_KIND: Final = _object({"metadata": _METADATA})
 _SPEC_FIELDS: Final[Mapping[str, _Check]] = {
     **dict.fromkeys(CONTAINER_LISTS, _list(_object(_CONTAINER_FIELDS))),
     "nodeName": _STRING,
@@ -265,3 +276,28 @@ def _pod(spec: Mapping[str, _Check]) -> _Check:
 
 _POD: Final = _pod(_SPEC_FIELDS)
 _TEMPLATE: Final = _pod(_TEMPLATE_FIELDS)
+
+# ---- kubernetes/api admission/v1 types.go, AdmissionRequest, and authentication/v1 types.go, UserInfo ---------------
+_GROUP_KIND: Final = _object({"group": _STRING, "version": _STRING, "kind": _STRING})
+_GROUP_RESOURCE: Final = _object({"group": _STRING, "version": _STRING, "resource": _STRING})
+_REQUEST: Final = _object(
+    {
+        "uid": _STRING,
+        "kind": _GROUP_KIND,
+        "resource": _GROUP_RESOURCE,
+        "subResource": _STRING,
+        "requestKind": _GROUP_KIND,
+        "requestResource": _GROUP_RESOURCE,
+        "requestSubResource": _STRING,
+        "name": _STRING,
+        "namespace": _STRING,
+        "operation": _STRING,
+        "userInfo": _object(
+            {"username": _STRING, "uid": _STRING, "groups": _STRINGS, "extra": _map(_STRINGS)},
+        ),
+        "object": _OBJECT,
+        "oldObject": _OBJECT,
+        "dryRun": _BOOLEAN,
+        "options": _OBJECT,
+    }
+)

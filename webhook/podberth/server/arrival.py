@@ -12,10 +12,11 @@ from typing import Any
 
 from aiohttp import web
 
+from ..port.connection import BoundedConnection
 from .port_tls import names_of
 
 
-class StampedConnection(web.RequestHandler):
+class StampedConnection(BoundedConnection):
     """A connection that knows when it was last read from, in seconds of ``perf_counter``, and whose it is not."""
 
     __slots__ = ("client_name", "read_at", "stranger")
@@ -31,22 +32,19 @@ class StampedConnection(web.RequestHandler):
         super().connection_made(transport)
         if self.client_name is not None:
             names = names_of(transport.get_extra_info("peercert") or {})
-            if self.client_name not in names:
+            if self.client_name in names:
+                self.prove()
+            else:
                 self.stranger = ", ".join(sorted(names)) or "nobody"
 
     def data_received(self, data: bytes) -> None:
-        """Take the time, then go on as aiohttp does."""
+        """Take the time, then go on."""
         self.read_at = perf_counter()
         super().data_received(data)
 
 
-def stranger(request: web.BaseRequest) -> str:
-    """Return as whom a client has come that may not ask; "" if it may."""
+def connection_of(request: web.BaseRequest) -> StampedConnection:
+    """Return the connection on which a request came to the review port."""
     connection = request.protocol
-    return connection.stranger if isinstance(connection, StampedConnection) else ""
-
-
-def arrived(request: web.BaseRequest) -> float:
-    """Return when a request arrived, asked as the first thing of its handler; now, on a connection made elsewhere."""
-    connection = request.protocol
-    return connection.read_at if isinstance(connection, StampedConnection) else perf_counter()
+    assert isinstance(connection, StampedConnection)  # noqa: S101 - the port makes no others
+    return connection

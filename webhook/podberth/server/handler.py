@@ -16,11 +16,12 @@ from aiohttp import hdrs, web
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest, decode_review
 from ..errors import ReviewError
+from ..port.budget import PARSED_PER_BYTE, Hold, MemoryBudget
 from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
 from ..telemetry.traces import Traced, Tracer
-from .arrival import arrived, stranger
-from .body import BodyReader
+from .arrival import connection_of
+from .body import read_body
 from .reply import Reply, error_body
 from .state import Deciders, ServingState
 from .target import Target, resolve
@@ -33,6 +34,8 @@ _REMEMBERED_TARGETS = 64
 # (missingNamespaceWait, apiserver pkg/admission/plugin/namespace/lifecycle); the shortest timeout of a webhook entry of
 # ours is 2 s.
 PATIENCE_SECONDS = 0.5
+# What orjson writes ("nested 254 levels", its README): it reads 1,024. No object of Kubernetes comes near.
+MAX_DEPTH = 254
 
 
 class ReviewHandler:
@@ -43,31 +46,37 @@ class ReviewHandler:
         deciders: Deciders,
         state: ServingState,
         recorder: ReviewRecorder,
-        bodies: BodyReader | None = None,
+        budget: MemoryBudget,
         tracer: Tracer | None = None,
     ) -> None:
         """Serve each path of ``deciders`` from the state's snapshot."""
         self._tracer = tracer
         self._state = state
         self._recorder = recorder
-        self._bodies = bodies or BodyReader()
+        self._budget = budget
         self._resolve = lru_cache(_REMEMBERED_TARGETS)(partial(resolve, deciders))
 
     async def __call__(self, request: web.BaseRequest) -> Reply:
         """Answer one request, whatever it holds."""
-        started = arrived(request)
+        connection = connection_of(request)
+        started = connection.read_at
         state = self._state
         state.in_flight += 1
         target = self._resolve(request.raw_path)
         review: AdmissionRequest | None = None
+        hold = Hold(self._budget, proven=connection.proven)
         try:
             deadline = started + target.budget_seconds
-            check_head(request, target)
-            body = await self._bodies.read(request, deadline)
-            review = decode_review(parse(request, body), len(body))
-            if state.lacks(review):
+            check_head(request, target, connection.stranger)
+            body = await read_body(request, deadline, hold)
+            review = read_review(request, body, hold)
+            if sought := state.lacks(review):
+                # Without the document, which may be thirty times as large as the body that it is parsed from again.
+                review = None
+                hold.drop("documents")
                 # Half of what is left: the rest is for deciding without it.
-                await state.wait_for(review, min(PATIENCE_SECONDS, (deadline - perf_counter()) / 2))
+                await state.wait_for(sought, min(PATIENCE_SECONDS, (deadline - perf_counter()) / 2))
+                review = read_review(request, body, hold)
             received = perf_counter()
             outcome = self._decide(review, target, deadline)
             decided = perf_counter()
@@ -87,15 +96,19 @@ class ReviewHandler:
                     phases=phases,
                 )
                 asyncio.get_running_loop().call_soon(self._tracer.review, traced)
+            connection.prove()
             return Reply(200, answer, close=state.draining)
         except ReviewError as error:
             return self._refuse(request, target, started, error, review)
         except Exception as error:  # noqa: BLE001 - the one boundary where a bug of ours must become an answer
             self._recorder.broke(target.path, error, review)
-            uid = review.uid[:64] if review else ""
-            fault = ReviewError(500, f"review {uid}: a bug in podberth; its log has the traceback under this uid")
+            fault = ReviewError(
+                500,
+                f"review {review.uid if review else ''}: a bug in podberth; its log has the traceback under this uid",
+            )
             return self._refuse(request, target, started, fault, review)
         finally:
+            hold.release()
             state.in_flight -= 1
 
     def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome:
@@ -134,14 +147,14 @@ class ReviewHandler:
         return Reply(error.status, error_body(error.status, str(error)), close=close)
 
 
-def check_head(request: web.BaseRequest, target: Target) -> None:
+def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
     """Make sure that client, path, method and media type are those of a review.
 
     Raises:
         ReviewError: one is not.
     """
-    if who := stranger(request):
-        raise ReviewError(403, f"client certificate: got one of {who[:80]!r}, want the API server's")
+    if stranger:
+        raise ReviewError(403, f"client certificate: got one of {stranger[:80]!r}, want the API server's")
     if target.decider is None:
         raise ReviewError(404, f"path: got {target.path[:80]!r}, want one that reviews are sent to")
     if request.method != hdrs.METH_POST:
@@ -149,6 +162,17 @@ def check_head(request: web.BaseRequest, target: Target) -> None:
     media_type = request.headers.get(hdrs.CONTENT_TYPE, "")
     if media_type != _JSON and media_type.partition(";")[0].strip().lower() != _JSON:
         raise ReviewError(415, f"Content-Type: got {media_type[:80]!r}, want {_JSON}")
+
+
+def read_review(request: web.BaseRequest, body: bytes, hold: Hold) -> AdmissionRequest:
+    """Return the review of a body; what its document takes is taken of ``hold``.
+
+    Raises:
+        ReviewError: there is none, or no room for it now.
+    """
+    if not hold.take("documents", PARSED_PER_BYTE * len(body)):
+        raise ReviewError(503, "body: no memory for its document; try again")
+    return decode_review(parse(request, body), len(body))
 
 
 def parse(request: web.BaseRequest, body: bytes) -> object:
@@ -160,10 +184,16 @@ def parse(request: web.BaseRequest, body: bytes) -> object:
     if not body:
         raise ReviewError(400, "body: got nothing, want an AdmissionReview")
     try:
-        return orjson.loads(body)
+        document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         encoding = request.headers.get(hdrs.CONTENT_ENCODING, "")
         if encoding.strip().lower() not in ("", "identity"):
             # Not inflated on purpose: a kilobyte may become the whole of our memory.
             raise ReviewError(415, f"Content-Encoding: got {encoding[:40]!r}, want none") from error
         raise ReviewError(400, f"body: not JSON: {error}"[:200]) from error
+    try:
+        # Whoever walks a document of this depth stays far below Python's limit of 1,000 calls, three a level.
+        orjson.dumps(document)
+    except orjson.JSONEncodeError as error:
+        raise ReviewError(400, f"body: nested too deeply: want {MAX_DEPTH} levels at most") from error
+    return document

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ..admission.awaited import Awaited, Sought
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot
@@ -25,8 +26,8 @@ class ServingState:
     in_flight: int = 0
     unlisted: Callable[[], Sequence[str]] = tuple
     """Names the resources of the cluster that are to be known and are not yet."""
-    awaited: Callable[[AdmissionRequest, Snapshot], bool] | None = None
-    """Tells whether something that a review needs is not known yet and may be on its way; None: nothing ever is."""
+    awaited: Awaited | None = None
+    """Tells what a review needs that is not known yet and may be on its way; None: nothing ever is."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def tell_news(self) -> None:
@@ -34,15 +35,15 @@ class ServingState:
         news, self._news = self._news, asyncio.Event()
         news.set()
 
-    def lacks(self, review: AdmissionRequest) -> bool:
-        """Tell whether it may help a review to wait."""
-        return self.awaited is not None and self.snapshot is not None and self.awaited(review, self.snapshot)
+    def lacks(self, review: AdmissionRequest) -> Sought | None:
+        """Return what it may help a review to wait for; None: nothing."""
+        return self.awaited(review, self.snapshot) if self.awaited and self.snapshot else None
 
-    async def wait_for(self, review: AdmissionRequest, seconds: float) -> None:
-        """Wait until all is known that a review needs, and no longer than so many seconds."""
+    async def wait_for(self, sought: Sought, seconds: float) -> None:
+        """Wait until all of it is known, and no longer than so many seconds."""
         try:
             async with asyncio.timeout(seconds):
-                while self.lacks(review):
+                while self.awaited and self.snapshot and self.awaited.is_lacking(sought, self.snapshot):
                     await self._news.wait()
         except TimeoutError:
             return

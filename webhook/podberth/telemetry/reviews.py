@@ -59,26 +59,25 @@ class ReviewRecorder:
 
     def broke(self, path: str, error: Exception, request: AdmissionRequest | None) -> None:
         """Log the traceback of a bug, beside the line that ``refused`` writes."""
-        self._log.fault("bug", error, path=path, uid=request.uid[:MAX_TEXT] if request else "")
+        self._log.fault("bug", error, path=path, uid=request.uid if request else "")
 
 
 def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str, Any]:
-    """Return the beginning of a review's line. Whatever came from outside is cut: a uid may be as long as the body."""
+    """Return the beginning of a review's line. What ``decode_review`` has not bounded is cut."""
     if request is None:
         return {"time": datetime.now(UTC), "level": level, "msg": "review", "path": path}
-    user = request.envelope.get("userInfo")
-    name = user.get("username") if isinstance(user, dict) else None
+    user = request.envelope.get("userInfo") or {}
     return {
         "time": datetime.now(UTC),
         "level": level,
         "msg": "review",
         "path": path,
-        "uid": request.uid[:MAX_TEXT],
+        "uid": request.uid,
         "operation": request.operation,
-        "kind": request.kind[:MAX_TEXT],
-        "namespace": request.namespace[:MAX_TEXT],
-        "name": request.name[:MAX_TEXT] or _generate_name(request),
-        "user": name[:MAX_TEXT] if isinstance(name, str) else "",
+        "kind": request.kind,
+        "namespace": request.namespace,
+        "name": request.name or _generate_name(request),
+        "user": (user.get("username") or "")[:MAX_TEXT],
         "dry_run": request.dry_run,
     }
 

@@ -80,10 +80,10 @@ def _describe(span: Span, traced: Traced) -> None:
     span.set_attribute("http.response.status_code", traced.status)
     span.set_attribute("podberth.path", traced.path)
     if (request := traced.request) is not None:
-        span.set_attribute("podberth.review.uid", request.uid[:MAX_TEXT])
+        span.set_attribute("podberth.review.uid", request.uid)
         span.set_attribute("podberth.review.operation", request.operation)
-        span.set_attribute("podberth.review.kind", request.kind[:MAX_TEXT])
-        span.set_attribute("podberth.review.namespace", request.namespace[:MAX_TEXT])
+        span.set_attribute("podberth.review.kind", request.kind)
+        span.set_attribute("podberth.review.namespace", request.namespace)
         span.set_attribute("podberth.review.dry_run", request.dry_run)
     if (outcome := traced.outcome) is not None:
         span.set_attribute("podberth.verdict", outcome.verdict)

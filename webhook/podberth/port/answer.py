@@ -1,0 +1,89 @@
+"""Short answers, written at once, without a word on which software gives them.
+
+On the hot path (``bench``: 45 us of CPU instead of 60 with aiohttp's own Response, for a review over TLS that is parsed
+and answered without a decision). aiohttp asks three things of a response: ``prepare``, ``write_eof`` and
+``keep_alive``; its header mapping, its cookies and its Server header are not needed.
+"""
+
+from email.utils import formatdate
+from http import HTTPStatus
+from time import time
+
+from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+
+RETRY_AFTER_SECONDS = 1
+"""client-go, and so the API server, asks again after it (rest/with_retry.go), within the webhook's timeout."""
+_KEEP = b"\r\n\r\n"
+_CLOSE = b"\r\nConnection: close\r\n\r\n"
+_MORE = {
+    HTTPStatus.METHOD_NOT_ALLOWED: b"\r\nAllow: POST",
+    HTTPStatus.SERVICE_UNAVAILABLE: b"\r\nRetry-After: %d" % RETRY_AFTER_SECONDS,
+}
+
+
+class WholeAnswer(web.StreamResponse):
+    """An answer whose body is known."""
+
+    def __init__(self, status: int, body: bytes, *, content_type: bytes = b"text/plain", close: bool = False) -> None:
+        """Answer with ``body``; ``close`` ends the connection behind it."""
+        super().__init__(status=status)
+        self._bytes = body
+        self._type = content_type
+        self._ends = close
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Write everything at once; wait where the caller does not read."""
+        if not request.keep_alive or request.version < (1, 1):
+            self._ends = True
+        head = _head(self.status, self._type, len(self._bytes), close=self._ends)
+        # RFC 9110, 9.3.2: the answer to HEAD has the headers of a body, and no body
+        await request.writer.write(head if request.method == "HEAD" else head + self._bytes)
+        if request.protocol.writing_paused:
+            # Else a caller that asks on and on and reads nothing has its answers pile up here.
+            await request.writer.drain()
+        return None
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Do nothing: ``prepare`` has written everything."""
+
+    @property
+    def keep_alive(self) -> bool | None:
+        """Say whether the connection may carry another request."""
+        return not self._ends
+
+
+def farewell(status: int, text: str) -> bytes:
+    """Return an answer to whoever has not asked to the end."""
+    body = text.encode()
+    return _head(status, b"text/plain", len(body), close=True) + body
+
+
+class _Dates:
+    """The Date header (RFC 9110, 6.6.1: a must), formatted once a second."""
+
+    def __init__(self) -> None:
+        self._second = 0
+        self._text = b""
+
+    def __call__(self) -> bytes:
+        second = int(time())
+        if second != self._second:
+            self._second = second
+            self._text = formatdate(second, usegmt=True).encode("ascii")
+        return self._text
+
+
+_date = _Dates()
+
+
+def _head(status: int, content_type: bytes, length: int, *, close: bool) -> bytes:
+    return _STARTS[status] % (content_type, _date(), length) + (_CLOSE if close else _KEEP)
+
+
+def _start(status: HTTPStatus) -> bytes:
+    line = f"HTTP/1.1 {status.value} {status.phrase}".encode("ascii")
+    return line + _MORE.get(status, b"") + b"\r\nContent-Type: %b\r\nDate: %b\r\nContent-Length: %d"
+
+
+_STARTS = {status.value: _start(status) for status in HTTPStatus}

@@ -1,0 +1,150 @@
+"""Accepts connections: each has a place before its handshake begins, and who finds none waits in the kernel's queue."""
+
+import asyncio
+import errno
+import socket
+import ssl
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+from ..settings import Address
+from .connection import BoundedConnection
+from .places import Places
+
+# The API server's own limit for a handshake (apimachinery util/net/http.go, TLSHandshakeTimeout).
+HANDSHAKE_SECONDS = 10.0
+# How long a client may take to say goodbye in TLS; uvloop's own is 30 s, in which the connection keeps its memory.
+_GOODBYE_SECONDS = 2.0
+# Linux' own bound since 5.4 (net.core.somaxconn); aiohttp's 128 is a burst of as many apiserver connections.
+_BACKLOG = 4096
+# What the kernel takes in of one connection before podberth reads it; it doubles it. Its own bound is 6 MiB (tcp_rmem),
+# which counts against the container's limit of memory, too.
+_KERNEL_BYTES = 64 * 1024
+# Between two looks at the queue, so that a flood of connections does not keep those that are there waiting.
+_ACCEPTED_AT_ONCE = 64
+# Until the queue is looked at again where there is no place, or no file descriptor: within Places.GRACE_SECONDS.
+_PAUSE_SECONDS = 0.1
+_NO_SUCH_FAMILY = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
+
+
+_Handshake: TypeAlias = "asyncio.Task[tuple[asyncio.Transport, asyncio.BaseProtocol]]"
+
+
+class Listener:
+    """``start`` before ``stop``. Must be made where a loop runs."""
+
+    def __init__(
+        self, make: Callable[[], BoundedConnection], places: Places, context: ssl.SSLContext | None = None
+    ) -> None:
+        """Make a connection for each that comes; ``context`` is that of TLS, if it is spoken."""
+        self._make = make
+        self._places = places
+        self._context = context
+        self._loop = asyncio.get_running_loop()
+        self._socket: socket.socket | None = None
+        self._again: asyncio.TimerHandle | None = None
+        self._waiting: socket.socket | None = None
+        """Accepted, and without a place so far."""
+        self._handshakes: set[_Handshake] = set()
+
+    def start(self, address: Address) -> Address:
+        """Listen; return the address, the port filled in.
+
+        Raises:
+            OSError: the address cannot be had.
+        """
+        self._socket = _listening(address)
+        self._socket.setblocking(False)  # noqa: FBT003 - as it is called
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _KERNEL_BYTES)
+        self._look()
+        host, port = self._socket.getsockname()[:2]
+        return Address(host, port)
+
+    def refuse(self) -> None:
+        """Accept no more connections; the ones that are open go on."""
+        if self._again is not None:
+            self._again.cancel()
+        if self._socket is not None:
+            self._loop.remove_reader(self._socket)
+            self._socket.close()
+            self._socket = None
+        if self._waiting is not None:
+            self._waiting.close()
+            self._waiting = None
+
+    async def stop(self) -> None:
+        """Accept no more, and end the handshakes that are under way."""
+        self.refuse()
+        for task in self._handshakes:
+            task.cancel()
+        await asyncio.gather(*self._handshakes, return_exceptions=True)
+
+    def _look(self) -> None:
+        """Accept whenever somebody comes."""
+        self._again = None
+        if self._socket is not None:
+            self._loop.add_reader(self._socket, self._accept)
+            if self._waiting is not None:
+                self._accept()
+
+    def _pause(self) -> None:
+        if self._socket is not None:
+            self._loop.remove_reader(self._socket)
+            self._again = self._loop.call_later(_PAUSE_SECONDS, self._look)
+
+    def _accept(self) -> None:
+        """Let in who stands in the queue, as long as there are places."""
+        assert self._socket is not None  # noqa: S101 - nobody looks at one that is closed
+        for _ in range(_ACCEPTED_AT_ONCE):
+            try:
+                accepted = self._waiting or self._socket.accept()[0]
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError:  # no descriptor is left
+                self._pause()
+                return
+            connection = self._make()
+            if not self._places.enter(connection, self._loop.time()):
+                self._waiting = accepted
+                self._pause()
+                return
+            self._waiting = None
+            self._begin(accepted, connection)
+
+    def _begin(self, accepted: socket.socket, connection: BoundedConnection) -> None:
+        accepted.setblocking(False)  # noqa: FBT003 - as it is called
+        options: dict[str, Any] = {}
+        if self._context is not None:
+            options = {"ssl_handshake_timeout": HANDSHAKE_SECONDS, "ssl_shutdown_timeout": _GOODBYE_SECONDS}
+        shaking = self._loop.connect_accepted_socket(lambda: connection, accepted, ssl=self._context, **options)
+        connection.shaking = task = self._loop.create_task(shaking)
+        self._handshakes.add(task)
+        task.add_done_callback(partial(self._begun, accepted, connection))
+
+    def _begun(self, accepted: socket.socket, connection: BoundedConnection, task: _Handshake) -> None:
+        """Clear up where there is no connection: from then on the loop tells it of everything."""
+        self._handshakes.discard(task)
+        connection.shaking = None
+        if task.cancelled() or (fault := task.exception()) is not None:
+            self._places.leave(connection)
+            accepted.close()
+            # Every fault of TLS and of the network is an OSError, and anybody may cause one.
+            if not task.cancelled() and not isinstance(fault, OSError):
+                self._loop.call_exception_handler({"message": "a connection could not begin", "exception": fault})
+
+
+def _listening(address: Address) -> socket.socket:
+    """Return a socket that listens: without a host on every interface, of both families where the kernel has both."""
+    if not address.host and socket.has_dualstack_ipv6():
+        try:
+            return socket.create_server(
+                ("", address.port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=_BACKLOG
+            )
+        except OSError as error:  # a kernel with IPv6, and no address of it
+            if error.errno not in _NO_SUCH_FAMILY:
+                raise
+    [(family, *_), *_] = socket.getaddrinfo(
+        address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)

@@ -1,0 +1,90 @@
+"""Which connections are open: a bounded number, in which a newcomer takes the place of whoever has proven nothing."""
+
+from typing import Final, Protocol
+
+from .budget import CONNECTION_BYTES, HANDSHAKE_BYTES, MemoryBudget
+
+# An API server has 200 mutating requests under way (--max-mutating-requests-inflight), each with a connection of its
+# own while it waits for a webhook. 1,024 is five of them at one replica.
+MOST_PROVEN: Final = 1_024
+MOST_PLACES: Final = 1_536
+# A handshake and a review take milliseconds; who has needed longer gives way to a newcomer where places are short.
+# Those younger are never displaced: a burst of the API server's own connections must not displace itself.
+GRACE_SECONDS: Final = 1.0
+
+
+class Guest(Protocol):
+    """A connection, with or without its handshake done."""
+
+    def displace(self) -> None:
+        """End at once: somebody else takes the place."""
+        ...
+
+
+class Places:
+    """Belongs to the event loop's thread; times are the loop's."""
+
+    def __init__(
+        self, budget: MemoryBudget | None = None, most: int = MOST_PLACES, most_proven: int = MOST_PROVEN
+    ) -> None:
+        """Begin empty. Every place is charged to ``budget``, if any."""
+        self._budget = budget
+        self._most = most
+        self._most_proven = most_proven
+        self._unproven: dict[Guest, float] = {}
+        """When each came, in this order."""
+        self._proven: set[Guest] = set()
+        self._shaking: set[Guest] = set()
+        """Those that are charged for a handshake."""
+        self.displaced = 0
+        """How many have had to give way."""
+
+    def __len__(self) -> int:
+        """Return how many are open."""
+        return len(self._unproven) + len(self._proven)
+
+    def enter(self, guest: Guest, now: float) -> bool:
+        """Give a newcomer a place, if need be that of whoever has proven nothing for long; False: there is none."""
+        while len(self) >= self._most or not self._charge(HANDSHAKE_BYTES):
+            if not self._displace(now):
+                return False
+        self._unproven[guest] = now
+        self._shaking.add(guest)
+        return True
+
+    def settle(self, guest: Guest) -> None:
+        """Take note that a guest's handshake is done."""
+        if guest in self._shaking:
+            self._shaking.discard(guest)
+            self._give_back(HANDSHAKE_BYTES - CONNECTION_BYTES)
+
+    def prove(self, guest: Guest) -> None:
+        """Keep a guest from being displaced: it is whom the port is for. Without effect where these are too many."""
+        if guest in self._unproven and len(self._proven) < self._most_proven:
+            del self._unproven[guest]
+            self._proven.add(guest)
+
+    def leave(self, guest: Guest) -> None:
+        """Take a guest's place back, if it has one."""
+        if self._unproven.pop(guest, None) is None and guest not in self._proven:
+            return
+        self.settle(guest)
+        self._proven.discard(guest)
+        self._give_back(CONNECTION_BYTES)
+
+    def _charge(self, amount: int) -> bool:
+        return self._budget is None or self._budget.take("connections", amount)
+
+    def _give_back(self, amount: int) -> None:
+        if self._budget is not None:
+            self._budget.give_back("connections", amount)
+
+    def _displace(self, now: float) -> bool:
+        """End the oldest that has proven nothing, if it is old enough."""
+        oldest = next(iter(self._unproven), None)
+        if oldest is None or now - self._unproven[oldest] < GRACE_SECONDS:
+            return False
+        self.leave(oldest)
+        self.displaced += 1
+        oldest.displace()
+        return True

@@ -1,0 +1,63 @@
+"""What the review port says of the memory that its callers hold, and of their connections."""
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+from .asked import Asked, Family
+from .metrics import Registered
+
+
+class Budget(Protocol):
+    """What is counted of a budget of memory, by kind."""
+
+    @property
+    def used(self) -> Mapping[str, int]:
+        """Bytes taken now."""
+        ...
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """How often there was no room."""
+        ...
+
+
+class Places(Protocol):
+    """What is counted of connections."""
+
+    displaced: int
+
+    def __len__(self) -> int:
+        """Return how many are open."""
+        ...
+
+
+class PortMetrics:
+    """What the budget and the places of a port add. Belongs to the event loop's thread."""
+
+    def __init__(self, metrics: Registered, budget: Budget, places: Places) -> None:
+        """Declare all; they are asked at every scrape."""
+        self._budget = budget
+        self._places = places
+        metrics.registry.register(Asked(self._asked))
+
+    def _asked(self) -> Iterator[Family]:
+        held = GaugeMetricFamily(
+            "podberth_callers_memory_bytes", "Memory charged to callers of the review port.", labels=["kind"]
+        )
+        for kind, amount in self._budget.used.items():
+            held.add_metric([kind], amount)
+        yield held
+        refusals = CounterMetricFamily(
+            "podberth_callers_memory_refusals_total", "How often callers found no memory.", labels=["kind"]
+        )
+        for kind, count in self._budget.refused.items():
+            refusals.add_metric([kind], count)
+        yield refusals
+        yield GaugeMetricFamily("podberth_connections", "Connections to the review port.", value=len(self._places))
+        yield CounterMetricFamily(
+            "podberth_connections_displaced_total",
+            "Connections without a decided review that gave way to newer ones.",
+            value=self._places.displaced,
+        )
