@@ -21,6 +21,7 @@ from ..admission.notices import Notice, notices
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
 from ..errors import ClusterError
+from ..kube.api_path import ApiPath, collection_path
 from ..kube.times import as_micro_time
 from ..telemetry.log import Log
 from ..telemetry.metrics import EventMetrics
@@ -240,12 +241,12 @@ def _namespace(notice: Notice) -> str:
     return notice.regarding.namespace or _DEFAULT_NAMESPACE
 
 
-def _collection(notice: Notice) -> str:
-    return f"/apis/{_GROUP}/namespaces/{_namespace(notice)}/events"
+def _collection(notice: Notice) -> ApiPath:
+    return collection_path(_GROUP, "events", _namespace(notice))
 
 
-def _path(notice: Notice) -> str:
-    return f"{_collection(notice)}/{name(notice)}"
+def _path(notice: Notice) -> ApiPath:
+    return _collection(notice).below(name(notice))
 
 
 def _take_in(series: Series, answer: bytes) -> None:
