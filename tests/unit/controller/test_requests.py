@@ -74,10 +74,11 @@ def test_an_owner_of_the_core_group_has_another_root() -> None:
 
 def test_what_is_kept_of_an_owner_is_what_the_tables_of_gangs_read() -> None:
     job = OwnerReference("batch/v1", "Job", "train", "j-1")
-    metadata = {"name": "train", "uid": "j-1"}
+    metadata = {"name": "train", "namespace": "team", "uid": "j-1"}
     document = {"metadata": metadata, "spec": {"parallelism": 4, "completions": 4, "template": {"spec": {}}}}
     kept = kept_of(document, job)
-    assert kept == {"kind": "Job", "metadata": {"uid": "j-1"}, "spec": {"parallelism": 4, "completions": 4}}
+    spec = {"parallelism": 4, "completions": 4}
+    assert kept == {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
     done = {"conditions": [{"type": "Complete", "status": "True"}]}
     assert kept_of({**document, "status": done}, job) is None
     large = {"metadata": metadata, "spec": {"replicatedJobs": [{}] * 300}}

@@ -8,7 +8,7 @@ the rest.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..workload.subject import at, list_at, text_at
+from ..kube.pod import controller_in, is_owner
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 
@@ -28,9 +28,7 @@ class Awaited:
 
     def _lacks_owner(self, review: AdmissionRequest, snapshot: Snapshot) -> bool:
         """Tell whether it is the pod's controller that is not known; nobody has checked the pod yet."""
-        for owner in list_at(review.object, "metadata", "ownerReferences"):
-            if at(owner, "controller") is True:
-                group, kind = text_at(owner, "apiVersion").rpartition("/")[0], text_at(owner, "kind")
-                uid = text_at(owner, "uid")
-                return bool(uid) and uid not in snapshot.owners and self.follows_owner(group, kind, uid)
-        return False
+        owner = controller_in(review.object)
+        if owner is None or not owner.uid or is_owner(snapshot.owners.get(owner.uid), owner, review.namespace):
+            return False
+        return self.follows_owner(owner.group, owner.kind, owner.uid)
