@@ -24,6 +24,7 @@ from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import Beside, PolicyStatuses
 from ..cluster.protocol import OBJECTS, POLICIES, Timing
+from ..cluster.review_events import ReviewEvents
 from ..cluster.shared_ca import open_shared
 from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
@@ -42,7 +43,7 @@ from ..server.tls import CertificateFiles
 from ..settings import OPTIONS, Settings, read_settings
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics, Metrics
-from ..telemetry.reviews import ReviewRecorder
+from ..telemetry.reviews import Listener, ReviewRecorder
 from ..telemetry.traces import Tracer, asked_for
 from .exitcodes import ExitCode
 
@@ -120,7 +121,7 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
             leaving.depend_on(signing)
             stack.callback(signing.cancel)
         events = _follow(process, source, snapshot, stack) if live else None
-        recorder = ReviewRecorder(metrics, log, {"/validate": events.observe} if events else None)
+        recorder = ReviewRecorder(metrics, log, _listeners(settings, state, events))
         handler = ReviewHandler(DECIDERS, state, recorder, tracer=tracer)
         port = ReviewPort(handler, tls.context, settings.client_name)
         listening_at = await port.start(settings.listen)
@@ -158,6 +159,14 @@ def _follow(
         process.leaving.depend_on(task)
         stack.callback(task.cancel)
     return events
+
+
+def _listeners(settings: Settings, state: ServingState, events: Events | None) -> dict[str, Listener]:
+    """Return who is told of answers, by path."""
+    if events is None:
+        return {}
+    reviewed = ReviewEvents(events, lambda: state.snapshot, proved=settings.client_ca is not None)
+    return {"/validate": reviewed.observe}
 
 
 def _tracer(log: Log) -> Tracer | None:
