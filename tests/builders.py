@@ -7,6 +7,8 @@ nothing else: what a test is about stands in the test. Nodes are made in ``node_
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from podberth.workload.owners import OWNER_KINDS
+
 JSON = dict[str, Any]
 
 IMAGE = "nvcr.io/nvidia/cuda:13.0.1-base-ubuntu24.04"
@@ -67,8 +69,9 @@ def gpu_pod(gpus: Any = 1, *, resource: str = "nvidia.com/gpu", name: str = "pod
     return pod(gpu_container("main", gpus, resource=resource), name=name, **fields)
 
 
-def owned(document: JSON, kind: str, *, api_version: str = "batch/v1", name: str = "owner", uid: str = "uid-1") -> JSON:
-    """Return the Pod with a controlling owner."""
+def owned(document: JSON, kind: str, *, api_version: str = "", name: str = "work", uid: str = "uid-1") -> JSON:
+    """Return the Pod with a controlling owner; where no version is said, the first in which podberth reads the kind."""
+    api_version = api_version or next((each.api_versions[0] for each in OWNER_KINDS if each.kind == kind), "batch/v1")
     reference = {"apiVersion": api_version, "kind": kind, "name": name, "uid": uid, "controller": True}
     return {**document, "metadata": {**document["metadata"], "ownerReferences": [reference]}}
 

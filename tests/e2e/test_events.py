@@ -1,5 +1,8 @@
 """Events on a real API server, written with podberth's own token: of controllers' pods, and of GPUPolicies."""
 
+import http.client
+import json
+import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from builders import deployment, gpu_pod, job
+from builders import deployment, gpu_pod, job, review
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
@@ -158,6 +161,13 @@ def test_bare_pods_and_dry_runs_are_not_told(stage: Stage) -> None:
 def test_an_event_in_a_namespace_that_goes_is_lost_and_counted_and_the_next_is_told(stage: Stage) -> None:
     plane = stage.plane
     plane.add_namespace("going")
+    listed = float(len(plane.api.read("/api/v1/namespaces")["items"]))
+    known = 'podberth_watch_objects{resource="namespaces"}'
+    wait_for(
+        lambda: {each.metrics()[known] for each in stage.replicas} == {listed},
+        timeout_seconds=SECONDS,
+        what="the Namespace to be known, for anybody may call podberth here",
+    )
     pod = gpu_pod(name="last")
     pod["metadata"] |= {
         "namespace": "going",
@@ -206,6 +216,45 @@ def test_a_policy_is_told_of_when_it_turns_by_one_replica(stage: Stage) -> None:
     assert "cuont" in outdated["note"]
     assert outdated["type"] == "Warning"
     assert "InForce" in plane.kubectl("describe", "gpupolicy", "mark").stdout
+
+
+def test_a_stranger_makes_podberth_write_no_word_of_theirs(stage: Stage) -> None:
+    """Whoever reaches the port may send a review: here nobody wants a client certificate."""
+    text = "visit-evil-example"
+    forged = gpu_pod(name=text)
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": text, "uid": "f-1", "controller": True}
+    namespaces = (
+        "kube-system",
+        "../../../api/v1/namespaces/kube-system/secrets?",
+        "kube-system/secrets#",
+        "..",
+        "none",
+    )
+    for replica in stage.replicas:
+        before = replica.metrics()['podberth_event_notices_total{result="unknown"}']
+        for namespace in namespaces:
+            forged["metadata"] |= {"namespace": namespace, "ownerReferences": [owner]}
+            _ask(replica, review(forged, namespace=namespace, name=text))
+        after = replica.metrics()['podberth_event_notices_total{result="unknown"}']
+        assert after - before == len(namespaces)
+    # One that is told, after these: when it is there, they would be.
+    pod = gpu_pod(name="honest")
+    pod["metadata"]["ownerReferences"] = [{**owner, "kind": "Honest", "apiVersion": "example.com/v1", "name": "honest"}]
+    assert stage.plane.api.ask("POST", "/api/v1/namespaces/default/pods", pod).status == 201
+    wait_for(lambda: bool(stage.events("Honest")), timeout_seconds=SECONDS, what="an Event")
+    told = [each for each in stage.plane.api.read("/apis/events.k8s.io/v1/events")["items"] if text in str(each)]
+    assert [each for each in told if each.get("reportingController") == CONTROLLER] == []
+    for replica in stage.replicas:
+        assert "grant" not in replica.log.read_text()
+
+
+def _ask(replica: Podberth, document: Document) -> None:
+    """Send a review as anybody can who reaches the port."""
+    authority = ssl.create_default_context(cafile=str(replica.directory / "ca.crt"))
+    connection = http.client.HTTPSConnection(f"127.0.0.1:{replica.port}", context=authority)
+    connection.request("POST", "/validate", json.dumps(document), {"Content-Type": "application/json"})
+    assert connection.getresponse().status == 200
+    connection.close()
 
 
 def test_it_may_write_events_and_not_read_or_delete_them(stage: Stage) -> None:

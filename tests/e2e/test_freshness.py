@@ -21,6 +21,7 @@ from podberth.cluster.policy_status import Beside, PolicyStatuses
 from podberth.cluster.protocol import OBJECTS, POLICIES, AnswerLimits, Timing
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.conventions import Conventions
+from podberth.kube.api_path import ApiPath
 from podberth.kube.schema import PodSchema
 from podberth.server.reload import WatchedSnapshot
 from podberth.server.reload import following as following_policies
@@ -65,7 +66,7 @@ class Counting(ClusterClient):
     async def send(
         self,
         method: str,
-        path: str,
+        path: ApiPath,
         document: object,
         content_type: str = "application/json",
         limits: AnswerLimits | None = None,

@@ -13,11 +13,12 @@ from integration.serving import CapturedLines, run, until_reached
 from podberth.cluster.client import ClusterClient
 from podberth.cluster.protocol import Resource, Timing
 from podberth.cluster.reflector import Reflector
+from podberth.kube.api_path import collection_path
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics, WatchMetrics
 
 _NAMESPACE = "reflected"
-_MAPS = Resource("configmaps", f"/api/v1/namespaces/{_NAMESPACE}/configmaps", "mark")
+_MAPS = Resource("configmaps", collection_path("v1", "configmaps", _NAMESPACE), "mark")
 # More than a page of either kind.
 _COUNT = 130
 

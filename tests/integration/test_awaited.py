@@ -111,7 +111,8 @@ def job_known(server: Serving) -> None:
     known = server.state.snapshot
     assert known is not None
     spec = {"parallelism": 4, "completions": 4}
-    owner = {"kind": "Job", "metadata": {"uid": "job-uid"}, "spec": spec}
+    metadata = {"name": "train", "namespace": "default", "uid": "job-uid"}
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
     server.state.snapshot = known.with_workloads(ClusterObjects(owners={"job-uid": owner}))
     server.state.tell_news()
 

@@ -10,9 +10,10 @@ from integration.scripted import Step, scripted, status, stream
 from podberth.cluster.client import ClusterClient
 from podberth.cluster.protocol import AnswerLimits, Timing
 from podberth.errors import ClusterError
+from podberth.kube.api_path import collection_path
 
 LIMITS = AnswerLimits(seconds=30.0, most_bytes=1000)
-PATH = "/apis/batch/v1/namespaces/team/jobs/train"
+PATH = collection_path("batch/v1", "jobs", "team").below("train")
 Ask = Callable[[ClusterClient, AnswerLimits], Awaitable[bytes]]
 
 

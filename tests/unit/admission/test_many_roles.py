@@ -13,6 +13,7 @@ from bench.many_roles import workloads
 
 from builders import gpu_pod, owned, template, workload, workload_review
 from checking import checked
+from named_owners import gang_of
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
@@ -25,7 +26,7 @@ from podberth.check.report.text import lines
 from podberth.kube import yaml_text
 from podberth.validation.case import MOST_ROLES
 from podberth.workload import roles, templates
-from podberth.workload.gangs import Gang, gang_of
+from podberth.workload.gangs import Gang
 from podberth.workload.owners import OWNER_KINDS, keep
 from podberth.workload.roles import MOST_KINDS, MOST_PARTS
 from snapshots import cluster, policy, snapshot

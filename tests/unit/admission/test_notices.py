@@ -1,13 +1,17 @@
 """Which reviews are told of in Events, and what an Event says of which owner."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from builders import gpu_pod, review
 from podberth.admission import decide
-from podberth.admission.notices import MAX_NOTE_BYTES, Notice, Regarding, note, notices
+from podberth.admission.notices import MAX_NOTE_BYTES, Notice, Regarding, is_founded, note, notices
 from podberth.admission.review import AdmissionRequest, decode_review
+from podberth.errors import ReviewError
 from snapshots import policy, snapshot
 
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "j-1", "controller": True}
@@ -85,10 +89,113 @@ def test_a_pod_without_a_controller_is_not_told(owners: tuple[dict[str, Any], ..
     assert told(asked(owned(*owners)), WARNS) == ()
 
 
-@pytest.mark.parametrize("field", ["apiVersion", "kind", "name", "uid"])
-def test_what_no_object_can_be_called_is_not_remembered(field: str) -> None:
-    assert told(asked(owned({**JOB, field: "x" * 1000})), WARNS) == ()
-    assert told(asked(owned({**JOB, field: "x" * 253})), WARNS) != ()
+ABOUT = Regarding(api_version="batch/v1", kind="Job", namespace="team", name="train", uid="j-1")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        *({field: "x" * 1000} for field in ("api_version", "kind", "namespace", "name", "uid")),
+        *({field: ".."} for field in ("api_version", "kind", "namespace", "name", "uid")),
+        *({field: "say it"} for field in ("api_version", "kind", "namespace", "name", "uid")),
+        *({field: "a\n"} for field in ("api_version", "kind", "namespace", "name", "uid")),
+        *({field: ""} for field in ("api_version", "kind", "name", "uid")),
+        {"namespace": "../kube-system/secrets#"},
+        {"namespace": "a.b"},
+        {"api_version": "a/b/v1"},
+    ],
+    ids=str,
+)
+def test_what_no_object_can_be_called_cannot_exist(fields: dict[str, str]) -> None:
+    assert not replace(ABOUT, **fields).can_exist
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"namespace": ""},
+        {"api_version": "v1", "kind": "ReplicationController"},
+        {"name": f"{'a' * 63}.{'b' * 63}", "uid": "8b0e8a0c-9a1d-4a3e-b5a8-0a3c2b1d4e5f"},
+    ],
+    ids=str,
+)
+def test_what_an_object_is_called_can_exist(fields: dict[str, str]) -> None:
+    assert replace(ABOUT, **fields).can_exist
+
+
+# ---- where anybody may have sent the review -------------------------------------------------------------------------
+
+SAYS = policy(
+    "says",
+    """
+  validations:
+  - {expression: 'false', messageExpression: "'the pod is ' + object.metadata.labels.say", message: something}
+  - {expression: 'false', messageExpression: "string([gpu.count][9])", message: own words}
+  validationActions: [Warn]
+""",
+)
+TEXT = "visit evil.example"
+
+
+def _distrusted(pod: dict[str, Any], *policies: str) -> list[str]:
+    known = snapshot(*policies)
+    request = asked(pod)
+    return [each.note for each in notices(request, decide.validate(request, known), known)]
+
+
+def _saying(text: str) -> dict[str, Any]:
+    pod = owned(JOB)
+    pod["metadata"] |= {"labels": {"say": text}, "generateName": text, "annotations": {"podberth.io/gang-size": text}}
+    pod["spec"]["containers"][0]["name"] = text
+    return pod
+
+
+def test_what_the_policys_author_wrote_is_told_word_for_word() -> None:
+    assert _distrusted(owned(JOB), WARNS) == ["podberth warns: look here"]
+    [note_] = _distrusted(
+        owned(JOB), policy("p", "  validations:\n  - {expression: 1 > 2}\n  validationActions: [Warn]")
+    )
+    assert note_ == "podberth p: failed expression: 1 > 2"
+
+
+def test_nothing_that_a_stranger_has_written_is_told() -> None:
+    trusted = [each.note for each in told(asked(_saying(TEXT)), SAYS, ERRS)]
+    assert sum(TEXT in each for each in trusted) >= 2
+    told_of = _distrusted(_saying(TEXT), SAYS, ERRS)
+    assert len(told_of) >= 3
+    assert not [each for each in told_of if "evil" in each]
+    assert f"podberth says: it warns of a pod; {LEFT_OUT}" in told_of
+    assert f"podberth errs: it has an error on a pod; {LEFT_OUT}" in told_of
+
+
+LEFT_OUT = "what it says of the pod is left out, for anybody may call podberth (docs/operating.md, Events)"
+SAID = {f"podberth says: {each}" for each in ("something", "own words", f"it warns of a pod; {LEFT_OUT}")}
+
+
+@given(st.text(max_size=30))
+def test_whatever_a_stranger_writes_the_notes_are_podberths_and_the_policys(text: str) -> None:
+    try:
+        assert set(_distrusted(_saying(text), SAYS)) <= {*SAID, f"podberth: it warns of a pod; {LEFT_OUT}"}
+    except ReviewError:
+        return
+
+
+def test_only_what_is_known_is_told_of_where_its_kind_is_followed() -> None:
+    namespaces = {"team": {"metadata": {"name": "team"}}}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "train", "namespace": "team", "uid": "j-1"},
+        "spec": {},
+    }
+    known = replace(snapshot(WARNS), namespaces=namespaces, owners={"j-1": job})
+    assert is_founded(ABOUT, known)
+    for forged in ({"namespace": "kube-system"}, {"name": "other"}, {"uid": "j-2"}, {"namespace": ""}):
+        assert not is_founded(replace(ABOUT, **forged), known)
+    replicas = replace(ABOUT, api_version="apps/v1", kind="ReplicaSet", name="serve-1", uid="r-1")
+    assert is_founded(replicas, known)
+    assert not is_founded(replace(replicas, namespace="nowhere"), known)
 
 
 def test_a_denied_pod_is_left_to_its_controller_to_tell() -> None:

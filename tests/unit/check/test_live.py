@@ -104,6 +104,16 @@ def test_the_top_owner_speaks_for_what_it_has_made() -> None:
     ]
 
 
+@pytest.mark.parametrize("forged", [{"namespace": "b"}, {"name": "e"}, {"kind": "StatefulSet"}], ids=str)
+def test_a_pod_that_borrows_the_uid_of_somebodys_object_speaks_for_itself(forged: dict[str, str]) -> None:
+    deployment = workload("Deployment", "d")
+    borrowing = pod("x", deployment)
+    place = {key: forged[key] for key in forged if key == "namespace"}
+    borrowing["metadata"] |= place
+    borrowing["metadata"]["ownerReferences"][0] |= {key: forged[key] for key in forged.keys() - place}
+    assert names(spoken(deployment, borrowing)) == ["Deployment/d", "Pod/x"]
+
+
 def test_an_owner_is_found_by_name_where_what_is_between_was_not_asked_for() -> None:
     deployment, cron = workload("Deployment", "d"), workload("CronJob", "c")
     replicas, job = workload("ReplicaSet", "d-1f", owner=deployment), workload("Job", "c-28000000", owner=cron)

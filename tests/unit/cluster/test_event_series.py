@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from podberth.admission.notices import Notice, Regarding
-from podberth.cluster.event_series import Bucket, Limits, OpenSeries
+from podberth.cluster.event_series import Limits, OpenSeries
+from podberth.telemetry.bucket import Bucket
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 JOB = Regarding(api_version="batch/v1", kind="Job", namespace="team", name="train", uid="j-1")
@@ -19,6 +21,47 @@ def notice(note: str = "look", regarding: Regarding = JOB) -> Notice:
 
 def job(uid: str) -> Regarding:
     return replace(JOB, uid=uid)
+
+
+def _strangers(**limits: Any) -> OpenSeries:
+    return OpenSeries(replace(Limits(), **limits))
+
+
+def _in(namespace: str, uid: str = "r-1") -> Notice:
+    return notice(regarding=replace(JOB, namespace=namespace, uid=uid))
+
+
+def test_all_that_anybody_may_have_caused_is_as_much_as_of_one_object() -> None:
+    known = _strangers(unproved_burst=3, unproved_refill_seconds=10)
+    fates = [known.observe(_in("team", f"r-{number}"), 0.0, NOW, proved=False) for number in range(1000)]
+    assert fates == ["kept"] * 3 + ["limited"] * 997
+    assert known.observe(_in("team", "r-0"), 0.0, NOW, proved=False) == "kept"  # one more of what is told already
+    assert known.observe(_in("team", "later"), 10.0, NOW, proved=False) == "kept"
+    assert known.observe(_in("team", "api-server"), 10.0, NOW) == "kept"  # who is known to have asked waits for nobody
+
+
+def test_an_hour_of_strangers_is_few_events() -> None:
+    """The API server keeps an Event for an hour: as many are there at a time at the most."""
+    known, kept = _strangers(), 0
+    for second in range(3600):
+        known.end_quiet(float(second))
+        for series in list(known._series.values()):
+            known.told(series, series.untold, float(second))
+        notices = (_in("team", f"r-{second}-{number}") for number in range(10))
+        kept += [known.observe(each, float(second), NOW, proved=False) for each in notices].count("kept")
+    assert kept <= 145
+
+
+def test_strangers_are_told_of_in_a_few_namespaces_at_a_time() -> None:
+    known = _strangers(unproved_burst=1000, unproved_namespaces=2)
+    said = [known.observe(_in(each), 0.0, NOW, proved=False) for each in ("a", "b", "c", "a")]
+    assert said == ["kept", "kept", "limited", "kept"]
+    assert known.observe(_in("b", "other"), 0.0, NOW, proved=False) == "kept"
+    assert known.observe(_in("c"), 0.0, NOW) == "kept"
+    for series in list(known._series.values()):
+        known.told(series, series.untold, 1.0)
+    known.end_quiet(Limits().finish_seconds + 1)
+    assert known.observe(_in("d"), Limits().finish_seconds + 1, NOW, proved=False) == "kept"
 
 
 def test_equal_notices_are_one_series_that_waits_for_the_others() -> None:

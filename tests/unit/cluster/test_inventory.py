@@ -14,13 +14,14 @@ from podberth.cluster.inventory import Inventory, Lister, kinds_to_list, take_in
 from podberth.cluster.kinds import KINDS as FOLLOWED
 from podberth.cluster.protocol import PARAMS, Resource, Timing
 from podberth.errors import ClusterError
+from podberth.kube.api_path import collection_path
 from podberth.kube.documents import load_documents
 
 Document = dict[str, Any]
 Answer = Callable[[dict[str, str]], Document] | Document
 # Waits of no length that anybody notices.
 QUICK = Timing(first_wait_seconds=0.0, least_wait_seconds=0.0)
-PODS = Resource("pods", "/api/v1/pods")
+PODS = Resource("pods", collection_path("v1", "pods"))
 CORE = {
     "resources": [
         {"name": "pods", "kind": "Pod", "namespaced": True, "verbs": ["list"]},

@@ -39,7 +39,10 @@ MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
         (
             "jobs.batch",
             named(job(gpu_pod(1), parallelism=4)),
-            ("uid-x", {"kind": "Job", "metadata": {"uid": "uid-x"}, "spec": {"parallelism": 4, "completions": 4}}),
+            (
+                "uid-x",
+                named({"apiVersion": "batch/v1", "kind": "Job", "spec": {"parallelism": 4, "completions": 4}}),
+            ),
         ),
         ("jobs.batch", named({**job(gpu_pod(1)), **DONE}), None),
         (

@@ -110,7 +110,8 @@ class Scene:
             # At once, as the watch would bring it.
             minimum = action.minimum if isinstance(action, Change) else 0
             self.groups[action.place] = replace(MADE, minimum=minimum or MADE.minimum)
-        return Answer("ok", {"metadata": {"uid": JOB.uid}, "spec": self.owner_spec})
+        named = {"name": JOB.name, "namespace": "team", "uid": JOB.uid}
+        return Answer("ok", {"metadata": named, "spec": self.owner_spec})
 
     async def reset(self) -> None:
         """Have no connections."""

@@ -53,10 +53,18 @@ def sent(action: Action) -> Client:
 
 
 def test_an_owner_is_one_object_whatever_its_name_and_has_seconds_to_come() -> None:
-    owner = OwnerReference("batch/v1", "Job", "../../pods?watch=true", "j-1")
-    client = sent(LookUp("a/b", owner))
-    assert client.paths == ["/apis/batch/v1/namespaces/a%2Fb/jobs/..%2F..%2Fpods%3Fwatch%3Dtrue"]
+    owner = OwnerReference("batch/v1", "Job", "pods?watch=true#", "j-1")
+    client = sent(LookUp("team", owner))
+    assert client.paths == ["/apis/batch/v1/namespaces/team/jobs/pods%3Fwatch%3Dtrue%23"]
     assert client.limits == AnswerLimits(5.0, 3 * 2**20)
+
+
+@pytest.mark.parametrize(("namespace", "name"), [("team", ".."), ("team", "../../pods"), ("a/b", "x"), ("..", "x")])
+def test_what_could_lead_elsewhere_is_refused_without_a_request(namespace: str, name: str) -> None:
+    client = Client()
+    action = LookUp(namespace, OwnerReference("batch/v1", "Job", name, "j-1"))
+    answer = asyncio.run(Requests(cast("ClusterClient", client)).send(action, SERVED))
+    assert (answer.result, client.paths) == ("refused", [])
 
 
 def test_an_owner_of_the_core_group_has_another_root() -> None:
@@ -66,10 +74,11 @@ def test_an_owner_of_the_core_group_has_another_root() -> None:
 
 def test_what_is_kept_of_an_owner_is_what_the_tables_of_gangs_read() -> None:
     job = OwnerReference("batch/v1", "Job", "train", "j-1")
-    metadata = {"name": "train", "uid": "j-1"}
+    metadata = {"name": "train", "namespace": "team", "uid": "j-1"}
     document = {"metadata": metadata, "spec": {"parallelism": 4, "completions": 4, "template": {"spec": {}}}}
     kept = kept_of(document, job)
-    assert kept == {"kind": "Job", "metadata": {"uid": "j-1"}, "spec": {"parallelism": 4, "completions": 4}}
+    spec = {"parallelism": 4, "completions": 4}
+    assert kept == {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
     done = {"conditions": [{"type": "Complete", "status": "True"}]}
     assert kept_of({**document, "status": done}, job) is None
     large = {"metadata": metadata, "spec": {"replicatedJobs": [{}] * 300}}
@@ -77,12 +86,12 @@ def test_what_is_kept_of_an_owner_is_what_the_tables_of_gangs_read() -> None:
 
 
 def test_what_is_written_is_one_object_whatever_its_name() -> None:
-    document = {"metadata": {"namespace": "a/b", "name": "x"}}
-    base = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/a%2Fb/podgroups"
+    document = {"metadata": {"namespace": "team", "name": "x"}}
+    base = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/team/podgroups"
     assert sent(Create(kind=KIND, **SAID, document=document, about=ABOUT)).paths == [
         f"{base}?fieldManager=podberth-controller"
     ]
-    change = Change(kind=KIND, **SAID, place=("a/b", "x?y"), uid="g-1", patch={}, about=ABOUT)
+    change = Change(kind=KIND, **SAID, place=("team", "x?y"), uid="g-1", patch={}, about=ABOUT)
     assert sent(change).paths == [f"{base}/x%3Fy?fieldManager=podberth-controller"]
 
 

@@ -43,6 +43,25 @@ def test_a_person_is_granted_by_no_manifest() -> None:
     assert wanted_right(said("ann", what)) == "grant user ann: list nodes"
 
 
+RIGHT = 'User "system:serviceaccount:podberth-system:podberth" cannot get resource "secrets" in API group ""'
+
+
+@pytest.mark.parametrize(
+    "said_by_others",
+    [
+        f'admission webhook "x.example" denied the request: {RIGHT}',
+        f'pods "x" is forbidden: exceeded quota: {RIGHT}',
+        f'pods "x" is forbidden: pods "y" is forbidden: {RIGHT}',
+        RIGHT,
+    ],
+)
+def test_what_somebody_else_quotes_advises_nobody(said_by_others: str) -> None:
+    assert wanted_right(said_by_others) == ""
+    assert wanted_right(f'secrets "x" is forbidden: {RIGHT}').startswith(
+        "grant ServiceAccount podberth-system/podberth"
+    )
+
+
 def rights() -> Iterator[tuple[str, str, str, str]]:
     """Yield the verb, resource, group and account of each right that a manifest grants, where it is granted to one."""
     for file in sorted((ROOT / "manifests").glob("*/**/*.yaml")):

@@ -58,7 +58,7 @@ def test_the_controller_is_the_owner_that_says_so() -> None:
     document = owned(pod(), "Job", uid="u")
     document["metadata"]["ownerReferences"].insert(0, {"kind": "Other", "controller": False})
     found = read.controller(document)
-    assert found == read.OwnerReference("batch/v1", "Job", "owner", "u")
+    assert found == read.OwnerReference("batch/v1", "Job", "work", "u")
     assert found.group == "batch"
 
 

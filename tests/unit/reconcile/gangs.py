@@ -58,7 +58,21 @@ def world(*pods: WaitingPod, known: Mapping[str, Mapping[tuple[str, str], Made]]
         "fixed": {},
         "patience_seconds": 60.0,
     }
-    return World(**fields | more)
+    found = {(at, owner): _whole(at, owner, each) for (at, owner), each in more.pop("documents", {}).items()}
+    return World(**fields | more, documents=found)
+
+
+def _whole(namespace: str, owner: OwnerReference, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a look-up of an owner has found with the names by which it was asked for."""
+    named = {"name": owner.name, "namespace": namespace, "uid": owner.uid}
+    metadata = {**document["metadata"], **named}
+    return {**document, "apiVersion": owner.api_version, "kind": owner.kind, "metadata": metadata}
+
+
+def reference_to(owner: OwnerReference) -> dict[str, Any]:
+    """Return the entry of metadata.ownerReferences of a controller."""
+    named = {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
+    return {**named, "controller": True}
 
 
 def plan(seen: World, after: float = 0.0) -> Plan:

@@ -12,7 +12,7 @@ from podberth.reconcile.pod_groups import GATHER_SECONDS
 from podberth.reconcile.read import waiting_pod
 from podberth.workload.owners import LOOKED_UP, keep
 
-from .gangs import NATIVE, NOW, ours, plan, world
+from .gangs import NATIVE, NOW, ours, plan, reference_to, world
 
 JSON = dict[str, Any]
 
@@ -50,7 +50,7 @@ def known(
     document = workload(owner.api_version, owner.kind, spec, name=owner.name)
     document["metadata"]["uid"] = owner.uid
     if above is not None:
-        document["metadata"]["ownerReferences"] = [{"uid": above.uid, "controller": True}]
+        document["metadata"]["ownerReferences"] = [reference_to(above)]
     return {("team", owner): above}, {
         ("team", owner): keep(LOOKED_UP[owner.api_version, owner.kind], document),
     }
@@ -109,7 +109,7 @@ def test_stages_between_roles_do_not_matter_where_one_alone_has_gpus(driver: JSO
     ]
     owners, documents = known(SET, {"replicatedJobs": jobs})
     more, other = known(JOB, {"parallelism": 2}, above=SET)
-    labels = {"jobset.sigs.k8s.io/jobset-name": "train", "jobset.sigs.k8s.io/jobset-uid": "s-1"}
+    labels = {"jobset.sigs.k8s.io/jobset-name": SET.name, "jobset.sigs.k8s.io/jobset-uid": "s-1"}
     found = minimum(
         waiting(JOB, "jobset-s-1", labels, size="3"), owners={**owners, **more}, documents={**documents, **other}
     )

@@ -12,7 +12,7 @@ from podberth.reconcile.model import Change, Create, LookUp, Plan, WaitingPod, W
 from podberth.reconcile.pod_groups import GATHER_SECONDS
 from podberth.reconcile.read import made_group, waiting_pod
 
-from .gangs import COSCHEDULING, FIELDS, KOORDINATOR, NATIVE, NOW, ours, plan, world
+from .gangs import COSCHEDULING, FIELDS, KOORDINATOR, NATIVE, NOW, ours, plan, reference_to, world
 
 JSON = dict[str, Any]
 JOB = OwnerReference("batch/v1", "Job", "train", "j-1")
@@ -259,16 +259,12 @@ def _lineage(policy: str) -> dict[str, Any]:
     documents = {
         ("team", owner): {
             **document(owner.kind, owner.uid, {"replicas": 2, "podManagementPolicy": "Parallel"}),
-            "metadata": {"uid": owner.uid, **({"ownerReferences": [_by(up)]} if up else {})},
+            "metadata": {"uid": owner.uid, **({"ownerReferences": [reference_to(up)]} if up else {})},
         }
         for owner, up in above.items()
     }
     documents["team", LWS]["spec"] = {"startupPolicy": policy}
     return {"owners": {("team", owner): up for owner, up in above.items()}, "documents": documents}
-
-
-def _by(owner: OwnerReference) -> JSON:
-    return {"controller": True, "uid": owner.uid}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from podberth.admission import response
 from podberth.admission.outcome import Decision, Outcome
 from podberth.admission.review import decode_review
 from podberth.telemetry.lines import LineWriter
-from podberth.telemetry.log import MAX_TEXT, Log
+from podberth.telemetry.log import MAX_TEXT, Log, Spared
 from podberth.telemetry.metrics import Metrics, Phases
 from podberth.telemetry.reviews import ReviewRecorder
 
@@ -85,3 +85,38 @@ def test_what_comes_from_outside_is_cut() -> None:
 @pytest.mark.parametrize("user", [None, {"username": None}, {}])
 def test_user_that_is_none_is_empty(user: Any) -> None:
     assert _record(review(gpu_pod(), userInfo=user))["user"] == ""
+
+
+def test_requests_without_a_decision_are_counted_all_and_logged_a_few() -> None:
+    lines, now = _Lines(), [0.0]
+    metrics = Metrics(["/mutate"], lines_dropped=int, in_flight=int)
+    recorder = ReviewRecorder(metrics, Log(lines), spared=Spared(lambda: now[0]))
+    for _ in range(10_000):
+        recorder.refused("other", 404, "path: got '/', want one that reviews are sent to", 0.001)
+    assert len(lines.lines) == 100
+    now[0] = 60.0
+    recorder.refused("other", 404, "again", 0.001)
+    assert lines.lines[-1]["left_out"] == 9_900
+    recorder.refused("other", 404, "again", 0.001)
+    assert "left_out" not in lines.lines[-1]
+    text = metrics.exposition().decode()
+    assert 'podberth_admission_requests_total{operation="",path="other",verdict="error"} 10002.0' in text
+
+
+def test_a_bug_that_is_met_again_and_again_fills_no_disk() -> None:
+    lines = _Lines()
+    metrics = Metrics(["/mutate"], lines_dropped=int, in_flight=int)
+    recorder = ReviewRecorder(metrics, Log(lines), spared=Spared(lambda: 0.0))
+    for _ in range(1000):
+        recorder.broke("/mutate", ValueError("x"), None)
+    assert len(lines.lines) == 100
+
+
+def test_reviews_with_a_decision_are_all_logged() -> None:
+    lines = _Lines()
+    metrics = Metrics(["/mutate"], lines_dropped=int, in_flight=int)
+    recorder = ReviewRecorder(metrics, Log(lines), spared=Spared(lambda: 0.0))
+    made = Outcome(response=response.allowed("u"), verdict="allowed", patch=[])
+    for _ in range(1000):
+        recorder.decided("/mutate", decode_review(review(gpu_pod())), made, Phases(0.0, 0.0, 0.0))
+    assert len(lines.lines) == 1000

@@ -24,6 +24,11 @@ def thing(version: str, kind: str, name: str, **metadata: Any) -> dict[str, Any]
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **metadata}}
 
 
+def _in_default(owner: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with the namespace that kubectl gives it: pods find their owners in their own."""
+    return {**owner, "metadata": {**owner["metadata"], "namespace": "default"}}
+
+
 def test_objects_are_sorted_by_what_they_are() -> None:
     job = thing("batch/v1", "Job", "train", uid="u-1")
     jobset = thing("jobset.x-k8s.io/v1alpha2", "JobSet", "set", uid="u-2")
@@ -49,7 +54,7 @@ def test_objects_are_sorted_by_what_they_are() -> None:
     assert set(objects.namespaces) == {"team-a"}
     assert objects.config_maps == {("podberth-system", "limits"): parameters}
     assert objects.pod_groups == {("team-a", "gang"), ("default", "gang-2")}
-    assert objects.owners == {"u-1": job, "u-2": jobset}
+    assert objects.owners == {uid: _in_default(owner) for uid, owner in (("u-1", job), ("u-2", jobset))}
     assert objects.problems == (
         "resource.k8s.io/v1 ResourceSlice: passed over 1; nothing is known from this kind",
         "v1 Pod: passed over 2; nothing is known from this kind",

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from builders import JSON, container, gpu_container, gpu_pod, owned, pod, sidecar, template, workload
+from named_owners import gang_of
 from podberth.topology.objects import ClusterObjects, collect
 from podberth.topology.pseudonyms import anonymised
 from podberth.topology.trim import as_list, trim
 from podberth.wellknown import NAMESPACE
-from podberth.workload.gangs import gang_of
 from podberth.workload.stages import stages_of
 from topology_scenes import as_list as listed
 from topology_scenes import cluster, hostile

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from builders import deployment, gpu_pod, job, job_pod, owned, pod, stateful_set, workload
+from named_owners import gang_of
 from operator_pods.groups import GROUPED
-from podberth.workload.gangs import Gang, gang_of
+from podberth.workload.gangs import Gang
 from podberth.workload.groups import GROUP_ROWS
 from podberth.workload.present import present
 from podberth.workload.sources import ROWS
@@ -171,15 +172,16 @@ def job_set_pod(**labels: str) -> JSON:
     return job_pod(2, labels=marks)
 
 
-JOB_SET: JSON = {
-    "kind": "JobSet",
-    "spec": {
+JOB_SET: JSON = workload(
+    "jobset.x-k8s.io/v1alpha2",
+    "JobSet",
+    {
         "replicatedJobs": [
             {"name": "launcher", "template": {"spec": {}}},
             {"name": "workers", "replicas": 2, "template": {"spec": {"parallelism": 4}}},
         ]
     },
-}
+)
 
 
 def test_a_job_set_is_one_gang_of_all_its_jobs() -> None:

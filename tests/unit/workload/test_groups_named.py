@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, owned, pod, workload
+from named_owners import gang_of
 from podberth.kube.pod import by_name
 from podberth.topology.objects import NAMED_OWNERS, collect
-from podberth.workload.gangs import Gang, gang_of
+from podberth.workload.gangs import Gang
 from podberth.workload.owners import OWNER_KINDS
 
 JSON = dict[str, Any]

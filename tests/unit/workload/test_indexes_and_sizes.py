@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, job_pod, owned, workload
-from podberth.workload.gangs import Gang, gang_of
+from named_owners import gang_of
+from podberth.workload.gangs import Gang
 from podberth.workload.owners import OWNER_KINDS, keep
 from podberth.workload.templates import templates
 

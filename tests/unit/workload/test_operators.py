@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, pod, review, workload
+from named_owners import as_named, gang_of
 from operator_pods import ALONE, CASES, Case
 from operator_pods.batch import of_set, of_spark
 from operator_pods.serving import GROVE_OWNERS, of_grove, of_kserve
@@ -19,7 +20,7 @@ from podberth.kube.patch import apply
 from podberth.topology.objects import collect
 from podberth.wellknown import APPLIED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from podberth.workload.alone import EACH_ALONE
-from podberth.workload.gangs import Gang, gang_of
+from podberth.workload.gangs import Gang
 from podberth.workload.gpus import gpu_facts
 from podberth.workload.operators import DECLARED_SET, INDEXED_JOB, OPERATOR_ROWS
 from podberth.workload.sources import ROWS
@@ -180,10 +181,9 @@ def written(document: JSON, known: Snapshot) -> JSON:
 @pytest.mark.parametrize("case", MIXED, ids=lambda case: f"{case.maker}-{case.name}")
 def test_members_without_gpus_get_what_is_equal_on_all_and_nothing_else(case: Case) -> None:
     """Rule 10, with all policies that are on by default: the gang's name and size, and the record of them."""
-    known = shipped().with_owners(case.owners)
     words = []
     for document, _, _ in case.members:
-        after = written(document, known)
+        after = written(document, shipped().with_owners(as_named(document, case.owners, "default")))
         both = {**after["metadata"].get("labels", {}), **after["metadata"].get("annotations", {})}
         words.append((both[GANG_LABEL], both[GANG_SIZE_ANNOTATION]))
         if gpu_facts(document).count:

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, job, job_pod
+from named_owners import gang_of
 from operator_pods import CASES, Case
 from pages import ROOT
 from podberth.kube.documents import load_documents
-from podberth.workload.gangs import gang_of
 from podberth.workload.operators import INDEXED_JOB, OPERATOR_ROWS
 from podberth.workload.owners import OWNER_KINDS, OwnerKind, keep
+from podberth.workload.roles import Foretold
 from podberth.workload.subject import Subject
 from podberth.workload.templates import templates
 
@@ -64,7 +65,10 @@ def test_a_gang_is_as_large_by_what_is_kept_as_by_the_object(document: JSON) -> 
         kept: dict[str, Any] = dict(template.owners)
         for uid, owner in template.owners.items():
             if owner.get("kind") == document["kind"]:
-                kept[uid] = keep(of(document), {**owner, "metadata": {**owner.get("metadata", {}), "uid": uid}})
+                read_of = keep(of(document), {**owner, "metadata": {**owner.get("metadata", {}), "uid": uid}})
+                assert read_of is not None
+                # In the place of what stands between it and its pods, too.
+                kept[uid] = Foretold(read_of)
                 read += 1
         assert gang_of(template.pod, "team", kept) == gang_of(template.pod, "team", template.owners)
     assert read
@@ -80,12 +84,14 @@ def test_of_labels_those_are_kept_that_tell_who_places_the_group() -> None:
 
 
 def test_whose_an_owner_is_stays_known() -> None:
-    references = [{"uid": "a", "kind": "X"}, {"uid": "set", "controller": True, "name": "long"}]
-    document = {"metadata": {"uid": "j", "ownerReferences": references}, "spec": None}
-    kept = keep(BY_KIND["batch", "Job"], document)
-    assert kept == {
+    whose = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "set", "uid": "s", "controller": True}
+    references = [{"uid": "a", "kind": "X"}, {**whose, "blockOwnerDeletion": True}]
+    metadata = {"name": "job", "namespace": "team", "uid": "j"}
+    document = {"metadata": {**metadata, "ownerReferences": references, "generation": 2}, "spec": None}
+    assert keep(BY_KIND["batch", "Job"], document) == {
+        "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"uid": "j", "ownerReferences": [{"controller": True, "uid": "set"}]},
+        "metadata": {**metadata, "ownerReferences": [whose]},
         "spec": None,
     }
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from builders import container, gpu_container, gpu_pod, owned, pod, sidecar, template, workload
+from named_owners import gang_of
 from podberth.devices.claims import DeviceRequest, KnownDevices
-from podberth.workload.gangs import Gang, gang_of
+from podberth.workload.gangs import Gang
 from podberth.workload.owners import OWNER_KINDS, keep
 from podberth.workload.roles import asks_in
 from podberth.workload.roles import counted as pods_of

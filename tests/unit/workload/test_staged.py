@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, owned, workload
+from named_owners import gang_of
 from operator_pods.batch import of_job_set, of_set, of_spark
 from operator_pods.serving import of_lws, of_rbg
 from operator_pods.training import of_mpi, of_ray
-from podberth.workload.gangs import gang_of
 from podberth.workload.owners import OWNER_KINDS, keep
 
 JSON = dict[str, Any]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, job_pod, owned
+from named_owners import gang_of
 from operator_pods import CASES, Case
 from podberth.workload import operators, serving_operators
-from podberth.workload.gangs import gang_of
 from podberth.workload.operators import DECLARED_SET, INDEXED_JOB, OPERATOR_ROWS
 from podberth.workload.owners import LOOKED_UP, OWNER_KINDS
 from podberth.workload.stages import STAGES

@@ -8,11 +8,12 @@ the rest.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..workload.subject import at, list_at, text_at
+from ..kube.pod import OwnerReference, controller_in, is_owner
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 
-# No uid and no kind is longer; a pod that nobody has checked may name megabytes, and who waits keeps the names.
+# No name, uid or kind is longer, and no apiVersion that is followed. A pod that nobody has checked may name megabytes,
+# and who waits keeps the names.
 _LONGEST_FIELD = 253
 
 
@@ -21,8 +22,8 @@ class Sought:
     """What a review is about that may have to become known. It holds nothing of the review's document."""
 
     namespace: str
-    owner: tuple[str, str, str] | None
-    """API group, kind and uid of the new pod's controller."""
+    owner: OwnerReference | None
+    """The new pod's controller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +43,16 @@ class Awaited:
         """Tell whether it is still not known."""
         if sought.namespace and snapshot.lacks_namespace(sought.namespace):
             return True
-        if sought.owner is None or sought.owner[2] in snapshot.owners:
+        owner = sought.owner
+        if owner is None or is_owner(snapshot.owners.get(owner.uid), owner, sought.namespace):
             return False
-        return self.follows_owner(*sought.owner)
+        return self.follows_owner(owner.group, owner.kind, owner.uid)
 
 
-def _owner(review: AdmissionRequest) -> tuple[str, str, str] | None:
+def _owner(review: AdmissionRequest) -> OwnerReference | None:
     """Return the pod's controller; nobody has checked the pod yet."""
-    for owner in list_at(review.object, "metadata", "ownerReferences"):
-        if at(owner, "controller") is True:
-            group, kind = text_at(owner, "apiVersion").rpartition("/")[0], text_at(owner, "kind")
-            uid = text_at(owner, "uid")
-            return (group, kind, uid) if uid and max(map(len, (group, kind, uid))) <= _LONGEST_FIELD else None
-    return None
+    owner = controller_in(review.object)
+    if owner is None or not owner.uid:
+        return None
+    longest = max(map(len, (owner.api_version, owner.kind, owner.name, owner.uid)))
+    return owner if longest <= _LONGEST_FIELD else None

@@ -7,20 +7,25 @@ Job, StatefulSet and DaemonSet.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ..kube import pod as pods
+from ..kube.names import is_api_version, is_kind, is_label, is_subdomain, is_uid
+from ..workload.owners import LOOKED_UP
 from . import messages
-from .outcome import Action, Outcome
+from .outcome import Action, Decision, Outcome
 from .review import AdmissionRequest
+from .snapshot import Snapshot
 
 # Of bytes, for Go counts these: NoteLengthLimit in kubernetes pkg/apis/core/validation/events.go.
 MAX_NOTE_BYTES = 1024
-# No object has a longer name, and no apiVersion is longer: a group and a name are DNS subdomains of 253 characters at
-# most, a version a label of 63. An ownerReference may hold megabytes, and what is to be told is remembered.
-_LONGEST_FIELD = 253 + 1 + 63
 _REASONS: Mapping[Action, str] = {"warn": "PolicyWarning", "error": "PolicyError"}
 """Which decisions are told: those that a person at kubectl reads as warnings."""
+_LEFT_OUT: Final = "what it says of the pod is left out, for anybody may call podberth (docs/operating.md, Events)"
+_IN_OTHER_WORDS: Final[Mapping[Action, str]] = {
+    "warn": f"it warns of a pod; {_LEFT_OUT}",
+    "error": f"it has an error on a pod; {_LEFT_OUT}",
+}
 
 NoticeType: TypeAlias = Literal["Normal", "Warning"]
 
@@ -34,6 +39,17 @@ class Regarding:
     namespace: str
     name: str
     uid: str
+
+    @property
+    def can_exist(self) -> bool:
+        """Whether an object can be called so: an ownerReference may hold anything, megabytes of it too."""
+        return (
+            (not self.namespace or is_label(self.namespace))
+            and is_api_version(self.api_version)
+            and is_kind(self.kind)
+            and is_subdomain(self.name)
+            and is_uid(self.uid)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +66,19 @@ class Notice:
     """One line, of at most MAX_NOTE_BYTES."""
 
 
-def notices(request: AdmissionRequest, outcome: Outcome) -> tuple[Notice, ...]:
+def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | None = None) -> tuple[Notice, ...]:
     """Return what /validate's answer calls for, with ``outcome`` made of ``request``; nothing for most reviews.
 
     A dry run has no side effects, a pod without a controller is somebody's who reads the warnings, and an update's
     warnings were those of the creation.
+
+    Where anybody may have sent the review, ``distrust`` is the snapshot: the notes then hold what its policies say by
+    themselves, and nothing of the pod.
     """
     if not outcome.warnings or outcome.verdict == "denied" or request.operation != "CREATE" or request.dry_run:
         return ()
     owner = pods.controller(request.object or {})
-    if owner is None or max(map(len, (owner.api_version, owner.kind, owner.name, owner.uid))) > _LONGEST_FIELD:
+    if owner is None:
         return ()
     regarding = Regarding(
         api_version=owner.api_version,
@@ -69,7 +88,7 @@ def notices(request: AdmissionRequest, outcome: Outcome) -> tuple[Notice, ...]:
         uid=owner.uid,
     )
     told = {
-        (_REASONS[each.action], note(messages.whole(each.policy, each.message))): None
+        (_REASONS[each.action], note(messages.whole(each.policy, _words(each, distrust)))): None
         for each in outcome.decisions
         if each.action in _REASONS
     }
@@ -77,6 +96,32 @@ def notices(request: AdmissionRequest, outcome: Outcome) -> tuple[Notice, ...]:
         Notice(regarding=regarding, type="Warning", reason=reason, action="Validate", note=text)
         for reason, text in told
     )
+
+
+def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
+    """Tell whether an object may be told of whose name somebody unknown has said.
+
+    Its namespace is known to be there. So is the object itself, where objects of its kind are followed.
+    """
+    if regarding.namespace not in snapshot.namespaces:
+        return False
+    kind = LOOKED_UP.get((regarding.api_version, regarding.kind))
+    if kind is None or not kind.followed:
+        return True
+    reference = pods.OwnerReference(regarding.api_version, regarding.kind, regarding.name, regarding.uid)
+    return pods.is_owner(snapshot.owners.get(regarding.uid), reference, regarding.namespace)
+
+
+def _words(decision: Decision, distrust: Snapshot | None) -> str:
+    """Return what a decision says; to nobody knows whom, only what the policy's author wrote word for word."""
+    if distrust is None or decision.message in _own_words(decision.policy, distrust):
+        return decision.message
+    return _IN_OTHER_WORDS[decision.action]
+
+
+def _own_words(name: str, snapshot: Snapshot) -> set[str]:
+    """Return the messages of a policy's validations that no expression makes."""
+    return {each.fixed_message for policy in snapshot.policies if policy.name == name for each in policy.validations}
 
 
 def note(text: str) -> str:

@@ -20,12 +20,13 @@ from typing import Any
 
 import orjson
 
+from ..kube.api_path import ApiPath
 from ..kube.times import as_time
 from ..topology.codec import encode_topology
 from ..topology.shapes import simulate
 from .churn import Machine, Sight, change, doubt, node_patch, show
 from .labels import link_labels
-from .objects import Answer, LabelTarget, Request
+from .objects import NODES, Answer, LabelTarget, Request, node_path
 from .pace import Backoff
 from .publish import Send, pump
 from .publisher import Publisher
@@ -279,8 +280,9 @@ class Fleet:
     def _bring(self, member: _Member, before: Sight) -> None:
         """Make the Node show what the machine is; what the API server does not take is for a later turn."""
         after = show(member.machine)
-        patches = zip(("", "/status"), node_patch(before, after), strict=True)
-        requests = [_merge(f"/api/v1/nodes/{member.machine.name}{path}", patch) for path, patch in patches if patch]
+        node = node_path(member.machine.name)
+        patches = zip((node, node.below("status")), node_patch(before, after), strict=True)
+        requests = [_merge(path, patch) for path, patch in patches if patch]
         if all(_good(self._send(request)) for request in requests):
             member.shown = None
             member.showing.succeed()
@@ -294,7 +296,7 @@ class Fleet:
         manifest = simulate(member.machine.shape, name)[0]
         manifest["metadata"].pop("uid")
         body = orjson.dumps(manifest)
-        answer = self._send(Request("machine", "POST", "/api/v1/nodes", body, content_type="application/json"))
+        answer = self._send(Request("machine", "POST", NODES, body, content_type="application/json"))
         return answer.status in {HTTPStatus.CREATED, HTTPStatus.CONFLICT}
 
     def _send(self, request: Request) -> Answer:
@@ -312,5 +314,5 @@ def _good(answer: Answer) -> bool:
     return HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
 
 
-def _merge(path: str, patch: dict[str, Any]) -> Request:
+def _merge(path: ApiPath, patch: dict[str, Any]) -> Request:
     return Request("machine", "PATCH", path, orjson.dumps(patch), content_type="application/merge-patch+json")

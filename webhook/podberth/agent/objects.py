@@ -7,10 +7,11 @@ and what others put beside it stays. https://kubernetes.io/docs/reference/using-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 
+from ..kube.api_path import ApiPath, collection_path
 from ..kube.times import as_micro_time
 from ..topology.codec import DATA_KEY, SCHEMA_VERSION
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
@@ -21,6 +22,8 @@ LABEL_MANAGER = "podberth-agent-labels"
 
 NFD_NODE_LABEL = "nfd.node.kubernetes.io/node-name"
 """Whose features they are: https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/customization-guide"""
+
+NODES: Final = collection_path("v1", "nodes")
 
 # Name, uid, version, labels, owners: what the agent wants to know of an object, and not a Node's list of images.
 # https://kubernetes.io/docs/reference/using-api/api-concepts/#alternate-representations-of-resources
@@ -41,7 +44,7 @@ class Request:
 
     purpose: Purpose
     method: str
-    path: str
+    path: ApiPath
     body: bytes | None = None
     accept: str = _METADATA
     text: str = ""
@@ -73,7 +76,7 @@ class Answer:
 
 def ask_node(node: str) -> Request:
     """Ask for the Node's metadata."""
-    return Request("node", "GET", f"/api/v1/nodes/{node}")
+    return Request("node", "GET", node_path(node))
 
 
 def read_config_map(node: str) -> Request:
@@ -109,7 +112,7 @@ def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> Request:
             "renewTime": as_micro_time(now),
         },
     }
-    path = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{node}"
+    path = collection_path("coordination.k8s.io/v1", "leases", NAMESPACE).below(node)
     return Request("heartbeat", "PATCH", _apply(path, FIELD_MANAGER), orjson.dumps(manifest))
 
 
@@ -119,14 +122,13 @@ def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, 
         # With the uid, a Node that was made anew meanwhile is a conflict.
         metadata = {"name": node, "uid": uid, "labels": dict(labels)}
         manifest = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
-        path = _apply(f"/api/v1/nodes/{node}", LABEL_MANAGER)
+        path = _apply(node_path(node), LABEL_MANAGER)
     else:
         metadata = {**_metadata(node, uid), "labels": {NFD_NODE_LABEL: node}}
         spec = {"labels": dict(labels)}
         manifest = {"apiVersion": "nfd.k8s-sigs.io/v1alpha1", "kind": "NodeFeature", "metadata": metadata, "spec": spec}
-        path = _apply(
-            f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{NAMESPACE}/nodefeatures/{metadata['name']}", LABEL_MANAGER
-        )
+        features = collection_path("nfd.k8s-sigs.io/v1alpha1", "nodefeatures", NAMESPACE)
+        path = _apply(features.below(node), LABEL_MANAGER)
     return Request("label", "PATCH", path, orjson.dumps(manifest))
 
 
@@ -141,9 +143,14 @@ def _metadata(node: str, uid: str) -> dict[str, Any]:
     }
 
 
-def _config_map_path(node: str) -> str:
-    return f"/api/v1/namespaces/{NAMESPACE}/configmaps/{node}"
+def node_path(node: str) -> ApiPath:
+    """Return where the Node is."""
+    return NODES.below(node)
 
 
-def _apply(path: str, manager: str) -> str:
-    return f"{path}?fieldManager={manager}&force=true"
+def _config_map_path(node: str) -> ApiPath:
+    return collection_path("v1", "configmaps", NAMESPACE).below(node)
+
+
+def _apply(path: ApiPath, manager: str) -> ApiPath:
+    return path.asking({"fieldManager": manager, "force": "true"})

@@ -149,14 +149,22 @@ class _Owners:
         owner = _controller(source.content)
         if owner is None:
             return None
-        found = self.by_uid.get(str(owner.get("uid") or ""))
         name, kind = str(owner.get("name") or ""), owner.get("kind")
+        found = self.by_uid.get(str(owner.get("uid") or ""))
+        # Nobody proves a reference: a pod that borrows somebody's uid speaks for itself.
+        if found is not None and not ((found.kind, found.name) == (kind, name) and self._is_near(found, source)):
+            found = None
         if found is None and kind == "ReplicaSet":
             suffix = f"-{_labels(source.content).get(_HASH)}"
             found = self.by_name.get(self._place(source, "Deployment", name.removesuffix(suffix)))
         if found is None and kind == "Job":
             found = self.by_name.get(self._place(source, "CronJob", _MINUTES.sub("", name)))
         return found
+
+    def _is_near(self, owner: Source, source: Source) -> bool:
+        """Tell whether an owner is in the namespace of what it owns, or in none."""
+        where = owner.content["metadata"].get("namespace")
+        return not where or where == source.namespace(self.settings.namespace)
 
     def _place(self, source: Source, kind: str, name: str) -> tuple[str, str, str]:
         return source.namespace(self.settings.namespace), kind, name

@@ -24,6 +24,7 @@ from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import Beside, PolicyStatuses
 from ..cluster.protocol import OBJECTS, POLICIES, Timing
+from ..cluster.review_events import ReviewEvents
 from ..cluster.shared_ca import open_shared
 from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
@@ -44,7 +45,7 @@ from ..settings import OPTIONS, Settings, read_settings
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics, Metrics
 from ..telemetry.port_metrics import PortMetrics
-from ..telemetry.reviews import ReviewRecorder
+from ..telemetry.reviews import Listener, ReviewRecorder
 from ..telemetry.traces import Tracer, asked_for
 from .exitcodes import ExitCode
 
@@ -123,7 +124,7 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
             leaving.depend_on(signing)
             stack.callback(signing.cancel)
         events = _follow(process, source, snapshot, stack) if live else None
-        recorder = ReviewRecorder(metrics, log, {"/validate": events.observe} if events else None)
+        recorder = ReviewRecorder(metrics, log, _listeners(settings, state, events))
         handler = ReviewHandler(DECIDERS, state, recorder, budget, tracer)
         port = ReviewPort(handler, tls.context, budget, settings.client_name)
         PortMetrics(metrics, budget, port.places)
@@ -162,6 +163,14 @@ def _follow(
         process.leaving.depend_on(task)
         stack.callback(task.cancel)
     return events
+
+
+def _listeners(settings: Settings, state: ServingState, events: Events | None) -> dict[str, Listener]:
+    """Return who is told of answers, by path."""
+    if events is None:
+        return {}
+    reviewed = ReviewEvents(events, lambda: state.snapshot, proved=settings.client_ca is not None)
+    return {"/validate": reviewed.observe}
 
 
 def _tracer(log: Log) -> Tracer | None:

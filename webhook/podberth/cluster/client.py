@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import aiohttp
 from kubernetes.aio.client import ApiClient, Configuration
@@ -22,6 +21,7 @@ from kubernetes.aio.config.incluster_config import (
 from kubernetes.aio.config.kube_config import ENV_KUBECONFIG_PATH_SEPARATOR, KubeConfigLoader, KubeConfigMerger
 
 from ..errors import ClusterError, UsageError
+from ..kube.api_path import ApiPath
 from ..kube.documents import load_documents
 from .kubeconfig import Kubeconfig
 from .protocol import LARGEST_OBJECT_BYTES, AnswerLimits, Timing, refusal
@@ -56,19 +56,19 @@ class ClusterClient:
         self._loader = self._find(kubeconfig)
         self._api: Any = None
 
-    async def get(self, path: str, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
+    async def get(self, path: ApiPath, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
         """Return the body of an answer; without limits it has the time of a list, and any length.
 
         Raises:
             ClusterError: it is no success or too long, none came, or there are no credentials to ask with.
         """
-        async with self._answer("GET", f"{path}?{urlencode(query)}", self._timeout(limits)) as answer:
+        async with self._answer("GET", path.asking(query), self._timeout(limits)) as answer:
             return await (answer.read() if limits is None else _body(answer, limits.most_bytes))
 
     async def send(
         self,
         method: str,
-        path: str,
+        path: ApiPath,
         document: object,
         content_type: str = "application/json",
         limits: AnswerLimits | None = None,
@@ -82,7 +82,7 @@ class ClusterClient:
             return await (answer.read() if limits is None else _body(answer, limits.most_bytes))
 
     @asynccontextmanager
-    async def stream(self, path: str, query: dict[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def stream(self, path: ApiPath, query: dict[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
         """Yield the body of an answer, piece by piece as it comes.
 
         Raises:
@@ -90,7 +90,7 @@ class ClusterClient:
         """
         silence, connect = self._timing.silence_seconds, self._timing.connect_seconds
         limits = aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=silence)
-        async with self._answer("GET", f"{path}?{urlencode(query)}", limits) as answer:
+        async with self._answer("GET", path.asking(query), limits) as answer:
             try:
                 yield answer.content.iter_any()
             finally:
@@ -112,7 +112,7 @@ class ClusterClient:
     async def _answer(
         self,
         method: str,
-        target: str,
+        target: ApiPath,
         limits: aiohttp.ClientTimeout,
         document: object = None,
         content_type: str = "application/json",

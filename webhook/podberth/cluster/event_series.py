@@ -10,9 +10,11 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from ..admission.notices import Notice, Regarding
+from ..telemetry.bucket import Bucket
 
 Fate: TypeAlias = Literal["kept", "limited", "dropped"]
-"""It is told, or counted with one that is; its object has had too many; there are too many in all."""
+"""It is told, or counted with one that is; its object, or whoever may call podberth, has had too many; there are too
+many in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,12 @@ class Limits:
     """Between what is told first of a series and what is told next; twice that from then to the next, and so on."""
     longest_repeat_seconds: float = 300.0
     """The most between two: an hour is what the API server keeps an Event (--event-ttl), and each change renews it."""
+    unproved_burst: float = 25.0
+    """New Events that anybody may have caused: all together are as one object, for who sends them names the objects."""
+    unproved_refill_seconds: float = 30.0
+    """Until there may be one more: 145 at most lie in the API server at a time, which keeps each for an hour."""
+    unproved_namespaces: int = 16
+    """In how many namespaces series that anybody may have caused are open at a time."""
     finish_seconds: float = 360.0
     """A series of which nothing was heard for so long is over (finishTime)."""
 
@@ -57,30 +65,8 @@ class Series:
     """What the Event says then."""
     tries: int = 0
     """How often in a row telling it has failed."""
-
-
-class Bucket:
-    """Tokens that come back with time."""
-
-    def __init__(self, burst: float, refill_seconds: float) -> None:
-        """Be full."""
-        self._burst = burst
-        self._refill_seconds = refill_seconds
-        self._tokens = burst
-        self._at = 0.0
-
-    def take(self, at: float) -> bool:
-        """Take one, if there is one."""
-        if self.wait_seconds(at):
-            return False
-        self._tokens -= 1.0
-        return True
-
-    def wait_seconds(self, at: float) -> float:
-        """Return how long until there is one; 0: there is."""
-        self._tokens = min(self._burst, self._tokens + max(0.0, at - self._at) / self._refill_seconds)
-        self._at = at
-        return max(0.0, (1.0 - self._tokens) * self._refill_seconds)
+    proved: bool = True
+    """Whether it is certain that the API server, or podberth itself, has caused it."""
 
 
 @dataclass(slots=True)
@@ -90,13 +76,21 @@ class OpenSeries:
     limits: Limits
     _series: dict[Notice, Series] = field(default_factory=dict)
     _buckets: OrderedDict[Regarding, Bucket] = field(default_factory=OrderedDict)
+    _unproved: Bucket = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Owe nobody anything."""
+        self._unproved = Bucket(self.limits.unproved_burst, self.limits.unproved_refill_seconds)
 
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self._series)
 
-    def observe(self, notice: Notice, at: float, now: datetime) -> Fate:
-        """Take in a notice at a time in seconds, and by the clock; as cheap as two look-ups."""
+    def observe(self, notice: Notice, at: float, now: datetime, *, proved: bool = True) -> Fate:
+        """Take in a notice at a time in seconds, and by the clock; as cheap as two look-ups.
+
+        One that is not ``proved`` anybody may have caused.
+        """
         limits, series = self.limits, self._series.get(notice)
         if series is not None:
             series.due = series.due if series.untold else max(at, series.due)
@@ -105,11 +99,17 @@ class OpenSeries:
             return "kept"
         if len(self._series) >= limits.series:
             return "dropped"
-        if not self._bucket(notice.regarding).take(at):
+        if not (proved or self._has_room_for(notice, at)) or not self._bucket(notice.regarding).take(at):
             return "limited"
         due = at + limits.together_seconds
-        self._series[notice] = Series(notice, now, now, 1, due, limits.repeat_seconds, at)
+        self._series[notice] = Series(notice, now, now, 1, due, limits.repeat_seconds, at, proved=proved)
         return "kept"
+
+    def _has_room_for(self, notice: Notice, at: float) -> bool:
+        """Tell whether there may be one more that anybody may have caused, and there."""
+        open_in = {each.notice.regarding.namespace for each in self._series.values() if not each.proved}
+        elsewhere = open_in - {notice.regarding.namespace}
+        return len(elsewhere) < self.limits.unproved_namespaces and self._unproved.take(at)
 
     def next(self) -> Series | None:
         """Return the series that is to be told first, whether it is time or not; None: there is nothing to tell."""

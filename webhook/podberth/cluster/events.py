@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
 
-from ..admission.notices import Notice, notices
-from ..admission.outcome import Outcome
-from ..admission.review import AdmissionRequest
+from ..admission.notices import Notice
 from ..errors import ClusterError
+from ..kube.api_path import ApiPath, collection_path
 from ..kube.times import as_micro_time
+from ..telemetry.bucket import Bucket
 from ..telemetry.log import Log
 from ..telemetry.metrics import EventMetrics
-from .event_series import Bucket, Limits, OpenSeries, Series
+from .event_series import Limits, OpenSeries, Series
 from .protocol import MERGE_PATCH, Pace, Timing, garbled
 
 if TYPE_CHECKING:
@@ -77,17 +77,19 @@ class Events:
         self._wake = asyncio.Event()
         self._well = True
 
-    def observe(self, request: AdmissionRequest, outcome: Outcome) -> None:
-        """Take in an answer of /validate."""
-        for notice in notices(request, outcome):
-            self.tell(notice)
-
-    def tell(self, notice: Notice) -> None:
-        """Take in what is to be told; returns at once."""
-        fate = self._series.observe(notice, time.monotonic(), datetime.now(UTC))
+    def tell(self, notice: Notice, *, proved: bool = True) -> None:
+        """Take in what is to be told; returns at once. One that is not ``proved`` anybody may have caused."""
+        if not notice.regarding.can_exist:
+            self.pass_over()
+            return
+        fate = self._series.observe(notice, time.monotonic(), datetime.now(UTC), proved=proved)
         if fate != "kept":
             self._metrics.notices(fate)
         self._wake.set()
+
+    def pass_over(self) -> None:
+        """Count a notice of something that is not there, or not known to be."""
+        self._metrics.notices("unknown")
 
     async def run(self) -> None:
         """Send what there is, until cancelled."""
@@ -240,12 +242,12 @@ def _namespace(notice: Notice) -> str:
     return notice.regarding.namespace or _DEFAULT_NAMESPACE
 
 
-def _collection(notice: Notice) -> str:
-    return f"/apis/{_GROUP}/namespaces/{_namespace(notice)}/events"
+def _collection(notice: Notice) -> ApiPath:
+    return collection_path(_GROUP, "events", _namespace(notice))
 
 
-def _path(notice: Notice) -> str:
-    return f"{_collection(notice)}/{name(notice)}"
+def _path(notice: Notice) -> ApiPath:
+    return _collection(notice).below(name(notice))
 
 
 def _take_in(series: Series, answer: bytes) -> None:

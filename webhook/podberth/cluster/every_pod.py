@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..errors import ClusterError
+from ..kube.api_path import ApiPath
 from ..policy.every_pod import entries_wanted, sends_every_pod
 from .protocol import Document, read_object
 from .shared_ca import KINDS
@@ -24,10 +25,10 @@ async def entries(client: "ClusterClient", name: str) -> Entries:
     Raises:
         ClusterError: no answer came; whom the API server refuses does without.
     """
-    return {kind: await _entry(client, f"{path}/{name}") for kind, path in KINDS.items()}
+    return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
 
 
-async def _entry(client: "ClusterClient", path: str) -> bool | str:
+async def _entry(client: "ClusterClient", path: ApiPath) -> bool | str:
     try:
         return sends_every_pod(read_object(await client.get(path, {}), path))
     except ClusterError as error:

@@ -17,6 +17,7 @@ from ..check.owners import LINKS, TEMPLATES_ONLY
 from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
 from ..errors import ClusterError
+from ..kube.api_path import ApiPath, collection_path, version_path
 from ..topology.pod_groups import PLURAL
 from ..workload.kinds import KINDS
 from .against import Gathered
@@ -64,15 +65,13 @@ class Served:
 
     version: str
     kind: str
-    path: str
-    """Of all objects, in whatever namespace."""
+    plural: str
     namespaced: bool
 
     def resource(self, namespace: str) -> Resource:
         """Return what to list; an empty ``namespace``: everything."""
-        head, _, plural = self.path.rpartition("/")
-        path = f"{head}/namespaces/{namespace}/{plural}" if namespace and self.namespaced else self.path
-        return Resource(plural, path)
+        path = collection_path(self.version, self.plural, namespace if self.namespaced else "")
+        return Resource(self.plural, path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +106,7 @@ class Lister:
         Raises:
             ClusterError: nobody answers, or nobody may ask.
         """
-        answer = await self._object("/apis")
+        answer = await self._object(ApiPath("apis"))
         try:
             return {
                 each["name"]: tuple(
@@ -118,7 +117,7 @@ class Lister:
                 for each in answer["groups"]
             }
         except (KeyError, TypeError) as error:
-            raise garbled("/apis", orjson.dumps(answer)) from error
+            raise garbled("discovery of groups", orjson.dumps(answer)) from error
 
     async def kinds(self, version: str) -> dict[str, Served]:
         """Return the kinds of a version of an API group that can be listed.
@@ -126,11 +125,11 @@ class Lister:
         Raises:
             ClusterError: as ``versions``.
         """
-        head = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        head = version_path(version)
         answer = await self._object(head)
         try:
             return {
-                each["kind"]: Served(version, each["kind"], f"{head}/{each['name']}", bool(each["namespaced"]))
+                each["kind"]: Served(version, each["kind"], each["name"], bool(each["namespaced"]))
                 for each in answer["resources"]
                 if "/" not in each["name"] and "list" in each["verbs"]
             }
@@ -151,7 +150,7 @@ class Lister:
             found += [_trimmed(item.document, pod=resource.name == "pods") for item in page.items]
         return found
 
-    async def _object(self, path: str) -> dict[str, Any]:
+    async def _object(self, path: ApiPath) -> dict[str, Any]:
         return read_object(await self._again(lambda: self._client.get(path, {})), path)
 
     async def _again(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:

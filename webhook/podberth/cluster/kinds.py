@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 from ..devices.claims import is_generated, read_claim, read_compute_domain, read_template, shared_claims
+from ..kube.api_path import collection_path
 from ..topology.objects import default_value
 from ..topology.pod_groups import NATIVE_GROUP, PLURAL, POD_GROUP_GROUPS, PodGroup, min_member
 from ..topology.queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE, QueueKind, read_queue
@@ -47,7 +48,7 @@ class Kind:
 
     def resource(self, version: str) -> Resource:
         """Return what is to be watched where that version is served."""
-        path = f"/apis/{self.group}/{version}/{self.plural}"
+        path = collection_path(f"{self.group}/{version}", self.plural)
         return Resource(self.name, path, of_all_namespaces=not self.of_cluster, optional=True)
 
 

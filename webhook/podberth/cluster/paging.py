@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Final, Protocol
 
+from ..kube.api_path import ApiPath
 from .protocol import Page, Resource, read_page
 
 PAGE: Final = 500
@@ -12,7 +13,7 @@ PAGE: Final = 500
 class Asks(Protocol):
     """What of ``client.ClusterClient`` is needed here."""
 
-    async def get(self, path: str, query: dict[str, str]) -> bytes:
+    async def get(self, path: ApiPath, query: dict[str, str]) -> bytes:
         """Return the body of an answer."""
         ...
 

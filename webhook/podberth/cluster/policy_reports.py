@@ -7,11 +7,11 @@ import time
 from collections.abc import Awaitable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
 
 from ..check.model import Report
 from ..check.report.policy_report import LABELS, NAME, policy_reports
 from ..errors import ClusterError
+from ..kube.api_path import ApiPath, collection_path
 from .inventory import Lister
 from .protocol import APPLY_PATCH, Document, Resource
 
@@ -46,7 +46,7 @@ class ReportWriter:
         Raises:
             ClusterError: the reports that are there cannot be listed.
         """
-        path = self._path(namespace) if namespace else f"/apis/{self._version}/{self._plural}"
+        path = self._path(namespace)
         listed = await self._lister.objects(Resource(self._plural, path, _OURS))
         there = {each["metadata"]["namespace"]: each for each in listed if each["metadata"]["name"] == NAME}
         wanted = policy_reports(report, int(time.time()), there)
@@ -75,8 +75,8 @@ class ReportWriter:
             "metadata": {"name": NAME, "namespace": namespace, "labels": LABELS},
             **body,
         }
-        query = urlencode({"fieldManager": MANAGER, "force": str(known).lower()})
-        await self._client.send("PATCH", f"{self._path(namespace)}/{NAME}?{query}", document, APPLY_PATCH)
+        query = {"fieldManager": MANAGER, "force": str(known).lower()}
+        await self._client.send("PATCH", self._path(namespace).below(NAME).asking(query), document, APPLY_PATCH)
         self.written += 1
 
     async def _remove(self, report: Document) -> None:
@@ -84,15 +84,15 @@ class ReportWriter:
         same = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
         options = {"apiVersion": "meta.k8s.io/v1", "kind": "DeleteOptions", "preconditions": same}
         try:
-            await self._client.send("DELETE", f"{self._path(metadata['namespace'])}/{NAME}", options)
+            await self._client.send("DELETE", self._path(metadata["namespace"]).below(NAME), options)
         except ClusterError as error:
             if error.status != HTTPStatus.CONFLICT:  # another run has written it since
                 raise
         else:
             self.removed += 1
 
-    def _path(self, namespace: str) -> str:
-        return f"/apis/{self._version}/namespaces/{namespace}/{self._plural}"
+    def _path(self, namespace: str) -> ApiPath:
+        return collection_path(self._version, self._plural, namespace)
 
 
 async def dialect_of(lister: Lister) -> tuple[str, str, str]:

@@ -126,7 +126,7 @@ class PolicyStatuses:
             # With its resourceVersion: of two replicas that notice at once, the second is refused.
             named = {key: metadata[key] for key in ("name", "uid", "resourceVersion")}
             body = {"apiVersion": API_VERSION, "kind": POLICY_KIND, "metadata": named, "status": status}
-            path = f"{POLICIES.path}/{verdict.name}/status?fieldManager={_MANAGER}&force=true"
+            path = POLICIES.path.below(verdict.name, "status").asking({"fieldManager": _MANAGER, "force": "true"})
             try:
                 await self._client.send("PATCH", path, body, APPLY_PATCH)
             except ClusterError as error:

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 
 from ..errors import ClusterError
+from ..kube.api_path import ApiPath, collection_path
 from ..kube.forbidden import wanted_right
 from ..wellknown import API_VERSION, NAMESPACE, TOPOLOGY_LABEL
 
@@ -43,7 +44,7 @@ class Resource:
     """What is watched."""
 
     name: str
-    path: str
+    path: ApiPath
     selector: str = ""
     """Of labels; empty: all objects."""
     of_all_namespaces: bool = False
@@ -60,20 +61,20 @@ class Resource:
         return {key: selector for key, selector in selectors.items() if selector}
 
 
-NODES = Resource("nodes", "/api/v1/nodes")
+NODES = Resource("nodes", collection_path("v1", "nodes"))
 # Any version of the document: that of a newer agent is to be told of, not to be overlooked.
-TOPOLOGIES = Resource("configmaps", f"/api/v1/namespaces/{NAMESPACE}/configmaps", TOPOLOGY_LABEL)
-HEARTBEATS = Resource("leases", f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases", TOPOLOGY_LABEL)
+TOPOLOGIES = Resource("configmaps", collection_path("v1", "configmaps", NAMESPACE), TOPOLOGY_LABEL)
+HEARTBEATS = Resource("leases", collection_path("coordination.k8s.io/v1", "leases", NAMESPACE), TOPOLOGY_LABEL)
 RESOURCES: tuple[Resource, ...] = (NODES, TOPOLOGIES, HEARTBEATS)
 """What the topology is made of."""
-NAMESPACES = Resource("namespaces", "/api/v1/namespaces")
+NAMESPACES = Resource("namespaces", collection_path("v1", "namespaces"))
 # Of podberth's own namespace only: who may write ConfigMaps there may say how podberth decides.
 PARAMS = Resource("params", TOPOLOGIES.path, f"!{TOPOLOGY_LABEL}")
 OBJECTS: tuple[Resource, ...] = (NAMESPACES, PARAMS)
 """What policies read besides."""
-WAITING_PODS = Resource("pods", "/api/v1/pods", fields="spec.nodeName=", of_all_namespaces=True)
+WAITING_PODS = Resource("pods", collection_path("v1", "pods"), fields="spec.nodeName=", of_all_namespaces=True)
 """Those that no scheduler has placed: what the controller makes things for."""
-POLICIES = Resource("gpupolicies", f"/apis/{API_VERSION}/gpupolicies")
+POLICIES = Resource("gpupolicies", collection_path(API_VERSION, "gpupolicies"))
 
 
 @dataclass(frozen=True, slots=True)

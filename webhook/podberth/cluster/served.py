@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from ..errors import ClusterError
+from ..kube.api_path import ApiPath, version_path
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, Watched
 from .kinds import Kind
@@ -63,7 +64,7 @@ async def discover(client: "ClusterClient", kinds: Iterable[Kind]) -> dict[Kind,
         ClusterError: the API server does not say.
     """
     wanted = list(kinds)
-    served = read_versions(await client.get("/apis", {}))
+    served = read_versions(await client.get(ApiPath("apis"), {}))
     plurals: dict[str, frozenset[str]] = {}
     found: dict[Kind, Resource] = {}
     for kind in wanted:
@@ -81,7 +82,7 @@ async def discover(client: "ClusterClient", kinds: Iterable[Kind]) -> dict[Kind,
 
 async def _plurals(client: "ClusterClient", group_version: str) -> frozenset[str]:
     try:
-        return read_plurals(await client.get(f"/apis/{group_version}", {}))
+        return read_plurals(await client.get(version_path(group_version), {}))
     except ClusterError as error:
         if error.status == HTTPStatus.NOT_FOUND:  # gone in between
             return frozenset()
@@ -155,7 +156,7 @@ class ServedKinds:
         followed = self._followed.get(kind)
         if followed is None or not followed.reflector.listed.is_set():
             return ""
-        return followed.reflector.resource.path.removeprefix("/apis/").rpartition("/")[0]
+        return followed.reflector.resource.path.api_version
 
     def states(self) -> Mapping[str, KindState]:
         """Say of every kind whether it is followed, and why not."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import CertificateError, ClusterError
+from ..kube.api_path import ApiPath, collection_path
 from ..pki.authorities import SECRET_KEY, Authorities, decode, encode
 from ..pki.rotation import Registration
 from ..wellknown import NAMESPACE
@@ -22,10 +23,10 @@ from .protocol import Document, Timing, read_object
 if TYPE_CHECKING:
     from .client import ClusterClient
 
-_CONFIGURATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
-KINDS: Final = {
-    "MutatingWebhookConfiguration": f"{_CONFIGURATIONS}/mutatingwebhookconfigurations",
-    "ValidatingWebhookConfiguration": f"{_CONFIGURATIONS}/validatingwebhookconfigurations",
+_ADMISSION: Final = "admissionregistration.k8s.io/v1"
+KINDS: Final[Mapping[str, ApiPath]] = {
+    "MutatingWebhookConfiguration": collection_path(_ADMISSION, "mutatingwebhookconfigurations"),
+    "ValidatingWebhookConfiguration": collection_path(_ADMISSION, "validatingwebhookconfigurations"),
 }
 # https://cert-manager.io/docs/concepts/ca-injector/: whoever has one of these, cert-manager's injector writes.
 _INJECTED: Final = "cert-manager.io/inject-"
@@ -36,7 +37,7 @@ class ReadConfiguration:
     """A webhook configuration, and what a write of it has to name."""
 
     registration: Registration
-    path: str
+    path: ApiPath
     version: str
 
 
@@ -55,7 +56,7 @@ class SharedAuthorities:
         """Ask nobody yet."""
         self._client = client
         self._name = name
-        self._path = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+        self._path = collection_path("v1", "secrets", NAMESPACE)
         self._configuration = configuration
         self.where = f"Secret {NAMESPACE}/{name}"
 
@@ -66,9 +67,9 @@ class SharedAuthorities:
             ClusterError: the API server does not answer, or refuses.
             CertificateError: somebody else writes their caBundles.
         """
-        found = [await self._read(f"{path}/{self._configuration}") for path in KINDS.values()]
+        found = [await self._read(path.below(self._configuration)) for path in KINDS.values()]
         read = tuple(
-            _configuration(f"{kind} {self._configuration}", f"{path}/{self._configuration}", document)
+            _configuration(f"{kind} {self._configuration}", path.below(self._configuration), document)
             for (kind, path), document in zip(KINDS.items(), found, strict=True)
             if document is not None
         )
@@ -84,7 +85,7 @@ class SharedAuthorities:
             ClusterError: the API server does not answer, or refuses.
             CertificateError: it is not what podberth wrote.
         """
-        document = await self._read(f"{self._path}/{self._name}")
+        document = await self._read(self._path.below(self._name))
         if document is None:
             return None
         return ReadSecret(document, decode(_data(document, self.where), self.where))
@@ -107,7 +108,7 @@ class SharedAuthorities:
             await self._client.send("POST", self._path, document)
         else:
             # With its resourceVersion, and all that others have put on it.
-            await self._client.send("PUT", f"{self._path}/{self._name}", {**read.document, "data": data})
+            await self._client.send("PUT", self._path.below(self._name), {**read.document, "data": data})
 
     async def trust(self, configuration: ReadConfiguration, pem: bytes) -> None:
         """Write every caBundle of a configuration, and nothing else of it.
@@ -127,7 +128,7 @@ class SharedAuthorities:
         """Connect anew for the next request."""
         await self._client.reset()
 
-    async def _read(self, path: str) -> Document | None:
+    async def _read(self, path: ApiPath) -> Document | None:
         try:
             return read_object(await self._client.get(path, {}), path)
         except ClusterError as error:
@@ -148,7 +149,7 @@ def open_shared(
     return SharedAuthorities(make(kubeconfig, timing), name, configuration)
 
 
-def _configuration(where: str, path: str, document: Mapping[str, Any]) -> ReadConfiguration:
+def _configuration(where: str, path: ApiPath, document: Mapping[str, Any]) -> ReadConfiguration:
     return ReadConfiguration(Registration.of(where, document), path, document["metadata"]["resourceVersion"])
 
 

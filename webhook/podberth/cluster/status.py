@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..errors import ClusterError
+from ..kube.api_path import ApiPath, collection_path, version_path
 from ..status.model import Document, Events, Found, Observed, Read, Replica, Unread
 from ..telemetry.scrape import read_samples
 from ..wellknown import API_VERSION, NAMESPACE
@@ -26,13 +27,14 @@ T = TypeVar("T")
 
 _AGENTS: Final = "podberth-agent"
 _ADMISSION: Final = "admissionregistration.k8s.io"
-_DEPLOYMENT: Final = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/podberth"
-_CONTROLLER: Final = f"{_DEPLOYMENT}-controller"
-_DAEMON_SET: Final = f"/apis/apps/v1/namespaces/{_AGENTS}/daemonsets/{_AGENTS}"
-_PODS: Final = Resource("pods", f"/api/v1/namespaces/{NAMESPACE}/pods", "app.kubernetes.io/name=podberth")
-_EVENTS: Final = Resource("events", "/api/v1/events", fields="type=Warning")
+_DEPLOYMENTS: Final = collection_path("apps/v1", "deployments", NAMESPACE)
+_DEPLOYMENT: Final = _DEPLOYMENTS.below("podberth")
+_CONTROLLER: Final = _DEPLOYMENTS.below("podberth-controller")
+_DAEMON_SET: Final = collection_path("apps/v1", "daemonsets", _AGENTS).below(_AGENTS)
+_PODS: Final = Resource("pods", collection_path("v1", "pods", NAMESPACE), "app.kubernetes.io/name=podberth")
+_EVENTS: Final = Resource("events", collection_path("v1", "events"), fields="type=Warning")
 _GUARDS: Final = {
-    f"{kind}/{name}": f"/apis/{_ADMISSION}/v1/{resource}/{name}"
+    f"{kind}/{name}": collection_path(f"{_ADMISSION}/v1", resource).below(name)
     for name in ("podberth-agent", "podberth-configurations", "podberth-exemption")
     for kind, resource in (
         ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
@@ -62,10 +64,11 @@ class StatusReader:
             ClusterError: the API server cannot be reached, or does not know who asks.
         """
         # First and alone: a kubeconfig's program for tokens then runs once, and who is not let in is told so once.
-        version = await self._read("/version")
+        version = await self._read(ApiPath("version"))
         async with asyncio.TaskGroup() as group:
             begin = group.create_task
-            configurations = {kind: begin(self._named(f"{path}/podberth", _ADMISSION)) for kind, path in KINDS.items()}
+            entries = {kind: path.below("podberth") for kind, path in KINDS.items()}
+            configurations = {kind: begin(self._named(path, _ADMISSION)) for kind, path in entries.items()}
             guards = {key: begin(self._named(path, _ADMISSION)) for key, path in _GUARDS.items()}
             deployment = begin(self._named(_DEPLOYMENT, "apps"))
             controller = begin(self._named(_CONTROLLER, "apps"))
@@ -98,20 +101,21 @@ class StatusReader:
         """Close the connections."""
         await self._client.reset()
 
-    async def _named(self, path: str, group: str) -> Found:
+    async def _named(self, path: ApiPath, group: str) -> Found:
         """Read one object; None where it is not there."""
         *_, resource, name = path.split("/")
-        where = f" in {path.split('/namespaces/', 1)[1].split('/', 1)[0]}" if "/namespaces/" in path else ""
+        where = f" in {path.namespace}" if path.namespace else ""
         return await _guarded(self._read(path), f"get {resource}.{group} {name}{where}")
 
     async def _served(self) -> Read[bool]:
         """Tell whether the API server has the kind; everybody who is known to it may ask."""
-        found = await _guarded(self._read(f"/apis/{API_VERSION}"), f"get /apis/{API_VERSION}")
+        path = version_path(API_VERSION)
+        found = await _guarded(self._read(path), f"get {path}")
         if isinstance(found, Unread):
             return found
         return found is not None and any(each["name"] == POLICIES.name for each in found.get("resources") or ())
 
-    async def _read(self, path: str) -> Document:
+    async def _read(self, path: ApiPath) -> Document:
         return read_object(await self._client.get(path, {}), f"GET {path}")
 
     async def _listed(self, resource: Resource, what: str) -> Read[tuple[Document, ...]]:
@@ -143,7 +147,7 @@ class StatusReader:
 
     async def _replica(self, pod: Document) -> Replica:
         name = str(pod["metadata"]["name"])
-        path = f"{_PODS.path}/{name}:{_port(pod)}/proxy/metrics"
+        path = _PODS.path.below(f"{name}:{_port(pod)}", "proxy", "metrics")
         found = await _guarded(self._client.get(path, {}, _METRICS), f"get pods/proxy in {NAMESPACE}")
         if isinstance(found, Unread | None):
             gone = Unread("the pod is gone", f"get pods/proxy in {NAMESPACE}", refused=False)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..cluster.protocol import MERGE_PATCH, garbled, read_object
 from ..errors import ClusterError
+from ..kube.api_path import collection_path
 from ..reconcile.lease import API, Candidate, Term
 from ..telemetry.log import Log
 from ..wellknown import NAMESPACE
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from ..cluster.client import ClusterClient
 
 LEASE: Final = "podberth-controller"
-_COLLECTION: Final = f"/apis/{API}/namespaces/{NAMESPACE}/leases"
-_PATH: Final = f"{_COLLECTION}/{LEASE}"
+_COLLECTION: Final = collection_path(API, "leases", NAMESPACE)
+_PATH: Final = _COLLECTION.below(LEASE)
 # At the end of the process: what takes longer is left to the lease's own end.
 _RELEASE_SECONDS: Final = 2.0
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
-from urllib.parse import quote
 
 import orjson
 
 from ..cluster.protocol import MERGE_PATCH, AnswerLimits, garbled
 from ..errors import ClusterError
+from ..kube.api_path import ApiPath, collection_path
 from ..kube.pod import OwnerReference, controller
 from ..reconcile.lease import Term
 from ..reconcile.model import Action, Change, Create, LookUp
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..cluster.client import ClusterClient
 
 MANAGER = "podberth-controller"
+_WRITER: Final = {"fieldManager": MANAGER}
 # One object by its name takes milliseconds; what takes longer keeps a place from others, and is asked for again.
 _LOOK_UP: Final = AnswerLimits(seconds=5.0)
 # A write waits for the webhooks of others, too, and is sent again if it is still wanted. It is over before the Lease
@@ -69,10 +70,9 @@ class Requests:
             return await self._client.get(_owner_path(action), {}, _LOOK_UP)
         if isinstance(action, Create):
             path = _path(action.kind, action.place[0], served)
-            target = f"{path}?fieldManager={MANAGER}"
-            return await self._client.send("POST", target, action.document, limits=_WRITE)
-        path = f"{_path(action.kind, action.place[0], served)}/{_segments(action.place[1])}?fieldManager={MANAGER}"
-        return await self._client.send("PATCH", path, action.patch, MERGE_PATCH, _WRITE)
+            return await self._client.send("POST", path.asking(_WRITER), action.document, limits=_WRITE)
+        path = _path(action.kind, action.place[0], served).below(action.place[1])
+        return await self._client.send("PATCH", path.asking(_WRITER), action.patch, MERGE_PATCH, _WRITE)
 
 
 def _document(action: Action, body: bytes) -> dict[str, Any]:
@@ -93,20 +93,14 @@ def _result(action: Action, error: ClusterError) -> Result:
     return "refused" if error.reason == "refused" else "failed"
 
 
-def _path(kind: str, namespace: str, served: Mapping[str, str]) -> str:
-    return f"/apis/{served[kind]}/namespaces/{_segments(namespace, kind.partition('.')[0])}"
+def _path(kind: str, namespace: str, served: Mapping[str, str]) -> ApiPath:
+    return collection_path(served[kind], kind.partition(".")[0], namespace)
 
 
-def _owner_path(action: LookUp) -> str:
+def _owner_path(action: LookUp) -> ApiPath:
     owner = action.owner
-    kind = LOOKED_UP[owner.api_version, owner.kind]
-    root = "apis" if kind.group else "api"
-    return f"/{root}/{owner.api_version}/namespaces/{_segments(action.namespace, kind.plural, owner.name)}"
-
-
-def _segments(*texts: str) -> str:
-    """Return the path of texts of which each is one segment, whatever is in it."""
-    return "/".join(quote(each, safe="") for each in texts)
+    plural = LOOKED_UP[owner.api_version, owner.kind].plural
+    return collection_path(owner.api_version, plural, action.namespace).below(owner.name)
 
 
 def above(document: Mapping[str, Any], owner: OwnerReference) -> tuple[bool, OwnerReference | None]:

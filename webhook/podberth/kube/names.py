@@ -9,7 +9,11 @@ SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
 MAX_SUBDOMAIN: Final = 253
 MAX_LABEL: Final = 63
 _SUBDOMAIN: Final = re.compile(SUBDOMAIN)
-_WHOLE_LABEL: Final = re.compile(_LABEL)
+_DNS_LABEL: Final = re.compile(_LABEL)
+# IsDNS1035Label: a version, and a kind in lower case (apiextensions-apiserver pkg/apis/apiextensions/validation).
+_DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+# The API server makes UUIDs; an aggregated one may have others. Nothing that a sentence could be written in.
+_UID: Final = re.compile(r"[0-9A-Za-z]([-0-9A-Za-z]*[0-9A-Za-z])?")
 
 
 def is_subdomain(name: str, most: int = MAX_SUBDOMAIN) -> bool:
@@ -18,5 +22,21 @@ def is_subdomain(name: str, most: int = MAX_SUBDOMAIN) -> bool:
 
 
 def is_label(name: str) -> bool:
-    """Tell whether a name is a DNS-1123 label, as the name of a namespace is (IsDNS1123Label, likewise)."""
-    return len(name) <= MAX_LABEL and _WHOLE_LABEL.fullmatch(name) is not None
+    """Tell whether a name is a DNS-1123 label (IsDNS1123Label), as that of every namespace is."""
+    return len(name) <= MAX_LABEL and _DNS_LABEL.fullmatch(name) is not None
+
+
+def is_api_version(text: str) -> bool:
+    """Tell whether a text is an apiVersion: ``v1``, or a group and a version, ``batch/v1``."""
+    group, slash, version = text.rpartition("/")
+    return len(version) <= MAX_LABEL and _DNS_1035.fullmatch(version) is not None and (not slash or is_subdomain(group))
+
+
+def is_kind(text: str) -> bool:
+    """Tell whether a text is the name of a kind: ``Job``."""
+    return len(text) <= MAX_LABEL and text.isascii() and _DNS_1035.fullmatch(text.lower()) is not None
+
+
+def is_uid(text: str) -> bool:
+    """Tell whether a text can be the uid of an object."""
+    return len(text) <= MAX_LABEL and _UID.fullmatch(text) is not None

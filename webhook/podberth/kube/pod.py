@@ -99,6 +99,40 @@ def controller(pod: Mapping[str, Any]) -> OwnerReference | None:
     return None
 
 
+def controller_in(document: object) -> OwnerReference | None:
+    """Return the one owner that manages an object that nobody has checked, or None."""
+    metadata = document.get("metadata") if isinstance(document, Mapping) else None
+    owners = metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None
+    for owner in owners if isinstance(owners, list) else ():
+        if isinstance(owner, Mapping) and owner.get("controller") is True:
+            version, kind, name, uid = (_text(owner.get(key)) for key in ("apiVersion", "kind", "name", "uid"))
+            return OwnerReference(version, kind, name, uid)
+    return None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def is_owner(document: object, reference: OwnerReference, namespace: str) -> bool:
+    """Tell whether an object that nobody has checked is the one that a reference names, in the namespace where it is.
+
+    By uid, kind and name, and by the API group: an object is served in several versions.
+    """
+    metadata = document.get("metadata") if isinstance(document, Mapping) else None
+    if not (isinstance(document, Mapping) and isinstance(metadata, Mapping)):
+        return False
+    version = document.get("apiVersion")
+    return (
+        metadata.get("uid") == reference.uid
+        and metadata.get("name") == reference.name
+        and metadata.get("namespace") == namespace
+        and document.get("kind") == reference.kind
+        and isinstance(version, str)
+        and version.rpartition("/")[0] == reference.group
+    )
+
+
 _LISTS: Final[tuple[tuple[str, ContainerKind], ...]] = (
     ("containers", "container"),
     ("initContainers", "init"),

@@ -98,6 +98,11 @@ class CompiledValidation:
     reason: str
 
     @property
+    def fixed_message(self) -> str:
+        """What a failure says where no messageExpression says it: the author's own words, whatever the pod is."""
+        return self.message or f"failed expression: {self.expression.expression.source.strip()}"
+
+    @property
     def reads(self) -> frozenset[tuple[str, ...]]:
         """Everything the entry reads."""
         return self.expression.reads | (self.message_expression.reads if self.message_expression else frozenset())

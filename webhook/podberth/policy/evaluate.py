@@ -173,7 +173,7 @@ class Evaluation:
                 text = None
             if text and text.strip() and "\n" not in text:
                 return str(text)
-        return item.message or f"failed expression: {item.expression.expression.source.strip()}"
+        return item.fixed_message
 
 
 def _cut(value: str) -> str:

@@ -58,7 +58,8 @@ def documents(pod: WaitingPod, world: World) -> dict[str, Mapping[str, Any]]:
     """Return what is known of a pod's owners that were looked up, by uid, as ``workload.gangs`` reads it."""
     found: dict[str, Mapping[str, Any]] = {}
     for owner in _upwards(pod, world):
-        unread = {"kind": owner.kind, "metadata": {"uid": owner.uid}, "spec": UNREADABLE}
+        metadata = {"name": owner.name, "namespace": pod.namespace, "uid": owner.uid}
+        unread = {"apiVersion": owner.api_version, "kind": owner.kind, "metadata": metadata, "spec": UNREADABLE}
         if (pod.namespace, owner) in world.owners:
             found[owner.uid] = world.documents.get((pod.namespace, owner), unread)
     return found

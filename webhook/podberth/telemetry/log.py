@@ -3,18 +3,25 @@
 import logging
 import os
 import traceback
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from time import monotonic
+from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 
 from ..errors import UsageError
+from .bucket import Bucket
 from .lines import LineWriter
 
 Level: TypeAlias = Literal["info", "warning", "error"]
 
 # Longest string that a line takes from outside. A user name or uid may be as long as a request body.
 MAX_TEXT = 512
+# Of what is no decision: a replica that is overloaded says so often enough to be found. Half a kilobyte a line, so a
+# day of it is 430 MB at the most, where a stranger could write as much in minutes; the kubelet keeps 50 MB of it.
+_LINES_PER_SECOND: Final = 10.0
+_BURST_LINES: Final = 100.0
 _OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
 
 
@@ -53,6 +60,24 @@ def encode(fields: dict[str, Any]) -> bytes:
         return orjson.dumps(plain, option=_OPTIONS)
 
 
+class Spared:
+    """Leaves lines out where more come than anybody reads, for whoever reaches a port can cause them."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        """Have room for a burst."""
+        self._room = Bucket(_BURST_LINES, 1 / _LINES_PER_SECOND)
+        self._clock = clock
+        self._left_out = 0
+
+    def pass_on(self) -> dict[str, int] | None:
+        """Return what a line says of those that were left out before it; None: it is to be left out, too."""
+        if not self._room.take(self._clock()):
+            self._left_out += 1
+            return None
+        left_out, self._left_out = self._left_out, 0
+        return {"left_out": left_out} if left_out else {}
+
+
 class LibraryHandler(logging.Handler):
     """Turns what libraries log through ``logging`` into lines of ours. Tracebacks of theirs are cut to their last line.
 
@@ -63,13 +88,16 @@ class LibraryHandler(logging.Handler):
         """Take warnings and worse."""
         super().__init__(logging.WARNING)
         self._log = log
+        self._spared = Spared()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record."""
+        if (besides := self._spared.pass_on()) is None:
+            return
         error = record.exc_info[1] if record.exc_info else None
         fields = {"error": f"{type(error).__name__}: {error}"[:MAX_TEXT]} if error else {}
         level: Level = "error" if record.levelno >= logging.ERROR else "warning"
-        self._log.event(level, record.getMessage()[:MAX_TEXT], logger=record.name, **fields)
+        self._log.event(level, record.getMessage()[:MAX_TEXT], logger=record.name, **fields, **besides)
 
 
 def standard_output() -> LineWriter:

@@ -60,7 +60,7 @@ KIND_LEFT_OUT = ("unreadable", "too many")
 POLICY_STATES = ("active", "outdated", "broken")
 """Of a GPUPolicy object: it decides; it is broken and an older version of it decides; it is broken and none does."""
 
-EVENT_RESULTS = ("created", "repeated", "limited", "dropped", "failed")
+EVENT_RESULTS = ("created", "repeated", "limited", "dropped", "failed", "unknown")
 """What becomes of a notice: an Event is made for it, one is there that counts it, and the ways in which it is lost."""
 EVENT_FAULTS = ("lost", "silent", "garbled", "busy", "failed", "refused", "bug")
 """Why the API server did not take an Event."""

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
-from .log import MAX_TEXT, Level, Log
+from .log import MAX_TEXT, Level, Log, Spared
 from .metrics import Metrics, Phases
 
 Listener: TypeAlias = Callable[[AdmissionRequest, Outcome], None]
@@ -16,9 +16,16 @@ Listener: TypeAlias = Callable[[AdmissionRequest, Outcome], None]
 class ReviewRecorder:
     """Counts and logs reviews."""
 
-    def __init__(self, metrics: Metrics, log: Log, listeners: Mapping[str, Listener] | None = None) -> None:
+    def __init__(
+        self,
+        metrics: Metrics,
+        log: Log,
+        listeners: Mapping[str, Listener] | None = None,
+        spared: Spared | None = None,
+    ) -> None:
         """Record into both, and tell ``listeners``, by path."""
         self._metrics = metrics
+        self._spared = spared or Spared()
         self._log = log
         self._listeners = listeners or {}
 
@@ -50,7 +57,9 @@ class ReviewRecorder:
     ) -> None:
         """Record a request that got an HTTP error; ``request`` is None where none could be decoded."""
         self._metrics.request(path, request.operation if request else "", "error", seconds)
-        line = _line("warning", path, request)
+        if (besides := self._spared.pass_on()) is None:
+            return
+        line = _line("warning", path, request) | besides
         line["verdict"] = "error"
         line["code"] = status
         line["duration_ms"] = round(seconds * 1000, 3)
@@ -59,7 +68,8 @@ class ReviewRecorder:
 
     def broke(self, path: str, error: Exception, request: AdmissionRequest | None) -> None:
         """Log the traceback of a bug, beside the line that ``refused`` writes."""
-        self._log.fault("bug", error, path=path, uid=request.uid if request else "")
+        if (besides := self._spared.pass_on()) is not None:
+            self._log.fault("bug", error, path=path, uid=request.uid if request else "", **besides)
 
 
 def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str, Any]:

@@ -229,6 +229,7 @@ class _Heap:
     def _add_owner(self, place: NamespacedName, document: Document) -> None:
         uid = document["metadata"].get("uid")
         if isinstance(uid, str) and uid:
+            document = _in_namespace(document, place[0])
             self.owners[uid] = document
             if document["kind"] in NAMED_OWNERS:
                 self.owners[by_name(document["kind"], *place)] = document
@@ -330,6 +331,14 @@ def unlist(document: object) -> Iterator[Document]:
             yield {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
         else:
             yield item if isinstance(item, dict) else {"kind": type(item).__name__}
+
+
+def _in_namespace(document: Document, namespace: str) -> Document:
+    """Return an object that says its namespace, by which its pods find it."""
+    metadata = document["metadata"]
+    if metadata.get("namespace"):
+        return document
+    return {**document, "metadata": {**metadata, "namespace": namespace}}
 
 
 def _namespace_of(document: Document) -> str:

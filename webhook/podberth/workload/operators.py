@@ -31,13 +31,12 @@ from .subject import (
 
 
 def _job_set(pod: Subject) -> Member:
-    uid = pod.labels.get("jobset.sigs.k8s.io/jobset-uid") or ""
-    owner = pod.owners.get(uid) or pod.owner("JobSet")
+    uid, name = (pod.labels.get(f"jobset.sigs.k8s.io/jobset-{field}") or "" for field in ("uid", "name"))
+    owner = pod.labelled_owner("jobset.x-k8s.io", "JobSet", name, uid) or pod.owner("JobSet")
     jobs = list_at(owner, "spec", "replicatedJobs")
     roles = read_once(owner, _replicated_jobs)
     index = _replicated_index(pod, jobs)
-    name = named("jobset", uid or pod.labels["jobset.sigs.k8s.io/jobset-name"])
-    return Member("JobSet", name, counted(roles), index, staged=stages_of(owner), roles=roles)
+    return Member("JobSet", named("jobset", uid or name), counted(roles), index, staged=stages_of(owner), roles=roles)
 
 
 def _replicated_jobs(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:

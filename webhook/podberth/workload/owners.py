@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from ..kube.paths import ELEMENT
 from .finished import is_finished
 from .roles import MOST_PARTS, TEMPLATE_PATCHES, asks_in, asks_of
-from .subject import at, list_at, mapping_at
+from .subject import at, list_at, mapping_at, text_at
 from .systems import OWNER_LABELS
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"
@@ -266,8 +266,12 @@ def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
     labels = {key: "" for key in mapping_at(document, "metadata", "labels") if key in OWNER_LABELS}
     owners = list_at(document, "metadata", "ownerReferences")
     # There is one at the most (apimachinery pkg/api/validation ValidateOwnerReferences).
-    controllers = [{"controller": True, "uid": at(each, "uid")} for each in owners if at(each, "controller") is True]
-    metadata: dict[str, Any] = {"uid": uid}
+    controllers = [
+        {"controller": True, **{key: text_at(each, key) for key in ("apiVersion", "kind", "name", "uid")}}
+        for each in owners
+        if at(each, "controller") is True
+    ]
+    metadata: dict[str, Any] = {key: text_at(document, "metadata", key) for key in ("name", "namespace", "uid")}
     if labels:
         metadata["labels"] = labels
     if controllers:
@@ -275,7 +279,7 @@ def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
     spec = _kept(document.get("spec"), kind.spec)
     if (parts := _parts(spec)) > _MOST_IN_ALL:
         raise ValueError(f"got {parts:,} parts of parts, want {_MOST_IN_ALL:,} at most")
-    return {"kind": kind.kind, "metadata": metadata, "spec": spec}
+    return {"apiVersion": kind.api_versions[0], "kind": kind.kind, "metadata": metadata, "spec": spec}
 
 
 def _parts(kept: object) -> int:

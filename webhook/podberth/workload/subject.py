@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ..kube.pod import OwnerReference, by_name
+from ..kube.pod import OwnerReference, by_name, controller_in, is_owner
 from ..wellknown import JOB_COMPLETION_INDEX
-from .roles import Role
+from .roles import Foretold, Role
 
 LARGEST_SIZE: Final = 2**31 - 1
 """Replica counts are int32 throughout the API (kubernetes/api batch/v1 JobSpec.Parallelism)."""
@@ -74,13 +74,28 @@ class Subject:
         The longest that is known is that of a worker in a RoleBasedGroup: StatefulSet, the leader's Pod, the leaders'
         StatefulSet, LeaderWorkerSet and RoleBasedGroup.
         """
-        uid = self.controller.uid if self.controller else ""
+        reference = self.controller
         for _ in range(5):
-            document = self.owners.get(uid)
-            if not isinstance(document, Mapping):
+            document = None if reference is None else self._owned_by(reference)
+            if document is None:
                 return
             yield document
-            uid = _controller_uid(document)
+            reference = controller_in(document)
+
+    def _owned_by(self, reference: OwnerReference) -> Mapping[str, Any] | None:
+        """Return the object that a reference is to.
+
+        Whoever makes a pod writes the uid, which may be that of anybody's object. So kind and name have to fit, too,
+        and the namespace is the pod's, for no object has its owner in another. What is foretold stands for objects that
+        its controller will make, under names that nobody knows yet.
+        """
+        document = self.owners.get(reference.uid)
+        same = isinstance(document, Foretold) or is_owner(document, reference, self.namespace)
+        return document if same else None
+
+    def labelled_owner(self, group: str, kind: str, name: str, uid: str) -> Mapping[str, Any] | None:
+        """Return the object that labels name by all of these; None where there is no such one in the namespace."""
+        return self._owned_by(OwnerReference(f"{group}/", kind, name, uid)) if uid else None
 
     def owner(self, kind: str) -> Mapping[str, Any] | None:
         """Return the nearest known owner of that kind."""
@@ -232,14 +247,6 @@ def job_pods(spec: object) -> int:
     """Return how many pods of a Job run at once: never more than are left to complete (job_controller.go manageJob)."""
     parallelism = count(at(spec, "parallelism"), 1)
     return min(parallelism, count(at(spec, "completions"), parallelism))
-
-
-def _controller_uid(document: Mapping[str, Any]) -> str:
-    for owner in list_at(document, "metadata", "ownerReferences"):
-        uid = at(owner, "uid")
-        if at(owner, "controller") is True and isinstance(uid, str):
-            return uid
-    return ""
 
 
 def completion_index(pod: Subject) -> int:

@@ -211,12 +211,13 @@ def _present(place: Place, scene: Scene) -> Template:
     pod["status"] = {}
     uid = next((each["uid"] for each in pod["metadata"].get("ownerReferences") or () if each.get("controller")), "")
     owner = place.owner(scene)
+    foretold = owner if isinstance(owner, Foretold) else Foretold(owner)
     return replace(
         template,
         pod=pod,
         replicas=place.replicas(scene),
         owner_uid=uid,
-        owners={each: owner for each in (uid, scene.uid) if each},
+        owners={each: foretold for each in (uid, scene.uid) if each},
     )
 
 

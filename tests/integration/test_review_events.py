@@ -1,0 +1,111 @@
+"""Which reviews podberth writes Events of, and where: by what it knows of who has asked."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import gpu_pod, review
+from integration.event_server import EventServer, event_server
+from integration.serving import CapturedLines, run, until
+from podberth.admission import decide
+from podberth.admission.review import decode_review
+from podberth.cluster.client import ClusterClient
+from podberth.cluster.event_series import Limits
+from podberth.cluster.events import Events
+from podberth.cluster.protocol import Timing
+from podberth.cluster.review_events import ReviewEvents
+from podberth.telemetry.log import Log
+from podberth.telemetry.metrics import EventMetrics, Metrics
+from snapshots import policy, snapshot
+
+TIMING = Timing(first_wait_seconds=0.01, longest_wait_seconds=0.02, least_wait_seconds=0.01)
+LIMITS = Limits(together_seconds=0.01, repeat_seconds=0.01, requests_per_second=1000)
+WARNS = policy("warns", "  validations:\n  - {expression: 'false', message: look}\n  validationActions: [Warn]")
+KNOWN = replace(snapshot(WARNS), namespaces={"team": {"metadata": {"name": "team"}}})
+HOSTILE = ("..", "../kube-system/secrets", "team/../../x", "team?x=", "team#", "Team", "a" * 5000, "")
+OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "serve-1", "uid": "r-1", "controller": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    server: EventServer
+    listener: ReviewEvents
+    metrics: Metrics
+
+    def ask(self, namespace: str, **owner: Any) -> None:
+        pod = gpu_pod()
+        pod["metadata"]["ownerReferences"] = [{**OWNER, **owner}]
+        request = decode_review(review(pod, namespace=namespace))
+        self.listener.observe(request, decide.validate(request, KNOWN))
+
+    def counted(self, result: str) -> float:
+        wanted = f'podberth_event_notices_total{{result="{result}"}} '
+        [line] = [each for each in self.metrics.exposition().decode().splitlines() if each.startswith(wanted)]
+        return float(line.removeprefix(wanted))
+
+
+@asynccontextmanager
+async def listening(directory: Path, *, proved: bool) -> AsyncIterator[Told]:
+    metrics = Metrics([], lines_dropped=int, in_flight=int)
+    async with event_server(directory) as server:
+        client = ClusterClient(server.kubeconfig, TIMING)
+        events = Events(client, "p-1", EventMetrics(metrics), Log(CapturedLines()), timing=TIMING, limits=LIMITS)
+        task = asyncio.create_task(events.run())
+        try:
+            yield Told(server, ReviewEvents(events, lambda: KNOWN, proved=proved), metrics)
+        finally:
+            await events.finish(task)
+
+
+@pytest.mark.parametrize("proved", [True, False])
+def test_no_request_is_made_of_what_no_namespace_or_object_is_called(tmp_path: Path, *, proved: bool) -> None:
+    async def test() -> None:
+        async with listening(tmp_path, proved=proved) as told:
+            for text in HOSTILE[:-1]:
+                told.ask(text)
+            for text in (*HOSTILE, "two words"):
+                told.ask("team", name=text)
+            assert told.counted("unknown") == len(HOSTILE) - 1 + len(HOSTILE) + 1
+            told.ask("team")
+            await until("the Event of an object that can be", _async(lambda: bool(told.server.events)))
+            [(method, path, _)] = told.server.asked
+            assert (method, path) == ("POST", "/apis/events.k8s.io/v1/namespaces/team/events")
+
+    run(test)
+
+
+def _async(reached: Any) -> Any:
+    async def ask() -> bool:
+        return bool(reached())
+
+    return ask
+
+
+def test_where_anybody_may_ask_only_a_namespace_that_is_known_is_told_in(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with listening(tmp_path, proved=False) as told:
+            told.ask("kube-system")
+            told.ask("team", apiVersion="batch/v1", kind="Job", name="nobody-knows")
+            assert told.counted("unknown") == 2
+        async with listening(tmp_path, proved=True) as told:
+            told.ask("kube-system")
+            told.ask("team", apiVersion="batch/v1", kind="Job", name="nobody-knows")
+            await until("both Events", _async(lambda: len(told.server.events) == 2))
+
+    run(test)
+
+
+def test_where_anybody_may_ask_a_flood_is_a_few_events(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with listening(tmp_path, proved=False) as told:
+            for number in range(1000):
+                told.ask("team", name=f"serve-{number}", uid=f"r-{number}")
+            assert told.counted("limited") >= 1000 - LIMITS.unproved_burst - 1
+            await until("the Events", _async(lambda: len(told.server.events) >= LIMITS.unproved_burst))
+
+    run(test)

@@ -1,0 +1,111 @@
+"""Paths of the Kubernetes API. Every path that podberth asks for is made here, of segments that are checked.
+
+Clients take an ``ApiPath`` and no other text, so mypy finds a path that is put together elsewhere.
+"""
+
+from collections.abc import Mapping
+from typing import Final, Self
+from urllib.parse import quote, urlencode
+
+from ..errors import ClusterError
+from .names import MAX_SUBDOMAIN, is_api_version, is_label
+
+# No name of an object is longer than a subdomain; a pod's proxy takes NAME:PORT.
+_LONGEST_SEGMENT: Final = MAX_SUBDOMAIN + len(":65535")
+_SHOWN: Final = 80
+
+
+class ApiPath(str):
+    """A path of the API, perhaps with a query. Each segment is one segment, whatever text it was made of.
+
+    What joins, cuts or formats it is a plain ``str``, which no client takes.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *segments: str) -> Self:
+        """Return the path of these segments.
+
+        Raises:
+            ClusterError: a segment is none; the reason is ``refused``, as if the API server had said so.
+        """
+        return super().__new__(cls, "".join(f"/{_segment(each)}" for each in segments))
+
+    @property
+    def api_version(self) -> str:
+        """The version that serves it, as in ``batch/v1``; empty for what no version serves."""
+        match self.split("/"):
+            case ["", "api", version, *_]:
+                return version
+            case ["", "apis", group, version, *_]:
+                return f"{group}/{version}"
+            case _:
+                return ""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that it leads into; empty where it leads into none."""
+        _, _, rest = self.partition("/namespaces/")
+        namespace, _, plural = rest.partition("/")
+        return namespace if plural else ""
+
+    def below(self, *segments: str) -> "ApiPath":
+        """Return the path that leads on from here.
+
+        Raises:
+            ClusterError: as above; or this path has a query already.
+        """
+        if "?" in self:
+            raise _refused(self, "a path without a query")
+        return _made(f"{self}{ApiPath(*segments)}")
+
+    def asking(self, query: Mapping[str, str]) -> "ApiPath":
+        """Return the path with a query."""
+        return _made(f"{self}?{urlencode(query)}") if query else self
+
+
+def version_path(api_version: str) -> ApiPath:
+    """Return where a version is served: ``v1`` below /api, ``batch/v1`` below /apis.
+
+    Raises:
+        ClusterError: it is none.
+    """
+    if not is_api_version(api_version):
+        raise _refused(api_version, "a version as in v1 or batch/v1")
+    root = "apis" if "/" in api_version else "api"
+    return ApiPath(root, *api_version.split("/"))
+
+
+def collection_path(api_version: str, plural: str, namespace: str = "") -> ApiPath:
+    """Return where the objects of a kind are; an empty namespace: those of the cluster, or of all namespaces.
+
+    Raises:
+        ClusterError: version, plural or namespace is none.
+    """
+    head = version_path(api_version)
+    if not namespace:
+        return head.below(plural)
+    if not is_label(namespace):
+        raise _refused(namespace, "the name of a namespace")
+    return head.below("namespaces", namespace, plural)
+
+
+def _segment(text: str) -> str:
+    """Return a segment, quoted.
+
+    What no object's name may hold is refused instead of quoted (apimachinery pkg/api/validation/path,
+    IsValidPathSegmentName): clients resolve ``..``, quoted or not (RFC 3986, 5.2.4 and 6.2.2.2), and servers may decode
+    a quoted slash.
+    """
+    if text in {"", ".", ".."} or "/" in text or "%" in text or not text.isprintable() or len(text) > _LONGEST_SEGMENT:
+        raise _refused(text, "the name of an object")
+    return quote(text, safe=":")
+
+
+def _refused(got: str, want: str) -> ClusterError:
+    return ClusterError("refused", f"API path: got {got[:_SHOWN]!r}, want {want}; nothing was asked")
+
+
+def _made(text: str) -> ApiPath:
+    """Return a text whose segments were checked."""
+    return str.__new__(ApiPath, text)
