@@ -204,7 +204,7 @@ class FileSource:
         if fingerprint != seen:
             objects = read_objects(self._topology)
             if known.nodes and not objects.nodes:
-                message = f"got no Node, where there were {len(known.nodes)}; restart podberth if that is meant"
+                message = "got no Node, where there was one or more; restart podberth if that is meant"
                 raise TopologyError(str(Problem(str(self._topology), 0, 0, "", message)))
             self._objects = (fingerprint, objects)
         return self._objects[1]
@@ -220,8 +220,11 @@ def _texts(
     place: Path, files: Iterable[Path], most: int = MAX_POLICY_BYTES
 ) -> tuple[list[tuple[str, str]], list[Problem]]:
     """Return (file, text) of each file, all of them below ``place``, and which cannot be read."""
+    wanted = tuple(files)
+    if not wanted:
+        return [], []
     try:
-        return in_time(place, partial(_texts_now, tuple(files), most))
+        return in_time(place, partial(_texts_now, wanted, most))
     except TimeoutError as error:
         return [], [_unreadable(place, error)]
 
