@@ -33,7 +33,7 @@ _PODS: Final = Resource("pods", f"/api/v1/namespaces/{NAMESPACE}/pods", "app.kub
 _EVENTS: Final = Resource("events", "/api/v1/events", fields="type=Warning")
 _GUARDS: Final = {
     f"{kind}/{name}": f"/apis/{_ADMISSION}/v1/{resource}/{name}"
-    for name in ("podberth-agent", "podberth-configurations", "podberth-exemption")
+    for name in ("podberth-agent", "podberth-configurations", "podberth-events", "podberth-exemption")
     for kind, resource in (
         ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
         ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
