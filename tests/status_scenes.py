@@ -110,7 +110,7 @@ def observed(**changes: Any) -> Observed:
     pairs = [simulate("hgx-h100-8", name) for name in ("gpu-0", "gpu-1")]
     guards = {
         f"{kind}/{name}": {"metadata": {"name": name}}
-        for name in ("podberth-agent", "podberth-configurations", "podberth-exemption")
+        for name in ("podberth-agent", "podberth-configurations", "podberth-events", "podberth-exemption")
         for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
     }
     well = Observed(

@@ -116,12 +116,37 @@ def test_it_changes_its_own_and_nobody_elses(installed: ControlPlane, controller
     assert installed.api.ask("PATCH", f"{place}/others", taken, MERGE).status == HTTPStatus.OK
 
 
+def test_it_keeps_no_namespace_by_a_finalizer(controller: Api, kind: str) -> None:
+    path, document = written(kind, "new", OURS)
+    document["metadata"]["finalizers"] = ["example.com/never"]
+    _assert_refused(controller.ask("POST", f"{path.format(SPACE)}?dryRun=All", document), "may write no finalizers")
+
+
+def test_it_makes_its_own_lease_and_no_nodes_heartbeat(installed: ControlPlane, controller: Api) -> None:
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases?dryRun=All"
+    document = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": ACCOUNT}}
+
+    def create_lease(api: Api, name: str) -> Answer:
+        return api.ask("POST", path, {**document, "metadata": {"name": name}})
+
+    said = "may make and change the Lease podberth-controller in podberth-system, and no other"
+    wait_for(
+        lambda: create_lease(controller, "gpu-0").status == HTTPStatus.FORBIDDEN,
+        timeout_seconds=SECONDS,
+        what="the guard to be asked",
+    )
+    _assert_refused(create_lease(controller, "gpu-0"), said)
+    assert create_lease(installed.api, "gpu-0").status == HTTPStatus.CREATED
+    answer = create_lease(controller, ACCOUNT)
+    assert answer.status == HTTPStatus.CREATED, answer.document
+
+
 def test_native_groups_are_guarded_and_the_places_are_those_that_are_left_out() -> None:
     """Native ones are served behind gates; tests/e2e/test_controller.py makes them with this guard in force."""
     file = MANIFESTS / "components" / "controller" / "guard.yaml"
     spec = load_documents(file.read_text(), "guard")[0][0].document["spec"]
     assert "scheduling.k8s.io" in spec["matchConstraints"]["resourceRules"][0]["apiGroups"]
-    [names] = re.findall(r"in (\[[^]]*\])", spec["validations"][1]["expression"])
+    [names] = re.findall(r"in (\[[^]]*\])", spec["validations"][2]["expression"])
     assert ast.literal_eval(names) == list(EXEMPT_NAMESPACES)
 
 

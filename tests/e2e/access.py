@@ -18,12 +18,11 @@ TOKEN = "token"  # noqa: S105 - the name of a file
 def grant(control_plane: ControlPlane, *components: str) -> None:
     """Make podberth's namespace and give it what manifests/base grants, and these of manifests/components.
 
-    The controller's guard comes with its rights, so that whatever it does in a test is what it lets through.
+    The guards come with the rights, so that whatever it does in a test is what it lets through.
     """
     control_plane.add_namespace(NAMESPACE)
-    files = ["base/rbac.yaml", *(f"components/{name}/rbac.yaml" for name in components)]
-    if "controller" in components:
-        files.append("components/controller/guard.yaml")
+    files = ["base/rbac.yaml", "base/events.yaml", *(f"components/{name}/rbac.yaml" for name in components)]
+    files += [f"components/{name}/guard.yaml" for name in components if name in {"audit", "controller"}]
     for file in files:
         text = (ROOT / "manifests" / file).read_text()
         control_plane.apply(*(one.document for one in load_documents(text, file)[0]))

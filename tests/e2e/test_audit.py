@@ -114,6 +114,12 @@ class Audited:
         return {each["metadata"]["namespace"]: each for each in found}
 
 
+def let_in(plane: ControlPlane) -> None:
+    """Give the audit its rights, and the guard that holds it to its own reports."""
+    for file in ("rbac.yaml", "guard.yaml"):
+        plane.kubectl("apply", "-f", str(ROOT / "manifests/components/audit" / file))
+
+
 def install(plane: ControlPlane, *files: Path) -> None:
     for each in files:
         plane.kubectl("create", "-f", str(each))
@@ -124,7 +130,7 @@ def install(plane: ControlPlane, *files: Path) -> None:
 def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audited]:
     with ControlPlane.start(tmp_path_factory.mktemp("plane")) as plane:
         plane.add_namespace(NAMESPACE)
-        plane.kubectl("apply", "-f", str(ROOT / "manifests/components/audit/rbac.yaml"))
+        let_in(plane)
         install(
             plane,
             ROOT / "manifests/base/gpupolicy-crd.yaml",
@@ -236,7 +242,7 @@ def without(audited: Audited, *groups: str, lost: str) -> Iterator[None]:
         wait_for(lambda: not allowed(audited, lost), timeout_seconds=SECONDS, what="the right to be gone")
         yield
     finally:
-        audited.plane.kubectl("apply", "-f", str(ROOT / "manifests/components/audit/rbac.yaml"))
+        let_in(audited.plane)
         wait_for(lambda: allowed(audited, lost), timeout_seconds=SECONDS, what="the right to be back")
 
 
@@ -314,7 +320,7 @@ def test_what_it_does_not_need_is_refused(audited: Audited, method: str, path: s
 def test_reports_of_openreports_are_written_where_there_are_no_others(tmp_path: Path) -> None:
     with ControlPlane.start(tmp_path / "plane") as plane:
         plane.add_namespace(NAMESPACE)
-        plane.kubectl("apply", "-f", str(ROOT / "manifests/components/audit/rbac.yaml"))
+        let_in(plane)
         plane.add_namespace("one")
         plane.create(pod("p", "one", 5))
         audited = Audited(plane, tmp_path)

@@ -100,7 +100,10 @@ def test_it_installs_what_the_manifests_hold_and_says_so(
     rendered = Cluster(assets() / "kubectl", tmp_path / "none", tmp_path).kubectl("kustomize", str(OVERLAY)).stdout
     assert made.keys() == {kind.lower() for kind in re.findall(r"^kind: (\w+)$", rendered, flags=re.MULTILINE)}
     unwrapped = " ".join(said.split())
-    guards = "podberth-agent, podberth-configurations, podberth-controller, podberth-exemption, podberth-shared-ca"
+    guards = (
+        "podberth-agent, podberth-configurations, podberth-controller, podberth-controller-lease, podberth-events, "
+        "podberth-exemption, podberth-shared-ca"
+    )
     assert f" validatingadmissionpolicy: {guards} " in unwrapped
     assert "the 35 pods of the DaemonSet podberth-agent" in unwrapped
     assert re.search(r"`podberth serve` of podberth-[0-9a-z]+-[0-9a-z]+ as a process", unwrapped)

@@ -16,7 +16,7 @@ import pytest
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from podberth.wellknown import NAMESPACE
+from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 
 from .agent.stage import AGENT_NAMESPACE, MANIFESTS, PATIENCE_SECONDS, prepared
 from .manifest import read
@@ -217,7 +217,9 @@ class Stand:
         body = None
         if METHODS[right.verb] != "GET":
             path += "?dryRun=All"
-            body = {"apiVersion": version, "kind": found["kind"], "metadata": {"name": name}}
+            # Without the label the agent may write nothing, whatever its rights are.
+            metadata = {"name": name, "labels": {TOPOLOGY_LABEL: "v1"}}
+            body = {"apiVersion": version, "kind": found["kind"], "metadata": metadata}
         if right.verb in {"delete", "deletecollection"}:
             body = None
         content_type = "application/merge-patch+json" if right.verb == "patch" else "application/json"

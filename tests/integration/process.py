@@ -13,13 +13,13 @@ from typing import Any
 
 from integration.serving import Answer, Connection, environment
 
-_POLICIES = Path(__file__).parents[2] / "policies"
+POLICIES = Path(__file__).parents[2] / "policies"
 
 
 def command(directory: Path, *more: str) -> list[str]:
     """Return the command; its certificate lies in ``directory``."""
     anywhere = ("--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
-    own = ("--policies", str(_POLICIES), "--self-signed", str(directory))
+    own = ("--policies", str(POLICIES), "--self-signed", str(directory))
     return [sys.executable, "-m", "podberth", "serve", *own, *anywhere, *more]
 
 

@@ -158,6 +158,56 @@ def test_changed_policy_decides_the_next_review_and_a_broken_one_does_not(tmp_pa
     run(test)
 
 
+@pytest.mark.parametrize("cut", ["", "# gone\n"])
+def test_an_emptied_policy_file_takes_no_policy_away_and_a_deleted_one_does(tmp_path: Path, cut: str) -> None:
+    async def test() -> None:
+        policies = tmp_path / "policies"
+        policies.mkdir()
+        file = policies / "policy.yaml"
+        file.write_text(_POLICY.format(mark="kept"))
+        async with serving(tmp_path / "tls", decide.mutate) as server:
+            watched = _snapshot(server, policies)
+            await watched.refresh()
+            async with _watching(server, watched):
+                file.write_text(cut)
+
+                async def told() -> list[dict[str, Any]]:
+                    return _events(server.log, "error")
+
+                [error] = await until("the emptied file is told", told)
+                assert error["msg"] == "policies: cannot be used; the last good one stays in force"
+                assert "policy.yaml: got no document" in error["problems"][0]
+                assert _count(server, 'reload_total{result="error",what="policies"}') == 1
+                assert "kept" in await _mark(server)
+                file.unlink()
+
+                async def gone() -> bool:
+                    return "kept" not in await _mark(server)
+
+                await until("the deleted file's policy is gone", gone)
+
+    run(test)
+
+
+@pytest.mark.parametrize("name", ["tls.crt", "tls.key"])
+def test_an_emptied_certificate_or_key_does_not_replace_the_good_pair(tmp_path: Path, name: str) -> None:
+    async def test() -> None:
+        async with serving(tmp_path) as server:
+            watched = WatchedCertificate(server.files, server.tls, server.state, server.metrics, Log(server.log))
+            await watched.refresh()
+            async with _watching(server, watched):
+                (tmp_path / name).write_bytes(b"")
+
+                async def told() -> list[dict[str, Any]]:
+                    return _events(server.log, "error")
+
+                [error] = await until("the emptied file is told", told)
+                assert f"{tmp_path / name}: got no " in error["problems"][0]
+                assert (await server.ask(post(body("good")))).uid == "good"
+
+    run(test)
+
+
 def test_topology_grows_with_its_file_and_survives_its_loss(tmp_path: Path) -> None:
     async def test() -> None:
         (tmp_path / "policies").mkdir()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from podberth.agent.objects import (
 )
 from podberth.agent.publish import instant
 from podberth.kube.documents import load_documents
-from podberth.wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL, NAMESPACE
+from podberth.wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL, NAMESPACE, TOPOLOGY_LABEL
 
 from .stage import PATIENCE_SECONDS, Stage, install
 
@@ -112,6 +113,42 @@ def test_its_own_node_is_its_to_write(stage: Stage, own: Api) -> None:
         answers = [send(own, request) for request in requests(stage, OWN)]
         assert all(status in {HTTPStatus.OK, HTTPStatus.CREATED} for status, _ in answers), answers
     assert LABELS.items() <= stage.node(OWN)["metadata"]["labels"].items()
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ({}, "has the label podberth.io/topology"),
+        ({TOPOLOGY_LABEL: "v1", "example.com/params": "true"}, "no other of the agent's"),
+    ],
+)
+def test_what_it_publishes_is_never_taken_for_params(stage: Stage, own: Api, labels: dict[str, str], said: str) -> None:
+    for request in requests(stage, OWN)[:2]:
+        document = json.loads(request.body or b"")
+        document["metadata"]["labels"] = labels
+        status, message = send(own, replace(request, body=json.dumps(document).encode()))
+        assert (status, said in message) == (REFUSED, True), message
+
+
+def test_it_writes_no_finalizer(stage: Stage, own: Api) -> None:
+    for request in requests(stage, OWN)[:2]:
+        document = json.loads(request.body or b"")
+        document["metadata"]["finalizers"] = ["example.com/never"]
+        status, message = send(own, replace(request, body=json.dumps(document).encode()))
+        assert (status, "may write no finalizers" in message) == (REFUSED, True), message
+
+
+@pytest.mark.parametrize("name", ["podberth-policies", "rights-params"])
+def test_a_node_that_is_named_as_something_else_here_does_not_take_it_over(stage: Stage, name: str) -> None:
+    """The policies that are mounted are not there yet; the params of a policy are."""
+    stage.add_node(name)
+    metadata = {"name": name, "namespace": NAMESPACE}
+    if name == "rights-params":
+        stage.control_plane.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "b"}})
+    with closing(stage.api_of(stage.token(name))) as api:
+        status, message = send(api, write_config_map(name, uid(stage, name), "{}"))
+        assert (status, "is not what an agent has made" in message) == (REFUSED, True), message
+    stage.api.request("DELETE", f"/api/v1/nodes/{name}")
 
 
 def test_another_node_is_not(stage: Stage, own: Api) -> None:

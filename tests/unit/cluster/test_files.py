@@ -144,3 +144,80 @@ def test_a_field_of_a_newer_cluster_is_known_from_its_own_schema(tmp_path: Path)
 def test_a_schema_file_that_is_something_else_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match=r"--pod-schema: .*openapi.json: got .*, want what kubectl"):
         read_pod_schema(_write(tmp_path / "openapi.json", text))
+
+
+# ---- what holds nothing any more -------------------------------------------------------------------------------------
+
+_PARAMS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
+_GOOD, _OTHER = (_POLICY.replace("NAME", name) for name in ("good", "other"))
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# nothing yet\n", "---\n# cut off\n---\n", "\ufeff"])
+def test_a_policy_file_without_a_document_is_a_problem(tmp_path: Path, text: str) -> None:
+    _write(tmp_path / "a.yaml", _GOOD)
+    _write(tmp_path / "b.yaml", text)
+    with pytest.raises(PolicyError) as raised:
+        FileSource(tmp_path, None).load()
+    said = "got no document, want a GPUPolicy, or params; delete the file to have its policies gone"
+    assert str(raised.value) == f"{tmp_path}/b.yaml: {said}"
+
+
+def test_a_file_that_has_lost_its_policies_is_a_problem_until_it_is_deleted(tmp_path: Path) -> None:
+    file = _write(tmp_path / "a.yaml", _GOOD)
+    source = FileSource(tmp_path, None)
+    assert len(source.load().snapshot.policies) == 1
+    _write(file, _PARAMS)
+    for _ in range(2):
+        with pytest.raises(PolicyError, match=r"a\.yaml: got no policy, where there was one"):
+            source.load()
+    file.unlink()
+    assert source.load().snapshot.policies == ()
+
+
+def test_a_policy_may_move_to_another_file_and_be_renamed(tmp_path: Path) -> None:
+    file = _write(tmp_path / "a.yaml", _GOOD)
+    source = FileSource(tmp_path, None)
+    source.load()
+    _write(tmp_path / "b.yaml", _GOOD)
+    _write(file, _PARAMS)
+    assert len(source.load().snapshot.policies) == 1
+    _write(tmp_path / "b.yaml", _OTHER)
+    assert [each.name for each in source.load().snapshot.policies] == ["other"]
+
+
+def test_an_emptied_file_of_a_snapshot_is_a_problem_beside_others(tmp_path: Path) -> None:
+    _write(tmp_path / "a.json", _node("a"))
+    _write(tmp_path / "b.yaml", "")
+    with pytest.raises(TopologyError, match=r"b\.yaml: got no object"):
+        read_objects(tmp_path)
+
+
+def test_a_snapshot_that_has_lost_all_nodes_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "policies").mkdir()
+    nodes = _write(tmp_path / "nodes.json", _node("a"))
+    source = FileSource(tmp_path / "policies", nodes)
+    source.load()
+    _write(nodes, '{"apiVersion": "v1", "kind": "List", "items": []}')
+    for _ in range(2):
+        with pytest.raises(TopologyError, match=r"nodes\.json: got no Node, where there was one or more"):
+            source.load()
+    _write(nodes, _node("b"))
+    assert source.load().snapshot.topology.node_count == 1
+
+
+@pytest.mark.parametrize("name", ["a.yaml", "nodes.json"])
+def test_a_named_pipe_is_a_problem_and_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    _write(tmp_path / "policies" / "b.yaml", _GOOD)
+    (tmp_path / "topology").mkdir()
+    os.mkfifo(tmp_path / ("policies" if name == "a.yaml" else "topology") / name)
+    with pytest.raises((PolicyError, TopologyError), match=f"{name}: cannot be read: got a named pipe"):
+        FileSource(tmp_path / "policies", tmp_path / "topology").load()
+
+
+def test_a_right_that_is_given_is_another_revision(tmp_path: Path) -> None:
+    """What could not be read is read again, though its content is as it was."""
+    file = _write(tmp_path / "a.yaml", _GOOD)
+    source = FileSource(tmp_path, None)
+    before = source.revision()
+    file.chmod(0o600)
+    assert source.revision() != before

@@ -96,4 +96,7 @@ def test_without_agents_nobody_misses_their_guard() -> None:
     guards = dict.fromkeys(observed().guards)
     guards |= {key: {"metadata": {}} for key in guards if not key.endswith("/podberth-agent")}
     assert row("guards", guards=guards)[0] == "attention"
-    assert row("guards", guards=guards, agents=None) == ("ok", "podberth-configurations, podberth-exemption")
+    assert row("guards", guards=guards, agents=None) == (
+        "ok",
+        "podberth-configurations, podberth-events, podberth-exemption",
+    )

@@ -14,6 +14,7 @@ import orjson
 import urllib3
 
 from .. import __version__
+from ..cluster.reading import MAX_SMALL_BYTES, read_in_time
 from ..errors import UsageError
 from .objects import Answer, Request
 
@@ -57,7 +58,7 @@ def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, 
     access = Access(url, token_file or SERVICE_ACCOUNT / "token", ca_file or SERVICE_ACCOUNT / "ca.crt")
     for flag, file in (("--token-file", access.token_file), ("--ca-file", access.ca_file)):
         try:
-            file.read_bytes()
+            read_in_time(file, MAX_SMALL_BYTES)
         except OSError as error:
             raise UsageError(
                 f"{flag}: {file}: {error.strerror}; want the file that lets the agent in, or "
@@ -135,7 +136,7 @@ class Api:
 
     def _token(self) -> str | None:
         """Read the token; None where the file holds what no header can, which ``http.client`` would show in full."""
-        token = self._access.token_file.read_bytes().strip()
+        token = read_in_time(self._access.token_file, MAX_SMALL_BYTES).strip()
         return token.decode("ascii") if token.isascii() and token.decode("ascii").isprintable() else None
 
 

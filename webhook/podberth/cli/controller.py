@@ -69,7 +69,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class _Events(Events):
+class EventsOfController(Events):
+    """What the controller tells."""
+
     controller = "podberth.io/controller"
 
 
@@ -106,7 +108,7 @@ async def _control(settings: _Settings, log: Log) -> None:
     # As client-go advises: two replicas may be on one host, and a container that was started anew is another.
     election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
     sight = Sight(connect, wake.set, metrics, log, timing)
-    events = _Events(connect(), host, EventMetrics(metrics), log, timing=timing)
+    events = EventsOfController(connect(), host, EventMetrics(metrics), log, timing=timing)
     manner = Manner(timing=timing, patience_seconds=settings.patience_seconds, metrics=metrics, log=log)
     acting = Acting(sight, Requests(connect()), events.tell, wake, manner)
     followed = _Followed(

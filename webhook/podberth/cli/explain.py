@@ -17,6 +17,7 @@ from ..cel.trace import Tracer
 from ..cluster.files import read_objects, read_policy_texts, reason_of
 from ..cluster.library import served
 from ..cluster.naming import read_conventions
+from ..cluster.reading import MAX_FILE_BYTES, read_given
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem, ReviewError, UsageError
 from ..kube.documents import PositionedDocument, load_documents
@@ -135,7 +136,7 @@ def _pods(file: str, namespace: str) -> Iterator[_Place]:
     """
     name = "stdin" if file == _STDIN else file
     try:
-        text = sys.stdin.read() if file == _STDIN else Path(file).read_text(encoding="utf-8")
+        text = sys.stdin.read() if file == _STDIN else read_given(Path(file), MAX_FILE_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{name}: cannot be read: {reason_of(error)}") from error
     documents, problems = load_documents(text, name)

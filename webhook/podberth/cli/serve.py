@@ -132,7 +132,7 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
         state.listening = True
         log.event("info", "serving", listen=list(listening_at), metrics=list(probes_at), paths=list(DECIDERS))
         watching = asyncio.create_task(watch(watched, settings.reload_seconds, metrics, log))
-        stack.callback(watching.cancel)
+        leaving.end_with(watching)
         await leaving.leave(state, port, log)
 
 

@@ -1,8 +1,9 @@
 """Reads policies and a cluster snapshot from files, for the server, the checks and the tests alike."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -17,6 +18,7 @@ from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..suite.model import GOLDEN_SUFFIX
 from ..topology.objects import ClusterObjects, collect
+from .reading import MAX_FILE_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text
 from .source import Loaded
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
@@ -31,7 +33,7 @@ def read_policy_texts(directory: Path) -> tuple[list[tuple[str, str]], list[Prob
     files, problems = _listing(directory)
     if files == [directory]:
         return [], [Problem(str(directory), 0, 0, "", "got no directory, want that of the policies")]
-    texts, unreadable = _texts(filter(_is_policy, files))
+    texts, unreadable = _texts(directory, filter(_is_policy, files))
     return texts, [*problems, *unreadable]
 
 
@@ -62,10 +64,10 @@ def find_suites(directory: Path) -> list[SuiteFiles]:
     found = []
     for file in files:
         if file.name in TESTS:
-            suites, wrong = _texts([file])
+            suites, wrong = _texts(file, [file])
             beside = [each for each in files if each.parent == file.parent]
-            policies, unreadable = _texts(filter(_is_policy, beside))
-            goldens, unread = _texts(each for each in beside if each.name.endswith(GOLDEN_SUFFIX))
+            policies, unreadable = _texts(file.parent, filter(_is_policy, beside))
+            goldens, unread = _texts(file.parent, (each for each in beside if each.name.endswith(GOLDEN_SUFFIX)))
             suite = suites[0] if suites else (str(file), "")
             found.append(SuiteFiles(suite, tuple(policies), tuple(goldens), (*wrong, *unreadable, *unread)))
     return found
@@ -99,7 +101,7 @@ def find_policies(paths: Iterable[Path]) -> LintFiles:
         if files == [path]:
             beside, _ = _listing(path.parent)
             listed.update(dict.fromkeys(each for each in beside if each.parent == path.parent))
-    texts, unreadable = _texts(filter(_is_policy, sorted(listed)))
+    texts, unreadable = _texts(Path(", ".join(map(str, paths))), filter(_is_policy, sorted(listed)))
     if problems or unreadable:
         raise UsageError("\n".join(map(str, [*problems, *unreadable])))
     if not texts:
@@ -114,24 +116,26 @@ def read_objects(path: Path) -> ClusterObjects:
     Nothing is stale in it: what files hold is as old as they are.
 
     Raises:
-        TopologyError: a file cannot be read, is no YAML or JSON, or there is no object at all. The last is what a file
-            looks like while the command that writes it has only just begun.
+        TopologyError: a file cannot be read, is no YAML or JSON, or holds no object, or there is none at all. A file
+            looks so while the command that writes it has only just begun.
     """
     files, problems = _listing(path)
-    texts, unreadable = _texts(files)
+    texts, unreadable = _texts(path, files, MAX_FILE_BYTES)
     problems += unreadable
     documents = []
     for file, text in texts:
         positioned, wrong = load_documents(text, file)
-        problems += wrong
+        problems += wrong or ([] if positioned else [_no_object(file)])
         documents += [each.document for each in positioned]
     if not documents and not problems:
-        problems.append(
-            Problem(str(path), 0, 0, "", "got no object, want what kubectl get nodes,configmaps -o yaml prints")
-        )
+        problems.append(_no_object(str(path)))
     if problems:
         raise TopologyError("\n".join(map(str, sorted(problems)[:_MAX_PROBLEMS])))
     return collect(documents, now=None)
+
+
+def _no_object(file: str) -> Problem:
+    return Problem(file, 0, 0, "", "got no object, want what kubectl get nodes,configmaps -o yaml prints")
 
 
 def read_pod_schema(path: Path | None) -> PodSchema:
@@ -143,7 +147,7 @@ def read_pod_schema(path: Path | None) -> PodSchema:
     if path is None:
         return PodSchema.packaged()
     try:
-        return PodSchema.from_document(prune(orjson.loads(path.read_bytes())))
+        return PodSchema.from_document(prune(orjson.loads(read_in_time(path, MAX_FILE_BYTES))))
     except OSError as error:
         raise UsageError(f"--pod-schema: {path}: cannot be read: {error.strerror}") from error
     except (ValueError, AttributeError, TypeError, KeyError) as error:
@@ -167,6 +171,8 @@ class FileSource:
         self._conventions = conventions or Conventions()
         self._pod_schema = pod_schema or PodSchema.packaged()
         self._objects: tuple[object, ClusterObjects] = (None, ClusterObjects())
+        self._held: Mapping[str, str] = {}
+        """The files of the policies of the last good load, by name."""
 
     def revision(self) -> Mapping[str, object]:
         """Return what identifies the files as they are now."""
@@ -179,28 +185,63 @@ class FileSource:
         if unreadable:
             raise PolicyError(tuple(unreadable))
         parsed = parse_policies(texts)
+        held = {each.policy.name: each.file for each in parsed.policies}
+        gone = {self._held[name] for name in self._held.keys() - held.keys()}
+        emptied = _emptied(gone - set(held.values()), (file for file, _ in texts))
+        if emptied and not parsed.problems:
+            raise PolicyError(tuple(emptied))
         objects = self._cluster()
         environment = Environment(self._pod_schema)
-        return Loaded(load_snapshot(parsed, objects, environment, self._conventions), objects.problems)
+        loaded = Loaded(load_snapshot(parsed, objects, environment, self._conventions), objects.problems)
+        self._held = held
+        return loaded
 
     def _cluster(self) -> ClusterObjects:
         if self._topology is None:
             return ClusterObjects()
         fingerprint = _fingerprint(self._topology)
-        if fingerprint != self._objects[0]:
-            self._objects = (fingerprint, read_objects(self._topology))
+        seen, known = self._objects
+        if fingerprint != seen:
+            objects = read_objects(self._topology)
+            if known.nodes and not objects.nodes:
+                message = "got no Node, where there was one or more; restart podberth if that is meant"
+                raise TopologyError(str(Problem(str(self._topology), 0, 0, "", message)))
+            self._objects = (fingerprint, objects)
         return self._objects[1]
 
 
-def _texts(files: Iterable[Path]) -> tuple[list[tuple[str, str]], list[Problem]]:
+def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
+    """Return a problem for each file that is still there and has lost all its policies."""
+    message = "got no policy, where there was one; delete the file to have it gone, or restart podberth"
+    return [Problem(file, 0, 0, "", message) for file in files if file in lost]
+
+
+def _texts(
+    place: Path, files: Iterable[Path], most: int = MAX_POLICY_BYTES
+) -> tuple[list[tuple[str, str]], list[Problem]]:
+    """Return (file, text) of each file, all of them below ``place``, and which cannot be read."""
+    wanted = tuple(files)
+    if not wanted:
+        return [], []
+    try:
+        return in_time(place, partial(_texts_now, wanted, most))
+    except TimeoutError as error:
+        return [], [_unreadable(place, error)]
+
+
+def _texts_now(files: Iterable[Path], most: int) -> tuple[list[tuple[str, str]], list[Problem]]:
     texts: list[tuple[str, str]] = []
     problems: list[Problem] = []
     for file in files:
         try:
-            texts.append((str(file), file.read_text(encoding="utf-8")))
+            texts.append((str(file), read_text(file, most)))
         except (OSError, UnicodeDecodeError) as error:
-            problems.append(Problem(str(file), 0, 0, "", f"cannot be read: {reason_of(error)}"))
+            problems.append(_unreadable(file, error))
     return texts, problems
+
+
+def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> Problem:
+    return Problem(str(path), 0, 0, "", f"cannot be read: {reason_of(error)}")
 
 
 def reason_of(error: OSError | UnicodeDecodeError) -> str:
@@ -214,17 +255,20 @@ def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
     Names with a leading dot are left out: the kubelet keeps a mounted ConfigMap's real files in ``..data``, and links
     the visible names there (kubernetes pkg/volume/util/atomic_writer.go); reading both would find everything twice.
     """
+    try:
+        return in_time(path, partial(_listing_now, path))
+    except OSError as error:
+        return [], [_unreadable(path, error)]
+
+
+def _listing_now(path: Path) -> tuple[list[Path], list[Problem]]:
     problems: list[Problem] = []
 
     def unreadable(error: OSError) -> None:
-        problems.append(Problem(str(error.filename), 0, 0, "", f"cannot be read: {error.strerror}"))
+        problems.append(_unreadable(Path(error.filename), error))
 
-    try:
-        if not path.is_dir():
-            return [path], problems
-    except OSError as error:
-        unreadable(error)
-        return [], problems
+    if not path.is_dir():
+        return [path], problems
     found: list[Path] = []
     for folder, folders, names in os.walk(path, onerror=unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -233,8 +277,15 @@ def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
 
 
 def _fingerprint(path: Path) -> object:
-    """Return inode, size and time of every file: a swapped link or an edit in place changes one of them."""
-    files, problems = _listing(path)
+    """Return what identifies each file: a swapped link, an edit in place or a right that is given changes it."""
+    try:
+        return in_time(path, partial(_fingerprint_now, path))
+    except OSError as error:
+        return str(_unreadable(path, error))
+
+
+def _fingerprint_now(path: Path) -> object:
+    files, problems = _listing_now(path)
     found: list[tuple[str | int | None, ...]] = [(str(problem),) for problem in problems]
     for file in files:
         try:
@@ -242,5 +293,5 @@ def _fingerprint(path: Path) -> object:
         except OSError as error:
             found.append((str(file), error.errno))
         else:
-            found.append((str(file), status.st_ino, status.st_size, status.st_mtime_ns))
+            found.append((str(file), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     return tuple(found)

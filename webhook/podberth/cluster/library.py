@@ -14,6 +14,7 @@ from pathlib import Path
 from ..errors import PolicyError, UsageError
 from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
+from .reading import MAX_POLICY_BYTES, read_text_in_time
 
 # In a wheel they lie inside the package; in a checkout, from which an editable install runs, at its root. The names are
 # those of pyproject.toml's force-include.
@@ -49,7 +50,7 @@ class Shipped:
     def texts(self) -> tuple[str, ...]:
         """What ``policy.yaml`` and ``params.yaml`` hold."""
         files = (self.folder / name for name in (POLICY, PARAMS))
-        return tuple(file.read_text(encoding="utf-8") for file in files if file.exists())
+        return tuple(read_text_in_time(file, MAX_POLICY_BYTES) for file in files if file.exists())
 
 
 def shipped() -> tuple[Shipped, ...]:
@@ -91,7 +92,7 @@ def schema() -> str:
     published = _PACKAGE.parent / "schema"
     file = (published if published.is_dir() else _CHECKOUT / "docs" / "schema") / SCHEMA
     try:
-        return file.read_text(encoding="utf-8")
+        return read_text_in_time(file, MAX_POLICY_BYTES)
     except OSError as error:
         raise UsageError(f"policies schema: {file}: cannot be read: {error.strerror}; reinstall podberth") from error
 
@@ -129,7 +130,7 @@ def copy(policy: Shipped, directory: Path) -> Path:
 def _found(root: Path) -> Iterator[Shipped]:
     for directory, on in _DIRECTORIES:
         for file in sorted((root / directory).glob(f"*/{POLICY}")):
-            parsed = parse_policies([(str(file), file.read_text(encoding="utf-8"))])
+            parsed = parse_policies([(str(file), read_text_in_time(file, MAX_POLICY_BYTES))])
             if parsed.problems:
                 raise PolicyError(parsed.problems)
             policies = sorted((each.policy for each in parsed.policies), key=lambda each: each.sort_key)

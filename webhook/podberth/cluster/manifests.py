@@ -8,17 +8,15 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from ..errors import Problem
-from .files import SUFFIXES
+from .files import SUFFIXES, reason_of
+from .reading import MAX_FILE_BYTES, in_time, read_given, read_stream
 
 STDIN: Final = "-"
-# All objects of a cluster of 5,000 nodes as kubectl prints them; YAML of that size takes minutes to read
-MAX_FILE_BYTES: Final = 256 * 2**20
-_MANY: Final = f"want {MAX_FILE_BYTES // 2**20} MiB at most; split the file"
-
 # YAML 1.2.2, 5.2; longest first, for UTF-32's mark starts with UTF-16's
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -52,11 +50,17 @@ def find_manifests(paths: Iterable[str]) -> Listing:
     problems: list[Problem] = []
     empty: list[str] = []
     for path in paths:
-        if path == STDIN or not Path(path).is_dir():
+        try:
+            below = None if path == STDIN else in_time(Path(path), partial(_below, Path(path)))
+        except TimeoutError as error:
+            problems.append(Problem(path, 0, 0, "", f"cannot be read: {reason_of(error)}"))
+            continue
+        if below is None:
             files[path] = None
             named.add(path)
             continue
-        found = list(_below(Path(path), problems))
+        found, unreadable = below
+        problems += unreadable
         files |= dict.fromkeys(found)
         if not found:
             empty.append(path)
@@ -67,15 +71,12 @@ def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] |
     """Return the name and the text of one file (``-``: of standard input), or why it has none."""
     try:
         if file == STDIN and stdin is not None:
-            content = stdin.read(MAX_FILE_BYTES + 1)
+            content = read_stream(stdin, MAX_FILE_BYTES, Path(file))
         else:
-            with Path(file).open("rb") as opened:
-                content = opened.read(MAX_FILE_BYTES + 1)
+            content = read_given(Path(file), MAX_FILE_BYTES)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return Problem(file, 0, 0, "", f"cannot be read: {reason}")
-    if len(content) > MAX_FILE_BYTES:
-        return Problem(file, 0, 0, "", f"cannot be read: got more than {_MANY}")
     if file == STDIN and not content.strip():  # where a pipe's first command fails, this is all that is seen of it
         return Problem(file, 0, 0, "", "standard input: got nothing, want manifests; did the command before it fail?")
     try:
@@ -109,7 +110,15 @@ def _without_mark(start: bytes) -> str:
     return {"x0x0": "utf-16-le", "0x0x": "utf-16-be", "x000": "utf-32-le", "000x": "utf-32-be"}.get(nuls, "utf-8")
 
 
-def _below(top: Path, problems: list[Problem]) -> Iterator[str]:
+def _below(top: Path) -> tuple[list[str], list[Problem]] | None:
+    """Return the manifests below a directory, and what cannot be read; None: it is no directory."""
+    if not top.is_dir():
+        return None
+    problems: list[Problem] = []
+    return list(_walk(top, problems)), problems
+
+
+def _walk(top: Path, problems: list[Problem]) -> Iterator[str]:
     def unreadable(error: OSError) -> None:
         problems.append(Problem(str(error.filename), 0, 0, "", f"cannot be read: {error.strerror}"))
 

@@ -23,6 +23,7 @@ from ..policy.model import LabelSelector
 from ..policy.wording import explain
 from ..wellknown import HOSTNAME_LABEL
 from .files import reason_of
+from .reading import MAX_SMALL_BYTES, read_text_in_time
 
 
 class _Model(BaseModel):
@@ -59,7 +60,7 @@ def read_conventions(path: Path | None) -> Conventions:
     if path is None:
         return Conventions()
     try:
-        documents, problems = load_documents(path.read_text(encoding="utf-8"), str(path))
+        documents, problems = load_documents(read_text_in_time(path, MAX_SMALL_BYTES), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--conventions: {path}: cannot be read: {reason_of(error)}") from error
     if problems or len(documents) != 1:

@@ -35,7 +35,7 @@ _PODS: Final = Resource("pods", collection_path("v1", "pods", NAMESPACE), "app.k
 _EVENTS: Final = Resource("events", collection_path("v1", "events"), fields="type=Warning")
 _GUARDS: Final = {
     f"{kind}/{name}": collection_path(f"{_ADMISSION}/v1", resource).below(name)
-    for name in ("podberth-agent", "podberth-configurations", "podberth-exemption")
+    for name in ("podberth-agent", "podberth-configurations", "podberth-events", "podberth-exemption")
     for kind, resource in (
         ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
         ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),

@@ -6,7 +6,7 @@ with the places that a ParsedPolicy knows. No file is opened here.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -20,6 +20,7 @@ from .wording import explain, shown
 
 # More than a screen; whoever has more mends these first
 MAX_PROBLEMS = 50
+_EMPTY: Final = f"got no document, want a {POLICY_KIND}, or params; delete the file to have its policies gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,14 @@ class ParsedPolicies:
 def parse_policies(texts: Iterable[tuple[str, str]]) -> ParsedPolicies:
     """Parse policy files, given as (file name, text).
 
-    A policy with a problem is left out, and so is a second document of the same name; the problems tell of each.
+    A policy with a problem is left out, and so is a second document of the same name; the problems tell of each. A file
+    without any document is a problem, too.
     """
     reader = _Reader()
     for file, text in texts:
         documents, problems = load_documents(text, file)
-        reader.problems += problems
+        # Somebody has cut it off, or is about to write it: nobody gives a policy up like that.
+        reader.problems += problems or ([] if documents else [Problem(file, 0, 0, "", _EMPTY)])
         for document in documents:
             reader.read(file, document)
     policies = tuple(parsed for _, parsed in sorted(reader.policies.items()))

@@ -25,6 +25,7 @@ class Leaving:
         self._hurried = asyncio.Event()
         self._delay_seconds = 0.0
         self._fault: BaseException | None = None
+        self._ending: list[asyncio.Task[None]] = []
 
     def begin(self, delay_seconds: float) -> None:
         """Ask for the end; a second time, for less patience."""
@@ -33,6 +34,14 @@ class Leaving:
             return
         self._delay_seconds = delay_seconds
         self._asked.set()
+        for task in self._ending:
+            task.cancel()
+
+    def end_with(self, task: asyncio.Task[None]) -> None:
+        """Cancel a task as soon as the end is asked for: a read that hangs is then given up before the process ends."""
+        self._ending.append(task)
+        if self._asked.is_set():
+            task.cancel()
 
     def depend_on(self, task: asyncio.Task[None]) -> None:
         """Ask for the end where a task fails; ``leave`` then raises why."""

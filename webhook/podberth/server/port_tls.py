@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..cluster.reading import MAX_SMALL_BYTES, read_in_time
 from ..errors import CertificateError
 from ..pki.authorities import certificates_in, pem
 from ..telemetry.log import Log
@@ -95,7 +96,7 @@ class WatchedClientAuthority:
             CertificateError: it cannot be used; who was let in still is.
         """
         try:
-            text = await asyncio.to_thread(self._path.read_bytes)
+            text = await asyncio.to_thread(read_in_time, self._path, MAX_SMALL_BYTES)
             failure = ""
         except OSError as error:
             text, failure = b"", f"--client-ca: {self._path}: cannot be read: {error.strerror}"

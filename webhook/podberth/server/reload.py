@@ -207,8 +207,8 @@ class WatchedCertificate:
         revision = await asyncio.to_thread(self._files.revision)
         if revision != self._seen:
             self._seen = revision
+            leaf, certificate, key = await asyncio.to_thread(read_pair, self._files)
             # Not in a thread: handshakes use the context.
-            leaf, certificate, key = read_pair(self._files)
             self._tls.show(certificate, key, str(self._files.certificate))
             self._publish(leaf)
 

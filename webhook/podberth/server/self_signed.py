@@ -8,13 +8,14 @@ import os
 import tempfile
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
+from ..cluster.reading import in_time
 from ..errors import CertificateError
-from ..pki.certificate import check_pair, read_leaf
 from ..pki.issue import issue_leaf, living, new_authority
 from ..pki.renewal import renewal_due
-from .tls import CertificateFiles
+from .tls import CertificateFiles, read_pair
 
 # Two thirds of a year are longer than a replica lives between two releases; a restart renews.
 LIFE = timedelta(days=365)
@@ -24,8 +25,15 @@ def ensure(directory: Path, names: Sequence[str], now: datetime) -> tuple[Certif
     """Return the files of a certificate for ``names``, and why it was made now; "" where the one there was good.
 
     Raises:
-        CertificateError: the directory cannot be written.
+        CertificateError: the directory cannot be written, or nothing comes of it.
     """
+    try:
+        return in_time(directory, partial(_ensured, directory, names, now))
+    except TimeoutError as error:
+        raise CertificateError(f"{directory}: cannot be read: {error.strerror}") from error
+
+
+def _ensured(directory: Path, names: Sequence[str], now: datetime) -> tuple[CertificateFiles, str]:
     files = CertificateFiles(directory / "tls.crt", directory / "tls.key")
     reason = _unusable(files, directory / "ca.crt", names, now)
     if reason:
@@ -47,9 +55,8 @@ def _unusable(files: CertificateFiles, authority: Path, names: Sequence[str], no
     if not (files.certificate.exists() and files.key.exists() and authority.exists()):
         return "there was none"
     try:
-        leaf = read_leaf(files.certificate.read_bytes(), str(files.certificate))
-        check_pair(leaf, files.key.read_bytes(), str(files.key))
-    except (CertificateError, OSError) as error:
+        leaf, *_ = read_pair(files)
+    except CertificateError as error:
         return str(error)
     if set(leaf.names) != set(names):
         return f"it was for {', '.join(leaf.names)}"

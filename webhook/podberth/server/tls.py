@@ -5,6 +5,7 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..cluster.reading import MAX_SMALL_BYTES, read_in_time
 from ..errors import CertificateError
 from ..pki.certificate import Leaf, check_pair, read_leaf
 
@@ -17,16 +18,11 @@ class CertificateFiles:
     key: Path
 
     def revision(self) -> object:
-        """Return what identifies the files as they are now."""
-        found: list[tuple[int | None, ...]] = []
-        for path in (self.certificate, self.key):
-            try:
-                status = path.stat()
-            except OSError as error:
-                found.append((error.errno,))
-            else:
-                found.append((status.st_ino, status.st_size, status.st_mtime_ns))
-        return tuple(found)
+        """Return what the files hold now, or why they cannot be read: two small files, which a look may read whole."""
+        try:
+            return _read(self.certificate), _read(self.key)
+        except CertificateError as error:
+            return str(error)
 
 
 def new_context() -> ssl.SSLContext:
@@ -89,6 +85,6 @@ def _load(context: ssl.SSLContext, pem: bytes) -> None:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_in_time(path, MAX_SMALL_BYTES)
     except OSError as error:
         raise CertificateError(f"{path}: cannot be read: {error.strerror}") from error

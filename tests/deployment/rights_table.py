@@ -1,0 +1,220 @@
+"""What each ServiceAccount of manifests may do, what whoever steals its token can do with it, and what narrows it.
+
+By hand, and all of it: a rule that is added to a role has to be added here (test_rights_table.py), with what a thief
+does with it.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+OPERATORS: Final = """
+    jaxjobs.kubeflow.org mpijobs.kubeflow.org paddlejobs.kubeflow.org pytorchjobs.kubeflow.org tfjobs.kubeflow.org
+    xgboostjobs.kubeflow.org jobs.batch jobs.batch.volcano.sh jobsets.jobset.x-k8s.io rayclusters.ray.io
+    podcliques.grove.io podcliquescalinggroups.grove.io podcliquesets.grove.io sparkapplications.sparkoperator.k8s.io
+    rolebasedgroups.workloads.x-k8s.io
+"""
+ROLE_INSTANCES: Final = "roleinstances.workloads.x-k8s.io roleinstancesets.workloads.x-k8s.io"
+PLACEMENT: Final = """
+    namespaces nodes gpupolicies.podberth.io deviceclasses.resource.k8s.io resourceclaims.resource.k8s.io
+    resourceclaimtemplates.resource.k8s.io computedomains.resource.nvidia.com podgroups.scheduling.k8s.io
+    podgroups.scheduling.run.ai podgroups.scheduling.sigs.k8s.io podgroups.scheduling.volcano.sh
+    podgroups.scheduling.x-k8s.io priorityclasses.scheduling.k8s.io queues.scheduling.run.ai
+    queues.scheduling.volcano.sh clusterqueues.kueue.x-k8s.io localqueues.kueue.x-k8s.io
+"""
+OTHER_WORKLOADS: Final = """
+    pods replicationcontrollers daemonsets.apps deployments.apps replicasets.apps statefulsets.apps cronjobs.batch
+    nimservices.apps.nvidia.com cronworkflows.argoproj.io workflows.argoproj.io notebooks.kubeflow.org
+    leaderworkersets.leaderworkerset.x-k8s.io dynamocomponentdeployments.nvidia.com dynamographdeployments.nvidia.com
+    rayclusterfleets.orchestration.aibrix.ai rayclusterreplicasets.orchestration.aibrix.ai
+    rolesets.orchestration.aibrix.ai stormservices.orchestration.aibrix.ai raycronjobs.ray.io rayjobs.ray.io
+    rayservices.ray.io configurations.serving.knative.dev revisions.serving.knative.dev services.serving.knative.dev
+    clusterservingruntimes.serving.kserve.io inferenceservices.serving.kserve.io
+    llminferenceservices.serving.kserve.io servingruntimes.serving.kserve.io inferenceservices.serving.kubeflow.org
+    clustertrainingruntimes.trainer.kubeflow.org trainingruntimes.trainer.kubeflow.org trainjobs.trainer.kubeflow.org
+    appwrappers.workload.codeflare.dev modelservings.workload.serving.volcano.sh
+"""
+CONFIGURATIONS: Final = """
+    mutatingwebhookconfigurations.admissionregistration.k8s.io/podberth
+    validatingwebhookconfigurations.admissionregistration.k8s.io/podberth
+"""
+GUARDS: Final = " ".join(
+    f"{kind}.admissionregistration.k8s.io/podberth-{name}"
+    for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
+    for name in ("agent", "configurations", "events", "exemption")
+)
+OWN_NAMESPACE: Final = "podberth-system"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Verbs of a role on resources, as ``PLURAL.GROUP/NAME``; without a namespace in all of them."""
+
+    role: str
+    verbs: str
+    resources: str
+    thief: str
+    """What a thief can do with it."""
+    namespace: str = ""
+    guard: str = ""
+    """The ValidatingAdmissionPolicy that narrows it; empty: none does."""
+    proof: str = ""
+    """The tests of the guard."""
+
+    @property
+    def rights(self) -> set[tuple[str, str, str, str]]:
+        """Each as role, namespace, resource, verb."""
+        return {
+            (self.role, self.namespace, resource, verb)
+            for resource in self.resources.split()
+            for verb in self.verbs.split()
+        }
+
+
+_EVENTS: Final = ("podberth-events", "tests/deployment/test_event_guard.py")
+_AGENT: Final = ("podberth-agent", "tests/e2e/agent/test_rights.py")
+_AUDIT: Final = ("podberth-audit", "tests/deployment/test_audit_guard.py")
+_CONTROLLER: Final = ("podberth-controller", "tests/deployment/test_controller_guard.py")
+_LEASE: Final = ("podberth-controller-lease", "tests/deployment/test_controller_guard.py")
+_CONFIGURED: Final = ("podberth-configurations", "tests/deployment/test_guards.py")
+_SECRET: Final = ("podberth-shared-ca", "tests/deployment/test_guards.py")
+_READ: Final = "read them in every namespace: pod templates with their environment among them"
+
+ROWS: Final = (
+    # ---- the webhook: manifests/base/rbac.yaml, components/shared-ca
+    Row("podberth", "list watch", PLACEMENT, "read them in every namespace"),
+    Row("podberth", "list watch", OPERATORS + ROLE_INSTANCES, _READ),
+    Row("podberth", "get", CONFIGURATIONS, "read which reviews are sent"),
+    Row("podberth", "patch", "gpupolicies/status.podberth.io", "lie about whether a policy is in force"),
+    Row(
+        "podberth",
+        "create patch",
+        "events.events.k8s.io",
+        "say anything in its own Events, where pods are sent to podberth; never in kube-system, and of nobody else's",
+        "",
+        *_EVENTS,
+    ),
+    Row("podberth", "list watch", "configmaps leases.coordination.k8s.io", "read params and nodes", OWN_NAMESPACE),
+    Row(
+        "podberth-shared-ca",
+        "get patch",
+        CONFIGURATIONS,
+        "have the API server trust another CA, or none: GPU pods are then refused, or pass unseen, by failurePolicy",
+        "",
+        *_CONFIGURED,
+    ),
+    Row(
+        "podberth-shared-ca",
+        "create",
+        "secrets",
+        "make the Secret podberth-ca, and no other: no token of another ServiceAccount",
+        OWN_NAMESPACE,
+        *_SECRET,
+    ),
+    Row(
+        "podberth-shared-ca",
+        "get update",
+        "secrets/podberth-ca",
+        "sign a certificate that the API server trusts for podberth's Service, and for nothing else",
+        OWN_NAMESPACE,
+    ),
+    # ---- the agent: manifests/base/agent.yaml, components/agent-labels, components/agent-nfd-labels
+    Row("podberth-agent", "get", "nodes", "read them"),
+    Row("podberth-agent", "get", "configmaps", "read policies, params and what other nodes publish", OWN_NAMESPACE),
+    Row(
+        "podberth-agent",
+        "create patch",
+        "configmaps leases.coordination.k8s.io",
+        "lie about the GPUs of the node whose token it is, and about no other",
+        OWN_NAMESPACE,
+        *_AGENT,
+    ),
+    Row("podberth-agent-labels", "patch", "nodes", "set labels of podberth.io/ on its own node", "", *_AGENT),
+    Row(
+        "podberth-agent-labels",
+        "create patch",
+        "nodefeatures.nfd.k8s-sigs.io",
+        "have labels of podberth.io/ set on its own node",
+        OWN_NAMESPACE,
+        *_AGENT,
+    ),
+    # ---- the controller: manifests/components/controller
+    Row("podberth-controller", "get list watch", "pods", _READ),
+    Row(
+        "podberth-controller",
+        "get",
+        f"{OPERATORS} {ROLE_INSTANCES} statefulsets.apps leaderworkersets.leaderworkerset.x-k8s.io",
+        _READ,
+    ),
+    Row(
+        "podberth-controller",
+        "list watch",
+        "gpupolicies.podberth.io podgroups.scheduling.run.ai podgroups.scheduling.volcano.sh",
+        "read them in every namespace",
+    ),
+    Row(
+        "podberth-controller",
+        "list watch create patch",
+        """podgroups.scheduling.k8s.io podgroups.scheduling.sigs.k8s.io podgroups.scheduling.x-k8s.io
+        resourceclaimtemplates.resource.k8s.io""",
+        "keep gangs waiting, or start them in parts, by groups and templates that podberth made; of nobody else's",
+        "",
+        *_CONTROLLER,
+    ),
+    Row(
+        "podberth-controller",
+        "create patch",
+        "events.events.k8s.io",
+        "say anything in its own Events, as the webhook; none of the webhook's",
+        "",
+        *_EVENTS,
+    ),
+    Row(
+        "podberth-controller",
+        "create",
+        "leases.coordination.k8s.io",
+        "make its own Lease, and no heartbeat of a node",
+        OWN_NAMESPACE,
+        *_LEASE,
+    ),
+    Row(
+        "podberth-controller",
+        "get patch",
+        "leases.coordination.k8s.io/podberth-controller",
+        "keep the controller from acting: gangs wait",
+        OWN_NAMESPACE,
+        *_LEASE,
+    ),
+    # ---- the audit: manifests/components/audit
+    Row("podberth-audit", "list", PLACEMENT, "read them in every namespace"),
+    Row("podberth-audit", "list", OPERATORS + OTHER_WORKLOADS, _READ),
+    Row("podberth-audit", "list", "configmaps leases.coordination.k8s.io", "read params and nodes", OWN_NAMESPACE),
+    Row(
+        "podberth-audit",
+        "list create patch delete",
+        "policyreports.wgpolicyk8s.io reports.openreports.io",
+        "read all reports, and change or delete podberth's own; of nobody else's",
+        "",
+        *_AUDIT,
+    ),
+    # ---- whoever asks for the status, bound to nobody: manifests/base/viewer.yaml
+    Row("podberth-viewer", "list", "nodes events gpupolicies.podberth.io", "read them, Events in every namespace"),
+    Row("podberth-viewer", "get", f"{CONFIGURATIONS} {GUARDS}", "read them"),
+    Row(
+        "podberth-viewer",
+        "list",
+        "pods configmaps leases.coordination.k8s.io",
+        "read podberth's own pods, policies and nodes",
+        OWN_NAMESPACE,
+    ),
+    Row(
+        "podberth-viewer",
+        "get",
+        "deployments.apps/podberth deployments.apps/podberth-controller",
+        "read",
+        OWN_NAMESPACE,
+    ),
+    Row("podberth-viewer", "get", "pods/proxy", "GET any path of any port of podberth's own pods", OWN_NAMESPACE),
+    Row("podberth-viewer", "get", "daemonsets.apps/podberth-agent", "read it", "podberth-agent"),
+    # ---- whoever may exempt a namespace, bound to nobody: manifests/base/exemption.yaml
+    Row("podberth-exempt", "exempt", "namespaces", "take namespaces out of podberth"),
+)

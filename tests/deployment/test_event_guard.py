@@ -1,0 +1,178 @@
+"""Which Events podberth and its controller may write, by tokens of theirs and more rights than they are ever given."""
+
+import ast
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+
+from controlplane.api import Answer, Api
+from controlplane.cluster import ControlPlane
+from controlplane.wait import wait_for
+from podberth.cli.controller import EventsOfController
+from podberth.cluster.events import Events
+from podberth.wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES, NAMESPACE
+
+from .rendering import Document
+from .test_guards import grant
+
+SECONDS = 60.0
+MERGE = "application/merge-patch+json"
+SPACE, EXEMPT = "guards-events", "guards-events-exempt"
+NOT_OWN = "may make Events named podberth.* whose reportingController is podberth.io/"
+NO_METADATA = "may write no labels, annotations, finalizers and owners of Events"
+NEVER_SENT = "may write no Event in a namespace whose pods are never sent to it"
+OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
+METADATA: tuple[Document, ...] = (
+    {"labels": {"a": "b"}},
+    {"annotations": {"a": "b"}},
+    {"finalizers": ["example.com/never"]},
+    {"ownerReferences": [OWNER]},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """A ServiceAccount that tells Events, and its way to the API server."""
+
+    controller: str
+    api: Api
+
+    @property
+    def own(self) -> str:
+        """The name of an Event of its own, which a test may find there."""
+        return f"podberth.{self.controller.partition('/')[2]}"
+
+    def event(self, name: str = "", namespace: str = SPACE, **fields: Any) -> Document:
+        """Return an Event of its own, but for these fields."""
+        metadata = {"name": name or self.own, "namespace": namespace, **fields.pop("metadata", {})}
+        about = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "namespace": namespace}
+        return {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": metadata,
+            "eventTime": "2026-01-01T00:00:00.000000Z",
+            "type": "Warning",
+            "reason": "Warned",
+            "action": "Validate",
+            "note": "a word",
+            "regarding": about,
+            "reportingController": self.controller,
+            "reportingInstance": "podberth-0",
+            **fields,
+        }
+
+
+def path_of(namespace: str = SPACE, name: str = "", *, dry: bool = False) -> str:
+    path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events{'/' if name else ''}{name}"
+    return f"{path}?dryRun=All" if dry else path
+
+
+@pytest.fixture(scope="module")
+def spaces(installed: ControlPlane) -> ControlPlane:
+    """Return the control plane with a namespace whose pods are sent to podberth, and one whose are not."""
+    installed.add_namespace(SPACE)
+    installed.add_namespace(EXEMPT, {EXEMPT_LABEL: ""})
+    return installed
+
+
+@pytest.fixture(scope="module", params=["podberth", "podberth-controller"])
+def teller(request: pytest.FixtureRequest, spaces: ControlPlane) -> Iterator[Teller]:
+    """Yield who tells, with every right on Events."""
+    installed = spaces
+    account = str(request.param)
+    installed.apply(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account, "namespace": NAMESPACE}}
+    )
+    rule = {"apiGroups": ["", "events.k8s.io"], "resources": ["events"]}
+    verbs = ["get", "create", "update", "patch", "delete", "deletecollection"]
+    grant(installed, f"guards-events-{account}", account, NAMESPACE, {**rule, "verbs": verbs})
+    controller = Events.controller if account == "podberth" else EventsOfController.controller
+    with closing(Api(installed.url, installed.create_token(NAMESPACE, account), installed.ca_file)) as api:
+        made = Teller(controller, api)
+        wait_for(
+            lambda: NOT_OWN in create(made, made.event("other")).document.get("message", ""),
+            timeout_seconds=SECONDS,
+            what="the guard to be asked",
+        )
+        yield made
+    installed.kubectl("delete", "clusterrolebinding", f"guards-events-{account}")
+    installed.kubectl("delete", "events", "-n", SPACE, "--all")
+
+
+def create(teller: Teller, event: Document) -> Answer:
+    return teller.api.ask("POST", path_of(event["metadata"]["namespace"], dry=True), event)
+
+
+def test_it_makes_its_own_event_and_adds_to_its_series(teller: Teller) -> None:
+    answer = teller.api.ask("POST", path_of(), teller.event())
+    assert answer.status in {HTTPStatus.CREATED, HTTPStatus.CONFLICT}, answer.document
+    series = {"series": {"count": 2, "lastObservedTime": "2026-01-01T00:00:01.000000Z"}}
+    for change in ({}, series):
+        answer = teller.api.ask("PATCH", path_of(name=teller.own), change, MERGE)
+        assert answer.status == HTTPStatus.OK, answer.document
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"name": "other"}, {"name": "podberth"}, {"name": "podberth.new", "reportingController": "kubelet"}],
+    ids=str,
+)
+def test_it_makes_no_event_of_anybody_elses(installed: ControlPlane, teller: Teller, fields: Document) -> None:
+    event = teller.event(**fields)
+    refused(create(teller, event), NOT_OWN)
+    assert installed.api.ask("POST", path_of(dry=True), event).status == HTTPStatus.CREATED
+
+
+def test_it_does_not_speak_for_the_other_one(teller: Teller) -> None:
+    others = {Events.controller, EventsOfController.controller} - {teller.controller}
+    for other in others:
+        refused(create(teller, teller.event(reportingController=other)), NOT_OWN)
+
+
+def test_it_changes_and_deletes_no_event_of_anybody_elses(installed: ControlPlane, teller: Teller) -> None:
+    series = {"series": {"count": 2, "lastObservedTime": "2026-01-01T00:00:01.000000Z"}}
+    for name, controller in (("theirs", "kubelet"), ("podberth.theirs", "kubelet"), ("theirs-too", teller.controller)):
+        event = teller.event(name, reportingController=controller)
+        assert installed.api.ask("POST", path_of(), event).status in {HTTPStatus.CREATED, HTTPStatus.CONFLICT}
+        for change in ({}, series, {"metadata": {"finalizers": ["example.com/never"]}}):
+            refused(teller.api.ask("PATCH", path_of(name=name, dry=True), change, MERGE), NOT_OWN)
+        refused(teller.api.ask("DELETE", path_of(name=name, dry=True)), NOT_OWN)
+        # By the older version of the API, too.
+        core = f"/api/v1/namespaces/{SPACE}/events/{name}?dryRun=All"
+        refused(teller.api.ask("PATCH", core, {"message": "another"}, MERGE), NOT_OWN)
+    assert installed.api.ask("PATCH", path_of(name="theirs", dry=True), series, MERGE).status == HTTPStatus.OK
+
+
+def test_it_deletes_not_even_its_own(teller: Teller) -> None:
+    teller.api.ask("POST", path_of(), teller.event())
+    refused(teller.api.ask("DELETE", path_of(name=teller.own, dry=True)), NOT_OWN)
+
+
+@pytest.mark.parametrize("metadata", METADATA, ids=str)
+def test_it_writes_nothing_but_the_name_into_the_metadata(teller: Teller, metadata: Document) -> None:
+    teller.api.ask("POST", path_of(), teller.event())
+    refused(create(teller, teller.event("podberth.new", metadata=metadata)), NO_METADATA)
+    refused(teller.api.ask("PATCH", path_of(name=teller.own, dry=True), {"metadata": metadata}, MERGE), NO_METADATA)
+
+
+@pytest.mark.parametrize("namespace", ["kube-system", "kube-public", NAMESPACE, EXEMPT])
+def test_it_says_nothing_where_podberth_does_nothing(installed: ControlPlane, teller: Teller, namespace: str) -> None:
+    event = teller.event(namespace=namespace)
+    refused(create(teller, event), NEVER_SENT)
+    assert installed.api.ask("POST", path_of(namespace, dry=True), event).status == HTTPStatus.CREATED
+
+
+def test_the_places_are_those_that_are_left_out(installed: ControlPlane) -> None:
+    spec = installed.get("validatingadmissionpolicy", "podberth-events")["spec"]
+    [names] = re.findall(r"in (\[[^]]*\])", spec["validations"][2]["expression"])
+    assert ast.literal_eval(names) == list(EXEMPT_NAMESPACES)
+
+
+def refused(answer: Answer, said: str) -> None:
+    assert answer.status == HTTPStatus.FORBIDDEN, answer.document
+    assert said in answer.document["message"]

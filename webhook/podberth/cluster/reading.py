@@ -1,0 +1,165 @@
+"""Reads files that somebody else puts there: regular ones only, of a bounded size, and never waits for one without end.
+
+open(2) of a named pipe waits for a writer (fifo(7)), and of some devices starts something (watchdog). On a mount whose
+server is away stat(2), open(2) and read(2) do not return (nfs(5), "hard"), and no thread in a system call can be
+interrupted. Such a thread is left behind: nobody waits for it, not even the end of the process.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from functools import partial
+from pathlib import Path
+from threading import Lock, Thread
+from typing import BinaryIO, Final, TypeVar
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS: Final = 8.0
+"""For all below one path: 256 MiB at 33 MB/s, and less than any grace period of manifests (10 s: the controller's)."""
+# A ConfigMap or a Secret holds 1 MiB (MaxSecretSize: kubernetes pkg/apis/core/validation), and so does a certificate.
+MAX_SMALL_BYTES: Final = 2**20
+# Four ConfigMaps: a file of an image may hold the policies of several.
+MAX_POLICY_BYTES: Final = 4 * 2**20
+# All objects of a cluster of 5,000 nodes as kubectl prints them; YAML of that size takes minutes to read
+MAX_FILE_BYTES: Final = 256 * 2**20
+
+_KINDS: Final = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+# Pipes that the shell hands over, as in `podberth check <(kustomize build)`: whoever starts the command fills them.
+_HANDED_OVER: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+
+_left: dict[str, Future[object]] = {}
+"""What has not come back yet, by path: of one path there is never more than one thread."""
+_lock = Lock()
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """Return what a file holds: a regular one, or a pipe that the shell has handed over.
+
+    Raises:
+        OSError: it cannot be read, is neither regular nor handed over, or is larger than ``most`` bytes.
+    """
+    if is_handed_over(path):
+        with path.open("rb") as stream:
+            return read_stream(stream, most, path)
+    # Before it is opened, for to open a device may start something; and after, for it may be another by then.
+    _want_regular(path.stat().st_mode, path)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        _want_regular(status.st_mode, path)
+        # The size of a file of /proc is 0, whatever it holds.
+        content = file.read(most + 1) if status.st_size <= most else b""
+    return _of_size(content, max(status.st_size, len(content)), most, path)
+
+
+def read_text(path: Path, most: int) -> str:
+    """Return the text of a file, UTF-8, with every line break as a line feed.
+
+    Raises:
+        OSError: as ``read_bytes``.
+        UnicodeDecodeError: it is no text.
+    """
+    return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_stream(stream: BinaryIO, most: int, path: Path) -> bytes:
+    """Return what a stream holds, which is called by a path in messages.
+
+    Raises:
+        OSError: it cannot be read, or is longer than ``most`` bytes.
+    """
+    content = stream.read(most + 1)
+    return _of_size(content, len(content), most, path)
+
+
+def is_handed_over(path: Path) -> bool:
+    """Tell whether it is an open descriptor of this process, by its name."""
+    return str(path).startswith(_HANDED_OVER)
+
+
+def read_given(path: Path, most: int) -> bytes:
+    """Return what a file holds that somebody names who waits for it; a pipe that is handed over may take its time.
+
+    Raises:
+        OSError: as ``read_in_time``.
+    """
+    return read_bytes(path, most) if is_handed_over(path) else read_in_time(path, most)
+
+
+def in_time(path: Path, read: Callable[[], T], patience_seconds: float = PATIENCE_SECONDS) -> T:
+    """Return what ``read``, which only reads below ``path``, returns or raises.
+
+    While a thread that was left behind at this path has not come back, no other is sent after it.
+
+    Raises:
+        TimeoutError: it has not come back in time.
+    """
+    key = str(path)
+    with _lock:
+        before = _left.get(key)
+        if before is not None and not before.done():
+            raise _hung(path, patience_seconds)
+        _left.pop(key, None)
+    future: Future[T] = Future()
+    Thread(target=_run, args=(future, read), name="podberth-read", daemon=True).start()
+    if not wait((future,), patience_seconds).done:
+        with _lock:
+            _left[key] = future  # type: ignore[assignment] # only asked whether it is done
+        raise _hung(path, patience_seconds)
+    return future.result()
+
+
+def read_in_time(path: Path, most: int) -> bytes:
+    """Return what a file holds.
+
+    Raises:
+        OSError: as ``read_bytes``; a TimeoutError where it has not come back in time.
+    """
+    return in_time(path, partial(read_bytes, path, most))
+
+
+def read_text_in_time(path: Path, most: int) -> str:
+    """Return the text of a file.
+
+    Raises:
+        OSError: as ``read_in_time``.
+        UnicodeDecodeError: it is no text.
+    """
+    return in_time(path, partial(read_text, path, most))
+
+
+def _want_regular(mode: int, path: Path) -> None:
+    if stat.S_ISREG(mode):
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "something else")
+    raise OSError(errno.EINVAL, f"got {kind}, want a regular file", str(path))
+
+
+def _of_size(content: bytes, size: int, most: int, path: Path) -> bytes:
+    if size > most:
+        raise OSError(errno.EFBIG, f"got more than {most // 2**20} MiB, want that at most; split the file", str(path))
+    return content
+
+
+def _run(future: Future[T], read: Callable[[], T]) -> None:
+    try:
+        result = read()
+    except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
+def _hung(path: Path, patience_seconds: float) -> TimeoutError:
+    message = f"got no answer from the file system for {patience_seconds:g} s; see whether its mount hangs"
+    return TimeoutError(errno.ETIMEDOUT, message, str(path))
