@@ -47,8 +47,8 @@ class Tally:
     """Cases by what they have."""
     checked: Counter[Check] = field(default_factory=Counter)
     violated: Counter[Check] = field(default_factory=Counter)
-    first: dict[Check, list[tuple[int, str]]] = field(default_factory=dict)
-    """Of each violation the first cases, and what was seen there."""
+    first: dict[Check, list[tuple[int, str]]] = field(default_factory=dict, compare=False)
+    """Of each violation the first cases, and what was seen there; a log has times and addresses in it."""
 
     @property
     def asked(self) -> int:
