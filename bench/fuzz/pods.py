@@ -1,6 +1,7 @@
 """What is changed about a pod so that it is still one that an API server could send. Each row is a feature."""
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from random import Random
 from typing import Any, Final
 
@@ -274,19 +275,23 @@ def list_at_its_bound(chance: Random, pod: JSON) -> None:
     path, most = chance.choice(tuple(LARGEST.items()))
     count = chance.choice((most // 2, most, most + 1))
     holder: Any = pod
-    for step in path[:-1]:
+    for step, below_it in pairwise(path):
         if step == ELEMENT:
             holder = chance.choice(holder)
-        elif step in ("containers", "initContainers", "ephemeralContainers"):
-            holder[step] = holder.get(step) or [{"name": "main"}]
+        elif below_it == ELEMENT:
+            listed = holder.get(step)
+            if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
+                holder[step] = [{"name": "main"} if step.endswith("ontainers") else {}]
             holder = holder[step]
         else:
             holder = below(holder, step)
     holder[path[-1]] = _filled(path[-1], count)
 
 
-_MAPS: Final = frozenset({"labels", "annotations", "nodeSelector", "limits", "requests"})
-_STRINGS: Final = frozenset({"args", "command", "finalizers"})
+_MAPS: Final = frozenset({"labels", "annotations", "nodeSelector", "limits", "requests", "matchLabels", "overhead"})
+_STRINGS: Final = frozenset(
+    {"args", "command", "finalizers", "values", "namespaces", "matchLabelKeys", "mismatchLabelKeys"}
+)
 
 
 def _filled(name: str, count: int) -> Any:
@@ -294,7 +299,7 @@ def _filled(name: str, count: int) -> Any:
         return {f"example.com/k{each}": "1" for each in range(count)}
     if name in _STRINGS:
         return [f"v{each}" for each in range(count)]
-    if name == "tolerations":
+    if name in {"tolerations", "matchExpressions", "matchFields"}:
         return [{"key": f"k{each}", "operator": "Exists"} for each in range(count)]
     return [{"name": f"n{each}"} for each in range(count)]
 
