@@ -11,6 +11,7 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
+from snapshots import cluster as nodes
 from snapshots import policy, snapshot
 
 JSON = dict[str, Any]
@@ -60,6 +61,55 @@ def uses(final: JSON) -> dict[str, list[str]]:
         each["name"]: [use["name"] for use in each.get("resources", {}).get("claims", [])]
         for each in final["spec"]["containers"]
     }
+
+
+NODE_TOLERATIONS = """
+  mutations:
+  - when: topology.nodes(gpu).exist
+    tolerations: topology.nodes(gpu).tolerations
+"""
+IMPLICIT = "deviceclass.resource.kubernetes.io/gpu.nvidia.com"
+OWN_NAME = "example.com/gpu"
+DEVICE_CLASS: JSON = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu.nvidia.com"},
+    "spec": {
+        "extendedResourceName": OWN_NAME,
+        "selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("resource", "objects"),
+    [(IMPLICIT, []), (IMPLICIT, [DEVICE_CLASS]), (OWN_NAME, [DEVICE_CLASS])],
+    ids=["implicit name", "implicit name of a known class", "the class's own name"],
+)
+def test_nodes_of_what_device_classes_serve_are_those_of_the_claim_that_is_written_in_its_stead(
+    resource: str, objects: list[JSON]
+) -> None:
+    """Else a second pass, which sees the claim, finds nodes and writes what the first did not."""
+    stands = policy("claims", f"  mutations:\n{mutation(STANDS.replace(GPU, resource))}", order=2)
+    cluster = snapshot(
+        policy("tolerations", NODE_TOLERATIONS, order=1),
+        stands,
+        objects=[TEMPLATE, *objects, *nodes(hgx_h100_8=1)],
+    )
+    asking = pod(container("main", limits={resource: 2}))
+    final = apply(asking, decided(asking, cluster).patch)
+
+    assert [each["key"] for each in final["spec"]["tolerations"]] == [GPU]
+    assert uses(final) == {"main": ["a"]}
+    assert decided(final, cluster).patch == []
+
+
+def test_what_nodes_have_is_counted_though_a_device_class_serves_it_too() -> None:
+    also = {**DEVICE_CLASS, "spec": {**DEVICE_CLASS["spec"], "extendedResourceName": GPU}}
+    rule = policy("p", "  mutations:\n  - labels: {nodes: string(topology.nodes(gpu).count)}\n")
+    cluster = snapshot(rule, objects=[also, *nodes(hgx_h100_8=2, l4_1=1)])
+    asking = pod(container("main", limits={GPU: 8}))
+    assert apply(asking, decided(asking, cluster).patch)["metadata"]["labels"]["nodes"] == "2"
 
 
 FORMS = ("one list", "two mutations", "two policies")

@@ -11,6 +11,7 @@ import orjson
 
 from ..cel.functions import ReviewContext
 from ..cel.typing import DECLARED
+from ..devices.resources import DEVICE_CLASS_PREFIX
 from ..kube.patch import Path
 from ..kube.paths import ELEMENT
 from ..kube.pod import spec
@@ -244,9 +245,27 @@ def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
         if role.asks is not None:
             facts, chosen = role.asks.facts(devices=snapshot.devices), role.asks.chosen()
             tolerations = own_tolerations(chosen, snapshot.conventions)
-            need = Need(facts.totals, facts.per_container, 0, NodeSelection.of(chosen), tolerations)
+            counted, claimed = _counted(facts, snapshot)
+            need = Need(counted, facts.per_container, 0, NodeSelection.of(chosen), tolerations, claimed=claimed)
             needs[need] = needs.get(need, 0) + role.count
     return tuple([(count, need) for need, count in needs.items()]) if len(needs) > 1 else ()
+
+
+def _counted(gpu: GpuFacts, snapshot: Snapshot) -> tuple[tuple[tuple[str, int], ...], bool]:
+    """Return what of a pod's accelerators nodes count, and whether others come by a claim.
+
+    What DeviceClasses alone serve is no capacity of any node: the scheduler makes a claim for it (KEP-5004).
+    """
+    served = [name for name, _ in gpu.totals if _is_claimed(name, snapshot)]
+    if not served:
+        return gpu.totals, gpu.kind == "claim"
+    return tuple([each for each in gpu.totals if each[0] not in served]), True
+
+
+def _is_claimed(resource: str, snapshot: Snapshot) -> bool:
+    if resource.startswith(DEVICE_CLASS_PREFIX):
+        return True
+    return resource in snapshot.class_resources and not snapshot.topology.offers(resource)
 
 
 def gpu_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot, gang: Gang) -> GpuFacts:
@@ -259,7 +278,8 @@ def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -
     pod_spec = spec(pod)
     tolerations = own_tolerations(pod_spec, snapshot.conventions)
     chosen = NodeSelection.of(pod_spec)
-    need = Need(gpu.totals, gpu.per_container, gpu.memory_mib, chosen, tolerations, claimed=gpu.kind == "claim")
+    counted, claimed = _counted(gpu, snapshot)
+    need = Need(counted, gpu.per_container, gpu.memory_mib, chosen, tolerations, claimed=claimed)
     roles = roles_of(gang, snapshot) if gang.roles else ()
     review = ReviewContext(snapshot.topology, need, snapshot.class_resources, gang.accelerated, roles)
     comparable = (
