@@ -17,6 +17,7 @@ from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..suite.model import GOLDEN_SUFFIX
 from ..topology.objects import ClusterObjects, collect
+from .deadline import compile_seconds
 from .source import Loaded
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
@@ -180,7 +181,7 @@ class FileSource:
             raise PolicyError(tuple(unreadable))
         parsed = parse_policies(texts)
         objects = self._cluster()
-        environment = Environment(self._pod_schema)
+        environment = Environment(self._pod_schema, deadline=compile_seconds())
         return Loaded(load_snapshot(parsed, objects, environment, self._conventions), objects.problems)
 
     def _cluster(self) -> ClusterObjects:
