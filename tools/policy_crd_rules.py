@@ -8,6 +8,7 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from typing import Any, NamedTuple
 
+from podberth.cel.bounds import MAX_ENTRIES, MAX_EXPRESSION_BYTES
 from podberth.policy.fields import MAX_TEMPLATE_NAME
 from podberth.policy.model import CONCERNS
 from podberth.policy.refusals import (
@@ -161,10 +162,9 @@ _NOT_EMPTY = ("operations", "apiGroups", "apiVersions", "resources")
 LIMITS: dict[str, dict[str, Any]] = {
     # [prefix/]name of a label: 253 + 1 + 63, the longest name that any field takes
     "string": {"maxLength": 317},
-    # Fifteen times the longest that ships
-    "expression": {"maxLength": 16384},
-    "list": {"maxItems": 64},
-    "map": {"maxProperties": 64},
+    "expression": {"maxLength": MAX_EXPRESSION_BYTES},
+    "list": {"maxItems": MAX_ENTRIES},
+    "map": {"maxProperties": MAX_ENTRIES},
     "spec.description": {"maxLength": 4096},
     "spec.matchConditions": {"maxItems": MAX_MATCH_CONDITIONS},
     "spec.auditAnnotations": {"maxItems": MAX_AUDIT_ANNOTATIONS},

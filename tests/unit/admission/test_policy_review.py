@@ -1,5 +1,6 @@
 """A GPUPolicy that is about to be stored: refused if it is broken, whatever else there is."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from podberth.kube.documents import load_documents
 from podberth.kube.yaml_text import as_yaml
 from podberth.lint.model import Level
 from podberth.lint.runner import lint
-from snapshots import environment, policy, snapshot
+from snapshots import environment, policy
 
 _GOOD = policy("pod", "  mutations:\n  - labels: {example.com/a: string(gpu.count)}\n")
 _BROKEN = policy("pod", "  mutations:\n  - labels: {example.com/a: gpu.cuont}\n  - labels: {example.com/b: '1 +'}\n")
@@ -34,7 +35,7 @@ def document(text: str) -> dict[str, Any]:
 def ask(stored: dict[str, Any]) -> str:
     kind = {"group": "podberth.io", "version": "v1alpha1", "kind": "GPUPolicy"}
     resource = {"group": "podberth.io", "version": "v1alpha1", "resource": "gpupolicies"}
-    outcome = validate_policy(decode_review(review(stored, kind=kind, resource=resource)), snapshot())
+    outcome = validate_policy(decode_review(review(stored, kind=kind, resource=resource)), environment())
     assert (outcome.verdict == "denied") == bool(outcome.denial)
     return outcome.denial
 
@@ -59,4 +60,34 @@ def test_what_the_api_server_adds_moves_no_line() -> None:
 
 def test_what_is_no_policy_has_no_decision() -> None:
     with pytest.raises(ReviewError, match=r"^request\.object: got Pod, want a GPUPolicy$"):
-        validate_policy(decode_review(review(pod())), snapshot())
+        validate_policy(decode_review(review(pod())), environment())
+
+
+KIND = {"group": "podberth.io", "version": "v1alpha1", "kind": "GPUPolicy"}
+RESOURCE = {"group": "podberth.io", "version": "v1alpha1", "resource": "gpupolicies"}
+
+
+@pytest.mark.parametrize(
+    "metadata", ["name", ["name"], {"name": "pod", "annotations": "a=b"}, {"name": "pod", "annotations": [1]}]
+)
+def test_metadata_that_is_no_object_is_no_object_of_kubernetes(metadata: Any) -> None:
+    sent = decode_review(review(document(_GOOD), kind=KIND, resource=RESOURCE))
+    with pytest.raises(ReviewError, match=r"^request\.object\.metadata") as raised:
+        validate_policy(replace(sent, object={**document(_GOOD), "metadata": metadata}), environment())
+    assert raised.value.status == 400
+
+
+def test_a_document_that_is_too_deep_or_too_long_is_refused_before_it_is_written_as_text() -> None:
+    deep: Any = {}
+    for _ in range(1_000):
+        deep = {"a": deep}
+    assert ask({**document(_GOOD), "spec": deep}) == "gpupolicy/pod:1:1: nested more than 100 deep"
+    long = {**document(_GOOD), "spec": {"description": "d" * 600_000}}
+    assert ask(long) == "gpupolicy/pod:1:1: got more than 524,288 bytes; make several policies of it"
+
+
+def test_one_that_takes_too_long_is_refused_where_the_time_ended() -> None:
+    sent = decode_review(review(document(_GOOD), kind=KIND, resource=RESOURCE))
+    outcome = validate_policy(sent, environment(), lambda: True)
+    assert outcome.denial.startswith("gpupolicy/pod:")
+    assert "spec.mutations[0].labels[example.com/a]: not compiled: the time for compiling was over" in outcome.denial

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from podberth.devices import mig
-from podberth.devices.mig_placement import Placed, capacity, fits, placements, room
+from podberth.devices.mig_placement import Placed, _room, capacity, fits, placements, room
 from podberth.devices.mig_tables import TABLES, MigTable
 
 
@@ -218,3 +218,10 @@ def test_the_live_node_wins_over_the_table() -> None:
     assert fits(["3g.39gb", "3g.39gb"], live)
     assert capacity("3g.40gb", live) == 0
     assert capacity("3g.40gb", table("NVIDIA A100X")) == 2
+
+
+def test_a_name_that_no_table_has_is_not_remembered() -> None:
+    """A pod may write one of a megabyte."""
+    before = _room.cache_info().currsize
+    assert capacity("1g." + "9" * 1_000_000 + "gb", A100) == 0
+    assert _room.cache_info().currsize == before

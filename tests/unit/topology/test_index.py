@@ -339,3 +339,16 @@ def test_a_batch_is_filed_at_once_and_what_changes_nothing_is_this_very_index() 
     assert updated._entries["hgx-h100-8-0"].key is updated._entries["hgx-h100-8-1"].key
     # And the index that it was made from is as it was.
     assert MIXED.nodes(need_of(8)).count == 3
+
+
+def test_there_are_as_many_answers_as_sizes_of_link_domains_whatever_is_asked() -> None:
+    """A policy may ask for thousands of sizes in a loop, and each answer is covered by labels of its own."""
+    nodes = MIXED.nodes(need_of(1))
+    assert len({id(nodes.with_link_domain(size)) for size in range(2, 5_000)}) == 3
+    assert nodes.with_link_domain(5) is nodes.with_link_domain(8)
+    assert nodes.with_link_domain(9) is nodes.with_link_domain(4_999)
+
+
+def test_a_profile_that_no_node_is_cut_into_has_the_answer_of_no_profile() -> None:
+    nodes = MIXED.nodes(need_of(1))
+    assert nodes.with_instances("1g.10gb") is nodes.with_instances("3g.40gb") is nodes.with_instances("")

@@ -1,21 +1,22 @@
 """Judges a GPUPolicy that is about to be stored: a broken one is refused in the words of ``podberth lint``.
 
-Compiling takes milliseconds and happens where reviews are decided; who may write policies decides for all pods anyway.
+Whoever reaches the port may ask, with any document: what it holds is measured before it is read, and ``cel.bounds``
+says what it may grow to. It is asked where no review waits for it (``server.judge``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..errors import ReviewError
+from ..cel.engine import Environment, Late, never
+from ..errors import Problem, ReviewError
 from ..kube.shape import metadata_problems
 from ..kube.yaml_text import as_yaml
 from ..policy.compile import compile_policies
-from ..policy.parse import parse_policies
+from ..policy.parse import excess_of_document, parse_policies
 from ..wellknown import POLICY_KIND
 from . import response
 from .outcome import Outcome
 from .review import AdmissionRequest
-from .snapshot import Snapshot
 
 _SERVERS = frozenset({"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"})
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -24,22 +25,34 @@ _MAX_PROBLEMS = 20
 _MOST_MISFITS = 5
 
 
-def validate_policy(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
+def validate_policy(request: AdmissionRequest, environment: Environment, late: Late = never) -> Outcome:
     """Refuse a policy that does not compile; other policies are of no account.
 
+    Args:
+        request: the review.
+        environment: what the expressions may name; of the thread that asks.
+        late: asked before each expression whether an answer would come too late.
+
     Raises:
-        ReviewError: it is no GPUPolicy.
+        ReviewError: it is no GPUPolicy, or no object of Kubernetes at all.
     """
     policy = request.object
     if request.kind != POLICY_KIND or policy is None:
         raise ReviewError(400, f"request.object: got {request.kind[:40] or 'nothing'}, want a {POLICY_KIND}")
+    file = f"gpupolicy/{request.name}"
+    if message := excess_of_document(policy):
+        return _denied(request, [Problem(file, 1, 1, "", message)])
     if misfits := metadata_problems(policy):
         raise ReviewError(400, "; ".join(f"request.object.{each}" for each in misfits[:_MOST_MISFITS]))
-    parsed = parse_policies([(f"gpupolicy/{request.name}", as_yaml(_as_written(policy)))])
-    _, problems = compile_policies(parsed.policies, snapshot.environment)
+    parsed = parse_policies([(file, as_yaml(_as_written(policy)))])
+    _, problems = compile_policies(parsed.policies, environment, late=late)
     found = sorted([*parsed.problems, *problems])[:_MAX_PROBLEMS]
     if not found:
         return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
+    return _denied(request, found)
+
+
+def _denied(request: AdmissionRequest, found: Iterable[Problem]) -> Outcome:
     message = "\n".join(map(str, found))
     return Outcome(response=response.denied(request.uid, message), verdict="denied", patch=[])
 

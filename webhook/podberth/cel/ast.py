@@ -31,6 +31,7 @@ __all__ = [
     "kind",
     "new_checked",
     "position",
+    "size",
     "type_of",
     "walk",
 ]
@@ -217,6 +218,11 @@ def walk(node: Node) -> Iterator[Node]:
     yield node
     for child in children(node):
         yield from walk(child)
+
+
+def size(node: Node) -> int:
+    """Count the expressions in an expression, itself among them."""
+    return sum(1 for _ in walk(node))
 
 
 def type_of(checked: Node, node: Node) -> CelType:

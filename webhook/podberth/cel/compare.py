@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import EvaluationError
 from ..kube.schema import PodSchema
-from .engine import Activation, Batch, CelType, Environment, Expression, Want
+from .engine import Activation, Batch, CelType, Environment, Expression, Late, Room, Want, never
 from .libraries import LIBRARIES
 from .second import SecondEngine, UnreadableError, unwrapped
 from .typing import UNESCAPED
@@ -81,9 +81,11 @@ KNOWN: tuple[Known, ...] = (
 class ComparingEnvironment(Environment):
     """An environment whose expressions are asked of both engines; remembers what came of it."""
 
-    def __init__(self, schema: PodSchema, *, second_decides: bool = False) -> None:
+    def __init__(
+        self, schema: PodSchema, *, deadline: Callable[[], Late] = lambda: never, second_decides: bool = False
+    ) -> None:
         """Compare; with ``second_decides``, an expression's value is cel-python's wherever it has one to give."""
-        super().__init__(schema)
+        super().__init__(schema, deadline=deadline)
         self.second = SecondEngine()
         self.second_decides = second_decides
         self.agreed = 0
@@ -101,9 +103,10 @@ class ComparingEnvironment(Environment):
         want: Want,
         variables: Mapping[str, CelType | Expression] | None = None,
         names: frozenset[str] | None = None,
+        room: Room | None = None,
     ) -> Expression:
         """Check an expression as ``Environment`` does; it is compared whenever it is evaluated."""
-        expression = super().compile(source, want=want, variables=variables, names=names)
+        expression = super().compile(source, want=want, variables=variables, names=names, room=room)
         given = {name: each for name, each in (variables or {}).items() if isinstance(each, Expression)}
         return _Compared(expression, self, given)
 

@@ -1,12 +1,15 @@
 """What functions of policies know of the review under evaluation, beside their arguments."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ..topology.index import Need, NodeSet, TopologyIndex
 from ..topology.together import Roles
 
+_NVIDIA_GPU = "nvidia.com/gpu"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class ReviewContext:
     """What the functions know of the review under evaluation: the cluster, and what its pod needs of a node."""
 
@@ -32,6 +35,16 @@ class ReviewContext:
     def nodes(self, handle: int) -> NodeSet:
         """Return the node set that a number stands for."""
         return self._sets[handle]
+
+    @cached_property
+    def mig_nodes(self) -> NodeSet:
+        """The nodes that the pod chooses and can reach, whatever it asks for."""
+        return self.index.nodes(replace(self.need, requests=(), per_container=0, memory_mib=0))
+
+    @cached_property
+    def gpu_nodes(self) -> NodeSet:
+        """The nodes on which a pod with its choice that asks for one whole GPU could run."""
+        return self.index.nodes(replace(self.need, requests=((_NVIDIA_GPU, 1),), per_container=1, memory_mib=0))
 
     def levels_of_gang(self) -> tuple[str, str]:
         """Return the narrowest level that holds the gang, and the narrowest safe one; empty: there is none."""

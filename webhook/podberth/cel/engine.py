@@ -6,12 +6,13 @@ for the engine never releases the interpreter lock; more processes do. Environme
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import EvaluationError
 from ..kube.schema import PodSchema
 from . import ast, program
+from .bounds import Late, Room, excess, never, too_large, too_many_parts
 from .cost import Cost, cost_of
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
@@ -41,8 +42,11 @@ __all__ = [
     "CompileError",
     "Environment",
     "Expression",
+    "Late",
     "ReviewContext",
+    "Room",
     "Want",
+    "never",
 ]
 
 _VARIABLES = VARIABLES_PREFIX.rstrip(".")
@@ -80,9 +84,7 @@ class Expression:
         "want",
     )
 
-    def __init__(
-        self, source: str, want: Want, lowered: Lowered, *, loaded: Any, runner: Runner, costs: Mapping[str, Cost]
-    ) -> None:
+    def __init__(self, source: str, want: Want, lowered: Lowered, *, runner: Runner, costs: Mapping[str, Cost]) -> None:
         """Made by ``Environment.compile``."""
         self.costs = costs
         """The most that evaluating costs: of the expression itself by "", of each variable that it needs by name."""
@@ -97,9 +99,33 @@ class Expression:
         self.functions: frozenset[str] = lowered.functions
         """The functions and operators that it calls, by name."""
         self._is_optional = lowered.type.name == OPTIONAL
-        self._loaded = loaded
+        self._loaded: Any = None
         self._lowered = lowered
         self._runner = runner
+
+    @property
+    def parts(self) -> int:
+        """How many parts it has (``cel.bounds``), without its variables."""
+        return self._lowered.parts
+
+    def load(self, room: Room) -> None:
+        """Make the program, with the variables that the expression needs. A variable itself needs none.
+
+        Args:
+            room: the parts of the program are taken from it before it is made.
+
+        Raises:
+            CompileError: it would be larger than the bound or than the room, or is nested too deeply.
+        """
+        parts = self._lowered.parts_in_all
+        if message := too_large(parts) or room.take(parts):
+            raise CompileError((CelProblem(1, 1, message),))
+        self._loaded = self._program()
+        if self._loaded is None:
+            raise CompileError((CelProblem(1, 1, TOO_DEEP),))
+
+    def _program(self) -> Any:
+        return self._runner.load(program.assemble([self._lowered], as_list=False))
 
     def evaluate(self, activation: Activation) -> Any:
         """Return the value as plain Python: None, bool, int, float, str, list, dict.
@@ -110,6 +136,8 @@ class Expression:
         Raises:
             EvaluationError: it has no value, or not what was wanted.
         """
+        if self._loaded is None:  # a variable, asked for by itself
+            self._loaded = self._program()
         value = self._runner.run(self._loaded, activation)
         if self.want is Want.BOOL:
             answer = value.plain_value()
@@ -151,9 +179,13 @@ class Batch:
 class Environment:
     """What expressions may name and call. Making one takes some 30 ms; it belongs to the thread that uses it."""
 
-    def __init__(self, schema: PodSchema) -> None:
-        """Declare the types of a schema, our own, and the functions."""
+    def __init__(self, schema: PodSchema, *, deadline: Callable[[], Late] = lambda: never) -> None:
+        """Declare the types of a schema, our own, and the functions.
+
+        ``deadline`` begins to count the time that the policies of one set may take to compile.
+        """
         self.schema = schema
+        self.deadline = deadline
         self._types = messages(schema)
         pool = descriptor_pool(self._types)
         self._checker = Checker(pool)
@@ -166,6 +198,7 @@ class Environment:
         want: Want,
         variables: Mapping[str, CelType | Expression] | None = None,
         names: frozenset[str] | None = None,
+        room: Room | None = None,
     ) -> Expression:
         """Check an expression and make it ready to run.
 
@@ -176,6 +209,8 @@ class Environment:
                 is evaluated when it is first needed, and once; nothing has to be bound. For a type alone, the value is
                 bound under "variables.<key>" in the activation.
             names: the names that it may use, of ``typing.VARIABLES`` and "variables"; None: all.
+            room: its parts are taken from it, and no program is made yet: that is ``Expression.load``'s. None: an
+                expression that stands alone.
 
         Raises:
             CompileError: with every problem the checker found.
@@ -192,13 +227,17 @@ class Environment:
             problems.append(unwanted(lowered.type, want))
         if problems:
             raise CompileError(tuple(sorted(problems)))
-        loaded = self._runner.load(program.assemble([lowered], as_list=False))
-        if loaded is None:
+        if message := too_many_parts(lowered.parts) or (room.take(lowered.parts) if room else ""):
+            raise CompileError((CelProblem(1, 1, message),))
+        if room and self._runner.load(program.assemble_alone(lowered)) is None:
             raise CompileError((CelProblem(1, 1, TOO_DEEP),))
         for name in {path[1] for path in lowered.reads if path[0] == _VARIABLES and path[1:]} & expressions.keys():
             inner = expressions[name].costs
             costs |= {each: inner[each] for each in inner if each} | {name: inner[""]}
-        return Expression(source, want, lowered, loaded=loaded, runner=self._runner, costs=costs)
+        expression = Expression(source, want, lowered, runner=self._runner, costs=costs)
+        if room is None:
+            expression.load(Room.of_one())
+        return expression
 
     def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> Part | None:
         """Return an expression as a tree of its parts, each of which ``compile`` takes again; None for a literal.
@@ -240,6 +279,8 @@ class Environment:
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
 
     def _check(self, source: str, declared: Mapping[str, CelType], forbidden: frozenset[str]) -> ast.Node:
+        if problem := excess(source):
+            raise CompileError((problem,))
         # An environment for each set of names is dear, so expressions that use the same variables share one.
         used = set(_WORD.findall(source))
         named = {name: each for name, each in declared.items() if name in _NAMES or name.partition(".")[2] in used}

@@ -10,7 +10,7 @@ they are asked for.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -58,9 +58,7 @@ _CHOICE = tuple(("object", *path) for path in CHOSEN_BY)
 # And for the gang at hand: how many there are with accelerators. What these ask for goes with the pod's own need.
 _OF_THE_GANG = (*_CHOICE, ("gang", "accelerated"))
 
-_PROFILES = frozenset(profile for table in TABLES for profile in table.rows)
-
-_NVIDIA_GPU = "nvidia.com/gpu"
+_PROFILES = tuple(sorted({profile for table in TABLES for profile in table.rows}))
 
 # A line for the user has 256 characters, and a third guess is seldom better than the second.
 _MOST_SUGGESTIONS = 3
@@ -82,13 +80,8 @@ def _narrowest_safe_level(review: ReviewContext, nodes: int, members: int) -> st
     return review.nodes(nodes).narrowest_safe_level(max(members, 0))
 
 
-def _mig_nodes(review: ReviewContext) -> NodeSet:
-    """Return the nodes that the pod chooses and can reach, whatever it asks for."""
-    return review.index.nodes(replace(review.need, requests=(), per_container=0, memory_mib=0))
-
-
 def _smallest(review: ReviewContext, memory_mib: int, slices: int = 0) -> dict[str, Any]:
-    offers = _mig_nodes(review).mig_offers
+    offers = review.mig_nodes.mig_offers
     found = mig.smallest(memory_mib, offers, slices=slices)
     return _profile(found, offers[found]) if found else _profile()
 
@@ -132,18 +125,17 @@ def _memory_mib(review: ReviewContext, name: str) -> int:
 
 
 def _capacity(review: ReviewContext, name: str) -> int:
-    return max((mig_placement.capacity(name, model) for model in _mig_nodes(review).mig_models), default=0)
+    return max((mig_placement.capacity(name, model) for model in review.mig_nodes.mig_models), default=0)
 
 
 def _gpu_nodes(review: ReviewContext, name: str) -> int:
-    gpus = replace(review.need, requests=((_NVIDIA_GPU, 1),), per_container=1, memory_mib=0)
-    return review.handle(review.index.nodes(gpus).with_instances(_profile(name)["profile"]))
+    return review.handle(review.gpu_nodes.with_instances(_profile(name)["profile"]))
 
 
 def _fits(review: ReviewContext, names: list[Any]) -> bool:
     # An element of a dyn list may be anything, and a name that is none fits nowhere.
     wanted = [name if isinstance(name, str) else "" for name in names]
-    return any(mig_placement.fits(wanted, model) for model in _mig_nodes(review).mig_models)
+    return any(mig_placement.fits(wanted, model) for model in review.mig_nodes.mig_models)
 
 
 def _nearest(review: ReviewContext, name: str) -> str:
@@ -157,10 +149,11 @@ def _suggestions(review: ReviewContext, name: str) -> list[str]:
 def _suggested(review: ReviewContext, name: str) -> Iterator[str]:
     """Yield what the cluster has, then what exists, each the best first, in the form (resource or profile) asked in."""
     is_shared = name.startswith(mig.RESOURCE_PREFIX) and name.endswith(mig.SHARED_SUFFIX)
-    offers = filter(_is_shared_mig, review.index.offered) if is_shared else _mig_nodes(review).mig_offers
+    offers = filter(_is_shared_mig, review.index.offered) if is_shared else review.mig_nodes.mig_offers
     seen: set[str] = set()
-    for candidates in (offers, _PROFILES):
-        for found in mig_nearest.suggestions(name, sorted(candidates)):
+    for candidates in (sorted(offers), _PROFILES):
+        # Twice as many: a profile and its resource are one suggestion.
+        for found in mig_nearest.suggestions(name, candidates, most=2 * _MOST_SUGGESTIONS):
             profile = mig.parse(found)
             spelled = profile.resource if name.startswith(mig.RESOURCE_PREFIX) else profile.name
             spelled += mig.SHARED_SUFFIX if is_shared else ""

@@ -5,7 +5,7 @@ differences are bridged here, once, at compile time. Nothing is evaluated here.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from . import ast
@@ -50,12 +50,24 @@ class Lowered:
     functions: frozenset[str]
     may_hold_optional: bool
     """Whether its value may have an optional somewhere inside."""
+    parts: int
+    """How many expressions it is made of, without its variables."""
 
     @property
     def named(self) -> list["Lowered"]:
         """The variables that it does name, in order of their names."""
         names = {path[1] for path in self.reads if len(path) > 1 and path[0] == VARIABLES_PREFIX.rstrip(".")}
         return [self.variables[name] for name in sorted(names) if name in self.variables]
+
+    @property
+    def parts_in_all(self) -> int:
+        """How many expressions its program is made of: its own and those of the variables that it needs, each once."""
+        found, waiting = {id(self): self}, [self]
+        while waiting:
+            new = {id(each): each for each in waiting.pop().named if id(each) not in found}
+            found |= new
+            waiting += new.values()
+        return sum(each.parts for each in found.values())
 
 
 def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tuple[Lowered, list[CelProblem]]:
@@ -95,6 +107,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
         functions=functions,
         # Every optional is made by some expression of that type, here or in a variable.
         may_hold_optional=ast.has_type(checked, OPTIONAL) or any(each.may_hold_optional for each in variables.values()),
+        parts=ast.size(checked.expr),
     )
     return lowered, problems
 
@@ -127,6 +140,17 @@ def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
     return ast.encode(builder.checked)
 
 
+def assemble_alone(variable: Lowered) -> bytes:
+    """Return a program with an expression where the variables of another stand; its own are left to be looked up.
+
+    What the engine cannot read there it reads in no program that needs the variable.
+    """
+    builder = _Builder()
+    builder.add_variable(replace(variable, variables={}))
+    builder.body().const_expr.bool_value = True
+    return ast.encode(builder.checked)
+
+
 class _Builder:
     """Puts copies of expressions into one tree, where every node has a number of its own."""
 
@@ -142,8 +166,12 @@ class _Builder:
         for variable in element.named:
             if id(variable) not in self._places:
                 self.add_variables(variable)
-                self._places[id(variable)] = len(self._variables)
-                self._variables.append(variable)
+                self.add_variable(variable)
+
+    def add_variable(self, variable: Lowered) -> None:
+        """Give a variable the next place."""
+        self._places[id(variable)] = len(self._variables)
+        self._variables.append(variable)
 
     def body(self) -> Node:
         """Write the block's list of variables, if there are any; return where the program's own expression goes."""

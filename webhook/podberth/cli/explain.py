@@ -14,6 +14,7 @@ from ..admission.reach import Cluster, Reach
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
 from ..cel.trace import Tracer
+from ..cluster.deadline import compile_seconds
 from ..cluster.files import read_objects, read_policy_texts, reason_of
 from ..cluster.library import served
 from ..cluster.naming import read_conventions
@@ -125,7 +126,9 @@ def _snapshot(directory: Path | None, objects: ClusterObjects, conventions: Conv
         problems = [Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents")]
     if problems:
         raise PolicyError(tuple(problems))
-    return load_snapshot(parse_policies(texts), objects, Environment(PodSchema.packaged()), conventions)
+    return load_snapshot(
+        parse_policies(texts), objects, Environment(PodSchema.packaged(), deadline=compile_seconds()), conventions
+    )
 
 
 def _pods(file: str, namespace: str) -> Iterator[_Place]:

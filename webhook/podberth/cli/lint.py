@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..cel.engine import Environment
+from ..cluster.deadline import compile_seconds
 from ..cluster.files import LintFiles, find_policies, read_objects
 from ..kube.schema import PodSchema
 from ..lint.model import Level
@@ -47,7 +48,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Lint; print the findings of ``--level`` and above."""
     files = find_policies(arguments.paths)
     nodes = None if arguments.topology is None else read_objects(arguments.topology).nodes
-    report = _asked(lint(files.policies, Environment(PodSchema.packaged()), tests=files.tests, nodes=nodes), files)
+    report = _asked(
+        lint(
+            files.policies,
+            Environment(PodSchema.packaged(), deadline=compile_seconds()),
+            tests=files.tests,
+            nodes=nodes,
+        ),
+        files,
+    )
     level = _LEVELS[arguments.level]
     if arguments.output == "text":
         from .lint_text import show  # noqa: PLC0415 - what is not printed is not loaded

@@ -33,6 +33,7 @@ from ..port.budget import MemoryBudget
 from ..probes import make_probes, start_probes
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler
+from ..server.judge import PolicyJudge
 from ..server.listen import ReviewPort
 from ..server.memory import prepare
 from ..server.port_tls import PortTls, WatchedClientAuthority
@@ -53,7 +54,7 @@ DECIDERS: Deciders = {
     "/mutate": decide.mutate,
     "/validate": decide.validate,
     "/validate-workload": decide.validate_workload,
-    "/validate-policy": decide.validate_policy,
+    "/validate-policy": PolicyJudge(),
 }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 
 from ..cel.engine import Environment
+from ..cluster.deadline import compile_seconds
 from ..cluster.files import SuiteFiles, find_suites
 from ..errors import EvaluationError, PolicyError, Problem, UsageError
 from ..kube.edit import edited
@@ -194,7 +195,7 @@ class _Engines:
         self._comparing = None
         self.environment: Environment
         if engine == "cpp":
-            self.environment = Environment(schema)
+            self.environment = Environment(schema, deadline=compile_seconds())
             return
         try:
             from ..cel.compare import ComparingEnvironment  # noqa: PLC0415 - the extra is not there for the server
@@ -202,7 +203,9 @@ class _Engines:
             raise UsageError(
                 f"--engine: got {engine}, and cel-python is not installed; do pip install 'podberth[test]'"
             ) from error
-        self.environment = self._comparing = ComparingEnvironment(schema, second_decides=engine == "python")
+        self.environment = self._comparing = ComparingEnvironment(
+            schema, deadline=compile_seconds(), second_decides=engine == "python"
+        )
 
     def differences(self, file: str) -> list[Problem]:
         """Return what the engines did not agree on since this was asked last."""

@@ -22,6 +22,7 @@ from ..policy.parse import ParsedPolicies, parse_policies
 from ..topology.objects import OWNER_GROUPS, ClusterObjects, collect
 from ..topology.queues import QUEUE_KINDS
 from .checking import Done, conventions_of
+from .deadline import compile_seconds
 from .files import read_objects, read_policy_texts
 from .library import served
 from .manifests import find_manifests, read_manifest
@@ -119,7 +120,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
     snapshot, broken = load_working(
         suppose(parsed, request.as_if),
         objects,
-        Environment(PodSchema.packaged()),
+        Environment(PodSchema.packaged(), deadline=compile_seconds()),
         conventions_of(request.conventions),
         checked=policies.tested,
     )

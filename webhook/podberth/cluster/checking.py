@@ -22,6 +22,7 @@ from ..kube.documents import load_documents
 from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..topology.objects import ClusterObjects
+from .deadline import compile_seconds
 from .files import read_objects, read_policy_texts
 from .library import served
 from .manifests import STDIN, Listing, read_manifest
@@ -100,7 +101,7 @@ def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
     snapshot, problems = load_working(
         suppose(parse_policies(texts), request.as_if),
         objects,
-        Environment(PodSchema.packaged()),
+        Environment(PodSchema.packaged(), deadline=compile_seconds()),
         conventions_of(request.conventions),
         checked=request.policies is None,  # the tests of every release compile them
     )

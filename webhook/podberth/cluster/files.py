@@ -18,6 +18,7 @@ from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..suite.model import GOLDEN_SUFFIX
 from ..topology.objects import ClusterObjects, collect
+from .deadline import compile_seconds
 from .reading import MAX_FILE_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text
 from .source import Loaded
 
@@ -191,7 +192,7 @@ class FileSource:
         if emptied and not parsed.problems:
             raise PolicyError(tuple(emptied))
         objects = self._cluster()
-        environment = Environment(self._pod_schema)
+        environment = Environment(self._pod_schema, deadline=compile_seconds())
         loaded = Loaded(load_snapshot(parsed, objects, environment, self._conventions), objects.problems)
         self._held = held
         return loaded

@@ -13,8 +13,9 @@ from ..conventions import Conventions
 from ..errors import Problem
 from ..kube.schema import PodSchema
 from ..kube.yaml_text import as_yaml
-from ..policy.parse import ParsedPolicies, ParsedPolicy, parse_policies
+from ..policy.parse import ParsedPolicies, ParsedPolicy, excess_of_document, parse_policies
 from ..topology.objects import ClusterObjects
+from .deadline import compile_seconds
 from .objects import Held
 from .protocol import POLICIES, Document
 from .source import Loaded, PolicyState, Verdict
@@ -47,9 +48,11 @@ class PolicyObjects:
     def load(self) -> Loaded:
         """Compile all. Where a policy is broken, the last good version of it, if there was one, is in force."""
         documents = self._documents
-        environment = Environment(self._pod_schema)
-        # One by one, for of many problems together only the first are told.
-        parsed = [parse_policies([(_file(name), text(document))]) for name, document in documents.items()]
+        environment = Environment(self._pod_schema, deadline=compile_seconds())
+        # One by one, for of many problems together only the first are reported. Those in force come first: where there
+        # is room for no more, it is the new ones that have none.
+        ordered = sorted(documents, key=lambda name: (name not in self._good, name))
+        parsed = [_parsed(name, documents[name]) for name in ordered]
         found = {each.policy.name: each for one in parsed for each in one.policies}
         snapshot, problems = self._compile({**self._kept(documents.keys() - found.keys()), **found}, environment)
         broken = _by_policy(problems)
@@ -77,6 +80,12 @@ class PolicyObjects:
         if name in found:
             return "active"
         return "outdated" if name in self._good else "broken"
+
+
+def _parsed(name: str, document: Document) -> ParsedPolicies:
+    if message := excess_of_document(document):
+        return ParsedPolicies(problems=(Problem(_file(name), 1, 1, "", message),))
+    return parse_policies([(_file(name), text(document))])
 
 
 def text(document: Mapping[str, Any]) -> str:

@@ -1,8 +1,12 @@
 """Which MIG profile was probably meant: a name with a slip in it, against the names that there are."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby, islice
 from math import log2
+from operator import itemgetter
 
 from .mig import LONGEST, Profile, bare, parse
 
@@ -15,41 +19,76 @@ _FAR = 4.5
 # Of a name without readable numbers (``lg.5gb``, ``1g.5bg``): two keystrokes off, a transposition for example.
 _MOST_SLIPS = 2
 
-_ROUGH = re.compile(r"(?<!\d)([1-9])\s*g?\s*[._ -]?\s*([1-9]\d{0,2})\s*(?:gi?b?|$)")
+# Asked of a text without two blanks in a row: each part matches a few characters at most, so the search is linear.
+_ROUGH = re.compile(r"(?<!\d)([1-9]) ?g? ?[._-]? ?([1-9]\d{0,2}) ?(?:gi?b?|$)")
+_BLANKS = re.compile(r"\s+")
 # AKS' --gpu-instance-profile says no memory: MIG1g, MIG2g, MIG3g, MIG4g, MIG7g
 # (https://learn.microsoft.com/azure/aks/gpu-multi-instance).
 _SLICES_ALONE = re.compile(r"(?:mig)?([1-9])g")
 
 
+# The names that nodes and tables have: a few dozen to a cluster, read for each question.
+_REMEMBERED = 1024
+
+
+# The answers to pods of one template are the same, and a name is at most LONGEST characters.
+_ANSWERS = 256
+
+
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """Find the candidate that ``name`` was probably meant to be, or None where nothing is near."""
-    return next(iter(suggestions(name, candidates)), None)
+    return next(iter(suggestions(name, candidates, most=1)), None)
 
 
-def suggestions(name: str, candidates: Iterable[str]) -> list[str]:
-    """Return the candidates that ``name`` may have been meant to be, the best first, as they are spelled.
+def suggestions(name: str, candidates: Iterable[str], most: int = 3) -> tuple[str, ...]:
+    """Return the candidates that ``name`` may have been meant to be, the best ``most``, as they are spelled.
 
     Near is measured by size: the profile's own numbers on a logarithmic scale, since 20 for 25 is a smaller slip than 5
     for 10; slices weigh more than memory, because people choose by them and copy the rest. ``mig-4g.5gb`` is 4g.20gb to
     an A100. Of equally near ones that which is spelled more alike comes first. A name whose numbers cannot be read is
-    compared by its spelling alone. Candidates that are no profiles are passed over.
+    compared by its spelling alone. Candidates that are no profiles are passed over. Answers are remembered.
     """
-    if len(name) > LONGEST:
-        return []
+    return _suggestions(name, tuple(candidates), most) if len(name) <= LONGEST else ()
+
+
+@lru_cache(maxsize=_ANSWERS)
+def _suggestions(name: str, candidates: tuple[str, ...], most: int) -> tuple[str, ...]:
     text = bare(name).lower()
     meant = _numbers(text)
-    ranked: list[tuple[float, int, Profile, str]] = []
-    for spelled in candidates:
-        try:
-            found = parse(spelled)
-        except ValueError:
-            continue
-        slips = _slips(text, bare(spelled).lower())
-        if meant is None and slips <= _MOST_SLIPS:
-            ranked.append((0, slips, found, spelled))
-        elif meant is not None and (distance := _distance(meant, found)) <= _FAR:
-            ranked.append((distance, slips, found, spelled))
-    return [spelled for *_, spelled in sorted(ranked)]
+    known = [each for each in map(_candidate, candidates) if each is not None]
+    alike = _by_spelling(text, known) if meant is None else _by_size(text, meant, known)
+    return tuple(islice(alike, most))
+
+
+def _by_spelling(text: str, known: Iterable["_Candidate"]) -> Iterator[str]:
+    ranked = sorted((_slips(text, each.text), each.profile, each.spelled) for each in known)
+    return (spelled for slips, _, spelled in ranked if slips <= _MOST_SLIPS)
+
+
+def _by_size(text: str, meant: Profile, known: Iterable["_Candidate"]) -> Iterator[str]:
+    ranked = sorted(((_distance(meant, each.profile), each) for each in known), key=itemgetter(0))
+    for distance, group in groupby(ranked, key=itemgetter(0)):
+        if distance > _FAR:
+            return
+        # Keystrokes are counted among equally near ones alone: counting takes longer than all the rest.
+        equal = sorted((_slips(text, each.text), each.profile, each.spelled) for _, each in group)
+        yield from (spelled for *_, spelled in equal)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    profile: Profile
+    text: str
+    """How it is spelled, bare and in small letters."""
+    spelled: str
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _candidate(spelled: str) -> _Candidate | None:
+    try:
+        return _Candidate(parse(spelled), bare(spelled).lower(), spelled)
+    except ValueError:
+        return None
 
 
 def _distance(meant: Profile, candidate: Profile) -> float:
@@ -73,17 +112,25 @@ def _numbers(text: str) -> Profile | None:
         pass
     if alone := _SLICES_ALONE.fullmatch(text):
         return Profile(int(alone[1]), 0)
-    rough = _ROUGH.search(text)
+    rough = _ROUGH.search(_BLANKS.sub(" ", text))
     return Profile(int(rough[1]), int(rough[2])) if rough else None
 
 
 def _slips(one: str, other: str) -> int:
-    """Count the keystrokes between two names (Levenshtein); one more than counts where their lengths tell enough."""
+    """Count the keystrokes between two names (Levenshtein), up to one more than the most that counts."""
+    beyond = _MOST_SLIPS + 1
     if abs(len(one) - len(other)) > _MOST_SLIPS:
-        return _MOST_SLIPS + 1
-    row = list(range(len(other) + 1))
+        return beyond
+    row = [min(place, beyond) for place in range(len(other) + 1)]
     for number, letter in enumerate(one, 1):
-        before, row[0] = row[0], number
-        for place, wanted in enumerate(other, 1):
-            before, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, before + (letter != wanted))
-    return row[-1]
+        # A path to the end strays from the diagonal by one for each letter left out: what is farther is beyond.
+        first, last = max(number - _MOST_SLIPS, 1), min(number + _MOST_SLIPS, len(other))
+        before, row[first - 1] = row[first - 1], number if first == 1 else beyond
+        for place in range(first, last + 1):
+            before, row[place] = (
+                row[place],
+                min(row[place] + 1, row[place - 1] + 1, before + (letter != other[place - 1])),
+            )
+        if last < len(other):
+            row[last + 1] = beyond
+    return min(row[-1], beyond)

@@ -60,14 +60,15 @@ def room(name: str, present: Iterable[Placed], table: MigTable) -> tuple[int, in
     The two differ where a present instance's place is not known: 3g at slice 4 leaves four 1g, at slice 0 three. (0, 0)
     where the model has no such profile, or what is said to be present cannot be.
     """
-    return _room(name, tuple(sorted(present, key=repr)), table)
+    # What is remembered is a name of the table: a pod may write one of any length.
+    profile = _row(name, table)
+    return (0, 0) if profile is None else _room(profile, tuple(sorted(present, key=repr)), table)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _room(name: str, present: tuple[Placed, ...], table: MigTable) -> tuple[int, int]:
-    profile = _row(name, table)
+def _room(profile: Profile, present: tuple[Placed, ...], table: MigTable) -> tuple[int, int]:
     there = _few((one.profile for one in present), table)
-    if profile is None or there is None:
+    if there is None:
         return 0, 0
     fixed, free = 0, []
     for one in present:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ..cel.cost import MAX_MICROSECONDS, too_dear
-from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Want
+from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Late, Room, Want, never
 from ..errors import PolicyError, Problem
 from ..kube.positions import Path
 from ..wellknown import Concern
@@ -24,6 +24,8 @@ _CONDITION_NAMES = frozenset(
     {"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig", "jsonpatch", "shell", "models"}
 )
 _ALL_NAMES = _CONDITION_NAMES | {"namespaceObject", "variables"}
+
+_LATE = "not compiled: the time for compiling was over; make the policies smaller, or try again"
 
 _WORD = re.compile(r"\w+")
 _FACT = re.compile(r"(gpu)\.(count|perContainer|kind|vendor|memoryMiB)|(gang)\.(name|size|index|source|system)")
@@ -118,10 +120,10 @@ class CompiledPolicy:
     A part of an unchecked one that does not compile raises PolicyError.
     """
 
-    def __init__(self, parsed: ParsedPolicy, environment: Environment) -> None:
-        """Made by ``compile_policies``."""
+    def __init__(self, parsed: ParsedPolicy, environment: Environment, room: Room) -> None:
+        """Made by ``compile_policies``; what is compiled is taken from ``room``."""
         self.source: GPUPolicy = parsed.policy
-        self._compiler = _Compiler(parsed, environment)
+        self._compiler = _Compiler(parsed, environment, room)
         self._checking = False
 
     @property
@@ -182,11 +184,11 @@ class CompiledPolicy:
         self._compiler.compile_variables()
         _ = self.mutations, self.validations, self.audit_annotations
 
-    def check(self) -> tuple[Problem, ...]:
-        """Compile everything and price it; return what is wrong."""
-        self._checking = True
+    def check(self, late: Late) -> tuple[Problem, ...]:
+        """Compile everything and price it; return what is wrong. ``late`` is asked before each expression."""
+        self._checking, self._compiler.late = True, late
         self._compile()
-        self._checking = False
+        self._checking, self._compiler.late = False, never
         self._compiler.price()
         return tuple(self._compiler.problems)
 
@@ -198,7 +200,7 @@ class CompiledPolicy:
 
 
 def compile_policies(
-    parsed: Iterable[ParsedPolicy], environment: Environment, *, checked: bool = False
+    parsed: Iterable[ParsedPolicy], environment: Environment, *, checked: bool = False, late: Late | None = None
 ) -> tuple[tuple[CompiledPolicy, ...], tuple[Problem, ...]]:
     """Compile policies and sort them by (order, name).
 
@@ -206,6 +208,7 @@ def compile_policies(
         parsed: the policies.
         environment: what their expressions may name and call.
         checked: these very policies have compiled here before, so only what is asked for needs to be compiled again.
+        late: asked before each expression whether the time is over; None: the environment says how long this may take.
 
     Returns:
         The policies that compiled, and every problem of the others, sorted. A caller that wants all or nothing looks
@@ -213,9 +216,11 @@ def compile_policies(
     """
     compiled: list[CompiledPolicy] = []
     problems: list[Problem] = []
+    room = Room.of_set()
+    is_late = late or environment.deadline()
     for item in parsed:
-        policy = CompiledPolicy(item, environment)
-        found = () if checked else policy.check()
+        policy = CompiledPolicy(item, environment, Room.of_policy(None if checked else room))
+        found = () if checked else policy.check(is_late)
         problems += found
         if not found:
             compiled.append(policy)
@@ -225,9 +230,12 @@ def compile_policies(
 class _Compiler:
     """Compiles the parts of one policy and gathers its problems instead of stopping at the first."""
 
-    def __init__(self, parsed: ParsedPolicy, environment: Environment) -> None:
+    def __init__(self, parsed: ParsedPolicy, environment: Environment, room: Room) -> None:
         self.parsed = parsed
         self.environment = environment
+        self.late: Late = never
+        self._in_time = True
+        self._room = room
         self.problems: list[Problem] = []
         self.variables: dict[str, Bound] = {}
         self.priced: list[tuple[Path, Expression]] = []
@@ -335,9 +343,16 @@ class _Compiler:
         return None if source is None else self._bound(path, source, want)
 
     def _bound(self, path: Path, source: str, want: Want, names: frozenset[str] = _ALL_NAMES) -> Bound | None:
+        if self.late():
+            if self._in_time:
+                self.problems.append(self.parsed.problem(("spec", *path), 1, 1, _LATE))
+            self._in_time = False
+            return None
         variables = self._before(path, source) if "variables" in names else {}
         try:
-            expression = self.environment.compile(source, want=want, variables=variables, names=names)
+            expression = self.environment.compile(source, want=want, variables=variables, names=names, room=self._room)
+            if path[0] != "variables":
+                expression.load(self._room)
         except CompileError as error:
             found = ((("spec", *path), each.line, each.column, each.message) for each in error.problems)
             self.problems += [self.parsed.problem(*each) for each in found]

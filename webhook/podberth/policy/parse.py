@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from ..cel.bounds import MAX_DEPTH, MAX_TEXT_BYTES
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Path, Positions, render_path
@@ -53,6 +54,9 @@ def parse_policies(texts: Iterable[tuple[str, str]]) -> ParsedPolicies:
     """
     reader = _Reader()
     for file, text in texts:
+        if message := excess_of_text(text):
+            reader.problems.append(Problem(file, 1, 1, "", message))
+            continue
         documents, problems = load_documents(text, file)
         # Somebody has cut it off, or is about to write it: nobody gives a policy up like that.
         reader.problems += problems or ([] if documents else [Problem(file, 0, 0, "", _EMPTY)])
@@ -60,6 +64,37 @@ def parse_policies(texts: Iterable[tuple[str, str]]) -> ParsedPolicies:
             reader.read(file, document)
     policies = tuple(parsed for _, parsed in sorted(reader.policies.items()))
     return ParsedPolicies(policies, reader.params, _capped(reader.problems))
+
+
+def excess_of_text(text: str) -> str:
+    """Say why a text is too large to be read; empty if it is not."""
+    size = len(text.encode(errors="replace"))
+    if size <= MAX_TEXT_BYTES:
+        return ""
+    return f"got {size:,} bytes, want {MAX_TEXT_BYTES:,} at most; make several files of it"
+
+
+def excess_of_document(document: object) -> str:
+    """Say why a document is too large, or nested too deeply, to be written as text and read; empty if it is not.
+
+    As no YAML is longer than what it holds, a document within the bound may be a text beyond it, and never by much.
+    """
+    size, level, depth = 0, [document], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            return f"nested more than {MAX_DEPTH} deep"
+        inner: list[object] = []
+        for value in level:
+            size += len(value) if isinstance(value, str) else 1
+            if isinstance(value, dict):
+                inner += [*value.keys(), *value.values()]
+            elif isinstance(value, list):
+                inner += value
+        if size > MAX_TEXT_BYTES:
+            return f"got more than {MAX_TEXT_BYTES:,} bytes; make several policies of it"
+        level = inner
+    return ""
 
 
 class _Reader:

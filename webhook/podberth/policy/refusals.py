@@ -9,9 +9,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
+from ..cel.bounds import MAX_ENTRIES, MAX_EXPRESSION_BYTES, MAX_POLICY_BYTES
 from ..kube.positions import Path
 from ..workload.systems import JOINED
 from .claim_template import DeviceRequest, Devices, DeviceSubRequest, ExactDeviceRequest
+from .leaves import leaves_of
 from .model import (
     CONCERNS,
     GPUPolicy,
@@ -26,7 +28,7 @@ Refusal: TypeAlias = tuple[Path, str]
 # validation.go: "must be less than or equal to 64 items"; maxAuditAnnotations; 5 KB of source per value expression
 MAX_MATCH_CONDITIONS = 64
 MAX_AUDIT_ANNOTATIONS = 20
-MAX_AUDIT_EXPRESSION_BYTES = 5 * 1024
+MAX_AUDIT_EXPRESSION_BYTES = MAX_EXPRESSION_BYTES
 # Far above what a policy needs; a bound is what the cost of the CRD's rules is told by.
 MAX_CLAIM_TEMPLATES = 16
 
@@ -49,6 +51,9 @@ def _purpose(spec: Spec) -> Iterator[Refusal]:
 def _limits(spec: Spec) -> Iterator[Refusal]:
     counts = (
         ("matchConditions", len(spec.match_conditions), MAX_MATCH_CONDITIONS),
+        ("variables", len(spec.variables), MAX_ENTRIES),
+        ("mutations", len(spec.mutations), MAX_ENTRIES),
+        ("validations", len(spec.validations), MAX_ENTRIES),
         ("auditAnnotations", len(spec.audit_annotations), MAX_AUDIT_ANNOTATIONS),
         ("claimTemplates", len(spec.claim_templates), MAX_CLAIM_TEMPLATES),
     )
@@ -60,6 +65,24 @@ def _limits(spec: Spec) -> Iterator[Refusal]:
         if size > MAX_AUDIT_EXPRESSION_BYTES:
             path = (*_SPEC, "auditAnnotations", index, "valueExpression")
             yield path, f"got {size} bytes, want at most {MAX_AUDIT_EXPRESSION_BYTES}"
+    for index, item in enumerate(spec.mutations):
+        for key, entries in (("labels", item.labels), ("annotations", item.annotations), ("env", item.env)):
+            if entries is not None and len(entries) > MAX_ENTRIES:
+                yield (*_SPEC, "mutations", index, key), f"got {len(entries)} entries, want at most {MAX_ENTRIES}"
+    size = sum(len(source.encode(errors="replace")) for source in _expressions(spec))
+    if size > MAX_POLICY_BYTES:
+        yield _SPEC, f"got {size:,} bytes of expressions, want {MAX_POLICY_BYTES:,} at most; make several policies"
+
+
+def _expressions(spec: Spec) -> Iterator[str]:
+    yield from (item.expression for item in spec.match_conditions)
+    yield from (item.expression for item in spec.variables)
+    for item in spec.mutations:
+        yield from (leaf.source for leaf in leaves_of(item)[0]) if item.concerns else ()
+        yield from (source for source in (item.when, item.reason) if source is not None)
+    for validation in spec.validations:
+        yield from (validation.expression, validation.message_expression or "")
+    yield from (item.value_expression for item in spec.audit_annotations)
 
 
 def _audit_keys(spec: Spec) -> Iterator[Refusal]:
@@ -213,6 +236,9 @@ def _rule(rule: Rule, path: Path) -> Iterator[Refusal]:
     for field, values in (*lists, ("resources", rule.resources)):
         if not values:
             yield (*path, field), "got an empty list, want at least one entry"
+    if any(len(values) > MAX_ENTRIES for values in (*(values for _, values in lists), rule.resources)):
+        yield path, f"got a list of more than {MAX_ENTRIES} entries, want fewer; make several rules of it"
+        return
     for field, values in lists:
         if "*" in values and len(values) > 1:
             yield (*path, field), "got '*' and more, want '*' alone"

@@ -7,6 +7,7 @@ asked for, and one that denies would block where Ignore was.
 """
 
 import asyncio
+from collections.abc import Awaitable
 from functools import lru_cache, partial
 from time import perf_counter, time_ns
 
@@ -79,6 +80,8 @@ class ReviewHandler:
                 review = read_review(request, body, hold)
             received = perf_counter()
             outcome = self._decide(review, target, deadline)
+            if not isinstance(outcome, Outcome):
+                outcome = await in_time(outcome, deadline)
             decided = perf_counter()
             answer = orjson.dumps(outcome.response)
             phases = Phases(received - started, decided - received, perf_counter() - decided)
@@ -111,7 +114,7 @@ class ReviewHandler:
             hold.release()
             state.in_flight -= 1
 
-    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome:
+    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome | Awaitable[Outcome]:
         snapshot = self._state.snapshot
         if snapshot is None or target.decider is None:
             raise ReviewError(503, "policies and topology are not loaded")
@@ -145,6 +148,20 @@ class ReviewHandler:
         # A body that is not read to its end leaves no place where the next request could begin.
         close = self._state.draining or not request.content.is_eof()
         return Reply(error.status, error_body(error.status, str(error)), close=close)
+
+
+async def in_time(outcome: Awaitable[Outcome], deadline: float) -> Outcome:
+    """Wait for what is decided elsewhere, and no longer than anybody waits for the answer.
+
+    Raises:
+        ReviewError: it was not decided in time.
+    """
+    seconds = deadline - perf_counter()
+    try:
+        async with asyncio.timeout(seconds):
+            return await outcome
+    except TimeoutError as error:
+        raise ReviewError(504, f"not decided within {max(seconds, 0):.3g} s; ask again, with less") from error
 
 
 def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:

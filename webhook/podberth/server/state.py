@@ -1,7 +1,7 @@
 """What the parts of a running server share: which snapshot is in force, and whether it is leaving."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -10,7 +10,8 @@ from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot
 
-Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome]
+Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome | Awaitable[Outcome]]
+"""Decides at once, or elsewhere, to be awaited."""
 Deciders: TypeAlias = Mapping[str, Decider]
 """The decision for each path."""
 

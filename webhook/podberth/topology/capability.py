@@ -118,11 +118,10 @@ def capability_of(node: Node) -> Capability:
     )
 
 
-def gpu_memory_mib(labels: Mapping[str, str], capability: Capability, product: str) -> int:
-    """Return the MiB of a whole GPU on such nodes, if they are called that; 0 where they are not or say not."""
-    if capability.cut or product not in {labels.get(_PRODUCT), labels.get(_GKE_ACCELERATOR)}:
-        return 0
-    return capability.memory_of.get(_NVIDIA_GPU, 0)
+def gpu_memory_mib(labels: Mapping[str, str], capability: Capability) -> dict[str, int]:
+    """Return the MiB of a whole GPU on such nodes, by each name of its model; nothing where they are cut or say not."""
+    memory = 0 if capability.cut else capability.memory_of.get(_NVIDIA_GPU, 0)
+    return {labels[key]: memory for key in (_PRODUCT, _GKE_ACCELERATOR) if memory and key in labels}
 
 
 def _vendor(node: Node) -> Vendor:

@@ -135,7 +135,16 @@ class TopologyIndex:
 
         ``product`` is the model as GFD's or GKE's label has it.
         """
-        return max((gpu_memory_mib(one.labels, one.capability, product) for one in self._classes.values()), default=0)
+        return self._memory_mib.get(product, 0)
+
+    @cached_property
+    def _memory_mib(self) -> Mapping[str, int]:
+        """The MiB of a whole GPU by the model as labels have it: the most of all nodes of that model."""
+        found: dict[str, int] = {}
+        for one in self._classes.values():
+            for product, memory in gpu_memory_mib(one.labels, one.capability).items():
+                found[product] = max(found.get(product, 0), memory)
+        return found
 
     @cached_property
     def mig_profiles(self) -> frozenset[str]:

@@ -127,6 +127,9 @@ class NodeSet:
         """Keep the nodes with ``size`` of the requested GPUs in one NVLink domain; up to 1 that is all. Remembered."""
         if size <= 1:
             return self
+        # Sizes between two that nodes have select the same nodes: there are as many answers as sizes of domains.
+        known = self._link_domains
+        size = next((each for each in known if each >= size), max((1, *known)) + 1)
         found = self._narrowed.get(size)
         if found is None:
             wide = [p for p in self._parts if link_domain(p.node_class.capability, self._need) >= size]
@@ -138,8 +141,16 @@ class NodeSet:
             self._narrowed[size] = found
         return found
 
+    @cached_property
+    def _link_domains(self) -> tuple[int, ...]:
+        """How many of the requested GPUs share an NVLink domain, on the nodes of each kind; sorted, each once."""
+        parts = (*self._parts, *self._others)
+        return tuple(sorted({link_domain(part.node_class.capability, self._need) for part in parts}))
+
     def with_instances(self, profile: str) -> "NodeSet":
         """Keep the nodes whose ``nvidia.com/gpu`` is a MIG instance of that profile; none for no name. Remembered."""
+        # A profile that no node is cut into is answered as no name is.
+        profile = profile if any(part.node_class.capability.instance == profile for part in self._parts) else ""
         found = self._of_instances.get(profile)
         if found is None:
             kept = tuple(p for p in self._parts if profile and p.node_class.capability.instance == profile)
@@ -219,11 +230,11 @@ class NodeSet:
         taken to hold one. It may hold more: where no level has as many nodes, it is the one with the largest domain.
         """
         wanted = members or 2
-        found = next((level for level, sizes in self._domain_sizes if max(sizes) >= wanted), "")
+        found = next((level for level, _, most in self._domain_sizes if most >= wanted), "")
         if found or not self._unknown_room:
             return found
-        shared = [(level, sizes) for level, sizes in self._domain_sizes if max(sizes) > 1]
-        return max(shared, key=lambda each: max(each[1]), default=("", ()))[0]
+        shared = [(level, most) for level, _, most in self._domain_sizes if most > 1]
+        return max(shared, key=lambda each: each[1], default=("", 0))[0]
 
     def narrowest_safe_level(self, members: int) -> str:
         """Return the narrowest level on which every domain with a fitting node holds ``members``; empty: none does.
@@ -234,7 +245,7 @@ class NodeSet:
         if self._unknown_room:
             return ""
         wanted = members or 2
-        return next((level for level, sizes in self._domain_sizes if min(sizes) >= wanted), "")
+        return next((level for level, least, _ in self._domain_sizes if least >= wanted), "")
 
     def machines(self, level: str = "") -> Mapping[str, Sequence[tuple[Capability, int]]]:
         """Return by domain of a level how many of these nodes there are of which capability; without a level by "".
@@ -299,10 +310,10 @@ class NodeSet:
         return self._need.claimed and not self._need.requests
 
     @cached_property
-    def _domain_sizes(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """The levels that have domains, narrowest first, each with the pods that its domains hold."""
+    def _domain_sizes(self) -> tuple[tuple[str, int, int], ...]:
+        """The levels that have domains, narrowest first, with the pods of the smallest and the largest one."""
         levels = ((level, self._sizes(level)) for level in reversed(self._conventions.levels))
-        return tuple((level, sizes) for level, sizes in levels if sizes)
+        return tuple((level, min(sizes), max(sizes)) for level, sizes in levels if sizes)
 
     def _sizes(self, level: str) -> tuple[int, ...]:
         """Count the pods that each domain of a level holds; a node is a domain of its own, labelled or not."""

@@ -1,0 +1,106 @@
+"""Policies are judged in a thread: one at a time, few wait, and who leaves takes the work along."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from builders import gpu_pod, review
+from controlplane.wait import until
+from podberth.admission import response
+from podberth.admission.outcome import Outcome
+from podberth.admission.review import AdmissionRequest, decode_review
+from podberth.cel.engine import Environment, Late
+from podberth.errors import ReviewError
+from podberth.server.judge import MOST_AT_ONCE, PolicyJudge
+from snapshots import snapshot
+
+REVIEW = decode_review(review(gpu_pod()))
+SNAPSHOT = snapshot()
+
+
+class Validation:
+    """Takes until it is told to go on, or until it is late."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.threads: list[int] = []
+        self.environments: list[Environment] = []
+        self.at_once: list[int] = []
+        self.late = 0
+        self._running = 0
+
+    def __call__(self, request: AdmissionRequest, environment: Environment, late: Late) -> Outcome:
+        self._running += 1
+        self.at_once.append(self._running)
+        self.threads.append(threading.get_ident())
+        self.environments.append(environment)
+        while not self.go.wait(0.001) and not late():
+            pass
+        self.late += late()
+        self._running -= 1
+        return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
+
+
+def run(body: Callable[[PolicyJudge, Validation], Awaitable[None]]) -> Validation:
+    async def bounded() -> None:
+        async with asyncio.timeout(60):
+            await body(PolicyJudge(validation), validation)
+
+    validation = Validation()
+    asyncio.run(bounded())
+    return validation
+
+
+def test_a_policy_is_judged_in_another_thread_with_an_environment_of_its_own() -> None:
+    async def body(judge: PolicyJudge, validation: Validation) -> None:
+        validation.go.set()
+        for _ in range(2):
+            assert (await judge(REVIEW, SNAPSHOT)).verdict == "allowed"
+
+    found = run(body)
+    assert threading.get_ident() not in found.threads
+    assert len(set(found.threads)) == 1
+    assert found.environments[0] is found.environments[1]
+    assert found.environments[0] is not SNAPSHOT.environment
+
+
+def test_the_loop_goes_on_while_one_is_judged_and_the_others_wait_their_turn() -> None:
+    async def body(judge: PolicyJudge, validation: Validation) -> None:
+        asked = [asyncio.ensure_future(judge(REVIEW, SNAPSHOT)) for _ in range(MOST_AT_ONCE)]
+        await until(lambda: validation.threads, what="the thread gets there")
+        await asyncio.sleep(0)
+        assert not any(each.done() for each in asked)
+        validation.go.set()
+        assert {each.verdict for each in await asyncio.gather(*asked)} == {"allowed"}
+
+    assert set(run(body).at_once) == {1}
+
+
+def test_one_too_many_is_told_to_come_back_and_has_a_place_once_another_is_done() -> None:
+    async def body(judge: PolicyJudge, validation: Validation) -> None:
+        asked = [asyncio.ensure_future(judge(REVIEW, SNAPSHOT)) for _ in range(MOST_AT_ONCE)]
+        await until(lambda: validation.threads, what="the thread gets there")
+        with pytest.raises(ReviewError, match="4 policies are being judged or wait for it") as raised:
+            await judge(REVIEW, SNAPSHOT)
+        assert raised.value.status == 503
+        validation.go.set()
+        await asyncio.gather(*asked)
+        assert (await judge(REVIEW, SNAPSHOT)).verdict == "allowed"
+
+    run(body)
+
+
+def test_who_leaves_ends_the_work_and_gives_the_place_back_when_it_has_ended() -> None:
+    async def body(judge: PolicyJudge, validation: Validation) -> None:
+        left: list[asyncio.Future[Any]] = []
+        for _ in range(2 * MOST_AT_ONCE):
+            left.append(asyncio.ensure_future(judge(REVIEW, SNAPSHOT)))
+            await until(lambda: len(validation.threads) == len(left), what="the policy is being judged")
+            left[-1].cancel()
+            await until(lambda: validation.late == len(left), what="the work has ended")
+        assert all(each.cancelled() for each in left)
+
+    assert set(run(body).at_once) == {1}

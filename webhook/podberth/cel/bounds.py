@@ -1,0 +1,214 @@
+"""How large a policy may be, and what it may grow to when it is compiled (docs/adr/0040-policy-bounds.md).
+
+All bounds of a policy's text stand here, each with its reason. Whoever may store a policy, or reach the port that
+judges one, chooses the input of a compiler that keeps the interpreter lock: so sizes are looked at before anything is
+parsed, and what grows is counted before it is built. Parts are the nodes of checked expressions: literals, names,
+fields, calls. Measured on one core of a virtual Xeon: a part takes 27 us and 600 bytes to be checked, priced and
+loaded, a copy of one in another program 5 us and 250 bytes.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .libraries import LIBRARIES
+from .libraries.native import MACROS
+from .problems import TOO_DEEP, CelProblem
+
+MAX_TEXT_BYTES = 512 * 1024
+"""Of a file or an object with policies: reading YAML takes 10 us for each value, of which there is one in two bytes.
+All policies that ship come to 85 kB, the largest file of them to 12."""
+MAX_DEPTH = 100
+"""Of nested objects and lists in a document, as of any that podberth reads (``kube.json_text``)."""
+MAX_ENTRIES = 64
+"""Of variables, validations, mutations and the keys of one of these, each: upstream's bound of matchConditions
+(apiserver validation.go). Policies that ship have 30 variables at most."""
+MAX_POLICY_BYTES = 64 * 1024
+"""Of all expressions of a policy together: ten times the most that ships."""
+MAX_EXPRESSION_BYTES = 5 * 1024
+"""Upstream's bound of an audit annotation's expression (apiserver validation.go), here of every expression: five times
+the longest that ships. The engine checks one for up to 35 ms, in one call that keeps the interpreter lock."""
+MAX_NESTING = 32
+"""Of brackets: the engine's parser takes no more levels (cel-cpp ParserOptions.max_recursion_depth)."""
+MAX_EXPRESSION_PARTS = 5_000
+"""Of one expression with its macros and library functions written out: fifteen times the most that ships."""
+MAX_PROGRAM_PARTS = 10_000
+"""Of one expression with all variables that it needs, each once: thirteen times the most that ships. Loading one keeps
+the interpreter lock for 10 ms."""
+MAX_POLICY_PARTS = 20_000
+"""Of all expressions of a policy, and of all its programs, together: nine times the most that ships, half a second."""
+MAX_SET_PARTS = 200_000
+"""Of all policies that are compiled together, likewise: twelve times the library that ships, 5 s and 100 MiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What a call becomes: how often receiver and arguments are written, and how many parts stand beside them."""
+
+    receiver: int = 1
+    arguments: int = 1
+    beside: int = 1
+
+
+# a.optMap(x, e) is a.hasValue() ? optional.of(... a.value() ... e ...) : optional.none(); the loops of the other macros
+# have nine parts at most, sortBy with the sort of its pairs sixteen (cel-cpp parser/macro.cc, extensions/lists).
+_TWICE = _Call(receiver=2, beside=9)
+_MACRO = _Call(beside=16)
+# A body in CEL (cel.bodies) takes each operand once; the longest has 44 parts with what binds the operands.
+_BODY = _Call(beside=45)
+# Where the receiver may be a string or a list, a choice between the engine's function and the body (cel.program).
+_EITHER = _Call(receiver=3, arguments=2, beside=50)
+
+
+def _calls() -> dict[str, _Call]:
+    """Return what calls become that grow, by the last word of the function's name."""
+    bodies = {row.name for row in LIBRARIES if row.body}
+    either = {row.name for row in LIBRARIES if row.is_native} & bodies
+    grown = {macro.name: _MACRO for macro in MACROS} | dict.fromkeys(bodies, _BODY) | dict.fromkeys(either, _EITHER)
+    grown |= {"optMap": _TWICE, "optFlatMap": _TWICE}
+    return {name.rpartition(".")[2]: each for name, each in grown.items()}
+
+
+_CALLS = _calls()
+_PLAIN = _Call()
+_SPLIT = "split it with variables"
+
+# A comment; a string, whole (the alternatives of each repetition exclude one another, so this is linear); a quote that
+# is never closed; a name or a number; a bracket; anything else. cel-spec doc/langdef.md, Syntax.
+_PIECE = re.compile(
+    r"(?P<none>//[^\n]*|\s+|\.\??)"
+    r"|(?P<leaf>(?:[rR][bB]?|[bB][rR])(?:\"{3}(?:(?!\"{3}).)*\"{3}|'{3}(?:(?!'{3}).)*'{3}|\"[^\"\n]*\"|'[^'\n]*')"
+    r"|[bB]?(?:\"{3}(?:(?!\"{3})[^\\]|\\.)*\"{3}|'{3}(?:(?!'{3})[^\\]|\\.)*'{3}"
+    r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`\n]*`)"
+    r"|\w+)"
+    r"|(?P<open>\[\?|[(\[{])|(?P<close>[)\]}])|(?P<unclosed>[\"'`])|.",
+    re.DOTALL,
+)
+
+
+Late: TypeAlias = Callable[[], bool]
+"""Says whether the time that compiling may take is over."""
+
+
+def never() -> bool:
+    """Say that there is time: what is compiled is bounded by its size alone."""
+    return False
+
+
+@dataclass(slots=True)
+class Room:
+    """How many parts may still be compiled, and the words for when there is no room for more."""
+
+    left: int
+    whole: str
+    """What has the bound: "the policy"."""
+    most: int
+    within: "Room | None" = None
+    """What is taken here is taken there, too."""
+
+    @classmethod
+    def of_policy(cls, within: "Room | None" = None) -> "Room":
+        """Return the room of one policy, one of a set or alone."""
+        return cls(MAX_POLICY_PARTS, "the policy", MAX_POLICY_PARTS, within)
+
+    @classmethod
+    def of_set(cls) -> "Room":
+        """Return the room of policies that are compiled together."""
+        return cls(MAX_SET_PARTS, "all policies together", MAX_SET_PARTS)
+
+    @classmethod
+    def of_one(cls) -> "Room":
+        """Return the room of an expression that stands alone."""
+        return cls(MAX_PROGRAM_PARTS, "the expression", MAX_PROGRAM_PARTS)
+
+    def take(self, parts: int) -> str:
+        """Take so many parts; return why they cannot be taken, or nothing."""
+        if parts > self.left:
+            return (
+                f"{self.whole} grows beyond {self.most:,} parts here, with variables written into each expression that "
+                "needs them; use fewer or smaller expressions"
+            )
+        self.left -= parts
+        return self.within.take(parts) if self.within else ""
+
+
+def excess(source: str) -> CelProblem | None:
+    """Say what keeps a source from being parsed: its length, its nesting, or what its macros would grow to."""
+    size = len(source.encode(errors="replace"))
+    if size > MAX_EXPRESSION_BYTES:
+        return CelProblem(1, 1, f"got {size:,} bytes, want {MAX_EXPRESSION_BYTES:,} at most; {_SPLIT}")
+    return _Scan(source).excess()
+
+
+def too_many_parts(parts: int) -> str:
+    """Return the message for an expression of so many parts or more; empty where that is within the bound."""
+    if parts <= MAX_EXPRESSION_PARTS:
+        return ""
+    return (
+        f"grows beyond {MAX_EXPRESSION_PARTS:,} parts when macros and functions are written out; {_SPLIT}, the "
+        "receiver of optMap() and the operands of indexOf() first"
+    )
+
+
+def too_large(parts: int) -> str:
+    """Return the message for a program of so many parts; empty where that is within the bound."""
+    if parts <= MAX_PROGRAM_PARTS:
+        return ""
+    return (
+        f"got {parts:,} parts with the variables that it needs, want {MAX_PROGRAM_PARTS:,} at most; "
+        "make the variables smaller, or need fewer"
+    )
+
+
+class _Scan:
+    """Goes through the source once, with a stack of the open brackets.
+
+    What it counts is never below the parts that the expression grows to, and up to three times as many.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._open: list[tuple[str, int, int]] = []
+        """Of each bracket: the name before it, the parts of earlier operands, those of the one that it belongs to."""
+        self._parts, self._operand, self._outside = 0, 0, 0
+        self._name = ""
+
+    @property
+    def parts(self) -> int:
+        """How many there are so far."""
+        return self._outside + self._parts + self._operand
+
+    def excess(self) -> CelProblem | None:
+        for piece in _PIECE.finditer(self._source):
+            kind = piece.lastgroup
+            if kind == "unclosed":  # no CEL: the parser says so
+                return None
+            if kind == "open":
+                self._open.append((self._name, self._parts, self._operand))
+                self._outside = self.parts
+                self._parts = self._operand = 0
+                if len(self._open) > MAX_NESTING:
+                    return CelProblem(*self._place(piece.start()), TOO_DEEP)
+            elif kind == "close" and self._open:
+                self._close()
+            elif kind == "leaf":
+                self._operand += 1
+            elif kind is None:  # an operator or a comma begins another operand
+                self._parts, self._operand = self._parts + self._operand + 1, 0
+            if message := too_many_parts(self.parts):
+                return CelProblem(*self._place(piece.start()), message)
+            if kind != "none":
+                self._name = piece.group() if kind == "leaf" else ""
+        return None
+
+    def _close(self) -> None:
+        inside = self._parts + self._operand
+        name, self._parts, before = self._open.pop()
+        self._outside -= self._parts + before
+        call = _CALLS.get(name, _PLAIN)
+        self._operand = call.receiver * before + call.arguments * inside + call.beside
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        before = self._source[:offset]
+        return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1

@@ -1,0 +1,56 @@
+"""Judges policies for ``/validate-policy`` in a thread of their own, one at a time (docs/adr/0040-policy-bounds.md).
+
+Compiling a policy within its bounds takes up to a second of one core. Reviews of pods go on meanwhile: the thread gives
+up the interpreter lock between its steps, the longest of which is the check of one expression.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import BoundedSemaphore, Event
+
+from ..admission.outcome import Outcome
+from ..admission.policy import validate_policy
+from ..admission.review import AdmissionRequest
+from ..admission.snapshot import Snapshot
+from ..cel.engine import Environment, Late
+from ..errors import ReviewError
+from ..kube.schema import PodSchema
+
+MOST_AT_ONCE = 4
+"""One that is judged and three that wait, each with its document in memory: a person applies one policy at a time, and
+`kubectl apply` of a directory sends one after the other."""
+
+
+class PolicyJudge:
+    """A decider for policies, to be awaited. Who gives up waiting ends the work, too, before its next step."""
+
+    def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] = validate_policy) -> None:
+        """Begin nothing: the thread starts with the first policy."""
+        self._validate = validate
+        self._thread = ThreadPoolExecutor(1, "policies")
+        self._places = BoundedSemaphore(MOST_AT_ONCE)
+        self._environment: Environment | None = None
+
+    async def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Outcome:
+        """Return what ``admission.policy`` says.
+
+        Raises:
+            ReviewError: it is no policy, or too many are waiting.
+        """
+        if not self._places.acquire(blocking=False):
+            raise ReviewError(503, f"busy: {MOST_AT_ONCE} policies are being judged or wait for it; ask again")
+        gone = Event()
+        work: Future[Outcome] = self._thread.submit(self._judge, review, snapshot.environment.schema, gone.is_set)
+        # Of what has begun this is its end, whether anybody still waits for it or not.
+        work.add_done_callback(lambda _: self._places.release())
+        try:
+            return await asyncio.wrap_future(work)
+        finally:
+            gone.set()
+
+    def _judge(self, review: AdmissionRequest, schema: PodSchema, late: Late) -> Outcome:
+        # An environment belongs to one thread; the reviews' own belongs to the event loop's.
+        if self._environment is None or self._environment.schema is not schema:
+            self._environment = Environment(schema)
+        return self._validate(review, self._environment, late)
