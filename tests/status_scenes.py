@@ -81,6 +81,7 @@ def replica(name: str = "podberth-1", **values: float) -> Replica:
         ("podberth_certificate_not_after_seconds", frozenset()): (NOW + timedelta(hours=20)).timestamp(),
         ("podberth_ca_not_after_seconds", frozenset()): CA.certificate.not_valid_after_utc.timestamp(),
         ("podberth_policies_loaded", frozenset()): 2.0,
+        ("podberth_client_certificate_required", frozenset()): 1.0,
     }
     for review in ("mutate", "validate"):
         metrics["podberth_policies_for_every_pod", frozenset({("review", review)})] = 0.0

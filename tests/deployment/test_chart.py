@@ -56,6 +56,7 @@ def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tupl
         ("audit", "audit.enabled=true"),
         ("cluster-policies", "policies.source=cluster"),
         ("controller", "controller.enabled=true"),
+        ("client-auth", "clientCertificate=true"),
         ("own-policies", "policies.shipped=false"),
         ("audit controller own-policies", "audit.enabled=true,controller.enabled=true,policies.shipped=false"),
         ("audit cluster-policies", "audit.enabled=true,policies.source=cluster"),

@@ -231,12 +231,12 @@ def test_a_stranger_makes_podberth_write_no_word_of_theirs(stage: Stage) -> None
         "none",
     )
     for replica in stage.replicas:
-        before = replica.metrics()['podberth_event_notices_total{result="unknown"}']
+        before = _unknown(replica)
         for namespace in namespaces:
             forged["metadata"] |= {"namespace": namespace, "ownerReferences": [owner]}
             _ask(replica, review(forged, namespace=namespace, name=text))
-        after = replica.metrics()['podberth_event_notices_total{result="unknown"}']
-        assert after - before == len(namespaces)
+        # Counted behind the answer.
+        _wait_for_unknown(replica, before + len(namespaces))
     # One that is told, after these: when it is there, they would be.
     pod = gpu_pod(name="honest")
     pod["metadata"]["ownerReferences"] = [{**owner, "kind": "Honest", "apiVersion": "example.com/v1", "name": "honest"}]
@@ -246,6 +246,14 @@ def test_a_stranger_makes_podberth_write_no_word_of_theirs(stage: Stage) -> None
     assert [each for each in told if each.get("reportingController") == CONTROLLER] == []
     for replica in stage.replicas:
         assert "grant" not in replica.log.read_text()
+
+
+def _unknown(replica: Podberth) -> float:
+    return replica.metrics()['podberth_event_notices_total{result="unknown"}']
+
+
+def _wait_for_unknown(replica: Podberth, count: float) -> None:
+    wait_for(lambda: _unknown(replica) == count, timeout_seconds=SECONDS, what="all to be passed over")
 
 
 def _ask(replica: Podberth, document: Document) -> None:

@@ -99,6 +99,7 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
     state = ServingState()
     budget = MemoryBudget()
     metrics = Metrics(DECIDERS, lines_dropped=lambda: log.dropped, in_flight=lambda: state.in_flight)
+    metrics.client_certificate_required.set(settings.client_ca is not None)
     tls = PortTls(ask_clients=settings.client_ca is not None)
     conventions = read_conventions(settings.conventions)
     live = settings.topology == "cluster"

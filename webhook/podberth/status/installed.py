@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..wellknown import API_VERSION, NAMESPACE
+from .callers import callers
 from .model import Document, Fact, Found, Observed, Row, Section, Unread, counted, named, unread
 
 _INSTALL: Final = "apply what you installed from again (docs/install.md)"
@@ -18,6 +19,7 @@ def installed(observed: Observed) -> Section:
 
 def _rows(observed: Observed) -> Iterator[Row]:
     yield _deployment("webhook", "podberth", observed.deployment)
+    yield from callers(observed)
     if observed.controller is not None:
         yield _deployment("controller", "podberth-controller", observed.controller)
     yield _agents(observed.agents)

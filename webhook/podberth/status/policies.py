@@ -9,7 +9,6 @@ from .model import (
     MOST_NAMED,
     Document,
     Fact,
-    Found,
     Observed,
     Replica,
     Row,
@@ -20,10 +19,9 @@ from .model import (
     spoken,
     unread,
 )
+from .options import option
 
 _CLUSTER: Final = "cluster"
-_VARIABLE: Final = "PODBERTH_POLICIES"
-_FLAG: Final = "--policies"
 _FOR_EVERY_POD: Final = "podberth_policies_for_every_pod"
 _LOADED: Final = "podberth_policies_loaded"
 _RELOADS: Final = "podberth_reload_total"
@@ -35,7 +33,7 @@ def policies(observed: Observed) -> Section:
 
 
 def _rows(observed: Observed) -> Iterator[Row]:
-    source, replicas = _source(observed.deployment), spoken(observed.replicas)
+    source, replicas = option(observed.deployment, "policies"), spoken(observed.replicas)
     yield _from(source, _loaded(replicas))
     if replicas:
         yield _reloads(replicas)
@@ -55,20 +53,6 @@ def _rows(observed: Observed) -> Iterator[Row]:
     yield _objects(objects, broken, waiting)
     for each in broken[:MOST_NAMED]:
         yield _broken(each)
-
-
-def _source(deployment: Found) -> str:
-    """Return what the webhook's --policies is; empty where that is not known."""
-    if deployment is None or isinstance(deployment, Unread):
-        return ""
-    [container, *_] = deployment["spec"]["template"]["spec"]["containers"]
-    arguments = list(container.get("args") or ())
-    for before, argument in zip(["", *arguments], arguments, strict=False):
-        if before == _FLAG:
-            return str(argument)
-        if str(argument).startswith(f"{_FLAG}="):
-            return str(argument).partition("=")[2]
-    return next((str(each.get("value", "")) for each in container.get("env") or () if each["name"] == _VARIABLE), "")
 
 
 def _loaded(replicas: tuple[Replica, ...]) -> tuple[int, ...]:

@@ -102,6 +102,9 @@ class Metrics:
         self.certificate_not_after = gauge(
             "podberth_certificate_not_after_seconds", "When the serving certificate expires, as Unix time."
         )
+        self.client_certificate_required = gauge(
+            "podberth_client_certificate_required", "1 where only who shows a client certificate is answered."
+        )
         self.ca_not_after = gauge(
             "podberth_ca_not_after_seconds",
             "When the authority expires that signs the serving certificate, as Unix time; 0 without --ca-secret.",
