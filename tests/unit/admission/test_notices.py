@@ -135,7 +135,7 @@ SAYS = policy(
   validationActions: [Warn]
 """,
 )
-TEXT = "visit evil.example"
+TEXT = "evil.example"
 
 
 def _distrusted(pod: dict[str, Any], *policies: str) -> list[str]:
@@ -164,7 +164,7 @@ def test_nothing_that_a_stranger_has_written_is_told() -> None:
     assert sum(TEXT in each for each in trusted) >= 2
     told_of = _distrusted(_saying(TEXT), SAYS, ERRS)
     assert len(told_of) >= 3
-    assert not [each for each in told_of if "evil" in each]
+    assert not [each for each in told_of if TEXT in each]
     assert f"podberth says: it warns of a pod; {LEFT_OUT}" in told_of
     assert f"podberth errs: it has an error on a pod; {LEFT_OUT}" in told_of
 
