@@ -67,16 +67,16 @@ async def _run(seed: int, number: int, part: Part) -> Tally:
     return stage.tally
 
 
-def results(seed: int, first: int, jobs: int) -> Iterator[Tally]:
+def results(seed: int, first: int, jobs: int, part: Part = Part()) -> Iterator[Tally]:
     """Yield what the batches from ``first`` on are counted as, in their order, until nobody wants more."""
     if jobs == 1:
-        yield from (run(seed, number) for number in count(first))
+        yield from (run(seed, number, part) for number in count(first))
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         waiting: list[Future[Tally]] = []
         try:
             for number in count(first):
-                waiting.append(pool.submit(run, seed, number))
+                waiting.append(pool.submit(run, seed, number, part))
                 if len(waiting) >= jobs * _WAITING:
                     yield waiting.pop(0).result()
         finally:

@@ -22,6 +22,8 @@ from podberth.admission.notices import notices
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
+from podberth.port.budget import MemoryBudget
+from podberth.port.places import Places
 from podberth.server.arrival import StampedConnection
 from podberth.server.handler import ReviewHandler
 from podberth.server.listen import ReviewPort
@@ -117,9 +119,10 @@ class _MemoryTransport(asyncio.Transport):
 class MemoryPort:
     """One connection after the other, in memory."""
 
-    def __init__(self, handler: ReviewHandler) -> None:
+    def __init__(self, handler: ReviewHandler, budget: MemoryBudget) -> None:
         """Nothing is open yet."""
         self._server = web.Server(handler)
+        self._places = Places(budget)
         self._connection: StampedConnection | None = None
         self._transport = _MemoryTransport()
 
@@ -129,7 +132,7 @@ class MemoryPort:
             self.close()
             self._transport = _MemoryTransport()
             loop = asyncio.get_running_loop()
-            self._connection = StampedConnection(self._server, loop=loop, access_log=None, auto_decompress=False)
+            self._connection = StampedConnection(self._server, places=self._places, loop=loop)
             self._connection.connection_made(self._transport)
         self._transport.answer = asyncio.get_running_loop().create_future()
         self._connection.data_received(_request(path, body))
@@ -190,25 +193,27 @@ class Served:
     memory: MemoryPort
     tls: TlsPort
     faults: Faults
+    budget: MemoryBudget
 
 
 @asynccontextmanager
 async def served(snapshot: Snapshot, deciders: Deciders) -> AsyncIterator[Served]:
     """Serve a snapshot."""
     faults = Faults()
+    budget = MemoryBudget()
     state = ServingState(snapshot=snapshot, certificate=True, listening=True)
     metrics = Metrics(deciders, lines_dropped=lambda: 0, in_flight=lambda: state.in_flight)
     # Without a cluster there is nobody to tell; what would be told is worked out all the same.
     recorder = ReviewRecorder(metrics, Log(faults), {"/validate": _told})
-    handler = ReviewHandler(deciders, state, recorder)
+    handler = ReviewHandler(deciders, state, recorder, budget)
     library = LibraryHandler(Log(faults))
     logging.getLogger().addHandler(library)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.seen.append(_fault(context)))
-    memory = MemoryPort(handler)
+    memory = MemoryPort(handler, budget)
     try:
         with TemporaryDirectory(prefix="podberth-fuzz-") as folder:
-            async with _over_tls(handler, Path(folder)) as tls:
-                yield Served(memory, tls, faults)
+            async with _over_tls(handler, budget, Path(folder)) as tls:
+                yield Served(memory, tls, faults, budget)
                 await tls.close()
                 memory.close()
     finally:
@@ -216,12 +221,12 @@ async def served(snapshot: Snapshot, deciders: Deciders) -> AsyncIterator[Served
 
 
 @asynccontextmanager
-async def _over_tls(handler: ReviewHandler, folder: Path) -> AsyncIterator[TlsPort]:
+async def _over_tls(handler: ReviewHandler, budget: MemoryBudget, folder: Path) -> AsyncIterator[TlsPort]:
     files, _ = ensure(folder, _NAMES, datetime.now(UTC))
     tls = PortTls(ask_clients=False)
     _, certificate, key = read_pair(files)
     tls.show(certificate, key, str(files.certificate))
-    port = ReviewPort(handler, tls.context)
+    port = ReviewPort(handler, tls.context, budget)
     address = await port.start(Address("127.0.0.1", 0))
     try:
         yield TlsPort(address, ssl.create_default_context(cafile=str(folder / "ca.crt")))

@@ -28,6 +28,7 @@ from .worlds import forgetful
 _OVER_TLS: Final = 100
 """One review in so many."""
 _OK: Final = 200
+_BAD_REQUEST: Final = 400
 _SERVER_ERROR: Final = 500
 _UNDECIDED: Final = frozenset({0, 413})
 """There was no answer, or the body was not read."""
@@ -127,6 +128,12 @@ class Stage:
             seen=lambda: f"{path}: {status} {answer.content[:300]!r} {faults[:1]}",
         )
         self.check("no traceback or error in the log", good=not faults, seen=lambda: f"{path}: {faults[0][-500:]}")
+        held = self.served.budget.used["bodies"] + self.served.budget.used["documents"]
+        self.check(
+            "bodies and documents are given back to the budget",
+            good=held == 0,
+            seen=lambda: f"{path}: {self.served.budget.used}",
+        )
         self.check("the review is not changed", good=not changed, seen=lambda: changed[0])
         document, formed = _formed(answer, review)
         self.check(
@@ -197,7 +204,7 @@ def _frozen(request: AdmissionRequest) -> bytes:
 
 
 def _can_be_sent(document: Any) -> bool:
-    """Say whether a document is not nested more deeply than orjson, which reads it, also writes it."""
+    """Say whether a document is nested no more deeply than orjson writes it, which reads more."""
     try:
         orjson.dumps(document)
     except orjson.JSONEncodeError:
@@ -220,9 +227,12 @@ def _formed(answer: Answer, review: JSON) -> tuple[JSON, bool]:
 def _fresh(path: str, body: bytes, snapshot: Snapshot) -> tuple[int, JSON]:
     """Decide without memory and without the handler."""
     try:
-        outcome = _FRESH[path](decode_review(orjson.loads(body), len(body)), snapshot)
+        document = orjson.loads(body)
+        if not _can_be_sent(document):
+            return _BAD_REQUEST, {}
+        outcome = _FRESH[path](decode_review(document, len(body)), snapshot)
     except orjson.JSONDecodeError:
-        return 400, {}
+        return _BAD_REQUEST, {}
     except ReviewError as error:
         return error.status, {}
     response: JSON = outcome.response["response"]

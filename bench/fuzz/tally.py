@@ -16,6 +16,7 @@ Check: TypeAlias = Literal[
     "the patch applies (jsonpatch), and as kube.patch applies it",
     "a second pass patches nothing",
     "not refused after podberth's own patch",
+    "bodies and documents are given back to the budget",
     "from memory as afresh",
     "a forged record changes nothing",
 ]
