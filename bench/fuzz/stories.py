@@ -285,7 +285,7 @@ class Case:
     def _policy(self) -> JSON:
         self._has("policy")
         document = orjson.loads(self.chance.choice(material().policies))
-        if values.percent(self.chance, 85):
+        if values.percent(self.chance, 70):
             self._spoilt(document)
         resource = {**_POLICY, "resource": "gpupolicies"}
         return review(document, namespace="", kind=_POLICY, requestKind=_POLICY, resource=resource)
@@ -315,7 +315,7 @@ class Case:
 _LARGE: Final = 0.004
 """How many pods are very large: each of their reviews takes as long as a hundred others."""
 _STORIES: Final = (Case.of_a_pod, Case.of_a_workload, Case.of_a_policy, Case.of_an_envelope)
-_WEIGHTS: Final = (80, 10, 1, 9)
+_WEIGHTS: Final = (79, 10, 2, 9)
 
 
 def features() -> frozenset[str]:
