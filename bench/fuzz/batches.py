@@ -37,7 +37,8 @@ class Part:
     """So many, from the first on."""
     show: Show | None = None
     """Is shown all reviews of the last of them."""
-    deciders: Deciders = field(default_factory=lambda: DECIDERS)
+    deciders: Deciders = field(default_factory=dict)
+    """In the place of those of ``podberth serve``, by path."""
 
 
 def run(seed: int, number: int, part: Part = Part()) -> Tally:
@@ -51,7 +52,7 @@ async def _run(seed: int, number: int, part: Part) -> Tally:
     object.__setattr__(snapshot, "recall", recall)
     batch = Batch.of(Random(f"{seed} {number}"))  # noqa: S311 - the same in every run
     stage = Stage(snapshot, Tally())
-    async with served(snapshot, stage.watched(part.deciders)) as stage.served:
+    async with served(snapshot, stage.watched({**DECIDERS, **part.deciders})) as stage.served:
         cases = range(number * CASES, number * CASES + part.cases)
         for case in cases:
             stage.case = case

@@ -2,7 +2,7 @@
 
 import base64
 import marshal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -183,13 +183,23 @@ class Stage:
         )
 
     def _unchanging(self, path: str, decider: Decider) -> Decider:
-        def decide_on(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
+        def look(request: AdmissionRequest, before: bytes) -> None:
+            if _frozen(request) != before:
+                self.changed.append(f"{path}: the object, the old one or the envelope")
+
+        async def awaited(outcome: Awaitable[Outcome], request: AdmissionRequest, before: bytes) -> Outcome:
+            try:
+                return await outcome
+            finally:
+                look(request, before)
+
+        def decide_on(request: AdmissionRequest, snapshot: Snapshot) -> Outcome | Awaitable[Outcome]:
             before = _frozen(request)
             try:
-                return decider(request, snapshot)
+                outcome = decider(request, snapshot)
             finally:
-                if _frozen(request) != before:
-                    self.changed.append(f"{path}: the object, the old one or the envelope")
+                look(request, before)
+            return outcome if isinstance(outcome, Outcome) else awaited(outcome, request, before)
 
         return decide_on
 
@@ -244,7 +254,7 @@ def _mutate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     return (afresh if route == ("", "v1", "pods", "", "CREATE") else decide.mutate)(request, snapshot)
 
 
-_FRESH: Final[dict[str, Decider]] = {
+_FRESH: Final[Mapping[str, Callable[[AdmissionRequest, Snapshot], Outcome]]] = {
     "/mutate": _mutate,
     "/validate": decide.validate,
     "/validate-workload": decide.validate_workload,

@@ -285,7 +285,7 @@ class Case:
     def _policy(self) -> JSON:
         self._has("policy")
         document = orjson.loads(self.chance.choice(material().policies))
-        if values.percent(self.chance, 70):
+        if values.percent(self.chance, 50):
             self._spoilt(document)
         resource = {**_POLICY, "resource": "gpupolicies"}
         return review(document, namespace="", kind=_POLICY, requestKind=_POLICY, resource=resource)
