@@ -10,6 +10,7 @@ and the control plane of the tests, which is why ``tests/`` is put on the path h
     hotpath     where the time of one review goes
     agent       what the node agent costs its node, and fleets of them the API server
     operators   no speed either: gangs that compete, by operator, on the real scheduler
+    fuzz        no speed: whether answers to mutated reviews are as they must be
     placement   no speed: what becomes of a cluster's GPUs, by a trace and the real scheduler
 """
 
