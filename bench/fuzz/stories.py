@@ -162,7 +162,7 @@ class Case:
     def _change_for_update(self, how: str, new: JSON) -> None:
         if how == "changed":
             self._changed(new, 2)
-        elif not isinstance(new.get("metadata"), dict) or not isinstance(new.get("spec"), dict):
+        elif not _is_pod(new):
             return
         elif how == "another image":
             pods.containers(new)[0]["image"] = "another:1"

@@ -36,6 +36,17 @@ def test_a_pod_without_terms_gets_ours() -> None:
     assert change.describe() == "requires product in (H100)"
 
 
+@pytest.mark.parametrize("written", [{}, {"nodeSelectorTerms": []}, {"nodeSelectorTerms": None}])
+def test_affinity_without_a_term_selects_no_node_and_is_not_made_to_select_some(written: dict[str, Any]) -> None:
+    draft = Draft({"spec": {"affinity": {"nodeAffinity": {affinity.REQUIRED[-2]: written}}}})
+
+    change = affinity.require(draft, [H100])
+
+    assert isinstance(change, Skipped)
+    assert change.reason == "the pod requires node affinity without a term, which selects no node"
+    assert draft.patch() == []
+
+
 def test_our_constraint_goes_into_every_term_of_the_users() -> None:
     draft = pod(ZONE_A, ZONE_B)
     affinity.require(draft, [H100])

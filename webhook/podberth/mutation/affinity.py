@@ -44,14 +44,17 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
 
     Returns:
         The change; None when the user's own selector and terms imply ours already; Skipped when every term of the
-        user's contradicts all of ours, so that no node could be left, or when the product would have more than
-        MAX_TERMS terms (all or nothing).
+        user's contradicts all of ours, so that no node could be left, when the user requires a choice that has no term,
+        or when the product would have more than MAX_TERMS terms (all or nothing).
 
     Raises:
         EvaluationError: ``value`` is no list of terms.
     """
     ours = _terms(value, "nodeAffinity.required")
     users = draft.get(REQUIRED)
+    if ours and not users and draft.get(REQUIRED[:-1]) is not None:
+        # "A null or empty node selector term matches no objects" (core/v1 NodeSelector), and the API server refuses it.
+        return Skipped("nodeAffinity", "the pod requires node affinity without a term, which selects no node")
     wanted = _Compared(users, ours, draft.get(("spec", "nodeSelector")))
     if not ours or (not users and wanted.is_given):
         return None
