@@ -14,6 +14,7 @@ from podberth.admission import decide
 from podberth.admission.awaited import Awaited
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
+from podberth.port.budget import MemoryBudget
 from podberth.server import handler
 from podberth.topology.objects import ClusterObjects
 from snapshots import policy, snapshot
@@ -50,6 +51,23 @@ def learn(server: Serving, *names: str) -> None:
 def allowed(answer: Answer) -> bool:
     found: dict[str, Any] = answer.document["response"]
     return bool(found["allowed"] and "patch" in found)
+
+
+def test_a_review_that_waits_holds_its_bytes_and_no_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handler, "PATIENCE_SECONDS", 30.0)
+
+    async def test() -> None:
+        budget = MemoryBudget()
+        async with serving(tmp_path, decide.mutate, budget=budget) as server:
+            server.state.snapshot, server.state.awaited = of(READS), AWAITED
+            asked = asyncio.create_task(server.ask(REVIEW.replace(b"/mutate ", b"/mutate?timeout=30s ")))
+            await until("it waits", _is(lambda: budget.used["bodies"] and not budget.used["documents"]))
+            assert budget.used["bodies"] == len(REVIEW.partition(b"\r\n\r\n")[2])
+            learn(server, "team")
+            assert allowed(await asked)
+            assert (budget.used["bodies"], budget.used["documents"]) == (0, 0)
+
+    run(test)
 
 
 @pytest.mark.parametrize("spec", [READS, SELECTS])

@@ -1,17 +1,69 @@
 """Damaged reviews of all four paths, over the real port: decided on, or refused with a reason; never a bug."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from builders import JSON, deployment, gpu_pod, review, workload_review
 from fuzzed_envelopes import fuzzed
 from integration.serving import post, run, serving
 from integration.test_awaited import AWAITED
 from podberth.cli.serve import DECIDERS
 from podberth.server import handler
+from podberth.server.handler import MAX_DEPTH
 from shipped import shipped
 
 COUNT = 1_500
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """Return an object of so many levels."""
+    value: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        value = {"a": value}
+    return value
+
+
+def with_template(levels: int) -> JSON:
+    """Return the review of a Deployment whose template has a field of so many levels."""
+    document = deployment(gpu_pod())
+    document["spec"]["template"]["spec"]["unknown"] = nested(levels)
+    return workload_review(document, "deployments")
+
+
+def of_policy(**fields: Any) -> JSON:
+    """Return the review of a policy."""
+    document = {"apiVersion": "podberth.io/v1alpha1", "kind": "GPUPolicy", "metadata": {"name": "p"}, **fields}
+    return workload_review(document, "gpupolicies")
+
+
+@pytest.mark.parametrize(
+    ("path", "document", "status", "message"),
+    [
+        ("/validate-workload", with_template(MAX_DEPTH - 10), 200, ""),
+        ("/validate-workload", with_template(MAX_DEPTH), 400, "body: nested too deeply: want 254 levels at most"),
+        ("/validate-policy", of_policy(spec=nested(MAX_DEPTH)), 400, "body: nested too deeply"),
+        ("/validate-policy", of_policy(metadata=[]), 400, "request.object.metadata: got list, want object"),
+        ("/mutate", review(gpu_pod(), old={"spec": {"containers": 1}}), 400, "request.oldObject: got an object"),
+        ("/validate", review(gpu_pod(), old={"spec": []}), 400, "request.oldObject: got an object, want null on CREATE"),
+        ("/mutate", review(gpu_pod(), "UPDATE", old={"spec": []}), 400, "request.oldObject"),
+        ("/validate", review(gpu_pod(), "UPDATE", old={"spec": []}), 400, "oldObject: spec: got list, want object"),
+    ],
+)
+def test_what_was_a_bug_is_refused_by_the_name_of_its_field(
+    tmp_path: Path, path: str, document: JSON, status: int, message: str
+) -> None:
+    async def test() -> None:
+        async with serving(tmp_path, DECIDERS) as server:
+            server.state.snapshot = shipped()
+            answer = await server.ask(post(json.dumps(document).encode(), path))
+            assert answer.status == status
+            assert message in answer.content.decode()
+            assert not [line for line in server.log.lines if line["msg"] == "bug"]
+
+    run(test)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -76,6 +76,19 @@ def has_ipv6_loopback() -> bool:
     return True
 
 
+@pytest.mark.parametrize(
+    "request_", [b"GET /metrics HTTP/1.0", b"GET /nothing HTTP/1.0", b"PUT / HTTP/1.0", b"what is this", b"GET / HTTP/9.9"]
+)
+def test_no_answer_says_which_software_gives_it(port: int, request_: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as caller:
+        caller.sendall(request_ + b"\r\n\r\n")
+        with caller.makefile("rb") as answer:
+            text = answer.read()
+    assert text
+    assert b"\r\nServer:" not in text
+    assert b"Python" not in text.partition(b"\r\n\r\n")[0]
+
+
 def look(meter: Meter) -> None:
     meter.read()
     meter.wait(INTERVAL)

@@ -34,11 +34,12 @@ def test_what_is_refused_is_not_taken() -> None:
 def test_a_hold_gives_everything_back_once() -> None:
     budget = MemoryBudget(_SMALL)
     hold = Hold(budget, proven=True)
-    assert hold.take("bodies", 5)
-    assert hold.take("bodies", 5)
-    assert hold.take("documents", 20)
-    hold.drop("documents")
-    assert budget.used == {"bodies": 10, "connections": 0, "documents": 0}
+    assert hold.take_body(4)
+    assert hold.take_body(4)
+    assert hold.take_document(1)
+    assert not hold.take_document(1)
+    hold.drop_document()
+    assert budget.used == {"bodies": 8, "connections": 0, "documents": 0}
     hold.release()
     hold.release()
     assert set(budget.used.values()) == {0}

@@ -76,12 +76,17 @@ def _fault(value: object, want: str) -> _Faults:
     return [([], f"got {_NAMES.get(type(value), type(value).__name__)}, want {want}")]
 
 
+_KINDS: Final[dict[_Check, type]] = {}
+"""Of checks of a type alone: who has many values to check looks at their types without a call for each."""
+
+
 def _a(kind: type) -> _Check:
     name = _NAMES[kind]
 
     def check(value: Any) -> _Faults | None:
         return None if type(value) is kind else _fault(value, name)
 
+    _KINDS[check] = kind
     return check
 
 
@@ -95,13 +100,16 @@ _SCALARS: Final = frozenset({str, int, float, type(None)})
 
 def _object(fields: Mapping[str, _Check]) -> _Check:
     """Check an object's known fields; unknown ones may hold anything."""
+    kinds = {key: _KINDS[check] for key, check in fields.items() if check in _KINDS}
 
     def check(value: Any) -> _Faults | None:
         if type(value) is not dict:
             return _fault(value, "object")
         faults: _Faults | None = None
         for key, child in value.items():
-            if child is not None and key in fields and (below := fields[key](child)):
+            if child is None or type(child) is kinds.get(key):
+                continue
+            if key in fields and (below := fields[key](child)):
                 faults = _gathered(faults, key, below)
         return faults
 
@@ -109,12 +117,14 @@ def _object(fields: Mapping[str, _Check]) -> _Check:
 
 
 def _list(element: _Check) -> _Check:
+    kind = _KINDS.get(element)
+
     def check(value: Any) -> _Faults | None:
         if type(value) is not list:
             return _fault(value, "list")
         faults: _Faults | None = None
         for index, child in enumerate(value):
-            if below := element(child):
+            if type(child) is not kind and (below := element(child)):
                 faults = _gathered(faults, f"[{index}]", below)
                 if len(faults) > _MOST_PROBLEMS:
                     break
@@ -124,12 +134,14 @@ def _list(element: _Check) -> _Check:
 
 
 def _map(element: _Check) -> _Check:
+    kind = _KINDS.get(element)
+
     def check(value: Any) -> _Faults | None:
         if type(value) is not dict:
             return _fault(value, "object")
         faults: _Faults | None = None
         for key, child in value.items():
-            if below := element(child):
+            if type(child) is not kind and (below := element(child)):
                 faults = _gathered(faults, f"[{key}]", below)
                 if len(faults) > _MOST_PROBLEMS:
                     break
@@ -149,7 +161,7 @@ def _gathered(faults: _Faults | None, step: str, below: _Faults) -> _Faults:
 _STRING: Final = _a(str)
 _INTEGER: Final = _a(int)
 _BOOLEAN: Final = _a(bool)
-_OBJECT: Final = _object({})
+_OBJECT: Final = _a(dict)
 _STRINGS: Final = _list(_STRING)
 _STRING_MAP: Final = _map(_STRING)
 _QUANTITIES: Final = _map(_scalar)

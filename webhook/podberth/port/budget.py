@@ -59,27 +59,36 @@ class MemoryBudget:
 class Hold:
     """What one request has taken of a budget; ``release`` gives all of it back."""
 
-    __slots__ = ("_budget", "_proven", "_taken")
+    __slots__ = ("_bodies", "_budget", "_documents", "_proven")
 
     def __init__(self, budget: MemoryBudget, *, proven: bool) -> None:
         """Hold nothing yet."""
         self._budget = budget
         self._proven = proven
-        self._taken: dict[Kind, int] = {}
+        self._bodies = self._documents = 0
 
-    def take(self, kind: Kind, amount: int) -> bool:
-        """Take more; False where there is no room."""
-        if not self._budget.take(kind, amount, proven=self._proven):
+    def take_body(self, size: int) -> bool:
+        """Take so many bytes more; False where there is no room."""
+        if not self._budget.take("bodies", size, proven=self._proven):
             return False
-        self._taken[kind] = self._taken.get(kind, 0) + amount
+        self._bodies += size
         return True
 
-    def drop(self, kind: Kind) -> None:
-        """Give back what was taken of one kind."""
-        self._budget.give_back(kind, self._taken.pop(kind, 0))
+    def take_document(self, body_size: int) -> bool:
+        """Take what the document of such a body may be; False where there is no room."""
+        size = PARSED_PER_BYTE * body_size
+        if not self._budget.take("documents", size):
+            return False
+        self._documents += size
+        return True
+
+    def drop_document(self) -> None:
+        """Give back what was taken of a document."""
+        self._budget.give_back("documents", self._documents)
+        self._documents = 0
 
     def release(self) -> None:
         """Give everything back."""
-        for kind, amount in self._taken.items():
-            self._budget.give_back(kind, amount)
-        self._taken = {}
+        self.drop_document()
+        self._budget.give_back("bodies", self._bodies)
+        self._bodies = 0

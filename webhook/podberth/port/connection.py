@@ -45,7 +45,7 @@ class BoundedConnection(web.RequestHandler):
         self.shaking: asyncio.Task[Any] | None = None
         """The handshake, while it is under way."""
         self._body: StreamReader | None = None
-        """Of the last request whose head has ended."""
+        """Of the last request whose head has ended, while more of it is to come."""
         self._head_bytes = 0
         """How much is here of a head that has not ended."""
         self._head_timer: asyncio.TimerHandle | None = None
@@ -81,16 +81,22 @@ class BoundedConnection(web.RequestHandler):
     def data_received(self, data: bytes) -> None:
         """Let aiohttp read, and see whether a head has begun that does not end."""
         requests, body = self._request_count, self._body
-        in_body = body is not None and not body.is_eof()
-        before = body.total_bytes if body is not None else 0
+        before = 0 if body is None else body.total_bytes
         super().data_received(data)
+        rest = 0
         if self._request_count > requests and self._messages:
-            self._body = self._messages[-1][1]
-            self._begun(_behind_requests(data, self._body, single=self._request_count == requests + 1 and not in_body))
-        elif in_body and body is not None:
-            self._begun(_behind_body(data, body, before))
-        else:
+            single = body is None and self._request_count == requests + 1
+            body = self._messages[-1][1]
+            if body.is_eof():
+                body, rest = None, _behind_requests(data, body, single=single)
+        elif body is None:
             self._dribbled(len(data))
+            return
+        elif body.is_eof():
+            body, rest = None, _behind_body(data, body, before)
+        self._body = body
+        if rest or self._head_bytes:
+            self._begun(rest)
 
     def pause_writing(self) -> None:
         """Bound how long the caller may leave answers unread."""
@@ -161,18 +167,16 @@ class BoundedConnection(web.RequestHandler):
 def _behind_requests(data: bytes, body: StreamReader, *, single: bool) -> int:
     """Return how many bytes at most of another head stand behind the requests that ``data`` has completed the heads of.
 
-    ``body`` is the last one's. ``single``: there is one request, and nothing of a body before it.
+    ``body`` is the last one's, and whole. ``single``: there is one request, and nothing of a body before it.
     """
-    if not body.is_eof():
-        return 0
     if single and (head := data.find(_END_OF_HEAD)) >= 0:
         return max(len(data) - head - len(_END_OF_HEAD) - body.total_bytes, 0)
     return len(data) - data.rfind(_END_OF_HEAD) - len(_END_OF_HEAD)
 
 
 def _behind_body(data: bytes, body: StreamReader, before: int) -> int:
-    """Return how many bytes at most of another head stand behind a body, of which ``before`` bytes were here before."""
+    """Return how many bytes at most of another head stand behind a body that has ended, of which ``before`` bytes were here before."""
     # A body in chunks ends like a head, of which the last line may come alone.
-    if not body.is_eof() or data.endswith(_END_OF_HEAD) or not data.strip(b"\r\n"):
+    if data.endswith(_END_OF_HEAD) or not data.strip(b"\r\n"):
         return 0
     return len(data) - (body.total_bytes - before)

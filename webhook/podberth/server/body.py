@@ -60,7 +60,7 @@ async def _read_parts(request: web.BaseRequest, hold: Hold) -> bytes:
 
 
 def _take(hold: Hold, size: int) -> None:
-    if not hold.take("bodies", size):
+    if not hold.take_body(size):
         raise ReviewError(503, "body: too many large bodies at once; try again")
 
 

@@ -17,7 +17,7 @@ from aiohttp import hdrs, web
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest, decode_review
 from ..errors import ReviewError
-from ..port.budget import PARSED_PER_BYTE, Hold, MemoryBudget
+from ..port.budget import Hold, MemoryBudget
 from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
 from ..telemetry.traces import Traced, Tracer
@@ -74,7 +74,7 @@ class ReviewHandler:
             if sought := state.lacks(review):
                 # Without the document, which may be thirty times as large as the body that it is parsed from again.
                 review = None
-                hold.drop("documents")
+                hold.drop_document()
                 # Half of what is left: the rest is for deciding without it.
                 await state.wait_for(sought, min(PATIENCE_SECONDS, (deadline - perf_counter()) / 2))
                 review = read_review(request, body, hold)
@@ -187,7 +187,7 @@ def read_review(request: web.BaseRequest, body: bytes, hold: Hold) -> AdmissionR
     Raises:
         ReviewError: there is none, or no room for it now.
     """
-    if not hold.take("documents", PARSED_PER_BYTE * len(body)):
+    if not hold.take_document(len(body)):
         raise ReviewError(503, "body: no memory for its document; try again")
     return decode_review(parse(request, body), len(body))
 
