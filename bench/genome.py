@@ -216,7 +216,7 @@ def build(genome: Genome, number: int) -> Pod:
         metadata["labels"]["podberth.io/gang"] = f"gang-{number}"
         metadata["annotations"]["podberth.io/gang-size"] = "4"
     if genome.text:
-        groups = orjson.dumps([{"minMember": 1}] * (genome.text // 16)).decode()
+        groups = orjson.dumps([{"minMember": 1}] * (genome.text // 17)).decode()
         metadata["annotations"] |= {"yunikorn.apache.org/task-groups": groups, _TASK_GROUP: "g"}
         metadata["labels"]["applicationId"] = "a"
     if genome.record:
@@ -341,7 +341,7 @@ def _changed_once(genome: Genome, random: Random) -> Genome:
             for each in (*_above(path), path):
                 number = random.choice((LARGEST[each], LARGEST[each], LARGEST[each] // 2, LARGEST[each] // 10, 8))
                 lists[each] = Gene(number, random.randrange(KINDS), random.random() < 0.8)  # noqa: PLR2004 - mostly
-    text = random.choice((genome.text, genome.text, 0, 200_000))
+    text = random.choice((genome.text, genome.text, 0, 16_000))
     return within(Genome(lists, genome.gpus, genome.gang, genome.record, text))
 
 

@@ -1,16 +1,22 @@
 """How long the largest pods hold a worker: ``python -m bench.hostile``.
 
-Each is a pod at the bounds of ``kube.budget`` (1.5 MiB, 200 containers, 9,000 environment entries, 5,000 tolerations)
-whose names need escaping in JSON and in JSON pointers. The time is that of one worker for one review, all shipped
-policies asked: the body read and decoded, the decision, the answer written; the engine keeps the interpreter lock, so
-nobody else is answered meanwhile. The least of several tries, each with a pod that was not seen before.
+Pods at the bounds of ``kube.budget`` are made from its table (``bench.genome``): each list at its bound, of every kind
+of entries, then each two lists of a kind at theirs. Beside them stand the pods that the bounds are named after (1.5
+MiB, names that need escaping in JSON and in JSON pointers), and the slowest that ``bench.hostile_search`` has found.
 
-A second table is of /validate-workload and workloads of many roles: it judges the first 64 of them.
+The time is processor time of one worker for one review, all shipped policies asked: the body read and decoded, the
+decision, the answer written; the engine keeps the interpreter lock, so nobody else is answered meanwhile. It is the
+least of several tries, each with a pod that was not seen before. The pods that take longest are printed.
+
+The last table is of /validate-workload and workloads of many roles: it judges the first 64 of them.
 """
 
 import argparse
+import gc
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import orjson
@@ -22,8 +28,9 @@ from podberth.admission.snapshot import Snapshot
 from podberth.kube.budget import CONTAINERS, MAX_BYTES
 from podberth.kube.patch import apply
 
-from . import clusters, decisions, many_roles
+from . import clusters, decisions, genome, many_roles
 from .figures import table
+from .found import FOUND
 
 GOAL_MILLISECONDS = 100
 _ENV = 9_000
@@ -32,29 +39,86 @@ _TOLERATIONS = 5_000
 _ROOM = 16_384
 _ROLES = (10, 100, 1_000)
 _ODD = '~1/"\\é\n'
+_MOST_PRINTED = 10
+# Nobody tries once more what is far from being the slowest.
+_WORTH_ANOTHER_TRY = 0.4
 _Pod = dict[str, Any]
+_Make = Callable[[int], _Pod]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Milliseconds of the reviews of one pod: its creation, what is made of it, and an update that takes it back."""
+
+    mutate: float
+    validate: float
+    update: float
+    verdicts: str
+
+    @property
+    def slowest(self) -> float:
+        """The longest of the three."""
+        return max(self.mutate, self.validate, self.update)
+
+    def least(self, other: "Times") -> "Times":
+        """Return the shorter time of each."""
+        return Times(
+            min(self.mutate, other.mutate),
+            min(self.validate, other.validate),
+            min(self.update, other.update),
+            self.verdicts,
+        )
+
+    def row(self, name: str) -> tuple[str, ...]:
+        """Return the cells of a table."""
+        return (name, f"{self.mutate:.0f}", f"{self.validate:.0f}", f"{self.update:.0f}", self.verdicts)
 
 
 def main() -> int:
     """Measure and print; 1 where a review took longer than the goal."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tries", type=int, default=7)
+    parser.add_argument("--named", action="store_true", help="only pods that have a name, none of the table")
     options = parser.parse_args()
-    rows: list[tuple[str, ...]] = []
+    snapshot = at_scale()
     slowest = 0.0
-    for nodes, classes in ((1_000, 50), (10_000, 500)):
-        snapshot = decisions.snapshot(clusters.documents(nodes, classes), library=True)
-        for name, make in HOSTILE.items():
-            took = [_times(make(number), snapshot) for number in range(options.tries)]
-            best = [min(each) for each in zip(*(times for times, _ in took), strict=True)]
-            slowest = max(slowest, *best)
-            verdict = took[-1][1]
-            rows.append((name, f"{nodes:,} in {classes}", *(f"{each:.0f}" for each in best), verdict))
-    print(table(("pod", "nodes in classes", "/mutate ms", "/validate ms", "verdict"), rows))
-    print(f"\nslowest: {slowest:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less\n")
+    for what, pods in _groups(named=options.named):
+        found = [(name, _times(make, snapshot, options.tries)) for name, make in pods]
+        found.sort(key=lambda each: -each[1].slowest)
+        slowest = max(slowest, found[0][1].slowest)
+        rows = [times.row(name) for name, times in found[:_MOST_PRINTED]]
+        print(table((f"{what}: {len(found)} pods", "/mutate ms", "/validate ms", "update ms", "verdicts"), rows))
+        print(f"\nslowest: {found[0][1].slowest:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less\n")
     of_many = _of_many_roles(options.tries)
     print(f"\nslowest: {of_many:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less")
     return int(slowest > GOAL_MILLISECONDS or of_many > GOAL_MILLISECONDS)
+
+
+def at_scale() -> Snapshot:
+    """Return all shipped policies over 10,000 nodes in 500 classes."""
+    snapshot = decisions.snapshot(clusters.documents(10_000, 500), library=True)
+    # As the server does with whatever lives as long as a snapshot.
+    gc.collect()
+    gc.freeze()
+    times_of(genome.build(genome.Genome(), 0), snapshot)
+    return snapshot
+
+
+def _groups(*, named: bool) -> Iterator[tuple[str, list[tuple[str, _Make]]]]:
+    yield "named", [*HOSTILE.items(), *((name, _maker(each)) for name, each in FOUND.items())]
+    if named:
+        return
+    alone = [each for path in genome.PATHS for each in genome.alone(path)]
+    yield "each list at its bound", _made(alone)
+    yield "two lists at their bounds", _made(genome.together(*two) for two in combinations(genome.families(), 2))
+
+
+def _made(genomes: Iterable[genome.Genome]) -> list[tuple[str, _Make]]:
+    return [(each.name, _maker(each)) for each in genomes]
+
+
+def _maker(each: genome.Genome) -> _Make:
+    return lambda number: genome.build(each, number)
 
 
 def _of_many_roles(tries: int) -> float:
@@ -72,24 +136,35 @@ def _of_many_roles(tries: int) -> float:
     return slowest
 
 
-def _times(pod: _Pod, snapshot: Snapshot) -> tuple[tuple[float, float], str]:
-    """Return the milliseconds of /mutate and, for what came out of it, of /validate, and the verdicts."""
-    mutated, request, first = _timed(pod, decide.mutate, snapshot)
-    final = apply(request.object, mutated.patch) if request.object is not None else pod
-    validated, _, second = _timed(final, decide.validate, snapshot)
-    return (first, second), f"{mutated.verdict}, {validated.verdict}"
+def _times(make: _Make, snapshot: Snapshot, tries: int) -> Times:
+    """Return the least of several tries, of one that comes near the goal; else of one."""
+    found = times_of(make(0), snapshot)
+    for number in range(1, tries):
+        if found.slowest < GOAL_MILLISECONDS * _WORTH_ANOTHER_TRY:
+            break
+        found = found.least(times_of(make(number), snapshot))
+    return found
+
+
+def times_of(pod: _Pod, snapshot: Snapshot) -> Times:
+    """Return the milliseconds of a pod's reviews."""
+    created, took = _timed(review(pod), decide.mutate, snapshot)
+    final = apply(pod, created.patch)
+    judged, judging = _timed(review(final), decide.validate, snapshot)
+    repeated = review(pod)
+    repeated["request"] |= {"operation": "UPDATE", "oldObject": final}
+    updated, updating = _timed(repeated, decide.mutate, snapshot)
+    return Times(took, judging, updating, f"{created.verdict}, {judged.verdict}, {updated.verdict}")
 
 
 def _timed(
-    pod: _Pod, decider: Callable[[AdmissionRequest, Snapshot], Outcome], snapshot: Snapshot
-) -> tuple[Outcome, AdmissionRequest, float]:
-    body = orjson.dumps(review(pod))
-    began = time.perf_counter_ns()
-    request = decode_review(orjson.loads(body), len(body))
-    outcome = decider(request, snapshot)
+    document: _Pod, decider: Callable[[AdmissionRequest, Snapshot], Outcome], snapshot: Snapshot
+) -> tuple[Outcome, float]:
+    body = orjson.dumps(document)
+    began = time.thread_time_ns()
+    outcome = decider(decode_review(orjson.loads(body), len(body)), snapshot)
     orjson.dumps(outcome.response)
-    took = (time.perf_counter_ns() - began) / 1e6
-    return outcome, request, took
+    return outcome, (time.thread_time_ns() - began) / 1e6
 
 
 def _reviewed(workload: _Pod, snapshot: Snapshot) -> float:
@@ -99,10 +174,10 @@ def _reviewed(workload: _Pod, snapshot: Snapshot) -> float:
     asked = review(workload)
     asked["request"] |= {"kind": kind, "resource": {"group": group, "version": version, "resource": "many"}}
     body = orjson.dumps(asked)
-    began = time.perf_counter_ns()
+    began = time.thread_time_ns()
     outcome = decide.validate_workload(decode_review(orjson.loads(body), len(body)), snapshot)
     orjson.dumps(outcome.response)
-    return (time.perf_counter_ns() - began) / 1e6
+    return (time.thread_time_ns() - began) / 1e6
 
 
 def review(pod: _Pod) -> _Pod:
@@ -175,8 +250,8 @@ def _choosy(number: int) -> _Pod:
     for container in pod["spec"]["containers"]:
         del container["env"]
     expression = {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}
-    fill = {"key": f"absent{_ODD}", "operator": "NotIn", "values": [f"v{each}" for each in range(100)]}
-    terms = [{"matchExpressions": [expression, fill, fill]} for _ in range(400)]
+    fill = {"key": f"absent{_ODD}", "operator": "NotIn", "values": [f"v{each}" for each in range(20)]}
+    terms = [{"matchExpressions": [expression, fill]} for _ in range(200)]
     pod["spec"]["affinity"] = {
         "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     }
@@ -199,12 +274,12 @@ def _filled(pod: _Pod) -> _Pod:
     return pod
 
 
-HOSTILE: Mapping[str, Callable[[int], _Pod]] = {
+HOSTILE: Mapping[str, _Make] = {
     "the largest": largest,
     "that all policies apply to": _wanting_everything,
     "of several GPUs, in a gang": _many_gpus,
     "of 400 MIG profiles": _mig_names,
-    "of 400 affinity terms": _choosy,
+    "of 200 affinity terms": _choosy,
     "a little larger": _too_large,
 }
 

@@ -47,7 +47,12 @@ def of_policy(**fields: Any) -> JSON:
         ("/validate-policy", of_policy(spec=nested(MAX_DEPTH)), 400, "body: nested too deeply"),
         ("/validate-policy", of_policy(metadata=[]), 400, "request.object.metadata: got list, want object"),
         ("/mutate", review(gpu_pod(), old={"spec": {"containers": 1}}), 400, "request.oldObject: got an object"),
-        ("/validate", review(gpu_pod(), old={"spec": []}), 400, "request.oldObject: got an object, want null on CREATE"),
+        (
+            "/validate",
+            review(gpu_pod(), old={"spec": []}),
+            400,
+            "request.oldObject: got an object, want null on CREATE",
+        ),
         ("/mutate", review(gpu_pod(), "UPDATE", old={"spec": []}), 400, "request.oldObject"),
         ("/validate", review(gpu_pod(), "UPDATE", old={"spec": []}), 400, "oldObject: spec: got list, want object"),
     ],

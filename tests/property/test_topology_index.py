@@ -87,6 +87,8 @@ def make_truth(  # noqa: PLR0913 - one argument for each thing drawn
         domain = 8  # an HGX board
     # An unhealthy device is missing from a transient node's allocatable, not from what the node is known by.
     allocatable = {r: amount - 1 for r, amount in amounts.items() if amount > 1} if transient else amounts
+    if kind == "amd":
+        labels.pop(PRODUCT, None)  # which GFD writes for NVIDIA's GPUs
     node = Node(
         name=name,
         labels={**labels, **extra, HOST: name},

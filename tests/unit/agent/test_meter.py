@@ -77,7 +77,8 @@ def has_ipv6_loopback() -> bool:
 
 
 @pytest.mark.parametrize(
-    "request_", [b"GET /metrics HTTP/1.0", b"GET /nothing HTTP/1.0", b"PUT / HTTP/1.0", b"what is this", b"GET / HTTP/9.9"]
+    "request_",
+    [b"GET /metrics HTTP/1.0", b"GET /nothing HTTP/1.0", b"PUT / HTTP/1.0", b"what is this", b"GET / HTTP/9.9"],
 )
 def test_no_answer_says_which_software_gives_it(port: int, request_: bytes) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=20) as caller:

@@ -84,7 +84,7 @@ def test_nobody_is_in_a_domain_of_a_level_that_no_node_has() -> None:
         (need(1), need(8)),
         (need(8), need(8, pool="a")),
         (Need(requests=((GPU, 1),), memory_mib=1), Need(requests=((GPU, 1),), memory_mib=2)),
-        (Need(requests=((GPU, 1),), tolerations=(("spot", "Exists", "", ""),)), need(1)),
+        (Need(requests=((GPU, 1),), tolerations=frozenset({("spot", "Exists", "", "")})), need(1)),
     ],
 )
 def test_whoever_runs_the_one_could_run_the_other(weak: Need, strong: Need) -> None:

@@ -3,15 +3,19 @@
 The bounds come first, for whatever walks a pod takes time in proportion to it, the shape check included.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import ReviewError
-from ..kube.budget import excess
+from ..kube.budget import ANNOTATION_ENTRIES, MAX_BYTES, beyond, excess
 from ..kube.shape import shape_problems
+from ..wellknown import APPLIED_ANNOTATION
 from .review import AdmissionRequest
 
 _MOST_TOLD = 5
+# What policies write is some kilobytes; only a pod that is nearly as large as it may be is measured once more.
+_ROOM_FOR_POLICIES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,18 @@ def excess_of(request: AdmissionRequest) -> str:
         return found
     old = excess(request.old_object, request.size_bytes)
     return f"oldObject: {old}" if old else ""
+
+
+def outgrown(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
+    """Say what of a pod policies have made too long; empty: nothing. The record, which comes last, counts.
+
+    A pod that they make too large would be an error of every policy in its next review.
+    """
+    near = request.size_bytes is not None and request.size_bytes > MAX_BYTES - _ROOM_FOR_POLICIES
+    found = excess(pod, None if near else 0)
+    annotations = (pod.get("metadata") or {}).get("annotations") or {}
+    recorded = len(annotations) + (APPLIED_ANNOTATION not in annotations)
+    return found or beyond(ANNOTATION_ENTRIES, recorded)
 
 
 def checked_pod(request: AdmissionRequest) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Watch
 from ..topology.need import NodeSelection, own_tolerations
 from . import messages, response
-from .checked import Checked, checked
+from .checked import Checked, checked, outgrown
 from .gate import overreach, refusal
 from .matching import Fault, Matcher, known_of
 from .outcome import Action, Decision, Outcome, Written
@@ -225,6 +225,8 @@ class _Run:
                 self._prove_stable(evaluation, step)
         except EvaluationError as error:
             return Fault(policy, str(error))
+        if step.changes and (found := outgrown(step.draft.document, self.request)):
+            return Fault(policy, f"with what it writes, {found}")
         self.decisions += step.decisions
         self.written += step.written
         if step.changes:

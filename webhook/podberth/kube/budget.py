@@ -111,7 +111,8 @@ def _of_affinity() -> Iterator[Bound]:
 
 
 def _of_the_pod() -> Iterator[Bound]:
-    for name in ("labels", "annotations", "finalizers", "ownerReferences"):
+    yield ANNOTATION_ENTRIES
+    for name in ("labels", "finalizers", "ownerReferences"):
         yield Bound(("metadata", name), ENTRIES, _NOBODY)
     yield Bound(("spec", "tolerations"), 5_100, "5,000 taints, and room for what policies add")
     for name in ("nodeSelector", "overhead", "volumes", "imagePullSecrets", "schedulingGates", "hostAliases"):
@@ -124,8 +125,15 @@ def _of_the_pod() -> Iterator[Bound]:
         yield Bound(("spec", "resources", *path), ENTRIES, _NOBODY)
 
 
+ANNOTATION_ENTRIES: Final = Bound(("metadata", "annotations"), ENTRIES, _NOBODY)
 ANNOTATIONS: Final = Bound(("metadata", "annotations"), 262_144, _LARGEST_ANNOTATIONS, "characters")
-"""Of all keys and values together; so no annotation that podberth parses is longer."""
+"""Of all keys and values together."""
+TASK_GROUPS: Final = Bound(
+    ("metadata", "annotations", "yunikorn.apache.org/task-groups"),
+    16_384,
+    "a hundred task groups; it is the one annotation that is parsed as JSON beside the record",
+    "characters",
+)
 ALL: Final = Bound((ELEMENT,), ALL_ENTRIES, "a hundred times what published pods have, the environment included")
 """Of all lists and maps together."""
 GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "two for each container")
@@ -147,6 +155,7 @@ BOUNDS: Final[tuple[Bound, ...]] = (
     *_of_affinity(),
     ALL,
     ANNOTATIONS,
+    TASK_GROUPS,
     GPUS,
     RECORD,
     RECORD_CLAIMS,
@@ -211,7 +220,7 @@ def excess(pod: object, at_most_bytes: int | None = None) -> str:
                 return f"{TOO_LARGE}: metadata.{name}: want {MAX_NAME_BYTES} characters at most"
     if not _is_small(pod) and (wrong := _Tally().beyond([pod], _TREE)):
         return wrong
-    if at_most_bytes is None or at_most_bytes > ANNOTATIONS.most:
+    if at_most_bytes is None or at_most_bytes > TASK_GROUPS.most:
         return _too_long_annotations(metadata)
     return ""
 
@@ -237,7 +246,8 @@ def _too_long_annotations(metadata: object) -> str:
     if not isinstance(annotations, dict):
         return ""
     got = sum([len(key) + (len(value) if type(value) is str else 0) for key, value in annotations.items()])
-    return beyond(ANNOTATIONS, got)
+    groups = annotations.get(TASK_GROUPS.path[-1])
+    return beyond(ANNOTATIONS, got) or beyond(TASK_GROUPS, len(groups) if isinstance(groups, str) else 0)
 
 
 def _is_small(pod: Mapping[str, Any]) -> bool:

@@ -55,12 +55,12 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     if ours and not users and draft.get(REQUIRED[:-1]) is not None:
         # "A null or empty node selector term matches no objects" (core/v1 NodeSelector), and the API server refuses it.
         return Skipped("nodeAffinity", "the pod requires node affinity without a term, which selects no node")
-    wanted = _Compared(users, ours, draft.get(("spec", "nodeSelector")))
+    wanted = _Compared(known(draft), ours)
     if not ours or (not users and wanted.is_given):
         return None
     if reason := wanted.too_many or wanted.opposition():
         return Skipped("nodeAffinity", str(reason))
-    joined = terms.product(wanted.users, wanted.ours) if users else wanted.possible()
+    joined = wanted.joined if users else wanted.possible(draft.get(("spec", "nodeSelector")) or {})
     if joined == users:
         return None
     if len(joined) > MAX_TERMS:
@@ -69,6 +69,24 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
         )
     draft.set(REQUIRED, joined)
     return Change("nodeAffinity", {"required": ours}, lambda: "requires " + phrase(ours))
+
+
+def known(draft: Draft) -> list[terms.Known]:
+    """Read what the pod requires, to be compared with the terms of many claims."""
+    return [terms.Known(term, draft.get(("spec", "nodeSelector")) or {}) for term in draft.get(REQUIRED) or [{}]]
+
+
+def is_required(draft: Draft, value: object, users: list[terms.Known]) -> bool:
+    """Say whether the pod, of which ``known`` is ``users``, requires ``value`` already: ``require`` would do nothing.
+
+    Raises:
+        EvaluationError: ``value`` is no list of terms.
+    """
+    ours, required = _terms(value, "nodeAffinity.required"), draft.get(REQUIRED)
+    wanted = _Compared(users, ours)
+    if not ours or (not required and wanted.is_given):
+        return True
+    return bool(required) and not wanted.too_many and wanted.opposition() is None and wanted.joined == required
 
 
 def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
@@ -82,7 +100,7 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
         EvaluationError: ``value`` is no list of terms.
     """
     ours = _terms(value, "nodeAffinity.preferred")
-    wanted = _Compared(draft.get(REQUIRED), ours, draft.get(("spec", "nodeSelector")))
+    wanted = _Compared(known(draft), ours)
     if wanted.is_given:
         return None
     if opposition := wanted.opposition():
@@ -101,22 +119,18 @@ def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -
     Raises:
         EvaluationError: ``value`` is no list of terms.
     """
-    return _Compared(draft.get(REQUIRED), _terms(value, where), draft.get(("spec", "nodeSelector"))).opposition()
+    return _Compared(known(draft), _terms(value, where)).opposition()
 
 
 class _Compared:
     """What the pod requires beside terms of ours; each term of the user's is read once, however many are ours."""
 
-    def __init__(
-        self, users: list[dict[str, Any]] | None, ours: list[dict[str, Any]], selector: dict[str, str] | None
-    ) -> None:
+    def __init__(self, users: list[terms.Known], ours: list[dict[str, Any]]) -> None:
         self.too_many = ""
         """That there are too many pairs of terms to compare; empty: there are not."""
-        users = users or [{}]
         if len(users) * len(ours) > MAX_PAIRS:
             self.too_many = f"{len(users)} node affinity terms are too many to join {len(ours)} to"
-        self._selector = selector or {}
-        self.users = [] if self.too_many else [terms.Known(term, self._selector) for term in users]
+        self.users = [] if self.too_many else users
         self.ours = [terms.Wanted(term) for term in ours]
 
     @property
@@ -124,9 +138,14 @@ class _Compared:
         """Whether each term of the user's implies one of ours; not of too many."""
         return not self.too_many and all(any(map(user.implies, self.ours)) for user in self.users)
 
-    def possible(self) -> list[dict[str, Any]]:
+    @property
+    def joined(self) -> list[dict[str, Any]]:
+        """The user's terms times ours."""
+        return terms.product(self.users, self.ours)
+
+    def possible(self, selector: dict[str, str]) -> list[dict[str, Any]]:
         """Return our terms that the nodeSelector does not contradict."""
-        given = terms.Known({}, self._selector)
+        given = terms.Known({}, selector)
         return [dict(each.term) for each in self.ours if given.contradiction(each) is None]
 
     def opposition(self) -> Opposition | None:

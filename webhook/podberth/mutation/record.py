@@ -17,7 +17,7 @@ from ..kube.json_patch import steps_of
 from ..kube.patch import Draft, Path
 from ..kube.quantity import parse_quantity
 from ..wellknown import APPLIED_ANNOTATION
-from . import affinity, claims, colocation, environment, gang, names, resources, tolerations
+from . import affinity, claims, colocation, environment, gang, names, resources, terms, tolerations
 from .change import Change
 
 Record: TypeAlias = dict[str, dict[str, Any]]
@@ -179,6 +179,10 @@ class _There:
         return frozenset(map(key_of, self.draft.get(affinity.PREFERRED) or ()))
 
     @cached_property
+    def required(self) -> list[terms.Known]:
+        return affinity.known(self.draft)
+
+    @cached_property
     def env(self) -> dict[str, dict[str, Any]]:
         return environment.present(self.draft)
 
@@ -219,7 +223,7 @@ def _holds_affinity(there: _There, wrote: dict[str, Any]) -> bool:
     if not all(key_of(item) in there.preferred for item in wrote.get("preferred", ())):
         return False
     try:
-        return "required" not in wrote or affinity.require(there.draft.fork(), wrote["required"]) is None
+        return "required" not in wrote or affinity.is_required(there.draft, wrote["required"], there.required)
     except EvaluationError:
         return False
 

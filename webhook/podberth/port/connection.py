@@ -175,7 +175,10 @@ def _behind_requests(data: bytes, body: StreamReader, *, single: bool) -> int:
 
 
 def _behind_body(data: bytes, body: StreamReader, before: int) -> int:
-    """Return how many bytes at most of another head stand behind a body that has ended, of which ``before`` bytes were here before."""
+    """Return how many bytes at most of another head stand behind a body that has ended.
+
+    ``before`` is how many bytes of the body were here before.
+    """
     # A body in chunks ends like a head, of which the last line may come alone.
     if data.endswith(_END_OF_HEAD) or not data.strip(b"\r\n"):
         return 0

@@ -25,9 +25,12 @@ Expression: TypeAlias = tuple[str, str, tuple[str, ...]]
 Term: TypeAlias = tuple[tuple[Expression, ...], tuple[Expression, ...]]
 """The requirements on labels, and those on fields."""
 
-# Pods ask for one or two resources, and choose nodes in a few hundred characters.
+# Pods ask for one or two resources, tolerate a few taints, and choose nodes in a few hundred characters.
 _MOST_REQUESTS = 16
+_MOST_TOLERATIONS = 64
 _LONGEST_SELECTION = 4096
+Tolerations: TypeAlias = frozenset[tuple[str, str, str, str]]
+"""Key, operator, value and effect of each. A set keeps its hash: a pod may have thousands."""
 
 
 class NodeSelection:
@@ -104,27 +107,26 @@ class Need:
     """GPU memory that one unit must have; 0: no matter."""
     selector: NodeSelection | None = field(default=None)
     """The pod's own choice of nodes; None: any."""
-    tolerations: Frozen = ()
+    tolerations: Tolerations = frozenset()
     """The pod's own tolerations, as ``own_tolerations`` returns them."""
     claimed: bool = False
     """Whether accelerators are claimed and not counted: how many a node has of those is not known."""
 
 
-def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Frozen:
-    """Return the pod's tolerations that decide which nodes it can reach, hashable: (key, operator, value, effect).
+def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Tolerations:
+    """Return the pod's tolerations that decide which nodes it can reach.
 
     Left out are those that say no more than any GPU pod will tolerate, and those of taints that come and go with a
     node's state: they decide nothing, and equal questions should look equal.
     """
+    marking = conventions.tolerable_taints
     kept: set[tuple[str, str, str, str]] = set()
     for item in pod_spec.get("tolerations") or ():
-        key = item.get("key") or ""
-        if key in PASSING_TAINTS:
+        key, value, effect = item.get("key") or "", item.get("value") or "", item.get("effect") or ""
+        if key in PASSING_TAINTS or (key in marking and conventions.marks_accelerators(key, value, effect)):
             continue
-        value, effect = item.get("value") or "", item.get("effect") or ""
-        if not conventions.marks_accelerators(key, value, effect):
-            kept.add((key, item.get("operator") or "Equal", value, effect))
-    return tuple(sorted(kept)) if kept else ()
+        kept.add((key, item.get("operator") or "Equal", value, effect))
+    return frozenset(kept)
 
 
 class Reach:
@@ -165,7 +167,7 @@ def is_small(need: Need) -> bool:
     """Tell whether a need is worth remembering an answer by: anybody can write one of a megabyte."""
     if len(need.requests) > _MOST_REQUESTS or sum(len(name) for name, _ in need.requests) > _LONGEST_SELECTION:
         return False
-    if len(repr(need.tolerations)) > _LONGEST_SELECTION:
+    if len(need.tolerations) > _MOST_TOLERATIONS or len(repr(need.tolerations)) > _LONGEST_SELECTION:
         return False
     return need.selector is None or need.selector.length <= _LONGEST_SELECTION
 
@@ -207,7 +209,7 @@ def covers(need: Need, other: Need) -> bool:
         all(amounts.get(resource, 0) >= amount for resource, amount in need.requests)
         and need.memory_mib <= other.memory_mib
         and need.selector in (None, other.selector)
-        and set(need.tolerations).issuperset(other.tolerations)
+        and need.tolerations >= other.tolerations
     )
 
 
