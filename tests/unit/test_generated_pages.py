@@ -21,6 +21,7 @@ TOOLS = (
     "policy_crd",
     "policy_reference",
     "policy_schema",
+    "security_page",
     "system_page",
     "topology_schema",
 )
