@@ -255,7 +255,7 @@ OPTIONS: tuple[Option, ...] = (
         "FILE",
         None,
         "what the records on pods are sealed with, 16 bytes at least, the same for all replicas; reloaded when it "
-        "changes. Without it record.key of --self-signed or of --ca-secret",
+        "changes. Without it record.key of --self-signed or --ca-secret, or the file of --tls-key",
         _path,
     ),
     Option("client-ca", "FILE", None, "CA of the API servers' client certificate, PEM: nobody else may ask", _path),

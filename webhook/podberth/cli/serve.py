@@ -223,14 +223,11 @@ def _use_no_key(_secret: bytes, _where: str) -> None:
 
 
 def _record_key(settings: Settings, keys: RecordKeys) -> list[Watched]:
-    """Return what keeps the key of records in step with its file; nothing where it has none."""
-    if settings.record_key is not None:
-        return [WatchedRecordKey(settings.record_key, keys)]
-    if settings.self_signed is not None:
-        return [WatchedRecordKey(ensure_record_key(settings.self_signed), keys)]
-    if settings.ca_secret is None:
-        keys.warn()
-    return []
+    """Return what keeps the key of records in step with its file; nothing where it is in the Secret."""
+    path = settings.record_key or settings.tls_key
+    if path is None and settings.self_signed is not None:
+        path = ensure_record_key(settings.self_signed)
+    return [] if path is None else [WatchedRecordKey(path, keys)]
 
 
 def _certificate_files(settings: Settings, log: Log) -> CertificateFiles:

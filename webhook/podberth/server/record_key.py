@@ -1,4 +1,4 @@
-"""The keys that records are sealed with: from a file, from the Secret of the authorities, or of this process alone."""
+"""The keys that records are sealed with: from a file, or from the Secret of the authorities."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,12 +9,9 @@ from ..errors import UsageError
 from ..mutation.seal import LEAST_KEY_BYTES, Sealer
 from ..telemetry.log import Log
 
-# The key in force and the one before it, whose pods are still there. Each costs every review with a record some 3 us.
-_BELIEVED: Final = 2
-_OF_THIS_PROCESS: Final = (
-    "got no --record-key, --self-signed or --ca-secret; a manifest that is applied again after a restart, or through "
-    "another replica, is refused where it would be without podberth"
-)
+# The key in force, the one before it, whose pods are still there, and what a file held while it was being written.
+# Each costs a review with a false record some 3 us.
+_BELIEVED: Final = 3
 
 
 class RecordKeys:
@@ -27,16 +24,12 @@ class RecordKeys:
         self._secrets: tuple[bytes, ...] = ()
 
     def use(self, secret: bytes, where: str) -> None:
-        """Seal with this key from now on; the key before it is still believed. ``where`` is where it was found."""
+        """Seal with this key from now on; the keys before it are still believed. ``where`` is where it was found."""
         if self._secrets[:1] == (secret,):
             return
         self._secrets = (secret, *(each for each in self._secrets if each != secret))[:_BELIEVED]
         self._adopt(Sealer.of(*self._secrets))
         self._log.event("info", "loaded", what=["record key"], source=where)
-
-    def warn(self) -> None:
-        """Say that no key was given."""
-        self._log.event("warning", "records: sealed with a key of this process alone", problem=_OF_THIS_PROCESS)
 
 
 class WatchedRecordKey:
@@ -58,10 +51,10 @@ class WatchedRecordKey:
         try:
             secret = await asyncio.to_thread(self._path.read_bytes)
         except OSError as error:
-            raise UsageError(f"--record-key: {self._path}: cannot be read: {error.strerror}") from error
+            raise UsageError(f"record key: {self._path}: cannot be read: {error.strerror}") from error
         if len(secret) < LEAST_KEY_BYTES:
             raise UsageError(
-                f"--record-key: {self._path}: got {len(secret)} bytes, want {LEAST_KEY_BYTES} at least; do: "
+                f"record key: {self._path}: got {len(secret)} bytes, want {LEAST_KEY_BYTES} at least; do: "
                 "head -c 32 /dev/urandom"
             )
         self._keys.use(secret, str(self._path))
