@@ -51,7 +51,7 @@ def said_in(annotation: str) -> JSON:
 
 def arrived(pod: JSON) -> JSON:
     """Return a new pod as the API server hands it to webhooks: with a note of the annotations that were sent."""
-    sent = {f"f:{key}": {} for key in pod["metadata"].get("annotations") or {}}
+    sent: JSON = {f"f:{key}": {} for key in pod["metadata"].get("annotations") or {}}
     fields = {"f:metadata": {"f:annotations": {".": {}, **sent}} if sent else {}, "f:spec": {}}
     entry = {"manager": "kubectl-create", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
     return {**pod, "metadata": {**pod["metadata"], "managedFields": [{**entry, "fieldsV1": fields}]}}

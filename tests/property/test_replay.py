@@ -213,7 +213,6 @@ BASES = [
     {**FIRST, "gang": "g", "said": True, "gpus": 2, "containers": ["a", "b"]},
     {**FIRST, "memory": "4Gi", "labels": {"app": "a"}},
     {**FIRST, "memory": "4Gi", "containers": [LONG]},
-    {**FIRST, "gang": "a-gang-of-sixteen", "annotations": {APPLIED_ANNOTATION: RECORD}},
     {**FIRST, "resource": "nvidia.com/gpumem", "annotations": {"nvidia.com/vgpu-mode": "x"}},
 ]
 
@@ -257,6 +256,14 @@ def test_what_was_decided_for_one_pod_is_right_for_one_that_differs_in_one_thing
 ) -> None:
     warm = known(texts)
     for document in alike(base):
+        request = decode_review(review(document, namespace=document["metadata"]["namespace"]))
+        assert mutate(request, warm) == afresh(request, replace(warm))
+
+
+@pytest.mark.parametrize("texts", [SHIPPED, *([OTHERS[name]] for name in WRITERS)])
+def test_what_was_decided_for_a_pod_with_a_record_is_right_for_the_next(texts: list[str]) -> None:
+    warm = known(texts)
+    for document in alike({**BASES[0], "annotations": {APPLIED_ANNOTATION: RECORD}}):
         request = decode_review(review(document, namespace=document["metadata"]["namespace"]))
         assert mutate(request, warm) == afresh(request, replace(warm))
 

@@ -4,6 +4,7 @@ Every row is a pod with a value that an enforcing policy changes, and claims tha
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import pytest
 
 from builders import gpu_container, gpu_pod, pod, review
 from podberth.admission import decide
+from podberth.admission.mutate import afresh
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
@@ -30,6 +32,7 @@ ENDS = {
 }
 CLUSTER, ANOTHER = Sealer.of(b"this cluster's key"), Sealer.of(b"another cluster's key")
 WEAK = {"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]}
+TOLERATED = [{"key": "team", "operator": "Exists"}]
 FOR_LONG = {"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 9000}
 
 
@@ -166,7 +169,8 @@ def test_a_forged_record_changes_nothing_about_what_is_written_and_said(name: st
     case = CASES[name]
     forged = arrived(forgeries(case.pod, case.claims)[forgery])
     plain, of = without_record(forged), known(case)
-    got, want = decided(forged, of), decided(plain, of)
+    want, got = decided(plain, of), decided(forged, of)
+    assert decided(forged, of) == got == afresh(decode_review(review(forged)), replace(of))
 
     assert without_record(apply(forged, got.patch)) == without_record(apply(plain, want.patch))
     assert (got.decisions, got.warnings) == (want.decisions, want.warnings)
@@ -225,6 +229,16 @@ def test_what_was_sealed_for_a_pod_is_kept_for_its_updates_though_it_was_sent() 
     assert claims_of(again) == {"enforces": {"labels": {"team": "a"}}}
 
 
+def test_a_record_that_was_sent_takes_nothing_from_what_is_recorded_now() -> None:
+    case = Case({"tolerations": json.dumps(TOLERATED)}, gpu_pod(), {})
+    more = {"enforces": {"tolerations": [*TOLERATED, {"key": "gone"}]}, "other": {"labels": {"a": "b"}}}
+    sent = arrived(with_record(gpu_pod(labels={"a": "b"}), more, CLUSTER))
+    once = apply(sent, decided(sent, known(case)).patch)
+
+    assert claims_of(once) == {"enforces": {"tolerations": TOLERATED}, "other": {"labels": {"a": "b"}}}
+    assert decided(once, known(case)).patch == []
+
+
 def test_a_second_pass_of_the_request_in_which_a_false_record_was_sent_changes_nothing() -> None:
     of = known(CASES["labels"])
     sent = arrived(with_annotation(gpu_pod(), "{}"))
@@ -232,9 +246,6 @@ def test_a_second_pass_of_the_request_in_which_a_false_record_was_sent_changes_n
 
     assert claims_of(once) == {"enforces": {"labels": {"team": "a"}}}
     assert decided(once, of).patch == []
-
-
-TOLERATED = [{"key": "team", "operator": "Exists"}]
 
 
 @pytest.mark.parametrize("forgery", sorted({*forgeries(gpu_pod(), {})} - {"replayed"}))

@@ -182,8 +182,9 @@ class _Run:
             namespace=matcher.request.namespace,
             record=self._written,
         )
-        self.before = record.held(self.draft, matcher.found.standing)
-        self.record = self.before
+        held = record.held(self.draft, matcher.found.claims)
+        self.before, self.sent = ({}, held) if matcher.found.sent else (held, {})
+        self.record: record.Record = self.before
         self.nodes = Nodes(self._nodes_left, self.before)
         self.step = _Step(self.draft)
         self.decisions: list[Decision] = []
@@ -213,9 +214,8 @@ class _Run:
 
         What podberth sealed for this pod is kept for updates, even if it counts for nothing on creation (``sent``).
         """
-        found = self.matcher.found
-        kept = record.joined(found.claims, self.record) if found.sent else self.record
-        if kept is self.record and not any(pipeline.ANYTHING.intersection(each) for each in kept.values()):
+        kept = record.joined(record.held(self.draft, self.sent), self.record) if self.sent else self.record
+        if not any(pipeline.ANYTHING.intersection(concerns) for concerns in kept.values()):
             return kept
         return record.held(self.draft, kept)
 
