@@ -24,6 +24,7 @@ from controlplane.wait import wait_for
 from e2e.manifest import EXAMPLES, read
 from e2e.registration import pointed, shipped
 from e2e.webhook_server import serving
+from records import with_record
 
 Document = dict[str, Any]
 
@@ -34,8 +35,7 @@ _PATIENCE_SECONDS = 90.0
 # Of a gang's members two are enough to compare.
 _MEMBERS = ("0", "1")
 _INDEX = "batch.kubernetes.io/job-completion-index"
-_TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
-_RECORD = json.dumps({"gpu-tolerations": {"tolerations": [_TOLERATION]}}, sort_keys=True, separators=(",", ":"))
+_TOLERATION = {"effect": "NoSchedule", "key": "nvidia.com/gpu", "operator": "Exists"}
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # What the apiserver appends to a generateName (apimachinery pkg/util/rand); an ordinal is none.
@@ -72,8 +72,8 @@ def _debug(control_plane: ControlPlane, namespace: str) -> None:
 
 def _recorded(tolerations: list[Document]) -> Document:
     own = {"key": "team", "operator": "Equal", "value": "vision", "effect": "NoSchedule"}
-    annotations = {"podberth.io/applied": _RECORD}
-    return gpu_pod(name="reapplied", tolerations=[own, *tolerations], annotations=annotations)
+    recorded = gpu_pod(name="reapplied", tolerations=[own, *tolerations])
+    return with_record(recorded, {"gpu-tolerations": {"tolerations": [_TOLERATION]}}, namespace="reapplied-pod")
 
 
 def _sharded() -> Document:

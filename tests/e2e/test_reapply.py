@@ -1,5 +1,6 @@
 """The same file again: `kubectl apply` twice simply works, however it applies and whatever the pod holds of its own."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from builders import gpu_pod
 from controlplane.wait import wait_for
 
 from .fleet import ZONE
-from .manifest import copy_of, example, placement, record, tolerations
+from .manifest import annotation, copy_of, example, placement, record, tolerations
 from .space import SECONDS, Space
 
 Document = dict[str, Any]
@@ -140,11 +141,36 @@ def test_a_copy_of_a_mutated_pod_is_complete_already(space: Space) -> None:
     assert (said.status, said.warnings) == (0, ())
     copied = space.pod("copy")
     assert placement(copied) == placement(original)
-    assert record(copied) == record(original)
+    # The original's record is no record of this pod, and there is nothing left to write.
+    assert not record(copied)
 
 
-def test_a_record_of_what_is_not_there_is_not_believed(space: Space) -> None:
-    forged = '{"gpu-tolerations":{"tolerations":[{"key":"dedicated","operator":"Exists"}]}}'
-    made = space.dry_run(gpu_pod(annotations={"podberth.io/applied": forged}))
+def test_a_record_of_ones_own_is_not_believed(space: Space) -> None:
+    own = [{"key": "dedicated", "operator": "Exists"}]
+    forged = json.dumps({"gpu-tolerations": {"tolerations": own}})
+    made = space.dry_run(gpu_pod(tolerations=own, annotations={"podberth.io/applied": forged}))
     assert "dedicated" not in record(made)
-    assert [each["key"] for each in tolerations(made)] == ["nvidia.com/gpu", "sku"]
+    assert [each["key"] for each in tolerations(made)] == ["dedicated", "nvidia.com/gpu", "sku"]
+
+
+def test_a_record_that_is_sent_again_with_a_pod_of_its_name_changes_nothing(space: Space) -> None:
+    """The API server says in managedFields that the request has it: it is not podberth's of this request."""
+    small = gpu_pod(1, name="again")
+    space.must_apply(small)
+    kept = annotation(space.pod("again"))
+    space.kubectl("delete", "pod", "again", "--now")
+    larger = gpu_pod(4, name="again")
+    replayed = gpu_pod(4, name="again", annotations={"podberth.io/applied": kept})
+    assert placement(space.dry_run(replayed)) == placement(space.dry_run(larger))
+    assert record(space.dry_run(replayed)) == record(space.dry_run(larger))
+
+
+def test_a_forged_record_on_a_pod_gives_nothing_back(space: Space) -> None:
+    """The API server refuses to take a toleration away, as it does without podberth."""
+    space.must_apply(gpu_pod(name="again", tolerations=[TEAM]))
+    pod = space.pod("again")
+    forged = json.dumps({"gpu-tolerations": {"tolerations": [each for each in tolerations(pod) if each != TEAM]}})
+    space.kubectl("annotate", "pod", "again", "--overwrite", f"podberth.io/applied={forged}")
+    said = space.kubectl("apply", manifest=[gpu_pod(name="again", tolerations=[TEAM])])
+    assert said.status != 0
+    assert "Forbidden" in said.errors

@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from itertools import product
 from typing import Any
 
 from hypothesis import given
@@ -15,7 +16,9 @@ from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import Draft, apply
 from podberth.mutation import record
 from podberth.mutation.pipeline import ANYTHING
+from podberth.mutation.seal import Sealer
 from podberth.workload.systems import JOINED
+from records import annotation_of, arrived, claims_of, with_annotation, with_record, without_record
 from snapshots import policy, snapshot
 
 GPU, SLICE = "'nvidia.com/gpu'", "'nvidia.com/mig-1g.5gb'"
@@ -139,7 +142,7 @@ def test_what_the_first_of_two_policies_wrote_the_second_does_not_undo(
     alone = apply(document, mutate(document, known((first,))).patch)
     both = apply(document, mutate(document, known((first, second))).patch)
 
-    assert record.held(Draft(both), record.read(alone)) == record.read(alone)
+    assert record.held(Draft(both), claims_of(alone)) == claims_of(alone)
 
 
 @given(pods(), st.sampled_from(NAMED), st.sampled_from(NAMED))
@@ -153,9 +156,54 @@ def test_two_policies_applied_twice_change_nothing(document: dict[str, Any], fir
 def test_what_the_second_policy_would_write_is_there_or_the_user_is_told(
     document: dict[str, Any], first: int, second: int
 ) -> None:
-    wanted = record.read(apply(document, mutate(document, known((second,))).patch)).get("p0", {})
+    wanted = claims_of(apply(document, mutate(document, known((second,))).patch)).get("p0", {})
     both = mutate(document, known((first, second)))
 
     assert both.verdict != "denied"
     there = record.held(Draft(apply(document, both.patch)), {"p1": wanted})
     assert not wanted or there or any(each.policy == "p1" for each in both.decisions)
+
+
+CLUSTER, ANOTHER = Sealer.of(b"this cluster's"), Sealer.of(b"another's")
+
+
+def bearers(document: dict[str, Any], claims: dict[str, Any], wrote: str) -> list[dict[str, Any]]:
+    """Return the pod with claims of somebody's: without a seal, with a false one, with one for another, sent again."""
+    text = json.dumps(claims)
+    edited = {**claims, "p1": {"labels": {"a": "own"}}}
+    elsewhere = with_record(document, claims, CLUSTER, namespace="elsewhere")
+    namesake = with_record({**document, "metadata": {**document["metadata"], "name": "other"}}, claims, CLUSTER)
+    return [
+        with_annotation(document, text),
+        with_annotation(document, wrote),
+        with_record(document, claims, ANOTHER),
+        elsewhere,
+        with_annotation(document, annotation_of(namesake)),
+        with_annotation(document, json.dumps({**edited, "=": annotation_of(elsewhere)[-24:-2]})),
+        with_record(document, claims, CLUSTER),
+    ]
+
+
+# Each with those of its concern, and with what can write anything.
+RIVALS = [
+    (one, other)
+    for one, other in product(range(len(MUTATIONS)), repeat=2)
+    if one != other and (MUTATIONS[one].keys() & MUTATIONS[other].keys() or ANYTHING.intersection(MUTATIONS[one]))
+]
+
+
+@given(pods(), st.sampled_from(RIVALS), st.sampled_from(["p0", "nobody"]), st.data())
+def test_a_record_that_podberth_did_not_write_in_this_request_changes_nothing(
+    document: dict[str, Any], rivals: tuple[int, int], name: str, data: st.DataObject
+) -> None:
+    one, other = rivals
+    of = known((one,)).with_sealer(CLUSTER)
+    # The pod has what one policy would write, and its record says that another policy wrote it: that is in the way.
+    made = apply(document, mutate(document, known((other,)).with_sealer(CLUSTER)).patch)
+    bare, claims = without_record(made), {name: claims_of(made).get("p0") or {"labels": {"a": "own"}}}
+    forged = arrived(data.draw(st.sampled_from(bearers(bare, claims, annotation_of(made)))))
+    plain = without_record(forged)
+    got, want = mutate(forged, of), mutate(plain, of)
+
+    assert without_record(apply(forged, got.patch)) == without_record(apply(plain, want.patch))
+    assert (got.decisions, got.warnings) == (want.decisions, want.warnings)

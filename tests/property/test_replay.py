@@ -20,7 +20,11 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.replay import Course, course_of
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
+from podberth.kube.patch import apply
+from podberth.mutation import record
 from podberth.mutation.colocation import EXCLUSIVE_TOPOLOGY
+from podberth.mutation.record import sealed
+from podberth.mutation.seal import OFFLINE, Bearer
 from podberth.wellknown import (
     APPLIED_ANNOTATION,
     COLOCATED_LABEL,
@@ -30,6 +34,7 @@ from podberth.wellknown import (
     GANG_SLICE_LABEL,
     GPU_MEMORY_ANNOTATION,
 )
+from records import annotation_of, claims_of, with_annotation, with_record, without_seals
 from snapshots import cluster, snapshot
 
 POLICIES = Path(__file__).parents[2] / "policies"
@@ -163,6 +168,8 @@ ASPECTS: dict[str, list[Any]] = {
     "priorityClassName": [ABSENT, "", "usual", "urgent"],
     "priority": [ABSENT, 1],
     "hostname": [ABSENT, "h"],
+    "name": [{"name": "pod"}, {"name": "other"}, {"generateName": "pod-"}],
+    "sealed for": ["pod", "other", "", None],
 }
 
 
@@ -191,6 +198,12 @@ def made(aspects: dict[str, Any]) -> dict[str, Any]:
         "labels": labels,
         "annotations": annotations or aspects["annotations"],
     }
+    del metadata["name"]
+    metadata |= aspects["name"]
+    text, bearer = annotations.get(APPLIED_ANNOTATION, "{}"), aspects["sealed for"]
+    if text != "{}" and bearer is not None:
+        text = sealed(text, OFFLINE.seal(Bearer(aspects["namespace"], bearer), text))
+        return with_annotation(document, text)
     return document
 
 
@@ -243,6 +256,14 @@ def test_what_was_decided_for_one_pod_is_right_for_one_that_differs_in_one_thing
 ) -> None:
     warm = known(texts)
     for document in alike(base):
+        request = decode_review(review(document, namespace=document["metadata"]["namespace"]))
+        assert mutate(request, warm) == afresh(request, replace(warm))
+
+
+@pytest.mark.parametrize("texts", [SHIPPED, *([OTHERS[name]] for name in WRITERS)])
+def test_what_was_decided_for_a_pod_with_a_record_is_right_for_the_next(texts: list[str]) -> None:
+    warm = known(texts)
+    for document in alike({**BASES[0], "annotations": {APPLIED_ANNOTATION: RECORD}}):
         request = decode_review(review(document, namespace=document["metadata"]["namespace"]))
         assert mutate(request, warm) == afresh(request, replace(warm))
 
@@ -349,9 +370,31 @@ def test_a_pod_whose_container_is_called_otherwise_is_not_decided_again() -> Non
 
 def test_a_record_of_operations_is_believed_of_one_pod_and_not_of_the_next() -> None:
     claim = {"op": "add", "path": "/spec/hostname", "value": "h"}
-    annotations = {APPLIED_ANNOTATION: json.dumps({"another": {"jsonPatch": [claim]}})}
+    claims = {"another": {"jsonPatch": [claim]}}
     warm = known([OTHERS["tolerates"]])
     for hostname in ("h", "i"):
-        document = pod(gpu_container(), labels={GANG_LABEL: "g"}, annotations=annotations, hostname=hostname)
+        document = with_record(pod(gpu_container(), labels={GANG_LABEL: "g"}, hostname=hostname), claims)
         request = decode_review(review(document))
         assert mutate(request, warm) == afresh(request, replace(warm))
+
+
+def test_each_pod_of_one_decision_gets_a_seal_of_its_own() -> None:
+    warm = known(SHIPPED)
+    requests = [decode_review(review(gpu_pod(4, name=f"pod-{number}"))) for number in range(3)]
+    outcomes = [mutate(request, warm) for request in requests]
+
+    assert len({str(outcome.patch) for outcome in outcomes}) == 3
+    assert len({str(without_seals(outcome.patch)) for outcome in outcomes}) == 1
+    for request, outcome in zip(requests, outcomes, strict=True):
+        final = apply(request.object or {}, outcome.patch)
+        assert record.find(final, "default", warm.sealer).claims == claims_of(final) != {}
+
+
+def test_a_stand_in_for_seals_in_a_pod_is_left_alone() -> None:
+    """What stands for a seal is known to nobody; what a pod says of a seal that it has seen is its own."""
+    warm = known(SHIPPED)
+    first = decode_review(review(gpu_pod(4, name="pod")))
+    seen = annotation_of(apply(first.object or {}, mutate(first, warm).patch))[-24:-2]
+    again = decode_review(review(gpu_pod(4, name="pod", labels={GANG_LABEL: f"g{seen}g"})))
+
+    assert mutate(again, warm) == mutate(again, warm) == afresh(again, replace(warm))

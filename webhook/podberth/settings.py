@@ -83,6 +83,7 @@ class Settings:
     leaf_life: timedelta
     ca_trust_seconds: float
     webhook_configuration: str
+    record_key: Path | None
     client_ca: Path | None
     client_name: str | None
     tls_names: tuple[str, ...]
@@ -248,6 +249,14 @@ OPTIONS: tuple[Option, ...] = (
         "podberth",
         "name of the two webhook configurations whose caBundle is kept",
         _object_name,
+    ),
+    Option(
+        "record-key",
+        "FILE",
+        None,
+        "what the records on pods are sealed with, 16 bytes at least, the same for all replicas; reloaded when it "
+        "changes. Without it record.key of --self-signed or --ca-secret, or the file of --tls-key",
+        _path,
     ),
     Option("client-ca", "FILE", None, "CA of the API servers' client certificate, PEM: nobody else may ask", _path),
     Option("client-name", "NAME", None, "common name or alternative name that it has", _text),

@@ -15,6 +15,7 @@ from podberth.kube.patch import apply
 from podberth.mutation.gang import REFERENCES
 from podberth.wellknown import APPLIED_ANNOTATION
 from podberth.workload.systems import JOINED
+from records import without_seals
 from snapshots import cluster, policy, snapshot
 
 JSON = dict[str, Any]
@@ -104,7 +105,7 @@ def test_a_member_gets_the_name_the_size_and_the_groups_name_where_the_system_lo
 def test_two_members_are_equal_and_a_second_pass_changes_nothing(system: str) -> None:
     known = snapshot(chooses(f"'{system}'"), draws(), objects=[OWNER, *SERVED])
     one, other = (mutate(member(index), known) for index in (0, 3))
-    assert one.patch == other.patch
+    assert without_seals(one.patch) == without_seals(other.patch)
 
     final = apply(member(), one.patch)
     assert mutate(final, known).patch == []

@@ -1,6 +1,7 @@
 """/mutate: policies write in order, each sees the earlier ones' work, and all of a policy applies or nothing."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.errors import ReviewError
 from podberth.kube.patch import apply
-from podberth.wellknown import APPLIED_ANNOTATION, GANG_LABEL
+from podberth.wellknown import GANG_LABEL
+from records import annotation_of, claims_of, with_annotation, with_record
 from snapshots import cluster, policy, snapshot
 
 
@@ -154,16 +156,24 @@ def test_the_record_says_what_was_written_and_the_second_pass_changes_nothing() 
     document = gpu_pod()
     final = apply(document, mutate(document, known).patch)
 
-    assert final["metadata"]["annotations"][APPLIED_ANNOTATION] == '{"a":{"labels":{"a":"1"}}}'
+    assert re.fullmatch(r'{"a":{"labels":{"a":"1"}},"=":"[\w-]{22}"}', annotation_of(final))
     assert mutate(final, known).patch == []
 
 
-def test_a_false_record_that_comes_with_a_pod_is_cut_down_to_what_it_holds() -> None:
-    claim = '{"a":{"labels":{"x":"1"}},"b":{"tolerations":[{"key":"nope"}]},"c":[],"d":{"labels":7}}'
-    document = gpu_pod(labels={"x": "1"}, annotations={APPLIED_ANNOTATION: claim})
+def test_a_record_that_comes_with_a_pod_is_cut_down_to_what_it_holds() -> None:
+    claims = {"a": {"labels": {"x": "1"}}, "b": {"tolerations": [{"key": "nope"}]}, "c": [], "d": {"labels": 7}}
+    document = with_record(gpu_pod(labels={"x": "1"}), claims)
     final = apply(document, mutate(document, snapshot()).patch)
 
-    assert final["metadata"]["annotations"][APPLIED_ANNOTATION] == '{"a":{"labels":{"x":"1"}}}'
+    assert claims_of(final) == {"a": {"labels": {"x": "1"}}}
+
+
+def test_a_record_without_a_seal_is_taken_away() -> None:
+    document = with_annotation(gpu_pod(labels={"x": "1"}), '{"a":{"labels":{"x":"1"}}}')
+
+    assert mutate(document, snapshot()).patch == [
+        {"op": "remove", "path": "/metadata/annotations/podberth.io~1applied"}
+    ]
 
 
 def test_a_requirement_that_contradicts_the_pods_own_choice_is_named_and_not_written() -> None:

@@ -10,7 +10,7 @@ from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
-from podberth.wellknown import APPLIED_ANNOTATION
+from records import with_record
 from snapshots import cluster, policy, snapshot
 
 TOLERATIONS = policy("tol", "  mutations:\n  - tolerations: topology.nodes(gpu).tolerations", order=1)
@@ -91,8 +91,8 @@ def test_affinity_that_the_user_means_to_change_is_left_to_the_apiserver(known: 
 
 
 def test_names_that_no_policy_has_are_not_repeated(known: Snapshot) -> None:
-    claim = '{"invented":{"tolerations":[{"key":"own","operator":"Exists"}]}}'
-    old = gpu_pod(8, annotations={APPLIED_ANNOTATION: claim}, tolerations=[{"key": "own", "operator": "Exists"}])
+    own = [{"key": "own", "operator": "Exists"}]
+    old = with_record(gpu_pod(8, tolerations=own), {"invented": {"tolerations": own}})
     outcome = decide.mutate(decode_review(review(gpu_pod(8), "UPDATE", old=old)), known)
 
     assert outcome.verdict == "mutated"
@@ -101,14 +101,14 @@ def test_names_that_no_policy_has_are_not_repeated(known: Snapshot) -> None:
 
 def test_a_record_in_the_request_is_not_believed(known: Snapshot) -> None:
     old = gpu_pod(8)
-    new = gpu_pod(8, annotations={APPLIED_ANNOTATION: '{"x":{"tolerations":[{"key":"evil","operator":"Exists"}]}}'})
+    new = with_record(gpu_pod(8), {"x": {"tolerations": [{"key": "evil", "operator": "Exists"}]}})
 
     assert updated(new, old, known) == new
 
 
 def test_a_record_in_the_old_pod_brings_back_only_what_that_pod_holds(known: Snapshot) -> None:
-    claim = '{"x":{"tolerations":[{"key":"evil","operator":"Exists"}],"labels":{"a":"b"}}}'
-    old = gpu_pod(8, annotations={APPLIED_ANNOTATION: claim})
+    claims = {"x": {"tolerations": [{"key": "evil", "operator": "Exists"}], "labels": {"a": "b"}}}
+    old = with_record(gpu_pod(8), claims)
     new = gpu_pod(8)
 
     assert updated(new, old, known) == new

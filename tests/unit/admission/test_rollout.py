@@ -16,7 +16,7 @@ POLICIES = {f"p{number}" for number in range(20)}
 
 
 def key(document: dict[str, Any]) -> str:
-    return rollout_key("p", document, decode_review(review(document)), snapshot())
+    return rollout_key("p", document, decode_review(review(document)), snapshot(), {})
 
 
 def test_members_of_a_declared_gang_share_one_key_whatever_makes_them() -> None:

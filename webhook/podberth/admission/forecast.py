@@ -15,6 +15,7 @@ from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal
 from ..mutation.conflict import stand
 from ..mutation.gang import NOTHING_KNOWN
+from ..mutation.narrowing import Nodes
 from ..policy.clashes import comes_first
 from ..policy.compile import CompiledMutation, CompiledPolicy
 from ..policy.parse import ParsedPolicy
@@ -42,7 +43,7 @@ def forecasts(
     for name, index, proposal in constants:
         trial = draft.fork()
         try:
-            standing = stand(draft, proposal, name, known, lambda _: 0)
+            standing = stand(draft, proposal, name, known, Nodes(lambda _: 0))
             change = standing.proposal and pipeline.apply(trial, standing.proposal, surroundings)
         except EvaluationError:
             continue

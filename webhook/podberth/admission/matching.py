@@ -11,6 +11,7 @@ from ..kube import pod as pods
 from ..kube.budget import GPUS, beyond
 from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
+from ..mutation import record
 from ..mutation.gang import GangFacts
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, Watch, combine
@@ -99,6 +100,10 @@ class Matcher:
         self.stand_in = stand_in
         """What is written instead of the gang's name; None: the name itself."""
         self.plan: Plan = snapshot.plan(phase, request)
+        self.found = record.find(pod, request.namespace, snapshot.sealer)
+        """What the pod's record said when it came; of a pod beyond its bounds the outline has none."""
+        # Of what is judged, all has been admitted already; what is being admitted may have been sent by anybody.
+        self._known = self.found.claims if phase == "validate" else self.found.standing
         self._state: PodState = unread(pod, snapshot) if review.excess else observe(pod, request, snapshot)
         gang = self._state.gang
         self.sized_by_owner = (stand_in or gang.name) if gang.sized_by_owner else ""
@@ -281,7 +286,7 @@ class Matcher:
         rollout = policy.source.spec.rollout
         if rollout is None:
             return ""
-        key = rollout_key(policy.name, self._pod, self.request, self.snapshot)
+        key = rollout_key(policy.name, self._pod, self.request, self.snapshot, self._known)
         if rolled_out(rollout.percent, policy.name, key):
             return ""
         return f"rollout: this workload is not among the first {rollout.percent} of 100"

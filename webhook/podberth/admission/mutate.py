@@ -4,6 +4,7 @@ It denies for one reason only: a policy with mutations that could not be asked, 
 is ``validate``'s.
 """
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,8 @@ from ..kube.patch import Draft, Path
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Skipped
 from ..mutation.conflict import revived, stand, undone
+from ..mutation.narrowing import Nodes
+from ..mutation.seal import bearer_of
 from ..mutation.written import removals
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Watch
@@ -26,6 +29,7 @@ from .replay import Basis, Course, basis_of, course_of
 from .restore import restore
 from .review import AdmissionRequest
 from .snapshot import Snapshot
+from .stand_in import SEAL
 
 # What a policy wrote of these on an earlier pass stands: by now other policies have narrowed the choice of nodes, so
 # the same question has another answer, and a reinvocation must change nothing.
@@ -49,7 +53,7 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
     if basis is not None:
         course = snapshot.recall.answer(basis.key, lambda: _course(request, snapshot, basis))
         if course is not None:
-            return course.again(request, matcher.pod, basis.names)
+            return course.again(request, matcher.pod, basis.names, snapshot.sealer)
     return _Run(matcher).outcome()
 
 
@@ -85,8 +89,10 @@ def _matcher(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
 
 def _course(request: AdmissionRequest, snapshot: Snapshot, basis: Basis) -> Course | None:
     """Decide on a pod so that the decision can be kept for others; None where it cannot."""
-    run = _Run(Matcher("mutate", Checked(request, basis.pod), snapshot, stand_in=basis.gang))
-    return course_of(run.outcome(), run.matcher, run.draft, basis)
+    matcher = Matcher("mutate", Checked(request, basis.pod), snapshot, stand_in=basis.gang)
+    run = _Run(matcher, seal=lambda _: SEAL)
+    outcome = run.outcome()
+    return course_of(outcome, run.record_text, matcher, run.draft, basis)
 
 
 def _untouched(request: AdmissionRequest) -> Outcome:
@@ -102,7 +108,8 @@ def _restore(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     draft = Draft(this.pod)
     # The record is the pod's: a name that no policy has is not repeated into metrics and logs.
     names = {policy.name for policy in snapshot.policies}
-    restored = restore(draft, request.old_object)
+    found = record.find(request.old_object, request.namespace, snapshot.sealer)
+    restored = restore(draft, request.old_object, found.claims)
     decisions = tuple(Decision(policy, "restore", text) for policy, text in restored if policy in names)
     patch = draft.patch()
     return Outcome(
@@ -157,8 +164,10 @@ class _Step:
 class _Run:
     """One creation: the policies in order over one draft."""
 
-    def __init__(self, matcher: Matcher, *, traced: bool = False) -> None:
+    def __init__(self, matcher: Matcher, *, traced: bool = False, seal: Callable[[str], str] | None = None) -> None:
         self.traced = traced
+        self.seal = seal or partial(matcher.snapshot.sealer.seal, bearer_of(matcher.pod, matcher.request.namespace))
+        self.record_text = ""
         self.written: list[Written] = []
         self.request = matcher.request
         self.snapshot = matcher.snapshot
@@ -173,9 +182,10 @@ class _Run:
             namespace=matcher.request.namespace,
             record=self._written,
         )
-        # Of a pod beyond its bounds the outline has no record.
-        self.before = record.held(self.draft, record.read(matcher.pod))
-        self.record = self.before
+        held = record.held(self.draft, matcher.found.claims)
+        self.before, self.sent = ({}, held) if matcher.found.sent else (held, {})
+        self.record: record.Record = self.before
+        self.nodes = Nodes(self._nodes_left, self.before)
         self.step = _Step(self.draft)
         self.decisions: list[Decision] = []
 
@@ -188,7 +198,7 @@ class _Run:
                 self.decisions.append(Decision(fault.policy.name, action, fault.message, fault=True))
                 if fault.fatal:
                     return self._denied(fault)
-        record.write(self.draft, self._final_record())
+        self.record_text = record.write(self.draft, self._final_record(), self.matcher.found, self.seal)
         patch = self.draft.patch()
         warnings = messages.of_mutations(self.decisions, patch)
         return Outcome(
@@ -200,10 +210,14 @@ class _Run:
         )
 
     def _final_record(self) -> record.Record:
-        """Return the record without what later policies have written over, in a list that a policy set as a whole."""
-        if not any(pipeline.ANYTHING.intersection(concerns) for concerns in self.record.values()):
-            return self.record
-        return record.held(self.draft, self.record)
+        """Return the record without what later policies have written over, in a list that a policy set as a whole.
+
+        What podberth sealed for this pod is kept for updates, even if it counts for nothing on creation (``sent``).
+        """
+        kept = record.joined(record.held(self.draft, self.sent), self.record) if self.sent else self.record
+        if not any(pipeline.ANYTHING.intersection(concerns) for concerns in kept.values()):
+            return kept
+        return record.held(self.draft, kept)
 
     def _denied(self, fault: Fault) -> Outcome:
         text = messages.line(fault.policy.name, f"cannot be applied: {fault.message} (failurePolicy Fail)")
@@ -283,7 +297,7 @@ class _Run:
     def _remaining(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> Proposal | None:
         """Return what earlier policies leave of a mutation, and tell what they do not; None: nothing."""
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves, reason=asked.reason)
-        standing = stand(step.draft, proposal, policy.name, self.record, self._nodes_left)
+        standing = stand(step.draft, proposal, policy.name, self.record, self.nodes)
         for each in standing.conflicts:
             step.tell(policy, "conflict", str(each))
         if standing.proposal is not proposal:

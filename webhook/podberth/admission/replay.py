@@ -17,6 +17,7 @@ import orjson
 from ..kube.patch import Draft, apply
 from ..mutation import names, pipeline, record, resources
 from ..mutation.leaf import is_label_value, is_object_name
+from ..mutation.seal import Sealer, bearer_of
 from . import messages, response, stand_in
 from .matching import GANG_NAME, Matcher, known_of
 from .outcome import Decision, Outcome, Verdict
@@ -71,19 +72,27 @@ class Course:
 
     patch: str
     """RFC 6902 operations as JSON; empty for none."""
+    record: str
+    """The text of the record in the patch, for which each pod gets a seal of its own; empty for none."""
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...]
     verdict: Verdict
     tells_names: bool
     """Whether a name is in the decisions, and not in the patch alone."""
 
-    def again(self, request: AdmissionRequest, pod: dict[str, Any], names: Mapping[str, str]) -> Outcome:
+    def again(
+        self, request: AdmissionRequest, pod: dict[str, Any], names: Mapping[str, str], sealer: Sealer
+    ) -> Outcome:
         """Return the decision for another pod of the same basis; ``names`` are its own by what stands for them.
 
         Raises:
             UnprovedError: the patch does not apply to the pod (a bug).
         """
-        text = _named(self.patch, names)
+        text = self.patch
+        if self.record:
+            seal = sealer.seal(bearer_of(pod, request.namespace), _named(self.record, names))
+            text = text.replace(stand_in.SEAL, seal)
+        text = _named(text, names)
         patch = orjson.loads(text) if text else []
         apply(pod, patch)
         decisions, warnings = self.decisions, self.warnings
@@ -126,12 +135,16 @@ def basis_of(matcher: Matcher) -> Basis | None:
     if gang != name:
         names[gang] = name
     # What is written may name any of the namespace's PodGroups.
-    key = ("course", question, matcher.pod_groups, gang, values)
+    # Whether a record counts is seen by the pod's name, which is not among the values.
+    key = ("course", question, matcher.pod_groups, gang, values, matcher.found)
     return Basis(key=key, ground=ground, pod=subject, gang=gang, names=names)
 
 
-def course_of(outcome: Outcome, matcher: Matcher, draft: Draft, basis: Basis) -> Course | None:
-    """Return what is worth keeping of a decision that was made for the stand-in; None where it left its basis."""
+def course_of(outcome: Outcome, text: str, matcher: Matcher, draft: Draft, basis: Basis) -> Course | None:
+    """Return what is worth keeping of a decision that was made for the stand-in; None where it left its basis.
+
+    ``text`` is that of the record that was written, without its seal.
+    """
     faulty = any(each.action in ("deny", "error", "conflict") for each in outcome.decisions)
     if faulty or not _within(basis.ground.footprint, draft) or not _foreseen(basis.ground, matcher):
         return None
@@ -140,6 +153,7 @@ def course_of(outcome: Outcome, matcher: Matcher, draft: Draft, basis: Basis) ->
         return None
     return Course(
         patch=patch,
+        record=text,
         decisions=outcome.decisions,
         warnings=outcome.warnings,
         verdict=outcome.verdict,

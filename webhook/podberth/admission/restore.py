@@ -16,14 +16,14 @@ from ..kube.shape import RESOURCED_LISTS
 from ..mutation import affinity, claims, record, resources, tolerations
 
 
-def restore(draft: Draft, old: dict[str, Any]) -> list[tuple[str, str]]:
-    """Give the draft of the new pod back what policies wrote on ``old``.
+def restore(draft: Draft, old: dict[str, Any], known: record.Record) -> list[tuple[str, str]]:
+    """Give the draft of the new pod back what policies wrote on ``old``, as far as it is ``known``.
 
     Returns:
         Policy name and a phrase, for each concern restored.
     """
     before = Draft(old)
-    held = record.held(before, record.read(old))
+    held = record.held(before, known)
     restored: list[tuple[str, str]] = []
     for concern, give_back in _RESTORERS.items():
         wrote = {policy: concerns[concern] for policy, concerns in held.items() if concern in concerns}

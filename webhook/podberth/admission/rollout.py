@@ -18,13 +18,16 @@ _POD_TEMPLATE_HASH = "pod-template-hash"
 _CRON_MINUTES = re.compile(r"-\d{8}$")
 
 
-def rollout_key(policy: str, pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> str:
+def rollout_key(
+    policy: str, pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot, known: record.Record
+) -> str:
     """Return what a policy's rollout hashes: the operator's object, the group, or the top owner, by name.
 
     Never a uid or a pod-template-hash, so that a new revision does not roll the dice again; and nothing that the policy
-    did not see on /mutate, so that /validate agrees: no generated name, and no gang that came behind it.
+    did not see on /mutate, so that /validate agrees: no generated name, and no gang that came behind it, which is
+    ``known`` to be podberth's.
     """
-    pod, namespace = _as_seen_by(policy, pod, snapshot), request.namespace
+    pod, namespace = _as_seen_by(policy, pod, snapshot, known), request.namespace
     group = gang_in(pod, request, snapshot)
     labels = pods.labels(pod)
     for row in OPERATOR_ROWS:
@@ -45,10 +48,10 @@ def rollout_key(policy: str, pod: dict[str, Any], request: AdmissionRequest, sna
     return f"{owner.kind}/{namespace}/{owner.name}"
 
 
-def _as_seen_by(policy: str, pod: dict[str, Any], snapshot: Snapshot) -> dict[str, Any]:
+def _as_seen_by(policy: str, pod: dict[str, Any], snapshot: Snapshot, known: record.Record) -> dict[str, Any]:
     """Return the pod without the gang that, by the record, this policy or a later one has written."""
     draft = Draft(pod)
-    wrote = record.held(draft, record.read(pod))
+    wrote = record.held(draft, known)
     for each in dropwhile(lambda each: each.name != policy, snapshot.policies):
         for part in wrote.get(each.name, {}).get("gang", ()):
             draft.remove(gang.MEMBERSHIP[part])

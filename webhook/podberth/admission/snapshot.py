@@ -15,6 +15,7 @@ from ..cel.engine import Batch, Environment, Expression, ReviewContext
 from ..conventions import Conventions
 from ..devices.claims import DeviceRequest, KnownDevices, read_declared
 from ..errors import PolicyError, Problem
+from ..mutation.seal import OFFLINE, Sealer
 from ..policy.clashes import clashes
 from ..policy.compile import CompiledPolicy, compile_policies
 from ..policy.every_pod import needs_every_pod
@@ -89,6 +90,8 @@ class Snapshot:
     """Names of those of its PriorityClasses that are known."""
     notes: tuple[Problem, ...]
     """What is worth saying of the policies; none keeps them from being used."""
+    sealer: Sealer = OFFLINE
+    """Seals the records that are written on pods, and tells which of them to believe."""
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Plans made so far; at most one for each phase, operation and resource that reviews name."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
@@ -150,6 +153,12 @@ class Snapshot:
         ConfigMaps come on top of those that are known: they win over defaults of the same name.
         """
         known = replace(self, namespaces=namespaces, config_maps={**self.config_maps, **config_maps})
+        object.__setattr__(known, "plans", self.plans)
+        return known
+
+    def with_sealer(self, sealer: Sealer) -> "Snapshot":
+        """Return the snapshot with other keys; plans are shared, answers are not: they go by which records count."""
+        known = replace(self, sealer=sealer)
         object.__setattr__(known, "plans", self.plans)
         return known
 

@@ -6,13 +6,14 @@ terms, the record and messages.
 """
 
 from collections.abc import Iterable
-from secrets import token_hex
+from secrets import token_hex, token_urlsafe
 from typing import Any
 
 from ..kube.paths import ELEMENT
 from ..kube.pod import annotations, spec
 from ..kube.shape import RESOURCED_LISTS
 from ..mutation.leaf import is_label_value
+from ..mutation.seal import SEAL_LENGTH
 from ..policy.compile import CompiledMutation
 from ..wellknown import APPLIED_ANNOTATION
 
@@ -21,6 +22,8 @@ Path = tuple[str, ...]
 # Beyond anybody's guess, and label values like the names.
 _GANG = token_hex(32)
 _CONTAINERS = tuple(token_hex(32) for _ in range(8))
+# In the place of a record's seal, which every pod has its own of.
+SEAL = token_urlsafe(SEAL_LENGTH)[:SEAL_LENGTH]
 # 64 bits: what is shorter might stand in a pod by chance, and is part of the basis instead.
 _SHORTEST = 16
 _NAMES_OF_CONTAINERS: tuple[Path, ...] = (

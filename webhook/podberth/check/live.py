@@ -1,6 +1,6 @@
 """Judges the workloads of a cluster as if their pods were made now, and counts what would become of them.
 
-What podberth has written on live pods already, by their record, is no change again. Nothing is read here.
+What a policy would write and live pods hold already is no change again, whoever wrote it. Nothing is read here.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -12,7 +12,7 @@ from ..kube.patch import Draft
 from ..kube.shape import shape_problems
 from ..mutation import record
 from ..policy.parse import ParsedPolicies, ParsedPolicy
-from .model import VERDICTS, Finding, Live, PolicyCount, Report, Result, Verdict
+from .model import VERDICTS, Finding, Live, PolicyCount, Report, Result, Verdict, Wrote
 from .owners import Speaker, Speakers
 from .run import Settings, judged
 from .sources import Document
@@ -45,17 +45,17 @@ def _supposed(parsed: ParsedPolicy, as_if: Collection[Supposition]) -> ParsedPol
 def judge(speaker: Speaker, snapshot: Snapshot, settings: Settings, known: Sequence[Document]) -> tuple[Result, ...]:
     """Return what would become of each template of one workload."""
     found = judged(speaker.source, snapshot, settings, known)
-    records = [record.held(Draft(pod), record.read(pod)) for pod in speaker.pods if not shape_problems(pod)]
-    return tuple(_settled(each, records) for each in found)
+    pods = [Draft(pod) for pod in speaker.pods if not shape_problems(pod)]
+    return tuple(_settled(each, pods) for each in found)
 
 
-def _settled(result: Result, records: Sequence[record.Record]) -> Result:
+def _settled(result: Result, pods: Sequence[Draft]) -> Result:
     """Return a result without what is on live pods already; a change that no document can hold is one all the same."""
     done = {
-        each.policy: Finding(policy=each.policy, message="has written this on its live pods already", field="", line=0)
+        each.policy: Finding(policy=each.policy, message="this is on its live pods already", field="", line=0)
         for each in result.wrote
         # Of a record too long to be kept nothing is known
-        if each.concerns and any(each.concerns <= known.get(each.policy, {}).keys() for known in records)
+        if each.claims and any(_holds(pod, each) for pod in pods)
     }
     left = tuple(each for each in result.wrote if each.policy not in done)
     policies = {each.policy for each in left} | ({_PODBERTH} if left else set())
@@ -71,6 +71,12 @@ def _settled(result: Result, records: Sequence[record.Record]) -> Result:
         in_force=tuple(done),
         source=None,
     )
+
+
+def _holds(pod: Draft, wrote: Wrote) -> bool:
+    """Tell whether a pod holds all that a policy would write; its own record may be anybody's."""
+    claims = {wrote.policy: dict(wrote.claims)}
+    return record.held(pod, claims) == claims
 
 
 def live_report(

@@ -51,8 +51,8 @@ class Wrote:
     """What one policy would write on a pod, whether or not a document can hold it."""
 
     policy: str
-    concerns: frozenset[str]
-    """As in the record: ``tolerations``, ``nodeAffinity``."""
+    claims: Mapping[str, Any] = field(hash=False)
+    """What it wrote, by concern, as in the record; empty where that is too long to be kept."""
     reason: str
 
 

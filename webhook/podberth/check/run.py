@@ -293,7 +293,8 @@ class _Object:
         if decided.denied:
             return decided._replace(written=())
         projected = project(template, [each.patch for each in written], outcome.patch)
-        return decided._replace(projected=projected, wrote=_wrote(written, final))
+        claims = record.find(final, request.namespace, snapshot.sealer).claims
+        return decided._replace(projected=projected, wrote=_wrote(written, claims))
 
     # ---- what is told of it ------------------------------------------------------------------------------------------
 
@@ -348,24 +349,23 @@ class _Object:
 
 def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Iterator[str]:
     """Yield the policies whose rollout does not reach the pod's workload."""
+    known = record.find(pod, request.namespace, snapshot.sealer).standing
     for policy in snapshot.policies:
         rollout = policy.source.spec.rollout
         if rollout is not None:
-            key = rollout_key(policy.name, pod, request, snapshot)
+            key = rollout_key(policy.name, pod, request, snapshot, known)
             if not rolled_out(rollout.percent, policy.name, key):
                 yield policy.name
 
 
-def _wrote(written: Sequence[Written], final: dict[str, Any]) -> tuple[Wrote, ...]:
-    """Return what each policy wrote on the pod that came out as ``final``, with its first reason."""
+def _wrote(written: Sequence[Written], claims: record.Record) -> tuple[Wrote, ...]:
+    """Return what each policy wrote, as the pod's record says, with its first reason."""
     reasons: dict[str, str] = {}
     for each in written:
         if each.patch:
             reasons.setdefault(each.policy, " ".join(each.reason.split()))
-    claims = record.read(final)
     return tuple(
-        Wrote(policy=policy, concerns=frozenset(claims.get(policy, ())), reason=reason)
-        for policy, reason in reasons.items()
+        Wrote(policy=policy, claims=claims.get(policy, {}), reason=reason) for policy, reason in reasons.items()
     )
 
 

@@ -37,8 +37,9 @@ from ..server.judge import PolicyJudge
 from ..server.listen import ReviewPort
 from ..server.memory import prepare
 from ..server.port_tls import PortTls, WatchedClientAuthority
+from ..server.record_key import RecordKeys, WatchedRecordKey
 from ..server.reload import Watched, WatchedCertificate, WatchedSnapshot, following, watch
-from ..server.self_signed import ensure
+from ..server.self_signed import ensure, ensure_record_key
 from ..server.shared_certificate import SharedCertificate, SharedWatching
 from ..server.state import Deciders, ServingState
 from ..server.tls import CertificateFiles
@@ -105,8 +106,10 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
     live = settings.topology == "cluster"
     source = _source(settings, conventions)
     snapshot = WatchedSnapshot(source, state, metrics, log, live=live)
-    shared = _shared_certificate(settings, tls, state, SharedWatching(metrics, log))
-    watched: list[Watched] = [snapshot]
+    keys = RecordKeys(snapshot.adopt_sealer, log)
+    use_key = keys.use if settings.record_key is None else _use_no_key
+    shared = _shared_certificate(settings, tls, state, SharedWatching(metrics, log, use_key))
+    watched: list[Watched] = [*_record_key(settings, keys), snapshot]
     if shared is None:
         watched.insert(0, WatchedCertificate(_certificate_files(settings, log), tls, state, metrics, log))
     if settings.client_ca is not None:
@@ -213,6 +216,18 @@ def _shared_certificate(
     shared = open_shared(settings.kubeconfig, settings.ca_secret, settings.webhook_configuration, Timing())
     profile = Profile(settings.ca_life, settings.leaf_life, timedelta(seconds=settings.ca_trust_seconds))
     return SharedCertificate(shared, settings.tls_names, profile, tls, state, watching)
+
+
+def _use_no_key(_secret: bytes, _where: str) -> None:
+    """Leave the key of --record-key in force."""
+
+
+def _record_key(settings: Settings, keys: RecordKeys) -> list[Watched]:
+    """Return what keeps the key of records in step with its file; nothing where it is in the Secret."""
+    path = settings.record_key or settings.tls_key
+    if path is None and settings.self_signed is not None:
+        path = ensure_record_key(settings.self_signed)
+    return [] if path is None else [WatchedRecordKey(path, keys)]
 
 
 def _certificate_files(settings: Settings, log: Log) -> CertificateFiles:

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import CertificateError, ClusterError
 from ..kube.api_path import ApiPath, collection_path
+from ..mutation.seal import LEAST_KEY_BYTES, RECORD_KEY
 from ..pki.authorities import SECRET_KEY, Authorities, decode, encode
 from ..pki.rotation import Registration
 from ..wellknown import NAMESPACE
@@ -23,11 +25,14 @@ from .protocol import Document, Timing, read_object
 if TYPE_CHECKING:
     from .client import ClusterClient
 
+_DESCRIPTION: Final = "podberth's certificate authorities, and the key of its records; podberth certs status"
 _ADMISSION: Final = "admissionregistration.k8s.io/v1"
 KINDS: Final[Mapping[str, ApiPath]] = {
     "MutatingWebhookConfiguration": collection_path(_ADMISSION, "mutatingwebhookconfigurations"),
     "ValidatingWebhookConfiguration": collection_path(_ADMISSION, "validatingwebhookconfigurations"),
 }
+_KEY_BYTES: Final = 32
+"""Of a new key of records: as many as SHA-256 has."""
 # https://cert-manager.io/docs/concepts/ca-injector/: whoever has one of these, cert-manager's injector writes.
 _INJECTED: Final = "cert-manager.io/inject-"
 
@@ -47,6 +52,8 @@ class ReadSecret:
 
     document: Mapping[str, Any]
     authorities: Authorities
+    record_key: bytes
+    """What records are sealed with; empty where the Secret has none, or one that is too short."""
 
 
 class SharedAuthorities:
@@ -88,21 +95,33 @@ class SharedAuthorities:
         document = await self._read(self._path.below(self._name))
         if document is None:
             return None
-        return ReadSecret(document, decode(_data(document, self.where), self.where))
+        data = _data(document, self.where)
+        record_key = data.get(RECORD_KEY, b"")
+        usable = record_key if len(record_key) >= LEAST_KEY_BYTES else b""
+        return ReadSecret(document, decode(data, self.where), usable)
 
-    async def store(self, read: ReadSecret | None, authorities: Authorities) -> None:
-        """Write the Secret in the place of what was read.
+    async def store(self, read: ReadSecret | None, authorities: Authorities, record_key: bytes = b"") -> None:
+        """Write the Secret in the place of what was read, with all else that was in it.
+
+        Args:
+            read: what was read; None makes a new Secret.
+            authorities: what it is to have.
+            record_key: what records are sealed with if the Secret has no such key; empty: a new one. An older replica
+                writes the Secret without it, and who remembers it puts it back.
 
         Raises:
             ClusterError: with status 409 where it has changed since; else the API server does not answer, or refuses.
         """
-        data = {SECRET_KEY: base64.b64encode(encode(authorities)).decode()}
+        kept = read.document.get("data") or {} if read else {}
+        key = read.record_key if read else b""
+        made = {SECRET_KEY: encode(authorities), RECORD_KEY: key or record_key or token_bytes(_KEY_BYTES)}
+        data = {**kept, **{name: base64.b64encode(content).decode() for name, content in made.items()}}
         if read is None:
             metadata = {
                 "name": self._name,
                 "namespace": NAMESPACE,
                 "labels": {"app.kubernetes.io/name": "podberth"},
-                "annotations": {"podberth.io/description": "podberth's certificate authorities; podberth certs status"},
+                "annotations": {"podberth.io/description": _DESCRIPTION},
             }
             document = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": metadata, "data": data}
             await self._client.send("POST", self._path, document)

@@ -33,7 +33,7 @@ from . import (
 )
 from .change import Change, Proposal
 from .containers import SIDES, containers
-from .narrowing import Left
+from .narrowing import Nodes
 from .record import Record
 
 
@@ -63,7 +63,7 @@ class Standing:
     """What may be built all the same; None: nothing."""
 
 
-def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, left: Left) -> Standing:
+def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: Nodes) -> Standing:
     """Hold a proposal against what other policies wrote with another value.
 
     Raises:
@@ -73,7 +73,7 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, left: Le
     rule = _RULES.get(proposal.concern)
     if not others or rule is None:
         return Standing((), proposal)
-    conflicts, remains = rule(_Case(draft, proposal, others, left))
+    conflicts, remains = rule(_Case(draft, proposal, others, nodes))
     return Standing(tuple(conflicts), remains)
 
 
@@ -102,7 +102,7 @@ class _Case:
     draft: Draft
     proposal: Proposal
     others: Record
-    left: Left
+    nodes: Nodes
 
     @property
     def value(self) -> Any:
@@ -285,7 +285,7 @@ def _first(present: Iterable[dict[str, Any]], item: dict[str, Any], wrote: Mappi
 
 
 def _node_affinity(case: _Case) -> _Answer:
-    rival = narrowing.rival(case.draft, case.proposal.leaves, case.others, case.left)
+    rival = narrowing.rival(case.draft, case.proposal.leaves, case.others, case.nodes)
     if rival is None:
         return [], case.proposal
     return [Conflict(pointer(affinity.NODE_AFFINITY), rival.policy, rival.why)], None

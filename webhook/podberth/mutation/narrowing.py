@@ -6,16 +6,25 @@ leaves no node, no policy is named.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ..kube.patch import Draft
-from . import affinity, record, written
+from . import affinity, written
 from .change import Change
 from .record import Record
 
 Left: TypeAlias = Callable[[Draft], int]
 """How many known nodes could run the pod of a draft; 0 where no node is known at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """What is known of a pod's choice of nodes besides the pod."""
+
+    left: Left
+    before: Record = field(default_factory=dict)
+    """What podberth wrote on an earlier pass, when the pod came in this time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +35,7 @@ class Rival:
     why: str
 
 
-def rival(draft: Draft, leaves: Mapping[str, Any], others: Record, left: Left) -> Rival | None:
+def rival(draft: Draft, leaves: Mapping[str, Any], others: Record, nodes: Nodes) -> Rival | None:
     """Return the first policy with which, and those before it, the terms of ``leaves`` leave no node; None: some stay.
 
     Preferred terms are in nobody's way: only a requirement that contradicts all of them is found for these.
@@ -42,11 +51,11 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: Record, left: Left) -
 
     def emptied(pod: Draft) -> bool:
         opposition = affinity.opposed(pod, ours, f"nodeAffinity.{side}")
-        return opposition is not None or (side == "required" and _none_left(pod, ours, left))
+        return opposition is not None or (side == "required" and _none_left(pod, ours, nodes.left))
 
     if not emptied(draft):
         return None
-    base = _without(draft, before)
+    base = _without(draft, before, nodes.before)
     if emptied(base):
         return None
     for name, theirs in before.items():
@@ -71,7 +80,7 @@ def _requirements(others: Record) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _without(draft: Draft, rivals: Collection[str]) -> Draft:
+def _without(draft: Draft, rivals: Collection[str], came_with: Record) -> Draft:
     """Return the pod as it would be had these policies required nothing.
 
     Where they had done so before the pod came in this time, what the user requires cannot be told from it any more:
@@ -79,7 +88,7 @@ def _without(draft: Draft, rivals: Collection[str]) -> Draft:
     """
     own = Draft(draft.original).get(affinity.REQUIRED)
     base = draft.fork()
-    if own and not any(name in rivals for name in _requirements(record.read(draft.original))):
+    if own and not any(name in rivals for name in _requirements(came_with)):
         base.set(affinity.REQUIRED, own)
     else:
         base.remove(affinity.REQUIRED[:-1])

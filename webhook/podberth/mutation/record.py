@@ -1,11 +1,12 @@
 """The record: an annotation on the pod that says which policy wrote what.
 
-``{"<policy>": {"<concern>": <Change.wrote>}}`` as compact JSON, policies in the order in which they wrote. A record can
-come in with a pod (a reinvocation, a copied pod, a forger): it is believed only as far as the pod really holds what it
-says.
+``{"<policy>": {"<concern>": <Change.wrote>}, "=": "<seal>"}`` as compact JSON, policies in the order in which they
+wrote, the seal last (``seal``). Anybody can write an annotation. So ``find`` is the one way to read a record: without a
+seal of podberth's for this pod it is as if there were none. What it says counts as far as the pod holds it (``held``).
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -19,19 +20,97 @@ from ..kube.quantity import parse_quantity
 from ..wellknown import APPLIED_ANNOTATION
 from . import affinity, claims, colocation, environment, gang, names, resources, terms, tolerations
 from .change import Change
+from .seal import SEAL_LENGTH, Sealer, bearer_of
 
 Record: TypeAlias = dict[str, dict[str, Any]]
 PATH = ("metadata", "annotations", APPLIED_ANNOTATION)
 
 _NAMES = ("container", "from", "to")
+# No policy is called "=": its name is a DNS subdomain, as every object's.
+_BEFORE_SEAL = ',"=":"'
+_BEHIND_SEAL = '"}'
+_TAIL_LENGTH = len(_BEFORE_SEAL) + SEAL_LENGTH + len(_BEHIND_SEAL)
 
 
-def read(pod: Mapping[str, Any]) -> Record:
-    """Return the well-formed claims of the pod's record; {} where it has none, or more than podberth would write."""
-    annotations = (pod.get("metadata") or {}).get("annotations") or {}
-    text = annotations.get(APPLIED_ANNOTATION)
-    if not text or len(text) > RECORD.most:
-        return {}
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a pod says that podberth wrote on it."""
+
+    there: bool = False
+    """Whether it has the annotation at all."""
+    sent: bool = False
+    """Whether the annotation may have come from whoever sent the pod, and not from podberth in the same request."""
+    text: str = ""
+    """The claims as podberth sealed them for this pod; empty where it did not."""
+    claims: Record = field(default_factory=dict, compare=False)
+    """The same, decoded."""
+
+    @property
+    def standing(self) -> Record:
+        """The claims that podberth wrote in the request that creates the pod: a sealed record may be used again.
+
+        https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#reinvocation-policy
+        """
+        return {} if self.sent else self.claims
+
+
+_NONE = Found()
+
+
+def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
+    """Return what the record on a pod of that namespace says, if podberth sealed it for this pod."""
+    annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
+    if annotation is None:
+        return _NONE
+    sent = not sealer.offline and _may_be_sent(pod)
+    text, seal = _unsealed(annotation)
+    if not text or not sealer.believes(seal, bearer_of(pod, namespace), text):
+        return Found(there=True, sent=sent)
+    return Found(there=True, sent=sent, text=text, claims=_decoded(text))
+
+
+def _may_be_sent(pod: Mapping[str, Any]) -> bool:
+    """Tell whether whoever sent a new pod may have sent the record, too.
+
+    Before the API server asks any webhook it notes in ``managedFields`` which fields the request has, and it takes note
+    of nothing that webhooks add (apiserver pkg/endpoints/handlers/create.go: UpdateNoErrors comes before Admit). Where
+    it could not, nobody can tell.
+    """
+    entries = (pod.get("metadata") or {}).get("managedFields")
+    if not isinstance(entries, list) or not entries:
+        return True
+    return any(map(_names_the_record, entries))
+
+
+def _names_the_record(entry: Any) -> bool:
+    """Tell whether one of ``managedFields`` names the record; what is no such entry may name anything."""
+    fields = entry.get("fieldsV1") if isinstance(entry, dict) else None
+    for step in ("f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}"):
+        if not isinstance(fields, dict):
+            return True
+        if step not in fields:
+            return False
+        fields = fields[step]
+    return True
+
+
+def _unsealed(annotation: str) -> tuple[str, str]:
+    """Return the text and the seal of a record; both empty where it has none, or more than podberth would write."""
+    start = len(annotation) - _TAIL_LENGTH
+    if start < 1 or len(annotation) > RECORD.most:
+        return "", ""
+    seal = annotation[start + len(_BEFORE_SEAL) : -len(_BEHIND_SEAL)]
+    text = annotation[:start] + "}"
+    return (text, seal) if sealed(text, seal) == annotation else ("", "")
+
+
+def sealed(text: str, seal: str) -> str:
+    """Return the annotation of a record's text and its seal; the text is a JSON object that is not empty."""
+    return f"{text[:-1]}{_BEFORE_SEAL}{seal}{_BEHIND_SEAL}"
+
+
+def _decoded(text: str) -> Record:
+    """Return the claims of a record that was sealed; a later version may have written what this one does not know."""
     try:
         decoded = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -76,14 +155,26 @@ def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
     return {**record, policy: concerns} if concerns else record
 
 
-def write(draft: Draft, record: Record) -> None:
-    """Put ``record`` on the pod; an empty one takes a false record away and writes nothing else."""
-    if record == read(draft.document):
-        return
-    if record:
-        draft.set(PATH, orjson.dumps(record).decode())
-    else:
+def joined(first: Record, second: Record) -> Record:
+    """Return the claims of both, as if the second had been added to the first."""
+    both: Record = _joined(first, second)
+    return both
+
+
+def write(draft: Draft, record: Record, found: Found, seal: Callable[[str], str]) -> str:
+    """Put ``record`` on the pod in the place of what was ``found`` there; an empty one takes a false record away.
+
+    Returns:
+        The text that was sealed; empty where nothing was.
+    """
+    if record == found.claims and (record or not found.there):
+        return ""
+    if not record:
         draft.remove(PATH)
+        return ""
+    text = orjson.dumps(record).decode()
+    draft.set(PATH, sealed(text, seal(text)))
+    return text
 
 
 def _joined(before: Any, wrote: Any) -> Any:
@@ -96,7 +187,7 @@ def _joined(before: Any, wrote: Any) -> Any:
 
 
 def _is_claim(concern: str, wrote: Any) -> bool:
-    """Say whether a claim has the form that the concern's builder writes; anybody can write the annotation."""
+    """Say whether a claim has the form that the concern's builder writes."""
     form = _FORMS.get(concern)
     return form is not None and form[0](wrote)
 

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from secrets import token_bytes
 from typing import Protocol, TypeAlias
 
 from ..admission.snapshot import for_every_pod, reads_topology
@@ -17,6 +18,7 @@ from ..cluster.policy_status import PolicyStatuses
 from ..cluster.protocol import NAMESPACES, PARAMS, POLICIES
 from ..cluster.source import Loaded, SnapshotSource, Verdict
 from ..errors import PodberthError, PolicyError, TopologyError
+from ..mutation.seal import Sealer
 from ..pki.certificate import Leaf
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
@@ -69,6 +71,8 @@ class WatchedSnapshot:
         self._objects: Held | None = None
         self._workloads: ClusterObjects | None = None
         self._loaded: Loaded | None = None
+        # Until a key is known, one that nobody has: a public one would be believed from anybody.
+        self._sealer = Sealer.of(token_bytes())
         self._source = source
         self._state = state
         self._metrics = metrics
@@ -100,6 +104,12 @@ class WatchedSnapshot:
             self._log.event("info", "loaded", what=["topology"], nodes=topology.node_count)
             settle()
 
+    def adopt_sealer(self, sealer: Sealer) -> None:
+        """Seal and believe records by these keys from now on."""
+        self._sealer = sealer
+        if self._state.snapshot is not None:
+            self._state.snapshot = self._state.snapshot.with_sealer(sealer)
+
     @property
     def verdicts(self) -> Sequence[Verdict]:
         """What became of the policies of the cluster at the last load."""
@@ -130,7 +140,7 @@ class WatchedSnapshot:
         """Put together what is known, once it is all known. The loaded params stay defaults of the cluster's."""
         if self._loaded is None or (self._live and None in (self._topology, self._objects, self._workloads)):
             return
-        snapshot = self._loaded.snapshot
+        snapshot = self._loaded.snapshot.with_sealer(self._sealer)
         if self._topology is not None:
             snapshot = snapshot.with_topology(self._topology)
         if self._objects is not None:

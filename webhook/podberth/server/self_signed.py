@@ -10,15 +10,19 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from secrets import token_bytes
 
 from ..cluster.reading import in_time
 from ..errors import CertificateError
+from ..mutation.seal import RECORD_KEY
 from ..pki.issue import issue_leaf, living, new_authority
 from ..pki.renewal import renewal_due
 from .tls import CertificateFiles, read_pair
 
 # Two thirds of a year are longer than a replica lives between two releases; a restart renews.
 LIFE = timedelta(days=365)
+# As many as SHA-256 has.
+_KEY_BYTES = 32
 
 
 def ensure(directory: Path, names: Sequence[str], now: datetime) -> tuple[CertificateFiles, str]:
@@ -48,6 +52,22 @@ def _ensured(directory: Path, names: Sequence[str], now: datetime) -> tuple[Cert
         except OSError as error:
             raise CertificateError(f"{directory}: cannot be written: {error.strerror}") from error
     return files, reason
+
+
+def ensure_record_key(directory: Path) -> Path:
+    """Return the file of the key that records are sealed with; it is made once, and never again.
+
+    Raises:
+        CertificateError: the directory cannot be written.
+    """
+    path = directory / RECORD_KEY
+    try:
+        if not path.exists():
+            directory.mkdir(parents=True, exist_ok=True)
+            _write(path, token_bytes(_KEY_BYTES), 0o600)
+    except OSError as error:
+        raise CertificateError(f"{directory}: cannot be written: {error.strerror}") from error
+    return path
 
 
 def _unusable(files: CertificateFiles, authority: Path, names: Sequence[str], now: datetime) -> str:

@@ -6,7 +6,7 @@ in this process. Whatever the API server does, what is in force stays in force.
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Final
@@ -55,6 +55,7 @@ class SharedCertificate:
         self._tls = tls
         self._state = state
         self._watching = watching
+        self._record_key = b""
         self._leaf: SignedLeaf | None = None
         self._held: Held | None = None
         self._failures = 0
@@ -100,12 +101,22 @@ class SharedCertificate:
             # Who makes a new Secret keeps what is trusted now, and not what was while there still was one.
             configurations = await self._shared.configurations()
         else:
+            self._take_key(secret)
             self._sign(secret.authorities, read_at)
         registrations = [each.registration for each in configurations]
         known = secret.authorities if secret else None
         planned = plan(known, registrations, self._held, datetime.now(UTC), self._profile)
         self._held = planned.held
-        return await self._act(planned.action, secret, configurations)
+        action = planned.action
+        if action is None and secret is not None and not secret.record_key:
+            action = Store(secret.authorities, "the Secret had no record.key")
+        return await self._act(action, secret, configurations)
+
+    def _take_key(self, secret: ReadSecret) -> None:
+        """Seal records with the Secret's key; where it has lost it, go on with the one that was there."""
+        if secret.record_key:
+            self._record_key = secret.record_key
+            self._watching.use_key(secret.record_key, self._shared.where)
 
     async def _act(
         self, action: Store | Trust | None, secret: ReadSecret | None, configurations: Sequence[ReadConfiguration]
@@ -114,7 +125,7 @@ class SharedCertificate:
             return False
         try:
             if isinstance(action, Store):
-                await self._shared.store(secret, action.authorities)
+                await self._shared.store(secret, action.authorities, self._record_key)
                 self._watching.stored(action)
             else:
                 for each in configurations:
@@ -139,10 +150,14 @@ class SharedCertificate:
 
 
 class SharedWatching:
-    """What is told of it: log lines and metrics."""
+    """What is told of it: log lines and metrics, and the key of records.
 
-    def __init__(self, metrics: Metrics, log: Log) -> None:
+    ``use_key`` takes the key, and where it was found.
+    """
+
+    def __init__(self, metrics: Metrics, log: Log, use_key: Callable[[bytes, str], None]) -> None:
         """Tell nothing yet."""
+        self.use_key = use_key
         self._metrics = metrics
         self._log = log
 
