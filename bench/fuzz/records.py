@@ -181,7 +181,7 @@ def _environment(_: Random, pod: JSON) -> Any:
 
 def _claimed(chance: Random, pod: JSON) -> Any:
     there = [each for each in pod["spec"].get("resourceClaims") or () if each.get("resourceClaimTemplateName")]
-    made = [{"name": each["name"], "template": each["resourceClaimTemplateName"]} for each in there]
+    made = [{"name": each.get("name", ""), "template": each["resourceClaimTemplateName"]} for each in there]
     return _held(
         chance, made, [{"name": "nic", "template": "rdma", "instead": "nvidia.com/gpu", "containers": ["main"]}]
     )

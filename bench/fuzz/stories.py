@@ -10,6 +10,7 @@ import orjson
 
 from builders import review as bare_review
 from builders import workload_review
+from podberth.kube.shape import shape_problems
 from podberth.wellknown import APPLIED_ANNOTATION
 
 from . import envelopes, gangs, pods, records, values, wrong
@@ -212,15 +213,14 @@ class Case:
             how = chance.choice(("a list at its bound", "a large text"))
             self._has(how)
             (pods.list_at_its_bound if how == "a list at its bound" else pods.large_text)(chance, pod)
-        forged = values.percent(chance, 25)
-        if forged:
+        if values.percent(chance, 25):
             self._has(f"forged record: {records.forge(chance, pod, self.batch.records)}")
         if _is_pod(pod) and values.percent(chance, 95):
             pods.noted(pod)
         if values.percent(chance, 12):
             self._spoilt(pod)
         self.batch.earlier.append(orjson.dumps(pod))
-        return Subject(pod, namespace, _without(pod) if forged and _is_pod(pod) else None)
+        return Subject(pod, namespace, _without(pod) if _has_record(pod) else None)
 
     def _namespace(self) -> str:
         return UNKNOWN_NAMESPACE if values.percent(self.chance, 3) else self.chance.choice(NAMESPACES)
@@ -335,15 +335,14 @@ def features() -> frozenset[str]:
 
 
 def _is_pod(document: JSON) -> bool:
-    """Say whether a change of a pod finds where to work: nothing has been spoilt up there."""
-    spec, metadata = document.get("spec"), document.get("metadata")
-    if not isinstance(spec, dict) or not isinstance(metadata, dict):
-        return False
-    lists = [spec.get(name) or [] for name in ("containers", "initContainers", "ephemeralContainers", "tolerations")]
-    maps = [metadata.get(name) or {} for name in ("labels", "annotations")]
-    return all(isinstance(each, list) and all(isinstance(one, dict) for one in each) for each in lists) and all(
-        isinstance(each, dict) for each in maps
-    )
+    """Say whether a document has the shape of a pod, so that whoever changes it finds what there is to be changed."""
+    whole = all(isinstance(document.get(part), dict) for part in ("metadata", "spec"))
+    return whole and not shape_problems(document)
+
+
+def _has_record(document: JSON) -> bool:
+    """Say whether a pod has a record, of this case or of an earlier one."""
+    return _is_pod(document) and APPLIED_ANNOTATION in (document["metadata"].get("annotations") or {})
 
 
 def _without(pod: JSON) -> JSON:
