@@ -14,7 +14,7 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
 from podberth.errors import ReviewError
-from podberth.port.budget import LEVELS, MemoryBudget
+from podberth.port.budget import LEVELS, PARSED_PER_BYTE, MemoryBudget
 from podberth.server.body import MAX_BODY_BYTES
 
 _EIGHT_MIB = 8 * 1024 * 1024
@@ -268,6 +268,24 @@ def test_body_that_does_not_come_in_time_gets_408(tmp_path: Path) -> None:
         async with serving(tmp_path) as server, server.connect() as connection:
             answer = await connection.ask(post(body(), "/mutate?timeout=50ms")[:-20])
             assert (answer.status, answer.closes) == (408, True)
+
+    run(test)
+
+
+@pytest.mark.parametrize("padding", [0, 100_000], ids=["small", "large"])
+def test_a_document_is_charged_until_nobody_holds_it(tmp_path: Path, padding: int) -> None:
+    budget = MemoryBudget()
+    charged: list[int] = []
+
+    async def test() -> None:
+        async with serving(tmp_path, budget=budget) as server, server.connect() as connection:
+            recorder = server.metrics.request
+            server.metrics.request = lambda *given: (charged.append(budget.used["documents"]), recorder(*given))  # type: ignore[method-assign,assignment,func-returns-value]
+            content = body("u-1", options={"padding": "x" * padding})
+            assert (await connection.ask(post(content))).uid == "u-1"
+            await until_reached("it is recorded", lambda: charged, lambda: None)
+            assert charged == [PARSED_PER_BYTE * len(content)]
+            await until_reached("nothing is held", lambda: not budget.used["documents"], lambda: budget.used)
 
     run(test)
 

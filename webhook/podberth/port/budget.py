@@ -30,6 +30,10 @@ HANDSHAKE_BYTES: Final = 448 * 1024
 CONNECTION_BYTES: Final = 128 * 1024
 
 
+# Ordinary reviews have 5 to 10 KB. One of 16 KiB for each connection, parsed, is as much as there is.
+_LARGE_DOCUMENT: Final = PARSED_PER_BYTE * 16 * 1024
+
+
 class MemoryBudget:
     """Belongs to the event loop's thread."""
 
@@ -68,10 +72,11 @@ class Hold:
         self._bodies = self._documents = 0
 
     def take_body(self, size: int) -> bool:
-        """Take so many bytes more; False where there is no room."""
-        if not self._budget.take("bodies", size, proven=self._proven):
+        """Take what a body needs that has so many bytes by now; False where there is no room."""
+        more = size - self._bodies
+        if not self._budget.take("bodies", more, proven=self._proven):
             return False
-        self._bodies += size
+        self._bodies = size
         return True
 
     def take_document(self, body_size: int) -> bool:
@@ -81,6 +86,11 @@ class Hold:
             return False
         self._documents += size
         return True
+
+    @property
+    def is_large(self) -> bool:
+        """Say whether the document is too large to stay where many others may, too."""
+        return self._documents > _LARGE_DOCUMENT
 
     def drop_document(self) -> None:
         """Give back what was taken of a document."""

@@ -15,7 +15,7 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> bytes:
-    """Return the body, taken of ``hold``; ``deadline`` is a time of ``perf_counter``.
+    """Return the body; ``deadline`` is a time of ``perf_counter``. One that comes in parts is taken of ``hold``.
 
     Raises:
         ReviewError: it is too large, too slow, broken off, or there is no room for it now.
@@ -32,7 +32,6 @@ async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> by
             raise _broken(error) from error
         if len(body) > MAX_BODY_BYTES:
             raise _too_large(f"{len(body)} bytes")
-        _take(hold, len(body))
         return body
     try:
         async with asyncio.timeout(deadline - perf_counter()):
@@ -55,11 +54,16 @@ async def _read_parts(request: web.BaseRequest, hold: Hold) -> bytes:
         size += len(part)
         if size > MAX_BODY_BYTES:
             raise _too_large(f"{size} bytes and more")
-        _take(hold, len(part))
+        keep_body(hold, size)
     return b"".join(parts)
 
 
-def _take(hold: Hold, size: int) -> None:
+def keep_body(hold: Hold, size: int) -> None:
+    """Take what a body needs that stays beyond this turn of the loop.
+
+    Raises:
+        ReviewError: there is no room for it now.
+    """
     if not hold.take_body(size):
         raise ReviewError(503, "body: too many large bodies at once; try again")
 

@@ -7,7 +7,7 @@ asked for, and one that denies would block where Ignore was.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import lru_cache, partial
 from time import perf_counter, time_ns
 
@@ -22,7 +22,7 @@ from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
 from ..telemetry.traces import Traced, Tracer
 from .arrival import connection_of
-from .body import read_body
+from .body import keep_body, read_body
 from .reply import Reply, error_body
 from .state import Deciders, ServingState
 from .target import Target, resolve
@@ -75,6 +75,7 @@ class ReviewHandler:
                 # Without the document, which may be thirty times as large as the body that it is parsed from again.
                 review = None
                 hold.drop_document()
+                keep_body(hold, len(body))
                 # Half of what is left: the rest is for deciding without it.
                 await state.wait_for(sought, min(PATIENCE_SECONDS, (deadline - perf_counter()) / 2))
                 review = read_review(request, body, hold)
@@ -85,8 +86,7 @@ class ReviewHandler:
             decided = perf_counter()
             answer = orjson.dumps(outcome.response)
             phases = Phases(received - started, decided - received, perf_counter() - decided)
-            # Behind the answer, which aiohttp writes without another turn of the loop.
-            asyncio.get_running_loop().call_soon(self._recorder.decided, target.path, review, outcome, phases)
+            _behind(hold, self._recorder.decided, target.path, review, outcome, phases)
             if self._tracer is not None:
                 traced = Traced(
                     headers=request.headers,
@@ -98,7 +98,7 @@ class ReviewHandler:
                     outcome=outcome,
                     phases=phases,
                 )
-                asyncio.get_running_loop().call_soon(self._tracer.review, traced)
+                _behind(hold, self._tracer.review, traced)
             connection.prove()
             return Reply(200, answer, close=state.draining)
         except ReviewError as error:
@@ -111,8 +111,8 @@ class ReviewHandler:
             )
             return self._refuse(request, target, started, fault, review)
         finally:
-            hold.release()
             state.in_flight -= 1
+            _behind(hold, hold.release)
 
     def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome | Awaitable[Outcome]:
         snapshot = self._state.snapshot
@@ -144,10 +144,21 @@ class ReviewHandler:
                 request=review,
                 error=str(error),
             )
-            asyncio.get_running_loop().call_soon(self._tracer.review, traced)
+            self._tracer.review(traced)
         # A body that is not read to its end leaves no place where the next request could begin.
         close = self._state.draining or not request.content.is_eof()
         return Reply(error.status, error_body(error.status, str(error)), close=close)
+
+
+def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None:
+    """Call behind the answer, which aiohttp writes without another turn of the loop.
+
+    At once where a large document is held: other reviews are decided within this turn, and each would leave its own.
+    """
+    if hold.is_large:
+        call(*arguments)
+    else:
+        asyncio.get_running_loop().call_soon(call, *arguments)
 
 
 async def in_time(outcome: Awaitable[Outcome], deadline: float) -> Outcome:
