@@ -10,12 +10,12 @@ PAGE = page("docs/security.md")
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.endswith("| test |")]
 
 
-def tests_of(row: str) -> list[str]:
+def named_in(row: str) -> list[str]:
     """Return the tests that a row names."""
     return re.findall(r"`(tests/[^`]+)`", row)
 
 
-@pytest.mark.parametrize("name", sorted({name for row in ROWS for name in tests_of(row)}))
+@pytest.mark.parametrize("name", sorted({name for row in ROWS for name in named_in(row)}))
 def test_a_test_that_the_page_names_exists(name: str) -> None:
     path, _, function = name.partition("::")
     text = (ROOT / path).read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def test_a_test_that_the_page_names_exists(name: str) -> None:
 
 @pytest.mark.parametrize("row", [row for row in ROWS if re.match(r"\| (cannot|is not)", row)])
 def test_what_an_attacker_cannot_do_is_shown_by_a_test(row: str) -> None:
-    assert tests_of(row)
+    assert named_in(row)
 
 
 @pytest.mark.parametrize("attacker", ["tenant", "policy author", "stranger in the cluster network", "lying node"])
