@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from podberth.kube.budget import ALL_ENTRIES, BOUNDS, LARGEST, MAX_BYTES, Path, excess
+from podberth.kube.budget import BOUNDS, LARGEST, MAX_BYTES, Path, excess
 from podberth.kube.paths import ELEMENT
 from podberth.wellknown import APPLIED_ANNOTATION
 
@@ -23,6 +23,7 @@ Entry: TypeAlias = Callable[[int, int], Any]
 KINDS = 4
 """How many kinds of entries a list may have; who has fewer repeats them."""
 _ROOM = 16_384  # what policies write has to fit in, too
+_OWN_KEYS = 4  # that ``build`` writes beside those of the lists
 _KEYS = (
     "nvidia.com/gpu.product",
     "topology.kubernetes.io/zone",
@@ -210,8 +211,8 @@ def build(genome: Genome, number: int) -> Pod:
     for path, gene in sorted(genome.lists.items(), key=lambda item: (len(item[0]), item[0])):
         _put(pod, path, gene)
     metadata = pod["metadata"]
-    for name in ("labels", "annotations"):  # room for the keys below
-        metadata[name] = dict(list(metadata[name].items())[: LARGEST["metadata", name] - 4])
+    for name in ("labels", "annotations") if genome.gang or genome.text or genome.record else ():
+        metadata[name] = dict(list(metadata[name].items())[: LARGEST["metadata", name] - _OWN_KEYS])
     if genome.gang:
         metadata["labels"]["podberth.io/gang"] = f"gang-{number}"
         metadata["annotations"]["podberth.io/gang-size"] = "4"
@@ -308,14 +309,14 @@ def together(one: Path, other: Path) -> Genome:
 
 
 def within(genome: Genome) -> Genome:
-    """Return the genome with its longest lists shortened until all together are within their bound."""
-    lists = dict(genome.lists)
-    beside = 8  # what every pod has
-    while (over := sum(gene.number for gene in lists.values()) + beside - ALL_ENTRIES) > 0:
-        longest = max(lists, key=lambda path: lists[path].number)
-        gene = lists[longest]
-        lists[longest] = Gene(gene.number - min(over, gene.number // 2), gene.kind, gene.spread)
-    return Genome(lists, genome.gpus, genome.gang, genome.record, genome.text)
+    """Return the genome with its longest list shortened until all together are within their bound."""
+    while "all lists together" in excess(build(genome, 0)):
+        longest = max(genome.lists, key=lambda path: genome.lists[path].number)
+        gene = genome.lists[longest]
+        shorter = Gene(gene.number * 9 // 10, gene.kind, gene.spread)
+        lists = {**genome.lists, longest: shorter}
+        genome = Genome(lists, genome.gpus, genome.gang, genome.record, genome.text)
+    return genome
 
 
 def changed(genome: Genome, random: Random) -> Genome:

@@ -41,6 +41,8 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     several = len(found) > MOST_ROLES
     found = found[:MOST_ROLES]
     named = Counter(each.role for each in found)
+    too_large = [f"{_place(each, named)}: {each.too_large}" for each in found if each.too_large]
+    found = [each for each in found if not each.too_large]
     problems = [f"{_place(each, named)}: {problem}" for each in found for problem in each.problems]
     if problems:
         raise ReviewError(400, "; ".join(problems[:5]))
@@ -50,7 +52,7 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     # What is known of some roles alone is no ground to say that a group is too small, or a launcher not counted.
     wrong = (
         ()
-        if several
+        if several or too_large
         else [
             Decision("", "warn", str(each)) for each in wrong_in_workload(request.object or {}, pods, request, snapshot)
         ]
@@ -64,6 +66,7 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     warnings = messages.within_budget(
         [
             *([messages.line("", _MANY)] if several else ()),
+            *(messages.line("", each) for each in too_large),
             *(line for item, line in lines if item.action == "deny"),
             *(messages.line("", each.message) for each in wrong),
             *(line for item, line in lines if item.action != "deny"),
@@ -72,7 +75,11 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     return Outcome(
         response=response.allowed(request.uid, warnings),
         verdict="allowed",
-        decisions=(*(item for _, item in decisions), *wrong),
+        decisions=(
+            *(Decision("", "warn", each) for each in too_large),
+            *(item for _, item in decisions),
+            *wrong,
+        ),
         patch=[],
         warnings=warnings,
     )

@@ -210,8 +210,6 @@ def excess(pod: object, at_most_bytes: int | None = None) -> str:
     """
     if not isinstance(pod, dict):
         return ""  # which the shape check refuses
-    if (at_most_bytes is None or at_most_bytes > MAX_BYTES) and (wrong := _too_many_bytes(pod)):
-        return wrong
     metadata = pod.get("metadata")
     if isinstance(metadata, dict):
         for name in _NAMED:
@@ -220,9 +218,9 @@ def excess(pod: object, at_most_bytes: int | None = None) -> str:
                 return f"{TOO_LARGE}: metadata.{name}: want {MAX_NAME_BYTES} characters at most"
     if not _is_small(pod) and (wrong := _Tally().beyond([pod], _TREE)):
         return wrong
-    if at_most_bytes is None or at_most_bytes > TASK_GROUPS.most:
-        return _too_long_annotations(metadata)
-    return ""
+    if (at_most_bytes is None or at_most_bytes > TASK_GROUPS.most) and (wrong := _too_long_annotations(metadata)):
+        return wrong
+    return _too_many_bytes(pod) if at_most_bytes is None or at_most_bytes > MAX_BYTES else ""
 
 
 TOO_LARGE: Final = "the pod is too large to be decided on"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from .budget import ENTRIES
 from .patch import Path
 from .shape import shape_problems
 
@@ -103,7 +104,7 @@ def controller_in(document: object) -> OwnerReference | None:
     """Return the one owner that manages an object that nobody has checked, or None."""
     metadata = document.get("metadata") if isinstance(document, Mapping) else None
     owners = metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None
-    for owner in owners if isinstance(owners, list) else ():
+    for owner in owners[:ENTRIES] if isinstance(owners, list) else ():
         if isinstance(owner, Mapping) and owner.get("controller") is True:
             version, kind, name, uid = (_text(owner.get(key)) for key in ("apiVersion", "kind", "name", "uid"))
             return OwnerReference(version, kind, name, uid)

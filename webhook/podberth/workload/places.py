@@ -187,6 +187,8 @@ class Template:
     kind: str
     """The kind of the object that the template is of; an AppWrapper's is that of what it wraps."""
     problems: tuple[str, ...] = ()
+    too_large: str = ""
+    """What of the template is beyond its bound (``kube.budget``), which is then its only problem; empty: nothing."""
     role: str = ""
     replicas: int = 1
     owner_uid: str = ""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
+from ..kube.budget import excess
 from ..kube.carry import ABSENT
 from ..kube.paths import ELEMENT
 from ..kube.positions import render_path
@@ -185,12 +186,15 @@ def _misfit(place: Place, scene: Scene, problem: str) -> Template:
 
 def _present(place: Place, scene: Scene) -> Template:
     own = _read(place, scene)
-    problems = template_problems(own)
+    # Before anything else goes through it. Its bytes count where its pod is decided on.
+    too_large = excess(own, at_most_bytes=0)
+    problems = [too_large] if too_large else template_problems(own)
     template = Template(
         pod=own,
         path=scene.path,
         kind=text_at(scene.document, "kind"),
         problems=tuple(problems),
+        too_large=too_large,
         role=place.role or scene.key,
         owner_uid=scene.uid,
         document=scene.document,
