@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from ..cluster.reading import MAX_SMALL_BYTES, read_in_time
 from ..errors import UsageError
 from ..mutation.seal import LEAST_KEY_BYTES, Sealer
 from ..telemetry.log import Log
@@ -49,7 +50,7 @@ class WatchedRecordKey:
             UsageError: it cannot be used; the key in force stays.
         """
         try:
-            secret = await asyncio.to_thread(self._path.read_bytes)
+            secret = await asyncio.to_thread(read_in_time, self._path, MAX_SMALL_BYTES)
         except OSError as error:
             raise UsageError(f"record key: {self._path}: cannot be read: {error.strerror}") from error
         if len(secret) < LEAST_KEY_BYTES:

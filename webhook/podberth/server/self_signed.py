@@ -62,12 +62,16 @@ def ensure_record_key(directory: Path) -> Path:
     """
     path = directory / RECORD_KEY
     try:
-        if not path.exists():
-            directory.mkdir(parents=True, exist_ok=True)
-            _write(path, token_bytes(_KEY_BYTES), 0o600)
+        in_time(directory, partial(_make_once, path))
     except OSError as error:
         raise CertificateError(f"{directory}: cannot be written: {error.strerror}") from error
     return path
+
+
+def _make_once(path: Path) -> None:
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, token_bytes(_KEY_BYTES), 0o600)
 
 
 def _unusable(files: CertificateFiles, authority: Path, names: Sequence[str], now: datetime) -> str:
