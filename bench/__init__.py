@@ -8,6 +8,7 @@ and the control plane of the tests, which is why ``tests/`` is put on the path h
     create      pod create on a real API server against native admission policies
     cel_engine  what the CEL engine itself costs (docs/adr/0002-cel-engine.md)
     hotpath     where the time of one review goes
+    hostile_connections  what strangers' connections take of a serving process
     agent       what the node agent costs its node, and fleets of them the API server
     operators   no speed either: gangs that compete, by operator, on the real scheduler
     fuzz        no speed: whether answers to mutated reviews are as they must be

@@ -61,8 +61,8 @@ class Callers:
         await asyncio.gather(*map(gated, coroutines))
 
     async def _connect(self, *, tls: bool = True) -> Streams:
-        options = {"ssl": self.context, "server_hostname": "localhost"} if tls else {}
-        reader, writer = await asyncio.open_connection(self.host, self.port, **options)
+        context, name = (self.context, "localhost") if tls else (None, None)
+        reader, writer = await asyncio.open_connection(self.host, self.port, ssl=context, server_hostname=name)
         self.open.append(writer)
         return reader, writer
 

@@ -88,12 +88,14 @@ class BoundedConnection(web.RequestHandler):
             single = body is None and self._request_count == requests + 1
             body = self._messages[-1][1]
             if body.is_eof():
-                body, rest = None, _behind_requests(data, body, single=single)
+                rest = _behind_requests(data, body, single=single)
+                body = None
         elif body is None:
             self._dribbled(len(data))
             return
         elif body.is_eof():
-            body, rest = None, _behind_body(data, body, before)
+            rest = _behind_body(data, body, before)
+            body = None
         self._body = body
         if rest or self._head_bytes:
             self._begun(rest)
