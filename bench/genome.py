@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from podberth.kube.budget import BOUNDS, LARGEST, MAX_BYTES, Path, excess
+from podberth.kube.budget import ALL_ENTRIES, BOUNDS, LARGEST, MAX_BYTES, Path, excess
 from podberth.kube.paths import ELEMENT
 from podberth.wellknown import APPLIED_ANNOTATION
 
@@ -23,6 +23,7 @@ Entry: TypeAlias = Callable[[int, int], Any]
 KINDS = 4
 """How many kinds of entries a list may have; who has fewer repeats them."""
 _ROOM = 16_384  # what policies write has to fit in, too
+_LISTED = 0.9  # of all entries those that a genome names; the others are of the lists on the way
 _OWN_KEYS = 4  # that ``build`` writes beside those of the lists
 _KEYS = (
     "nvidia.com/gpu.product",
@@ -120,6 +121,7 @@ _ENTRIES: Mapping[str, Entry] = {
     "annotations": _pair("a"),
     "finalizers": _text("example.com/f"),
     "ownerReferences": _owner,
+    "managedFields": lambda number, _: {"manager": f"m{number}", "fieldsV1": {"f:metadata": {"f:annotations": {}}}},
     "nodeSelector": lambda number, kind: (_KEYS[number] if number < kind else f"s{number}", "v"),
     "overhead": _resource,
     "tolerations": _toleration,
@@ -311,12 +313,18 @@ def together(one: Path, other: Path) -> Genome:
 def within(genome: Genome) -> Genome:
     """Return the genome with its longest list shortened until all together are within their bound."""
     while "all lists together" in excess(build(genome, 0)):
-        longest = max(genome.lists, key=lambda path: genome.lists[path].number)
-        gene = genome.lists[longest]
-        shorter = Gene(gene.number * 9 // 10, gene.kind, gene.spread)
-        lists = {**genome.lists, longest: shorter}
-        genome = Genome(lists, genome.gpus, genome.gang, genome.record, genome.text)
+        genome = _with(genome, _shortened(genome.lists, 9 / 10))
     return genome
+
+
+def _shortened(lists: Mapping[Path, Gene], share: float) -> dict[Path, Gene]:
+    longest = max(lists, key=lambda path: lists[path].number)
+    gene = lists[longest]
+    return {**lists, longest: Gene(int(gene.number * share), gene.kind, gene.spread)}
+
+
+def _with(genome: Genome, lists: Mapping[Path, Gene]) -> Genome:
+    return Genome(lists, genome.gpus, genome.gang, genome.record, genome.text)
 
 
 def changed(genome: Genome, random: Random) -> Genome:
@@ -343,7 +351,9 @@ def _changed_once(genome: Genome, random: Random) -> Genome:
                 number = random.choice((LARGEST[each], LARGEST[each], LARGEST[each] // 2, LARGEST[each] // 10, 8))
                 lists[each] = Gene(number, random.randrange(KINDS), random.random() < 0.8)  # noqa: PLR2004 - mostly
     text = random.choice((genome.text, genome.text, 0, 16_000))
-    return within(Genome(lists, genome.gpus, genome.gang, genome.record, text))
+    while sum(gene.number for gene in lists.values()) > ALL_ENTRIES * _LISTED:
+        lists = _shortened(lists, 1 / 2)
+    return Genome(lists, genome.gpus, genome.gang, genome.record, text)
 
 
 def families() -> tuple[Path, ...]:

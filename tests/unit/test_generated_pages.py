@@ -14,6 +14,7 @@ from podberth.cluster.start import KINDS
 from podberth.lint.costs import CHEAP_BELOW, DEAR_FROM
 
 TOOLS = (
+    "bounds_page",
     "cel_reference",
     "label_page",
     "library_reference",

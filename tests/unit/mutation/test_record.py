@@ -82,10 +82,9 @@ def test_what_claims_say_is_looked_up_in_a_pod_that_is_read_once() -> None:
 
 def test_a_record_that_claims_more_than_podberth_writes_is_not_read() -> None:
     claims = {"p": {"tolerations": [{"key": "k"}] * RECORD_CLAIMS.most}}
-    document = pod(container("a"))
-    assert record.find(with_record(document, claims), "default", OFFLINE).claims == claims
+    assert record.find(with_record(POD, claims), "default", OFFLINE).claims == claims
     claims["p"]["tolerations"].append({"key": "k"})
-    assert record.find(with_record(document, claims), "default", OFFLINE).claims == {}
+    assert record.find(with_record(POD, claims), "default", OFFLINE).claims == {}
 
 
 def full() -> dict[str, Any]:

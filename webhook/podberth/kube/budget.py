@@ -112,7 +112,7 @@ def _of_affinity() -> Iterator[Bound]:
 
 def _of_the_pod() -> Iterator[Bound]:
     yield ANNOTATION_ENTRIES
-    for name in ("labels", "finalizers", "ownerReferences"):
+    for name in ("labels", "finalizers", "ownerReferences", "managedFields"):
         yield Bound(("metadata", name), ENTRIES, _NOBODY)
     yield Bound(("spec", "tolerations"), 5_100, "5,000 taints, and room for what policies add")
     for name in ("nodeSelector", "overhead", "volumes", "imagePullSecrets", "schedulingGates", "hostAliases"):

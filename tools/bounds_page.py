@@ -1,0 +1,55 @@
+"""Write the table of docs/policy.md that says how large a pod may be, from ``kube.budget``.
+
+.venv/bin/python tools/bounds_page.py           # writes what has changed
+.venv/bin/python tools/bounds_page.py --check   # writes nothing; exits with 1 and says what is stale
+"""
+
+import sys
+
+from generated import main, spliced
+
+from podberth.kube.budget import ALL, BOUNDS, GPUS, MAX_BYTES, MAX_NAME_BYTES, RECORD_CLAIMS, Bound, Path
+from podberth.kube.paths import ELEMENT
+
+PAGE = "docs/policy.md"
+_NAMES = {ALL.path: "all lists and maps together", RECORD_CLAIMS.path: "claims of the record"}
+_ALIKE = {
+    "initContainers": "containers",
+    "ephemeralContainers": "containers",
+    "podAntiAffinity": "podAffinity",
+    "namespaceSelector": "labelSelector",
+    "preferredDuringSchedulingIgnoredDuringExecution": "requiredDuringSchedulingIgnoredDuringExecution",
+    "nodeSelectorTerms": "",
+    "preference": "",
+    "podAffinityTerm": "",
+}
+_SHORT = {"requiredDuringSchedulingIgnoredDuringExecution": "<mode>"}
+
+
+def _table() -> str:
+    lines = ["| at most | of | why |", "|---|---|---|"]
+    lines.append(f"| {MAX_BYTES:,} bytes | the pod as JSON | etcd's default for a request (--max-request-bytes) |")
+    lines.append(f"| {MAX_NAME_BYTES} characters | a name | DNS1123SubdomainMaxLength |")
+    places: dict[tuple[str, str], list[str]] = {}
+    for bound in BOUNDS:
+        named = places.setdefault((f"{bound.most:,} {bound.unit}", bound.why), [])
+        place = _place(bound)
+        named += [place] if place not in named else []
+    lines += [f"| {most} | {', '.join(named)} | {why} |" for (most, why), named in places.items()]
+    return "\n".join(lines)
+
+
+def _place(bound: Bound) -> str:
+    if bound.path in _NAMES:
+        return _NAMES[bound.path]
+    text = f"`{_rendered(bound.path)}`"
+    return f"{text}, keys and values" if bound.unit == "characters" and len(bound.path) == len(GPUS.path) else text
+
+
+def _rendered(path: Path) -> str:
+    steps = [alike for step in path if (alike := _ALIKE.get(step, step))]
+    return ".".join(_SHORT.get(step, step) for step in steps).replace(f".{ELEMENT}", "[*]")
+
+
+if __name__ == "__main__":
+    sys.exit(main({PAGE: spliced(PAGE, {"bounds": _table()})}))
