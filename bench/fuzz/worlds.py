@@ -17,6 +17,7 @@ from typing import Final
 from builders import pod_group
 from group_scenes import QUEUES, documents
 from podberth.admission.snapshot import Snapshot
+from podberth.mutation.seal import Sealer
 from podberth.topology.shapes import SHAPES, simulate
 from podberth.wellknown import NAMESPACE
 
@@ -27,6 +28,8 @@ WORLDS: Final = ("fleet", "required", "enforcing", "fleet", "bare", "required", 
 """In the order in which batches have them."""
 
 _ENFORCING: Final = Path(__file__).with_name("enforcing")
+_SEALER: Final = Sealer.of(b"of the fuzz")
+"""As a cluster has one: who forges records does not know its key."""
 _MACHINES: Final = 2
 _GROUPS: Final = ("scheduling.x-k8s.io", "scheduling.sigs.k8s.io", "scheduling.volcano.sh", "scheduling.run.ai")
 GROUP_NAMES: Final = ("g", "ring", "group-1")
@@ -46,7 +49,7 @@ _REQUIRED: Final = {
 def compiled(world: str) -> Snapshot:
     """Return the snapshot of a world; it remembers what it was asked in this process."""
     if world == "enforcing":
-        return snapshot_of([_ENFORCING], cluster())
+        return snapshot_of([_ENFORCING], cluster()).with_sealer(_SEALER)
     if world == "bare":
         return compiled("fleet").with_topology(snapshot_of([_ENFORCING], ()).topology)
     if world == "required":
@@ -56,7 +59,7 @@ def compiled(world: str) -> Snapshot:
             for name, data in _REQUIRED.items()
         }
         return fleet.with_objects(fleet.namespaces, params)
-    return snapshot_of(LIBRARY, cluster())
+    return snapshot_of(LIBRARY, cluster()).with_sealer(_SEALER)
 
 
 def forgetful(snapshot: Snapshot) -> Snapshot:
