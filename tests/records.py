@@ -38,9 +38,9 @@ def claims_of(pod: JSON) -> JSON:
 
 
 def without_record(pod: JSON) -> JSON:
-    """Return the pod without its record, and without annotations where that was the only one."""
+    """Return the pod without its record, without annotations where that was the only one, and without who sent it."""
     kept = {k: v for k, v in (pod["metadata"].get("annotations") or {}).items() if k != APPLIED_ANNOTATION}
-    metadata = {key: value for key, value in pod["metadata"].items() if key != "annotations"}
+    metadata = {key: value for key, value in pod["metadata"].items() if key not in ("annotations", "managedFields")}
     return {**pod, "metadata": {**metadata, "annotations": kept} if kept else metadata}
 
 

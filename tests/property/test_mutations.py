@@ -5,7 +5,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders import gpu_container, pod, review, sidecar
@@ -145,6 +145,8 @@ def test_what_the_first_of_two_policies_wrote_the_second_does_not_undo(
     assert record.held(Draft(both), claims_of(alone)) == claims_of(alone)
 
 
+# A gang's label that comes behind the policy that goes by it.
+@example(pod(gpu_container("main"), gpu_container("side")), 21, 20)
 @given(pods(), st.sampled_from(NAMED), st.sampled_from(NAMED))
 def test_two_policies_applied_twice_change_nothing(document: dict[str, Any], first: int, second: int) -> None:
     once = apply(document, mutate(document, known((first, second))).patch)

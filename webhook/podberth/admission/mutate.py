@@ -11,12 +11,12 @@ from functools import partial
 
 from ..errors import EvaluationError, ReviewError
 from ..kube.patch import Draft, Path
-from ..mutation import pipeline, record
+from ..mutation import gang, pipeline, record
 from ..mutation.change import Change, Proposal, Skipped
 from ..mutation.conflict import revived, stand, undone
 from ..mutation.narrowing import Nodes
 from ..mutation.seal import bearer_of
-from ..mutation.written import removals
+from ..mutation.written import operations, removals
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Watch
 from ..topology.need import NodeSelection, own_tolerations
@@ -182,9 +182,8 @@ class _Run:
             namespace=matcher.request.namespace,
             record=self._written,
         )
-        held = record.held(self.draft, matcher.found.claims)
-        self.before, self.sent = ({}, held) if matcher.found.sent else (held, {})
-        self.record: record.Record = self.before
+        self.before = record.held(self.draft, matcher.found.standing)
+        self.record = self.before
         self.nodes = Nodes(self._nodes_left, self.before)
         self.step = _Step(self.draft)
         self.decisions: list[Decision] = []
@@ -210,14 +209,10 @@ class _Run:
         )
 
     def _final_record(self) -> record.Record:
-        """Return the record without what later policies have written over, in a list that a policy set as a whole.
-
-        What podberth sealed for this pod is kept for updates, even if it counts for nothing on creation (``sent``).
-        """
-        kept = record.joined(record.held(self.draft, self.sent), self.record) if self.sent else self.record
-        if not any(pipeline.ANYTHING.intersection(concerns) for concerns in kept.values()):
-            return kept
-        return record.held(self.draft, kept)
+        """Return the record without what later policies have written over, in a list that a policy set as a whole."""
+        if not any(pipeline.ANYTHING.intersection(concerns) for concerns in self.record.values()):
+            return self.record
+        return record.held(self.draft, self.record)
 
     def _denied(self, fault: Fault) -> Outcome:
         text = messages.line(fault.policy.name, f"cannot be applied: {fault.message} (failurePolicy Fail)")
@@ -289,7 +284,12 @@ class _Run:
         """Say whether on an earlier pass the gang's label was not there yet: a later policy wrote it."""
         if concern != "topology":
             return False
-        joined = {name for name, concerns in self.before.items() if "gang" in concerns}
+        label = gang.MEMBERSHIP["label"]
+        joined = {
+            name
+            for name, concerns in self.before.items()
+            if "gang" in concerns or label[-1] in concerns.get("labels", ()) or operations(concerns, label)
+        }
         return any(
             each.name in joined for each in self.snapshot.policies if each.source.sort_key > policy.source.sort_key
         )

@@ -55,6 +55,8 @@ class Found:
 
 
 _NONE = Found()
+# https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+_FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
 
 def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
@@ -72,9 +74,9 @@ def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
 def _may_be_sent(pod: Mapping[str, Any]) -> bool:
     """Tell whether whoever sent a new pod may have sent the record, too.
 
-    Before the API server asks any webhook it notes in ``managedFields`` which fields the request has, and it takes note
-    of nothing that webhooks add (apiserver pkg/endpoints/handlers/create.go: UpdateNoErrors comes before Admit). Where
-    it could not, nobody can tell.
+    Before the API server asks any webhook it notes in ``managedFields`` which fields the request has, whatever the
+    request says of them itself, and it takes note of nothing that webhooks add (apiserver
+    pkg/endpoints/handlers/create.go: UpdateNoErrors comes before Admit). Where it could not, nobody can tell.
     """
     entries = (pod.get("metadata") or {}).get("managedFields")
     if not isinstance(entries, list) or not entries:
@@ -84,14 +86,21 @@ def _may_be_sent(pod: Mapping[str, Any]) -> bool:
 
 def _names_the_record(entry: Any) -> bool:
     """Tell whether one of ``managedFields`` names the record; what is no such entry may name anything."""
-    fields = entry.get("fieldsV1") if isinstance(entry, dict) else None
-    for step in ("f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}"):
+    fields = entry.get(_FIELDS[0]) if isinstance(entry, dict) else None
+    for step in _FIELDS[1:]:
         if not isinstance(fields, dict):
             return True
         if step not in fields:
             return False
         fields = fields[step]
     return True
+
+
+def _disown(draft: Draft) -> None:
+    """Take the record out of what ``managedFields`` says that anybody has sent."""
+    for index, entry in enumerate((draft.document.get("metadata") or {}).get("managedFields") or ()):
+        if isinstance(entry, dict):
+            draft.remove(("metadata", "managedFields", index, *_FIELDS))
 
 
 def _unsealed(annotation: str) -> tuple[str, str]:
@@ -155,18 +164,16 @@ def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
     return {**record, policy: concerns} if concerns else record
 
 
-def joined(first: Record, second: Record) -> Record:
-    """Return the claims of both, as if the second had been added to the first."""
-    both: Record = _joined(first, second)
-    return both
-
-
 def write(draft: Draft, record: Record, found: Found, seal: Callable[[str], str]) -> str:
     """Put ``record`` on the pod in the place of what was ``found`` there; an empty one takes a false record away.
+
+    A record that was sent is the sender's no more: the next pass of the same request finds podberth's.
 
     Returns:
         The text that was sealed; empty where nothing was.
     """
+    if found.sent:
+        _disown(draft)
     if record == found.claims and (record or not found.there):
         return ""
     if not record:
