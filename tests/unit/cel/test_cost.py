@@ -65,7 +65,7 @@ def test_what_policies_ask_is_within_the_bound(environment: Environment, source:
             69,
             "out of the loop",
         ),
-        ("object.spec.containers.map(c, c.name + object.metadata.annotations['a'])", 38, "out of the loop"),
+        ("object.spec.containers.map(c, c.name + object.spec.nodeName)", 38, "out of the loop"),
         (
             "object.spec.containers.all(c, object.metadata.annotations['a'].replace('a', 'b') != '')",
             71,
@@ -75,7 +75,7 @@ def test_what_policies_ask_is_within_the_bound(environment: Environment, source:
         ("object.metadata.annotations['a'].contains(object.metadata.annotations['b'])", 42, "compare first"),
         # A pattern that the pod brings along has to be compiled.
         ("object.metadata.name.matches(object.metadata.annotations['a'])", 29, "startsWith()"),
-        ("object.spec.containers.all(c, object.metadata.annotations['a'].matches('a*b'))", 71, "startsWith()"),
+        ("object.spec.tolerations.all(t, object.spec.nodeName.matches('a*b'))", 60, "out of the loop"),
     ],
 )
 def test_what_holds_a_worker_is_above_it_and_is_told_what_to_write(

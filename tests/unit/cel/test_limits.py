@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
 
-from podberth.cel.cost import MAX_ITERATIONS
 from podberth.cel.engine import Activation, CompileError, Environment, Expression, Want
 from podberth.cel.functions import ReviewContext
+from podberth.cel.sizes import MAX_ITERATIONS
 from podberth.errors import EvaluationError
 
 OUT_OF_BUDGET = "out of budget: more than 10,000 iterations"

@@ -5,14 +5,15 @@ the pod has the length that ``kube.budget`` allows, a string any length, and all
 longer than the pod. The engine stops an evaluation after 10,000 iterations, which bounds every loop and is too much for
 some: a list that ``map`` or ``filter`` makes is copied for each element that is added.
 
-The prices are microseconds on one core of a virtual Xeon, measured by ``python -m bench.cel_cost``: they say what is
-dear and what is cheap, and not how fast a machine is.
+The prices are measured (``cel.prices``): microseconds of the machine that measured them, for each function on the worst
+input known. They say what is expensive and what is cheap, and not how fast a machine is.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..kube.budget import ENTRIES, GPU_REQUESTS, LARGEST, MAX_BYTES, MAX_NAME_BYTES, NAMES
+from ..kube.budget import ENTRIES
 from ..kube.paths import ELEMENT
 from ..workload.command_line import LONGEST, MOST_WORDS
 from . import ast
@@ -20,56 +21,39 @@ from .ast import Node
 from .dispatch import LONGEST_TEXT
 from .functions import FUNCTIONS
 from .libraries import LIBRARIES
+from .prices import field_price, price_of
+from .sizes import MAX_ITERATIONS, SCALAR_BYTES, Bounds, entry_of, largest, most, most_bytes, rounds
+from .types import NODES
 from .typing import VARIABLES
-
-MAX_ITERATIONS = 10_000
-"""cel-cpp's fixed budget of one evaluation, all loops together."""
 
 MAX_MICROSECONDS = 100_000
 """What a policy may take of a worker, all its expressions together: the apiserver aims at 1 s for the whole request
 (sig-scalability, API call latency), and a worker answers 25 connections in turn."""
 
 # ---- prices ---------------------------------------------------------------------------------------------------------
-_NODE = 0.05  # anything that is evaluated: 0.01 for a literal, 0.09 for a conversion
-_COPY = 0.0125  # each element so far, when `map` or `filter` adds one: 9,000 elements take 0.98 s
-_PYTHON = 5.0  # a function of ours: 1 for the call, the rest is what mig.* do; index answers are remembered
-_ELEMENT = 0.03  # an element of a list that is searched, joined or added to another
-_REGEX = 2.0  # a call of matches(), beside its bytes
-_PATTERN = 0.5  # a byte of its pattern, which is compiled for each call, a literal too
-# Those of ours that read text; what they read is bounded in workload.command_line and workload.models.
-_READING: Mapping[str, float] = {"commands": 6000.0, "flag": 500.0, "named": 1500.0}
-_LIBRARY = 20.0  # a function of Kubernetes' libraries that is ours: 10 to 20 for the call and what it makes
-_LIBRARY_BYTE = 0.02  # a byte of the text it reads: isURL takes 0.6 ms for 65,536
-_DEAR_BYTES: Mapping[str, float] = {"findAll": 0.1, "semver": 0.4, "isSemver": 0.4}
-_PAIR = 0.03  # an element that is compared with each of a list: distinct() of 5,000 tolerations takes 0.7 s
-_FOLDED = 0.2  # an element that sum(), min(), indexOf() and the like go through
-_SEARCH = 0.000012  # a byte of a text for each byte of what is searched there: "aaab" in "aaaaaaaa"
-# A byte of what a function reads, in microseconds: the dearest of texts from 1 kB to 1 MB.
-_BYTES: Mapping[str, float] = {
-    "_+_": 0.0014,
-    "_==_": 0.0004,
-    "_!=_": 0.0004,
-    "charAt": 0.001,
-    "contains": 0.0001,
-    "format": 0.03,
-    "indexOf": 0.0025,
-    "join": 0.003,
-    "lastIndexOf": 0.0025,
-    "lowerAscii": 0.0005,
-    "matches": 0.0015,
-    "replace": 0.03,
-    "size": 0.0004,
-    "split": 0.045,
-    "substring": 0.001,
-    "trim": 0.001,
-    "upperAscii": 0.0005,
-}
-_DEEP = 0.004  # a byte of two lists or maps that are compared
+_PART, _COPY, _PATTERN, _SEARCH, _APPEND, _PAIR, _DEEP = (
+    price_of(name).entry for name in ("part", "copy", "pattern", "search", "append", "pair", "deep")
+)
+# What the largest cluster has at most of what a set of nodes can be narrowed by: sizes of link domains (1, 2, 4, 8, 16,
+# 36, 72 GPUs) and profiles that nodes are cut into.
+_NARROWED = 8
+_PLACEMENT = frozenset(
+    {"terms", "preferredTerms", "requiredTerms", "separable", "requirable", "obstacle", "missingLabel"}
+)
+_MIG_NODES = frozenset({"smallest", "nearest", "suggestions", "capacity", "fits", "offered", "gpuNodes"})
+_NARROWING = frozenset({"withLinkDomain", "gpuNodes"})
+_LEVELS = frozenset({"narrowestLevel", "narrowestSafeLevel"})
+_ANSWERS: Mapping[str, str] = dict.fromkeys(_MIG_NODES - _NARROWING, "mig") | dict.fromkeys(_LEVELS, "levels")
+"""What is worked out once for several functions."""
+_TEXT_FUNCTIONS = frozenset({"commands", "flag"})
+_CLASS = 5  # bytes of a class of characters such as [a-z]
+_REPEATS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 
-_SCALAR_BYTES = 40  # the longest text of a number, a boolean or a time
 _LINE = 4 * LONGEST  # UTF-8
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME = frozenset({"orValue", "or", "value", "optional.of", "optional.ofNonZeroValue", "dyn", "string", "bytes"})
+_FREE = frozenset({"_&&_", "_||_", "_?_:_", "!_", "@not_strictly_false"})
+"""Operators that read nothing but a bool, the last of them in what all() and exists() become: a part is their price."""
 _OURS = frozenset(row.name for row in FUNCTIONS)
 _FOLDS = frozenset(row.name for row in LIBRARIES if row.body and row.parameters[0].startswith("list("))
 _CALLED = frozenset(row.name for row in LIBRARIES if not row.is_native) - _FOLDS
@@ -90,29 +74,6 @@ _TEXT_ADVICE = "a text of any length is read or made each time; compare first, o
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """How large a value is at most."""
-
-    length: float = 0
-    """Entries, of a list or map."""
-    size: float = _SCALAR_BYTES
-    """Bytes of one such value."""
-    total: float = _SCALAR_BYTES
-    """Bytes of all such values, one for each of the ``times`` that it is evaluated."""
-    times: float = 1
-    path: tuple[str, ...] | None = None
-    """Where it is read, as in ``cel.reads``; None: it is made."""
-    loop: float = 1
-    """For what a loop goes through: how often that loop is begun."""
-    element: "Bounds | None" = None
-    """The largest entry of a list that is made."""
-
-    def bytes_at(self, times: float) -> float:
-        """Return the bytes of all of them, where it is used ``times`` times."""
-        return self.total if times <= self.times else times * self.size
-
-
-@dataclass(frozen=True, slots=True)
 class Cost:
     """The most that one evaluation takes, and the part of it that takes the most."""
 
@@ -125,6 +86,17 @@ class Cost:
     """What to write instead of the dearest part."""
     value: Bounds = field(default_factory=Bounds)
     """How large its value is at most."""
+    remembered: Mapping[str, float] = field(default_factory=dict)
+    """Microseconds among these for answers that the review remembers, by what is asked."""
+
+
+def total_of(costs: Iterable[Cost]) -> float:
+    """Return what several expressions of one review take at most, together."""
+    total, known = 0.0, set[str]()
+    for cost in costs:
+        total += cost.microseconds - sum(price for asked, price in cost.remembered.items() if asked in known)
+        known |= cost.remembered.keys()
+    return total
 
 
 def cost_of(checked: Node, variables: Mapping[str, Bounds]) -> Cost:
@@ -153,15 +125,23 @@ class _Meter:
         self._variables = variables
         self._sum = 0.0
         self._dearest: tuple[float, int, str] = (0.0, 0, "")
+        self._remembered: dict[str, float] = {}
 
     def cost(self, value: Bounds) -> Cost:
         """Return the sum of an expression of that value."""
         price, node, advice = self._dearest
-        return Cost(self._sum, *ast.position(self._checked, node), dearest=price, advice=advice, value=value)
+        return Cost(
+            self._sum,
+            *ast.position(self._checked, node),
+            dearest=price,
+            advice=advice,
+            value=value,
+            remembered=self._remembered,
+        )
 
     def visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
         """Charge for an expression that is evaluated ``times`` times; return what its value is at most."""
-        self._sum += _NODE * times
+        self._sum += _PART * times
         match ast.kind(node):
             case "const_expr":
                 size = len(node.const_expr.string_value.encode()) or len(node.const_expr.bytes_value) or 1
@@ -169,9 +149,10 @@ class _Meter:
             case "ident_expr":
                 return self._named(node, times, scope)
             case "select_expr":
-                return self._field(
-                    node, self.visit(node.select_expr.operand, times, scope), node.select_expr.field, times
-                )
+                operand = self.visit(node.select_expr.operand, times, scope)
+                if ast.type_of(self._checked, node.select_expr.operand) == NODES:
+                    self._charge_answer(node, times)
+                return self._field(node, operand, node.select_expr.field, times)
             case "call_expr":
                 return self._call(node, times, scope)
             case "comprehension_expr":
@@ -197,8 +178,8 @@ class _Meter:
     def _read(self, node: Node, path: tuple[str, ...], times: float) -> Bounds:
         """Return the bounds of what stands at a path: of the pod, or of what is no longer than one."""
         scalar = ast.type_of(self._checked, node).name in _SCALARS
-        size = _SCALAR_BYTES if scalar else MAX_NAME_BYTES if path[1:] in NAMES else MAX_BYTES
-        return Bounds(length=_most(path), size=size, total=times * size, times=times, path=path)
+        size = SCALAR_BYTES if scalar else most_bytes(path)
+        return Bounds(length=most(path), size=size, total=times * size, times=times, path=path)
 
     def _field(self, node: Node, operand: Bounds, field: str, times: float) -> Bounds:
         if operand.path is None:
@@ -211,7 +192,7 @@ class _Meter:
     def _made(self, entries: Sequence[Bounds], times: float) -> Bounds:
         size = sum(entry.size for entry in entries) + 2
         total = sum(entry.bytes_at(times) for entry in entries) + 2 * times
-        return Bounds(length=len(entries), size=size, total=total, times=times, element=_largest(entries))
+        return Bounds(length=len(entries), size=size, total=total, times=times, element=largest(entries))
 
     def _call(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
         call = node.call_expr
@@ -221,63 +202,109 @@ class _Meter:
             key = nodes[1].const_expr
             by_name = ast.kind(nodes[1]) == "const_expr" and key.WhichOneof("which") == "string_value"
             return self._field(node, values[0], key.string_value if by_name else ELEMENT, times)
-        if call.function in _SAME or not values:
-            return _largest(values) or Bounds(times=times)
         if call.function == "_?_:_":
-            return _largest(values[1:]) or Bounds(times=times)
+            return largest(values[1:]) or Bounds(times=times)
         if call.function in _OURS:
-            self._charge(node, _READING.get(call.function, _PYTHON) * times, _LOOP_ADVICE)
-            size = _LINE if call.function in _READING else ENTRIES
+            self._charge_plain(node, nodes, values, times)
+            self._charge_first(node, call.function, times, price_of(call.function).first)
+            size = _LINE if call.function in _TEXT_FUNCTIONS else ENTRIES
             if call.function == "commands":
                 words = Bounds(MOST_WORDS, size, size * times, times)
                 return replace(words, element=words)
             return Bounds(ENTRIES, size, size * times, times)
-        self._charge_bytes(node, nodes, values, times)
+        if call.function not in _FREE:
+            self._charge_bytes(node, nodes, values, times)
+        if call.function in _SAME or not values:
+            return largest(values) or Bounds(times=times)
         return self._result(node, values, times)
 
-    def _charge_bytes(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Charge for what a function reads, which is all of its operands unless it stops at the first difference."""
+    def _charge_answer(self, node: Node, times: float) -> None:
+        """Charge for a field of Nodes: what is worked out once for each set of nodes, and each reading of it."""
+        name = node.select_expr.field
+        price = field_price(name)
+        self._charge(node, price.call * times, _LOOP_ADVICE)
+        self._charge_first(node, "placement" if name in _PLACEMENT else name, times, price.first)
+
+    def _charge_first(self, node: Node, what: str, times: float, price: float) -> None:
+        """Charge for what a review works out once and remembers: for each set of nodes, of which there are few."""
+        if not price:
+            return
+        asked = node.select_expr.operand if ast.kind(node) == "select_expr" else node
+        sets = _sets(asked) if times > 1 else 1
+        key = f"{_ANSWERS.get(what, what)}: {_spelled(asked.call_expr.target if what in _LEVELS else asked)}"
+        charged = price * min(times, sets)
+        if charged > self._remembered.get(key, 0.0):
+            self._charge(node, charged - self._remembered.get(key, 0.0), _LOOP_ADVICE)
+            self._remembered[key] = charged
+
+    def _charge_plain(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
+        """Charge for a call, the texts that it reads and the lists that it goes through."""
         function = node.call_expr.function
+        price = price_of(function)
+        charged = price.call * times
+        for each, value in zip(nodes, values, strict=True):
+            kind = ast.type_of(self._checked, each).name
+            read = value.bytes_at(times)
+            if function in _CALLED:
+                read = min(read, times * LONGEST_TEXT)
+            if kind in _TEXTS or kind == "dyn":
+                charged += price.byte * read
+            if kind not in _TEXTS | _SCALARS:
+                charged += price.entry * times * value.length
+        self._charge(node, charged, _TEXT_ADVICE if price.byte else _LOOP_ADVICE)
+
+    def _charge_bytes(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
+        """Charge for a function of the engine or of a library."""
+        function = node.call_expr.function
+        price = price_of(function)
         read = [value.bytes_at(times) for value in values]
-        lists = ast.type_of(self._checked, nodes[0]).name not in _TEXTS | _SCALARS
+        # An operand that may be anything may be a list.
+        lists = bool(nodes) and ast.type_of(self._checked, nodes[0]).name not in _TEXTS | _SCALARS
         match function:
             case "_==_" | "_!=_":
                 kinds = {ast.type_of(self._checked, each).name for each in nodes}
-                price = 0.0 if kinds & _SCALARS else min(read) * (_BYTES[function] if "string" in kinds else _DEEP)
-                self._charge(node, price, _TEXT_ADVICE)
-            case "matches":
-                self._charge(node, _REGEX * times + _PATTERN * read[-1] + _BYTES[function] * read[0], _REGEX_ADVICE)
+                byte = 0.0 if kinds & _SCALARS else price.byte if "string" in kinds else _DEEP
+                # It stops at the first difference.
+                self._charge(node, price.call * times + min(read) * byte, _TEXT_ADVICE)
+            case "matches" | "find" | "findAll":
+                pattern = _PATTERN * read[1] * _longer(nodes[1])
+                advice = _TEXT_ADVICE if price.byte * read[0] > pattern else _REGEX_ADVICE
+                self._charge(node, price.call * times + pattern + price.byte * read[0], advice)
             case "replace":
                 made = (read[0] + times) * max(values[2].size, 1)
-                self._charge(node, _BYTES[function] * read[0] + _BYTES["_+_"] * made, _TEXT_ADVICE)
+                self._charge(node, price.call * times + price.byte * (read[0] + made), _TEXT_ADVICE)
             case "contains" | "indexOf" | "lastIndexOf" if not lists:
-                self._charge(node, read[0] * (_BYTES[function] + _SEARCH * values[1].size), _TEXT_ADVICE)
-            case "@in":
-                self._charge(node, _ELEMENT * times * values[-1].length, _LOOP_ADVICE)
-            case "_+_" | "size" | "join" if lists:
-                charged = _ELEMENT * times * sum(value.length for value in values) if function != "size" else 0.0
-                self._charge(node, charged + _BYTES["join"] * (sum(read) if function == "join" else 0), _LOOP_ADVICE)
-            case _ if function in _BYTES and not (lists and function in _LISTED):
-                scalar = ast.type_of(self._checked, nodes[0]).name in _SCALARS
-                self._charge(node, 0.0 if scalar else _BYTES[function] * sum(read), _TEXT_ADVICE)
+                byte = price.byte + _SEARCH * values[1].size
+                self._charge(node, price.call * times + read[0] * byte, _TEXT_ADVICE)
+            case "startsWith" | "endsWith":
+                self._charge(node, price.call * times + price.byte * min(read), _TEXT_ADVICE)
+            case "string" if ast.type_of(self._checked, nodes[0]).name in ("string", "dyn"):
+                self._charge(node, price_of("dyn").call * times, _TEXT_ADVICE)
+            case _ if lists:
+                self._charge_listed(node, nodes, values, times)
             case _:
-                self._charge_library(node, values, times)
+                self._charge_plain(node, nodes, values, times)
 
-    def _charge_library(self, node: Node, values: Sequence[Bounds], times: float) -> None:
-        """Charge for a function of Kubernetes' libraries; nothing for one that is none of them."""
+    def _charge_listed(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
+        """Charge for a function of lists."""
         function = node.call_expr.function
-        if function in _PAIRED:
-            pairs = times * values[0].length * values[-1].length
-            self._charge(node, _PAIR * pairs * (2 if function == "sets.equivalent" else 1), _LOOP_ADVICE)
-        elif function in _LISTED:
-            self._charge(node, _FOLDED * times * values[0].length, _LOOP_ADVICE)
-        elif function in _CALLED:
-            texts = sum(min(value.bytes_at(times), times * LONGEST_TEXT) for value in values)
-            price = _DEAR_BYTES.get(function, _LIBRARY_BYTE)
-            self._charge(node, _LIBRARY * times + price * texts, _TEXT_ADVICE)
+        price = price_of(function)
+        if function == "_+_":
+            entries = times * sum(value.length for value in values)
+            self._charge(node, price.call * times + _APPEND * entries, _LOOP_ADVICE)
+        elif function == "join":
+            texts = price.byte * sum(value.bytes_at(times) for value in values)
+            self._charge(node, price.call * times + price.entry * times * values[0].length + texts, _LOOP_ADVICE)
+        elif function == "size":
+            self._charge(node, price.call * times, _LOOP_ADVICE)
+        elif function in _PAIRED:
+            pairs = times * values[0].length * values[-1].length * (2 if function == "sets.equivalent" else 1)
+            self._charge(node, price.call * times + _PAIR * pairs, _LOOP_ADVICE)
+        else:
+            self._charge_plain(node, nodes, values, times)
 
     def _result(self, node: Node, values: Sequence[Bounds], times: float) -> Bounds:
-        size, length, element = _SCALAR_BYTES * 1.0, 0.0, None
+        size, length, element = SCALAR_BYTES * 1.0, 0.0, None
         total = size * times
         match node.call_expr.function:
             case "_+_" | "format" | "join" if ast.type_of(self._checked, node).name not in _SCALARS:
@@ -286,13 +313,15 @@ class _Meter:
                 size = sum(value.size for value in values) + between
                 total = sum(value.bytes_at(times) for value in values) + between * times
                 length = sum(value.length for value in values)
-                element = _largest([value.element for value in values if value.element])
+                element = largest([value.element for value in values if value.element])
             case "replace":
                 # In the worst case every byte is replaced, and one more is put in front.
                 size = (values[0].size + 1) * max(values[2].size, 1)
                 total = (values[0].bytes_at(times) + times) * max(values[2].size, 1)
             case "lists.range":
-                length = MAX_ITERATIONS
+                number = node.call_expr.args[0].const_expr
+                given = number.WhichOneof("which") == "int64_value"
+                length = min(max(number.int64_value, 0), MAX_ITERATIONS) if given else MAX_ITERATIONS
             case function if function in _LIKE_THE_LIST:
                 return replace(values[0], times=times)
             case "flatten":
@@ -309,23 +338,23 @@ class _Meter:
         loop = node.comprehension_expr
         through = self.visit(loop.iter_range, times, scope)
         start = self.visit(loop.accu_init, times, scope)
-        rounds = _rounds(through, times)
-        inside = {**scope, loop.accu_var: replace(start, times=rounds or times)}
-        each = _entry_of(through, rounds, times)
+        turns = rounds(through, times)
+        inside = {**scope, loop.accu_var: replace(start, times=turns or times)}
+        each = entry_of(through, turns, times)
         inside[loop.iter_var] = each
         if loop.iter_var2:
             inside[loop.iter_var2] = each
-        if rounds:
-            self.visit(loop.loop_condition, rounds, inside)
+        if turns:
+            self.visit(loop.loop_condition, turns, inside)
         result = start
         added = _added(loop)
-        if rounds and added is None:
-            self.visit(loop.loop_step, rounds, inside)
-        elif rounds:
-            made = self._growing(loop.loop_step, added, rounds, inside)
-            longest = min(through.length, rounds)
-            self._charge(node, _COPY * rounds * longest, _MAP_ADVICE)
-            result = Bounds(longest, made.size * longest, made.bytes_at(rounds), times, element=made)
+        if turns and added is None:
+            self.visit(loop.loop_step, turns, inside)
+        elif turns:
+            made = self._growing(loop.loop_step, added, turns, inside)
+            longest = min(through.length, turns)
+            self._charge(node, _COPY * turns * longest, _MAP_ADVICE)
+            result = Bounds(longest, made.size * longest, made.bytes_at(turns), times, element=made)
         elif ast.kind(loop.loop_step) == "ident_expr":  # the form of optMap: a name for the one value
             result = self.visit(loop.result, times, {**scope, loop.accu_var: start})
         return result
@@ -350,46 +379,38 @@ def _added(loop: Node) -> Node | None:
     return entry.list_expr.elements[0]
 
 
-def _rounds(through: Bounds, times: float) -> float:
-    """Return the rounds of a loop that is begun ``times`` times, all together."""
-    rounds = times * through.length
-    if through.path and ELEMENT in through.path and through.times == times:
-        # Begun once for each element of the loop around it: all of them together go through the pod's total.
-        rounds = through.loop * through.length
-    return min(rounds, MAX_ITERATIONS)
+def _longer(pattern: Node) -> float:
+    """Return how much longer a pattern is once its repetitions are written out: ``a{1000}`` is a thousand."""
+    text = pattern.const_expr.string_value
+    size = end = 0
+    for found in _REPEATS.finditer(text):
+        size += found.start() - end
+        before = text[found.start() - 1 : found.start()]
+        element = size if before == ")" else _CLASS if before == "]" else 1
+        size += element * max(int(found[1]), int(found[2] or 0), 1)
+        end = found.end()
+    return (size + len(text) - end) / len(text) if text else 1
 
 
-def _entry_of(through: Bounds, rounds: float, times: float) -> Bounds:
-    """Return the bounds of what a loop goes through, one by one."""
-    if through.path is None:
-        entry = through.element or Bounds(length=ENTRIES, size=through.size)
-        return replace(entry, total=min(rounds * entry.size, through.bytes_at(times)), times=max(rounds, 1))
-    path = (*through.path, ELEMENT)
-    total = min(rounds * through.size, through.bytes_at(times))
-    return Bounds(_most(path), through.size, total, max(rounds, 1), path, times)
+def _sets(asked: Node) -> float:
+    """Return how many sets of nodes a question stands for, asked in a loop."""
+    narrowed = 1.0
+    for node in ast.walk(asked):
+        call = node.call_expr
+        if call.function in _NARROWING and call.args and ast.kind(call.args[0]) != "const_expr":
+            narrowed *= _NARROWED
+    return narrowed
 
 
-def _most(path: tuple[str, ...]) -> float:
-    """Return how many entries what stands at a path has at most."""
-    if path[0] in ("object", "oldObject"):
-        below = LARGEST.get(path[1:])
-        if below is not None:
-            return below
-        return MAX_ITERATIONS if len(path) > 1 else ENTRIES
-    return GPU_REQUESTS if path == ("gpu", "requests") else ENTRIES
-
-
-def _largest(values: Sequence[Bounds]) -> Bounds | None:
-    """Return bounds that hold for each of several values."""
-    if not values:
-        return None
-    paths = {value.path for value in values}
-    return Bounds(
-        length=max(value.length for value in values),
-        size=max(value.size for value in values),
-        total=max(value.total for value in values),
-        times=max(value.times for value in values),
-        path=paths.pop() if len(paths) == 1 else None,
-        loop=max(value.loop for value in values),
-        element=_largest([value.element for value in values if value.element]),
-    )
+def _spelled(node: Node) -> str:
+    """Return a text that two questions share only if they have one answer within a review."""
+    match ast.kind(node):
+        case "ident_expr":
+            return str(node.ident_expr.name)
+        case "const_expr":
+            return str(node.const_expr)
+        case "select_expr":
+            return f"{_spelled(node.select_expr.operand)}.{node.select_expr.field}"
+    if ast.kind(node) == "call_expr" and node.call_expr.function in _MIG_NODES - _NARROWING:
+        return "the nodes that the pod chooses"
+    return f"{node.call_expr.function}({', '.join(map(_spelled, ast.children(node)))})"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from ..cel.cost import MAX_MICROSECONDS, too_dear
+from ..cel.cost import MAX_MICROSECONDS, too_dear, total_of
 from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Late, Room, Want, never
 from ..errors import PolicyError, Problem
 from ..kube.positions import Path
@@ -175,7 +175,7 @@ class CompiledPolicy:
 
     @cached_property
     def cost_microseconds(self) -> float:
-        """What all its expressions take at most, together (``cel.cost``)."""
+        """What one review of its expressions takes at most (``cel.cost``)."""
         self._compile()
         return self._compiler.total()
 
@@ -290,9 +290,15 @@ class _Compiler:
                 yield item.key, bound
 
     def total(self) -> float:
-        """Return what all expressions take at most, in microseconds; a variable once for each that needs it."""
-        asked = [each for path, each in self.priced if path[0] != "variables"]
-        return sum(cost.microseconds for each in asked for cost in each.costs.values())
+        """Return what a review takes at most, in microseconds; a variable once for each expression that needs it.
+
+        A review is of /mutate or of /validate: the conditions are asked in both.
+        """
+        phases = (("matchConditions", "mutations"), ("matchConditions", "validations", "auditAnnotations"))
+        return max(
+            total_of(cost for path, each in self.priced if path[0] in phase for cost in each.costs.values())
+            for phase in phases
+        )
 
     def price(self) -> None:
         """Refuse a policy that could hold a worker for too long, at the dearest part of its dearest expression."""

@@ -6,15 +6,15 @@ The bound is for the largest pod that podberth takes, and worked out without run
 Bad:
 
     validations:
-    - expression: object.spec.containers.all(c, !c.image.split('/').exists(part, part == 'staging'))
-      message: images of staging stay in staging
+    - expression: "!object.metadata.?annotations[?'path'].orValue('').replace('/', ' ').contains(' staging ')"
+      message: what is of staging stays in staging
     validationActions: [Warn]
 
 Good:
 
     validations:
-    - expression: object.spec.containers.all(c, !c.image.contains('/staging/'))
-      message: images of staging stay in staging
+    - expression: "!object.metadata.?annotations[?'path'].orValue('').contains('/staging/')"
+      message: what is of staging stays in staging
     validationActions: [Warn]
 """
 

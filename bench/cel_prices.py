@@ -1,0 +1,221 @@
+"""Measure what functions of expressions cost: ``python -m bench.cel_prices [--write]``, about two minutes.
+
+Prints a row for each function and operation, in turns: one round of ``lists.range(1000).all(i, i >= 0)``, taken in the
+same run. ``--write`` makes them the table that ``cel.cost`` reads (webhook/podberth/cel/price_table.py). Time is that
+of the thread, and the least of several tries, so that a busy machine changes little. The worst of a function's cases
+(``bench.price_cases``) is its price; the first call of a review is measured on 10,000 nodes in 500 classes.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from node_builders import need_of
+from podberth.cel.engine import INT, LIST, Activation, CelType, Environment, Expression, Want
+from podberth.cel.functions import NODES_FIELDS, ReviewContext
+from podberth.errors import EvaluationError
+from podberth.kube.schema import PodSchema
+from podberth.topology.index import TopologyIndex
+
+from . import ROOT, clusters, decisions, price_cases
+from .figures import table
+from .price_cases import Case
+
+TABLE = ROOT / "webhook" / "podberth" / "cel" / "price_table.py"
+_TYPES: Mapping[str, CelType] = {"n": CelType("list", (INT,)), "m": LIST}
+_INPUTS = {
+    "TEXT": "object.metadata.annotations['t']",
+    "WORDS": "object.metadata.finalizers",
+    "NUMBERS": "variables.n",
+    "MAPS": "variables.m",
+}
+_NAME_SIZES = (8, 100)
+_TEXT_SIZES = (1_000, 65_000, 1_000_000)
+_LIST_SIZES = (500, 2_000)
+_TRIES = 9
+_ENOUGH_SECONDS = 2e-3
+# i >= 0 (three), the result so far && that (two), and whether it is still true (three with what asks it).
+_PARTS_OF_A_TURN = 8
+Row = tuple[float, float, float, float]
+
+
+class Bench:
+    """Evaluates sources over inputs of a size, on one index."""
+
+    def __init__(self, index: TopologyIndex) -> None:
+        """Compile nothing yet."""
+        self.environment = Environment(PodSchema.packaged())
+        self.index = index
+        self.turn = self.seconds("lists.range(1000).all(i, i >= 0)", {}) / 1_000
+
+    def seconds(self, source: str, inputs: Mapping[str, object]) -> float:
+        """Return what one evaluation takes at least."""
+        expression = self.environment.compile(source, want=Want.ANY, variables=_TYPES)
+        bound = {f"variables.{name}": each for name, each in inputs.items()}
+        metadata = {"annotations": {"t": inputs.get("t", "")}, "finalizers": inputs.get("w", [])}
+        facts: dict[str, object] = {"gpu": {"count": 1, "perContainer": 1}, "gang": {"size": 4}}
+        facts |= {name: {"metadata": metadata, "maps": deepcopy(inputs.get("m"))} for name in ("object", "oldObject")}
+        activation = self.environment.activation({**facts, **bound}, ReviewContext(self.index, need_of(1)))
+        return min(_taken(expression, activation) for _ in range(_TRIES))
+
+    def each(self, source: str, inputs: Mapping[str, object]) -> float:
+        """Return what one evaluation of a part takes, within a loop that names ``i``."""
+        for name, variable in _INPUTS.items():
+            source = source.replace(name, variable)
+        # All loops of an evaluation have 10,000 rounds together.
+        entries = [len(each) for each in inputs.values() if isinstance(each, list)]
+        most = max(1, 1_000 // max(1, *(each // 4 for each in entries), 1))
+        rounds = min(2, most)
+        while True:
+            looped = f"lists.range({rounds}).all(i, [{source}].size() > 0)"
+            found = self.seconds(looped, inputs)
+            if found > _ENOUGH_SECONDS or rounds >= most:
+                return found / rounds
+            rounds = min(rounds * 8, most)
+
+    def row(self, case: Case) -> tuple[float, float, float]:
+        """Return what a call takes, a byte of its text and an entry of its list."""
+        reads = "TEXT" in case.source
+        walks = any(each in case.source for each in ("WORDS", "NUMBERS", "MAPS"))
+        small = [_inputs(case, text=size, entries=4) for size in (_NAME_SIZES if reads else _NAME_SIZES[:1])]
+        call = max(self.each(case.source, each) - self.each(case.less, each) for each in small)
+        byte = entry = 0.0
+        for size in _TEXT_SIZES if reads else ():
+            if size <= case.most:
+                byte = max(byte, (self.each(case.source, _inputs(case, text=size, entries=4)) - call) / size)
+        for size in _LIST_SIZES if walks else ():
+            entry = max(entry, (self.each(case.source, _inputs(case, text=8, entries=size)) - call) / size)
+        return max(call, 0.0), max(byte, 0.0), max(entry, 0.0)
+
+
+def _inputs(case: Case, *, text: int, entries: int) -> dict[str, object]:
+    maps = [{"key": f"k{at}", "value": f"v{at}"} for at in range(entries)]
+    return {"t": case.text(text), "w": case.words(entries), "n": list(range(entries)), "m": maps}
+
+
+def _taken(expression: Expression, activation: Activation) -> float:
+    """Return the seconds of this thread that an evaluation takes. An error is an answer, too, and shown."""
+    began = time.thread_time()
+    try:
+        expression.evaluate(activation)
+    except EvaluationError as error:
+        print(f"\n{expression.source}: {error}", file=sys.stderr)
+    return time.thread_time() - began
+
+
+def measured(bench: Bench) -> dict[str, Row]:
+    """Return the price of everything, in seconds."""
+    cases: dict[str, list[Case]] = {}
+    for group in (price_cases.OURS, price_cases.LIBRARIES, price_cases.NATIVE):
+        for name, found in group.items():
+            cases.setdefault(name, []).extend(found)
+    fields = {
+        f"Nodes.{name}": [Case(f"topology.nodes(gpu).{name}", less="topology.nodes(gpu)")] for name in NODES_FIELDS
+    }
+    firsts = _firsts(bench.index)
+    rows: dict[str, Row] = {}
+    for name, found in sorted({**cases, **fields}.items()):
+        print(".", end="", file=sys.stderr, flush=True)
+        worst = [max(figures) for figures in zip(*(bench.row(each) for each in found), strict=True)]
+        rows[name] = (worst[0], worst[1], worst[2], firsts.get(name, 0.0))
+    return {**{name: (0.0, 0.0, figure, 0.0) for name, figure in _operations(bench).items()}, **rows}
+
+
+def _operations(bench: Bench) -> dict[str, float]:
+    """Return what is charged beside functions: ``cel.prices.OPERATIONS``."""
+    many, text = list(range(3_000)), "a" * 20_000
+    maps = [{"key": f"k{at}", "value": "v" * 50} for at in range(5_000)]
+    size = sum(len(str(each)) for each in maps)
+    copied = bench.seconds("variables.n.map(x, x).size()", {"n": many})
+    compiled = [bench.each("'a'.matches(TEXT)", {"t": each}) for each in ("(a|b)*c" * 300, "[a-z]+" * 300, "a" * 2_000)]
+    searched = bench.seconds(f"{_INPUTS['TEXT']}.contains({_INPUTS['TEXT']}.substring(10000) + 'b')", {"t": text})
+    appended = bench.each("NUMBERS + NUMBERS", {"n": many[:2_000]})
+    pairs = bench.seconds("variables.m.distinct().size()", {"m": maps[:2_000]})
+    deep = bench.seconds("dyn(object).maps == dyn(oldObject).maps", {"m": maps[:1_000]})
+    return {
+        "part": bench.turn / _PARTS_OF_A_TURN,
+        "copy": copied / len(many) ** 2,
+        "pattern": max(compiled) / 2_000,
+        "search": searched / (len(text) * 10_000),
+        "append": appended / 4_000,
+        "pair": pairs / 2_000**2,
+        "deep": deep / (size / 5),
+    }
+
+
+def _firsts(index: TopologyIndex) -> dict[str, float]:
+    """Return what the first call of a review takes, each with a need that nobody has asked for."""
+    fresh = (replace(need_of(1), memory_mib=number) for number in count(1))
+
+    def least(prepare: Callable[[], Any], ask: Callable[[Any], object]) -> float:
+        found = []
+        for _ in range(_TRIES):
+            given = prepare()
+            began = time.thread_time()
+            ask(given)
+            found.append(time.thread_time() - began)
+        return min(found)
+
+    def nodes() -> Any:
+        return index.nodes(next(fresh))
+
+    selected = least(lambda: next(fresh), index.nodes)
+    offers = selected + least(nodes, lambda each: each.mig_offers)
+    models = selected + least(nodes, lambda each: each.mig_models)
+    level = least(nodes, lambda each: each.narrowest_level(2))
+    return {
+        "nodes": selected,
+        "withLinkDomain": least(nodes, lambda each: each.with_link_domain(2)),
+        "narrowestLevel": level,
+        "narrowestSafeLevel": level,
+        **dict.fromkeys(("smallest", "nearest", "suggestions"), offers),
+        **dict.fromkeys(("capacity", "fits"), models),
+        "gpuNodes": selected + least(nodes, lambda each: each.with_instances("1g.10gb")),
+        **{
+            f"Nodes.{name}": least(lambda: nodes().with_link_domain(2), answer) for name, answer in NODES_FIELDS.items()
+        },
+    }
+
+
+def written(turn: float, rows: Mapping[str, Row]) -> str:
+    """Return the table as a module."""
+    lines = [f"    {name!r}: ({', '.join(f'{each / turn:.3g}' for each in row)})," for name, row in rows.items()]
+    return "\n".join(
+        [
+            '"""Written by ``python -m bench.cel_prices --write``: what functions and operations cost, in turns."""',
+            "",
+            "from collections.abc import Mapping",
+            "",
+            f"TURN_MICROSECONDS = {turn * 1e6:.3g}",
+            "",
+            "TURNS: Mapping[str, tuple[float, float, float, float]] = {",
+            *(line.replace("'", '"') for line in lines),
+            "}",
+            '"""A call, a byte of text, an entry of a list, and the first call of a review on the largest cluster."""',
+            "",
+        ]
+    )
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Measure, print, and write if that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help=f"write {TABLE.relative_to(ROOT)}")
+    options = parser.parse_args(None if arguments is None else list(arguments))
+    bench = Bench(decisions.snapshot(clusters.documents(10_000, 500)).topology)
+    rows = measured(bench)
+    names = ("function", "call", "byte", "entry", "first")
+    print(table(names, [(name, *(f"{each / bench.turn:.3g}" for each in row)) for name, row in rows.items()]))
+    print(f"\na turn: {bench.turn * 1e6:.3g} us")
+    if options.write:
+        TABLE.write_text(written(bench.turn, rows), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""What the functions and operations of an expression cost, as ``price_table`` has been measured.
+
+``python -m bench.cel_prices --write`` writes it (docs/adr/0040-policy-bounds.md). Its figures are *turns*: one turn
+is the time of one round of ``lists.range(1000).all(i, i >= 0)``, taken in the same run, so that they say what is
+expensive and what is cheap on any machine. A bound is in microseconds of the machine that wrote the table.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .price_table import TURN_MICROSECONDS, TURNS
+
+SAFETY = 1.1
+"""On top of what was measured: the least of several tries on warm caches is less than what a busy worker takes. The
+inputs are the worst that are known, so it is small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Microseconds on the machine that wrote the table."""
+
+    call: float
+    """A call, beside what it reads."""
+    byte: float
+    """A byte of the texts that it reads."""
+    entry: float
+    """An entry of the lists that it goes through."""
+    first: float
+    """The first call of a review on the largest cluster; the answer is remembered."""
+
+
+PRICES: Mapping[str, Price] = {
+    name: Price(*(SAFETY * TURN_MICROSECONDS * turns for turns in row)) for name, row in TURNS.items()
+}
+"""By the function's name in a checked expression, ``Nodes.<field>`` for the fields of Nodes, and OPERATIONS."""
+
+OPERATIONS: Mapping[str, str] = {
+    "part": "anything that is evaluated",
+    "copy": "each element so far, when `map` or `filter` adds one",
+    "pattern": "a byte of a pattern of matches(), which is compiled for each call, a literal too",
+    "search": 'a byte of a text for each byte of what is searched there: "aaab" in "aaaaaaaa"',
+    "append": "an element of two lists that are added",
+    "pair": "an element that is compared with each of a list",
+    "deep": "a byte of two lists or maps that are compared",
+}
+"""What the table has beside functions. The price of each is its ``entry``."""
+
+
+WITHIN_MACROS: Mapping[str, str] = {"@sortByAssociatedKeys": "sort"}
+"""Functions that only macros call, by the function whose price they have."""
+_HIGHEST = Price(*(max(getattr(each, part) for each in PRICES.values()) for part in ("call", "byte", "entry", "first")))
+
+
+def price_of(name: str) -> Price:
+    """Return the price of a function or operation; of one that has not been measured the highest of all."""
+    return PRICES.get(WITHIN_MACROS.get(name, name), _HIGHEST)
+
+
+def field_price(name: str) -> Price:
+    """Return the price of a field of Nodes."""
+    return price_of(f"Nodes.{name}")
