@@ -56,7 +56,7 @@ def test_values_are_plain_python(evaluate: Evaluate, source: str, value: Any) ->
         ("oldObject.metadata.name == ''", "no such field: a field of null or of a scalar was asked for"),
         ("1 / (gpu.count - 4) == 0", "division by zero"),
         ("9223372036854775807 + gpu.count > 0", "integer overflow"),
-        ("int(object.metadata.name) == 0", "cannot convert string to int"),
+        ("int(object.metadata.name) == 0", "type conversion error from 'string' to 'int'"),
         ("dyn(object).metadata.name > 1", "no such overload: _>_(string, int)"),
         ("optional.none().value() == 1", "optional.none() dereference"),
     ],

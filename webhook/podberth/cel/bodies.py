@@ -40,9 +40,15 @@ class Bodies:
         if body is None:
             body = self._known[source] = self._compile(source)
         made = ast.copy_of(body)
-        # Inside out: the first argument is bound first. No name of a policy's can be one with "@" in it.
-        for name, operand in reversed(list(zip(ARGUMENTS, operands, strict=False))):
-            made = _bind(f"@{name}", operand, made)
+        # No name of a policy's can be one with "@" in it.
+        given = [(f"@{name}", operand) for name, operand in zip(ARGUMENTS, operands, strict=False)]
+        for name, operand in given:
+            if ast.kind(operand) == "const_expr":
+                _put(name, operand, made)
+        # Inside out: the first argument is bound first.
+        for name, operand in reversed(given):
+            if ast.kind(operand) != "const_expr":
+                made = _bind(name, operand, made)
         return made
 
     def _compile(self, source: str) -> Node:
@@ -55,6 +61,13 @@ class Bodies:
             elif ast.kind(node) == "ident_expr" and node.ident_expr.name in ARGUMENTS:
                 node.ident_expr.name = f"@{node.ident_expr.name}"
         return root
+
+
+def _put(name: str, value: Node, body: Node) -> None:
+    """Put a literal, which costs nothing to evaluate again, where a body names its argument."""
+    for node in list(ast.walk(body)):
+        if ast.kind(node) == "ident_expr" and node.ident_expr.name == name:
+            node.CopyFrom(value)
 
 
 def _fold(items: Node, initial: Node, step: Node) -> Node:
