@@ -82,7 +82,7 @@ MANUALS: Mapping[str, Mapping[str, Manual]] = {
         "bytes": Manual("the text as UTF-8", "string(bytes('abc'))"),
         "double": Manual("the number; an error for a text that is none", "double('1.5')"),
         "int": Manual(
-            "the number, without what is behind the point; of a timestamp seconds since 1970, of a duration nanoseconds",
+            "the number, without its fraction; of a timestamp seconds since 1970, of a duration nanoseconds",
             "int(3.9)",
         ),
         "uint": Manual("the same; an error for a negative number", "uint('5')"),

@@ -67,7 +67,7 @@ def present(call: Call) -> Body:
         return "" if _is_sure_map(kind.parameters[0]) else _IN_OPTIONAL
     if _is_sure_map(kind) or (kind.name == "list" and call.kinds[1] == INT):
         return ""
-    return _PRESENT
+    return "a == null ? optional.none() : a[?b]" if kind.name in NULLABLE else _PRESENT
 
 
 def item(call: Call) -> Body:
@@ -83,6 +83,8 @@ def has(call: Call) -> Body:
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return f"({_IN_OPTIONAL}).hasValue()" if present(call) else ""
+    if kind.name in NULLABLE:
+        return "a != null && b in a"
     return "" if _is_sure_map(kind) else f"type(a) == type({{}}) ? b in a : ({_PRESENT}).hasValue()"
 
 
@@ -111,10 +113,13 @@ _TYPES: Mapping[str, str] = {
 }
 
 
-def _converts(native: Body, known: Mapping[str, Body]) -> Correct:
-    """Return what corrects a conversion; ``known`` has the body for each type of which the engine's is not right."""
+def _converts(native: Body, known: Mapping[str, Body], dyn: str = "") -> Correct:
+    """Return what corrects a conversion; ``known`` has the body for each type of which the engine's is not right.
+
+    ``dyn`` is asked first where the checker does not know the type: what most values are.
+    """
     asked = " : ".join(f"{_TYPES[kind]} ? ({body})" for kind, body in known.items())
-    return _by_kind(known, f"{asked} : {native}")
+    return _by_kind(known, f"{dyn}{asked} : {native}")
 
 
 _TEXT_OF_DURATION, _TEXT_OF_TIME = "internal.durationText(string({0}))", f"{TIME_TEXT}(string({{0}}))"
@@ -194,7 +199,7 @@ CORRECTIONS: Final[Mapping[tuple[str, int], Correct]] = {
     ("_[?_]", 2): present,
     ("_[_]", 2): item,
     ("optional.ofNonZeroValue", 1): _by_kind({_TIMESTAMP: _OF_TIME}, _OF_NON_ZERO),
-    ("string", 1): _converts("string(a)", _TO_STRING),
+    ("string", 1): _converts("string(a)", _TO_STRING, dyn=f"{_TYPES[STRING.name]} ? a : "),
     ("int", 1): _converts("int(a)", _TO_INT),
     ("uint", 1): _converts("uint(a)", {STRING.name: "uint(internal.unsigned(a))"}),
     ("double", 1): _converts("double(a)", {STRING.name: "internal.double(a)"}),
