@@ -155,11 +155,9 @@ def test_a_place_beyond_the_end_of_a_list_is_not_there() -> None:
 
 
 def test_what_is_created_has_no_old_object_to_look_into() -> None:
-    validation = (
-        "  - {expression: \"has(oldObject.spec) || oldObject.?metadata.?labels[?'a'].orValue('') == 'b'\", message: 'no'}"
-    )
+    expression = "has(oldObject.spec) || oldObject.?metadata.?labels[?'a'].orValue('') == 'b'"
 
-    outcome = judge(validation, "Deny")
+    outcome = judge(f'  - {{expression: "{expression}", message: none}}', "Deny")
 
     assert (outcome.verdict, outcome.decisions[0].fault) == ("denied", False)
 

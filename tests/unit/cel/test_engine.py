@@ -340,3 +340,20 @@ def test_a_parser_that_ends_without_a_word_is_asked_once_more(monkeypatch: pytes
     ends[0] = 2
     with pytest.raises(CompileError, match="ABORTED"):
         environment.compile("gpu.count > 2", want=Want.BOOL)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{'a': dyn(object.metadata)[?'labels']}",
+        "{'a': dyn(object).?metadata}",
+        "{'a': {'b': dyn(object.spec)[?'containers'][?0]}}",
+        "{'a': dyn([1]).first()}",
+    ],
+)
+def test_an_optional_of_a_dyn_value_ends_no_process(evaluate: Evaluate, source: str) -> None:
+    # The type of such an expression is dyn, and says nothing of an optional.
+    with pytest.raises(EvaluationError, match="got an optional inside a value"):
+        evaluate(source, Want.MAP)
+    with pytest.raises(EvaluationError):
+        evaluate(f"{{'a': '%s'.format([{source}])}}", Want.MAP)

@@ -6,7 +6,9 @@ from typing import Final, TypeAlias
 from . import ast
 from .ast import Node
 from .corrections import CORRECTIONS, Body, Call, has, item, present
+from .guessed import guessed
 from .libraries.conversions import INSTANT, INSTANT_OF_UTC, TIME_TEXT
+from .types import DYN, OPTIONAL, CelType
 from .typing import UNESCAPED
 
 Apply: TypeAlias = Callable[[Body, list[Node]], Node]
@@ -25,6 +27,7 @@ class Correcting:
         self._checked = checked
         self._apply = apply
         self._may_hold_optional = may_hold_optional
+        self._guessed = guessed(checked)
         self.writes_times = False
         """Whether it may write times as text that it has not read itself."""
 
@@ -75,11 +78,18 @@ class Correcting:
         last = operands[-1]
         listed = list(last.list_expr.elements) if ast.kind(last) == "list_expr" else None
         return Call(
-            [ast.type_of(self._checked, each) for each in operands],
+            [self._type(each) for each in operands],
             self._may_hold_optional,
-            None if listed is None else [ast.type_of(self._checked, each) for each in listed],
+            None if listed is None else [self._type(each) for each in listed],
             last.const_expr.string_value if ast.kind(last) == "const_expr" else None,
         )
+
+    def _type(self, node: Node) -> CelType:
+        """Return the type that an expression is sure to have."""
+        found = ast.type_of(self._checked, node)
+        if node.id not in self._guessed:
+            return found
+        return CelType(OPTIONAL, (DYN,)) if found.name == OPTIONAL else DYN
 
     def _field(self, node: Node, select: Node) -> Node:
         made = type(node)()

@@ -14,6 +14,7 @@ from .dispatch import run_name
 from .functions import CARRIED, FUNCTIONS
 from .libraries import LIBRARIES, Overload
 from .libraries.lists import BOUNDED
+from .libraries.native import NATIVE
 from .problems import CelProblem
 from .reads import Path, handed_on
 from .reads import reads as reads_of
@@ -24,6 +25,8 @@ VARIABLES_PREFIX = "variables."
 
 _BY_ID = {row.id: row for row in FUNCTIONS}
 _LIBRARY = {row.id: row for row in LIBRARIES}
+_MAKE_OPTIONALS = frozenset(row.name for row in (*NATIVE, *LIBRARIES) if OPTIONAL in row.result) - {"_[_]"}
+"""Functions that make optionals, but what only looks into one: of a dyn operand the type of a call does not say so."""
 _RANGE = "lists.range"
 _BLOCK = "cel.@block"
 """The engine's own construct (cel-cpp, common subexpressions): a list of lazily evaluated, remembered values, and an
@@ -82,8 +85,11 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
     reads = {path for path in reads_of(checked) if path[0] in roots}
     passed = handed_on(checked)
     problems: list[CelProblem] = []
-    # Every optional is made by some expression of that type, here or in a variable.
-    may_hold_optional = ast.has_type(checked, OPTIONAL) or any(each.may_hold_optional for each in variables.values())
+    may_hold_optional = (
+        bool(functions & _MAKE_OPTIONALS)
+        or ast.has_type(checked, OPTIONAL)
+        or any(each.may_hold_optional for each in variables.values())
+    )
     correcting = Correcting(checked, apply, may_hold_optional=may_hold_optional)
     correcting.times_as_read()
     # Children first: a node that is replaced takes copies of them along.
