@@ -82,7 +82,8 @@ MANUALS: Mapping[str, Mapping[str, Manual]] = {
         "bytes": Manual("the text as UTF-8", "string(bytes('abc'))"),
         "double": Manual("the number; an error for a text that is none", "double('1.5')"),
         "int": Manual(
-            "the number, without what is behind the point; of a timestamp the seconds since 1970", "int(3.9)"
+            "the number, without its fraction; of a timestamp seconds since 1970, of a duration nanoseconds",
+            "int(3.9)",
         ),
         "uint": Manual("the same; an error for a negative number", "uint('5')"),
         "string": Manual("the value as text", "string(duration('90s'))"),
@@ -107,7 +108,7 @@ MANUALS: Mapping[str, Mapping[str, Manual]] = {
         "getMinutes": Manual("the minute; of a duration all minutes of it", "duration('1h30m').getMinutes()"),
         "getSeconds": Manual("the second; of a duration all seconds of it", "duration('1m30s').getSeconds()"),
         "getMilliseconds": Manual(
-            "the milliseconds behind the second, of a duration too", f"{_TIME}.getMilliseconds()"
+            "the milliseconds behind the second; of a duration all milliseconds of it", f"{_TIME}.getMilliseconds()"
         ),
     },
     "lists": {

@@ -158,5 +158,19 @@ BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
     (rule(resourceNames=["a", "a"]), f"{_RULES}.resourceNames"),
     (selecting(operator="In"), "spec.matchConstraints.objectSelector.matchExpressions[0]"),
     (selecting(operator="Exists", values=["b"]), "spec.matchConstraints.objectSelector.matchExpressions[0]"),
+    (selecting(operator="In", values=["b c"]), "spec.matchConstraints.objectSelector.matchExpressions[0].values[0]"),
+    (selecting(operator="NotIn", values=["-"]), "spec.matchConstraints.objectSelector.matchExpressions[0].values[0]"),
+    (
+        {"mutations": [MUTATION], "matchConstraints": {"namespaceSelector": {"matchLabels": {"a": "b c"}}}},
+        "spec.matchConstraints.namespaceSelector.matchLabels.a",
+    ),
+    (
+        {
+            "mutations": [MUTATION],
+            "paramKind": KIND,
+            "paramRef": {"parameterNotFoundAction": "Allow", "selector": {"matchLabels": {"a": "b/c"}}},
+        },
+        "spec.paramRef.selector.matchLabels.a",
+    ),
     (selecting(operator="Is", values=["b"]), "spec.matchConstraints.objectSelector.matchExpressions[0].operator"),
 )

@@ -1,6 +1,7 @@
 """What the apiserver itself computes for CEL expressions: ValidatingAdmissionPolicies whose message is the value."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -14,15 +15,32 @@ _NAMESPACE: Final = "cel-libraries"
 _PER_POLICY: Final = 100
 _LEAD, _END = "value:", ":end"
 _ERROR: Final = "no value"
+_PLACE: Final = re.compile(r"spec\.validations\[(\d+)\]")
 
 
 def ask(control_plane: ControlPlane, expressions: Sequence[str]) -> list[str | None]:
     """Return the text ('%s'.format) of each expression's value, in order; None for an error.
 
-    Raises:
-        ApiError: an expression does not compile.
+    What the apiserver finds wrong when it compiles, such as a pattern that is none, is an error too.
     """
     control_plane.add_namespace(_NAMESPACE)
+    taken = _taken(control_plane, list(dict.fromkeys(expressions)))
+    known = dict(zip(taken, _ask(control_plane, taken), strict=True))
+    return [known.get(each) for each in expressions]
+
+
+def _taken(control_plane: ControlPlane, expressions: Sequence[str]) -> list[str]:
+    """Return the expressions that compile: a refusal names the place of each that does not."""
+    kept: list[str] = []
+    for start in range(0, len(expressions), _PER_POLICY):
+        batch = list(expressions[start : start + _PER_POLICY])
+        while batch and (refused := {int(each) for each in _PLACE.findall(_refusal(control_plane, batch))}):
+            batch = [each for place, each in enumerate(batch) if place not in refused]
+        kept += batch
+    return kept
+
+
+def _ask(control_plane: ControlPlane, expressions: Sequence[str]) -> list[str | None]:
     batches = [expressions[start : start + _PER_POLICY] for start in range(0, len(expressions), _PER_POLICY)]
     for number, batch in enumerate(batches):
         _put(control_plane, f"vectors-{number}", batch)
@@ -39,8 +57,12 @@ def ask(control_plane: ControlPlane, expressions: Sequence[str]) -> list[str | N
 
 def refusal(control_plane: ControlPlane, expression: str) -> str:
     """Return why the apiserver does not take an expression; empty if it does."""
+    return _refusal(control_plane, [expression])
+
+
+def _refusal(control_plane: ControlPlane, expressions: Sequence[str]) -> str:
     status, body = control_plane.raw(
-        "POST", f"{_GROUP}/validatingadmissionpolicies?dryRun=All", _policy("refused", [expression])
+        "POST", f"{_GROUP}/validatingadmissionpolicies?dryRun=All", _policy("refused", expressions)
     )
     return "" if status < 300 else str(json.loads(body)["message"])
 

@@ -138,3 +138,35 @@ def test_ephemeral_containers_are_judged_too() -> None:
     request = decode_review(review(gpu_pod(), "UPDATE", old=gpu_pod(), subResource="ephemeralcontainers"))
 
     assert decide.validate(request, snapshot(text)).verdict == "denied"
+
+
+def test_a_message_that_is_no_text_falls_back_as_upstream() -> None:
+    validation = "  - {expression: gpu.count > 9, message: too few, messageExpression: \"'%s'.format([b'\\\\xff'])\"}"
+
+    outcome = judge(validation, "Deny")
+
+    assert outcome.response["response"]["status"]["message"] == "podberth p: too few"
+
+
+def test_a_place_beyond_the_end_of_a_list_is_not_there() -> None:
+    validation = "  - {expression: 'object.spec.?containers[3].hasValue()', message: want a fourth container}"
+
+    assert judge(validation, "Deny").verdict == "denied"
+
+
+def test_what_is_created_has_no_old_object_to_look_into() -> None:
+    expression = "has(oldObject.spec) || oldObject.?metadata.?labels[?'a'].orValue('') == 'b'"
+
+    outcome = judge(f'  - {{expression: "{expression}", message: none}}', "Deny")
+
+    assert (outcome.verdict, outcome.decisions[0].fault) == ("denied", False)
+
+
+def test_a_condition_that_errs_is_in_the_audit_log_too() -> None:
+    conditions = "  matchConditions:\n  - {name: c, expression: \"object.metadata.labels['no'] == 'x'\"}\n"
+
+    outcome = judge("  - {expression: 'true'}", "Audit", more=conditions)
+
+    assert outcome.response["response"]["auditAnnotations"] == {
+        "p.validation_failure": "matchConditions c: no such key: no"
+    }

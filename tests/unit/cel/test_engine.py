@@ -56,7 +56,7 @@ def test_values_are_plain_python(evaluate: Evaluate, source: str, value: Any) ->
         ("oldObject.metadata.name == ''", "no such field: a field of null or of a scalar was asked for"),
         ("1 / (gpu.count - 4) == 0", "division by zero"),
         ("9223372036854775807 + gpu.count > 0", "integer overflow"),
-        ("int(object.metadata.name) == 0", "cannot convert string to int"),
+        ("int(object.metadata.name) == 0", "type conversion error from 'string' to 'int'"),
         ("dyn(object).metadata.name > 1", "no such overload: _>_(string, int)"),
         ("optional.none().value() == 1", "optional.none() dereference"),
     ],
@@ -340,3 +340,20 @@ def test_a_parser_that_ends_without_a_word_is_asked_once_more(monkeypatch: pytes
     ends[0] = 2
     with pytest.raises(CompileError, match="ABORTED"):
         environment.compile("gpu.count > 2", want=Want.BOOL)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{'a': dyn(object.metadata)[?'labels']}",
+        "{'a': dyn(object).?metadata}",
+        "{'a': {'b': dyn(object.spec)[?'containers'][?0]}}",
+        "{'a': dyn([1]).first()}",
+    ],
+)
+def test_an_optional_of_a_dyn_value_ends_no_process(evaluate: Evaluate, source: str) -> None:
+    # The type of such an expression is dyn, and says nothing of an optional.
+    with pytest.raises(EvaluationError, match="got an optional inside a value"):
+        evaluate(source, Want.MAP)
+    with pytest.raises(EvaluationError):
+        evaluate(f"{{'a': '%s'.format([{source}])}}", Want.MAP)

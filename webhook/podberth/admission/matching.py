@@ -15,7 +15,7 @@ from ..mutation import record
 from ..mutation.gang import GangFacts
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, Watch, combine
-from ..policy.match import MatchRequest, mismatch
+from ..policy.match import MatchRequest, SetUpError, mismatch
 from ..topology.pod_groups import NATIVE_GROUP
 from .checked import Checked
 from .recall import Footprint
@@ -35,6 +35,9 @@ class Fault:
 
     policy: CompiledPolicy
     message: str
+    of_set_up: bool = False
+    """What it is to be asked with is missing, so it denies whatever its validationActions: upstream's error of
+    configuration (plugin/policy/validating/dispatcher.go, addConfigError)."""
 
     @property
     def fatal(self) -> bool:
@@ -130,6 +133,8 @@ class Matcher:
                 continue
             try:
                 yield from self._matches(index, policy)
+            except SetUpError as error:
+                yield Fault(policy, str(error), of_set_up=True)
             except EvaluationError as error:
                 yield Fault(policy, str(error))
 
@@ -153,12 +158,17 @@ class Matcher:
             spec = policy.source.spec
             if span is None or not policy.matches_statically or spec.rollout:
                 return None
-            answers = self._answers[span] if self._in_scope(policy) else [False]
+            if not self._in_scope(policy):
+                continue
+            answers = self._answers[span]
             if any(isinstance(answer, EvaluationError) for answer in answers):
                 return None
+            elsewhere = spec.param_ref if spec.param_ref is not None and not spec.param_ref.namespace else None
             if False in answers:
+                if elsewhere is not None and elsewhere.parameter_not_found_action == "Deny":
+                    return None
                 continue
-            if policy.reads_namespace or (spec.param_ref is not None and not spec.param_ref.namespace):
+            if policy.reads_namespace or elsewhere is not None:
                 return None
             found.append(policy)
         return found
@@ -235,7 +245,11 @@ class Matcher:
         seen = fingerprint(self.state, read) if self._watch is None else None
         return self.snapshot.recall.answer(None if seen is None else (question, seen), ask)
 
-    def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Evaluation]:
+    def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Evaluation | Fault]:
+        """Yield what is asked of a policy, one for each params object; a fault in the place of each that errs.
+
+        In upstream's order: constraints, params, then the conditions with each of the params.
+        """
         if why := self._other_request(policy):
             self._pass_over(policy, why)
             return
@@ -244,21 +258,27 @@ class Matcher:
         if why := self._not_rolled_out(policy):
             self._pass_over(policy, why)
             return
-        answers = self._answers_of(index, policy)
-        if answers is not None and not self._all_hold(policy, answers):
-            return
         found = self._params(policy)
         if not found:
             self._pass_over(policy, "paramRef: there is no such ConfigMap (parameterNotFoundAction Allow)")
+            return
+        answers = self._answers_of(index, policy)
+        if answers is not None and not self._all_hold(policy, answers):
+            return
         for params in found:
             # Once more: with an earlier params object the policy itself may have changed what its conditions read.
             answers = self._answers_of(index, policy)
             evaluation = Evaluation(policy, params, self._activate, self._watch)
-            if answers is None and not self._still_matches(evaluation):
+            try:
+                holds = answers is not None or self._still_matches(evaluation)
+            except EvaluationError as error:
+                yield Fault(policy, str(error))
+                continue
+            if not holds:
                 self._pass_over(policy, _CONDITION_FALSE)
                 continue
             if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
-                raise EvaluationError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
+                raise SetUpError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
             if self._watch is not None:
                 self._watch.matched(evaluation)
             yield evaluation
@@ -352,7 +372,7 @@ class Matcher:
         """Return the params objects to evaluate with: one None for a policy without, nothing where they may be missing.
 
         Raises:
-            EvaluationError: params are missing and parameterNotFoundAction is Deny.
+            SetUpError: params are missing and parameterNotFoundAction is Deny.
         """
         reference = policy.source.spec.param_ref
         if reference is None:
@@ -372,5 +392,5 @@ class Matcher:
             ]
         if not found and reference.parameter_not_found_action == "Deny":
             wanted = reference.name or "that the selector selects"
-            raise EvaluationError(f"params: no ConfigMap {wanted} in namespace {namespace}")
+            raise SetUpError(f"params: no ConfigMap {wanted} in namespace {namespace}")
         return found

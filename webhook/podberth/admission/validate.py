@@ -1,7 +1,8 @@
 """/validate: judge the final object. The only place where policies deny and warn.
 
 Per policy and params object, as ValidatingAdmissionPolicy does: every validation is asked, failures go by
-validationActions, and so do errors under failurePolicy Fail (so a Warn policy never blocks); under Ignore they pass.
+validationActions, and so do errors under failurePolicy Fail; under Ignore they pass. Where params or the namespace that
+a policy needs are missing, failurePolicy Fail denies, whatever the actions.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -113,6 +114,8 @@ def _judge(matcher: Matcher, item: Evaluation | Fault, audit: dict[str, list[str
     """Yield what one policy decides, with the reason of a denial; adds to ``audit``."""
     if isinstance(item, Fault):
         yield from _enforce(item.policy.name, Failure(item.message, "Invalid", error=True), item)
+        if item.fatal and not item.of_set_up and "Audit" in item.policy.source.spec.validation_actions:
+            audit.setdefault(f"{item.policy.name}.validation_failure", [item.message])
         return
     name = item.policy.name
     for failure in matcher.failures(item):
@@ -135,5 +138,6 @@ def _enforce(name: str, failure: Failure, fault: Fault) -> Iterable[tuple[Decisi
         yield Decision(name, "error", failure.message, fault=True), failure.reason
         return
     # A policy of audit annotations alone has no actions; its errors deny.
-    for action in fault.policy.source.spec.validation_actions or ("Deny",):
+    actions = () if fault.of_set_up else fault.policy.source.spec.validation_actions
+    for action in actions or ("Deny",):
         yield Decision(name, _ACTIONS[action], failure.message, fault=failure.error), failure.reason

@@ -40,9 +40,18 @@ class Bodies:
         if body is None:
             body = self._known[source] = self._compile(source)
         made = ast.copy_of(body)
-        # Inside out: the first argument is bound first. No name of a policy's can be one with "@" in it.
-        for name, operand in reversed(list(zip(ARGUMENTS, operands, strict=False))):
-            made = _bind(f"@{name}", operand, made)
+        # No name of a policy's can be one with "@" in it.
+        given = [(f"@{name}", operand) for name, operand in zip(ARGUMENTS, operands, strict=False)]
+        own = _loop_names(body)
+        bound = []
+        for name, operand in given:
+            if ast.kind(operand) == "const_expr" or operand.ident_expr.name not in ("", *own):
+                _put(name, operand, made)
+            else:
+                bound.append((name, operand))
+        # Inside out: the first argument is bound first.
+        for name, operand in reversed(bound):
+            made = _bind(name, operand, made)
         return made
 
     def _compile(self, source: str) -> Node:
@@ -55,6 +64,19 @@ class Bodies:
             elif ast.kind(node) == "ident_expr" and node.ident_expr.name in ARGUMENTS:
                 node.ident_expr.name = f"@{node.ident_expr.name}"
         return root
+
+
+def _loop_names(body: Node) -> set[str]:
+    """Return the names that the loops of a body give to what they go through."""
+    loops = [node.comprehension_expr for node in ast.walk(body) if ast.kind(node) == "comprehension_expr"]
+    return {name for loop in loops for name in (loop.iter_var, loop.iter_var2, loop.accu_var)}
+
+
+def _put(name: str, value: Node, body: Node) -> None:
+    """Put a literal or a name, which cost nothing to evaluate again, where a body names its argument."""
+    for node in list(ast.walk(body)):
+        if ast.kind(node) == "ident_expr" and node.ident_expr.name == name:
+            node.CopyFrom(value)
 
 
 def _fold(items: Node, initial: Node, step: Node) -> Node:

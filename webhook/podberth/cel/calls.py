@@ -27,6 +27,26 @@ _give_back: Callable[[Any], None] = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("
 _OURS = 2
 
 
+def _whole(result: Any) -> Any:
+    """Return a result that the engine takes as it is.
+
+    Raises:
+        LibraryError: it does not.
+    """
+    if _has_nul(result):
+        raise LibraryError("got a text with the character NUL in it, want one without")
+    return result
+
+
+def _has_nul(result: Any) -> bool:
+    """Say whether a result has a text in it that the engine would cut: its Python interface takes texts as C does."""
+    if isinstance(result, str):
+        return "\0" in result
+    if isinstance(result, dict):
+        return any(map(_has_nul, result)) or any(map(_has_nul, result.values()))
+    return isinstance(result, list) and any(map(_has_nul, result))
+
+
 class Calls:
     """Where the functions find the review under evaluation, and leave an exception that is a bug.
 
@@ -47,13 +67,13 @@ class Calls:
         """Return a function of so many operands as the engine calls it.
 
         The engine makes an error value of an exception, and an error value may be absorbed (``false && error``). Ours
-        are bugs: they are kept, and raised when the evaluation is over.
+        are bugs: they are kept, and are the whole evaluation's error when it is over.
         """
 
         def answer(_: int, __: Any, given: tuple[Any, ...]) -> Any:
             self._operands.append(given)
             try:
-                result = call(self.review, *given)
+                result = _whole(call(self.review, *given))
             except LibraryError:  # the expression's own error
                 raise
             except BaseException as fault:

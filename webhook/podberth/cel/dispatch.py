@@ -15,15 +15,19 @@ from .calls import Bind
 from .libraries import INTERNAL, LIBRARIES, LibraryError, Overload
 from .libraries.overload import OPAQUE
 from .libraries.regex import FOUND
+from .libraries.text import FORMAT
 
 # Reading a text of 1.5 MiB, as a pod can have one, takes up to 0.6 s (semver), one of this length 25 ms. Nobody writes
 # a URL, a version or a name as long.
 LONGEST_TEXT = 1 << 16
+_OF_ANY_LENGTH = frozenset({FOUND, FORMAT})
 
 _KINDS: Mapping[str, Any] = {
     "int": cel.Type.INT,
     "string": cel.Type.STRING,
     "bool": cel.Type.BOOL,
+    "double": cel.Type.DOUBLE,
+    "list": cel.Type.LIST,
     # Any of them: a message is a message.
     **dict.fromkeys(OPAQUE, cel.Type(OPAQUE[0])),
 }
@@ -65,7 +69,7 @@ def _answer(rows: list[Overload]) -> Callable[..., Any]:
     def answer(_: object, *operands: Any) -> Any:
         unwrapped = [opaque.unwrap(each) for each in operands]
         row = by_types.get(tuple(kind for kind, _ in unwrapped))
-        if name != FOUND:
+        if name not in _OF_ANY_LENGTH:
             _want_short(name, operands)
         if row is None or row.call is None:
             raise LibraryError(f"no such overload: {name}({', '.join(kind or '...' for kind, _ in unwrapped)})")

@@ -11,9 +11,11 @@ from google.protobuf import descriptor_pb2, message_factory
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import Message
 
-from .libraries.overload import OPAQUE
+from .libraries import quantity
+from .libraries.overload import OPAQUE, QUANTITY
 
 _FIELD = "text"
+_SIGNS = "signs"
 
 
 def _pool() -> DescriptorPool:
@@ -25,9 +27,10 @@ def _pool() -> DescriptorPool:
             package, descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3")
         )
         kind = descriptor_pb2.FieldDescriptorProto
-        file.message_type.add(name=short).field.add(
-            name=_FIELD, number=1, type=kind.TYPE_STRING, label=kind.LABEL_OPTIONAL
-        )
+        message = file.message_type.add(name=short)
+        message.field.add(name=_FIELD, number=1, type=kind.TYPE_STRING, label=kind.LABEL_OPTIONAL)
+        if name == QUANTITY:
+            message.field.add(name=_SIGNS, number=2, type=kind.TYPE_DOUBLE, label=kind.LABEL_REPEATED)
     for file in files.values():
         pool.AddSerializedFile(file.SerializeToString())
     return pool
@@ -44,7 +47,12 @@ _CLASSES: Mapping[str, Any] = {
 def wrap(kind: str, value: Any) -> Any:
     """Return a function's result as the engine takes it: a text of an opaque type becomes a value of that type."""
     made = _CLASSES.get(kind)
-    return value if made is None else made(text=value)
+    if made is None:
+        return value
+    if kind != QUANTITY:
+        return made(text=value)
+    text, signs = quantity.apart(value)
+    return made(text=text, signs=signs)
 
 
 def unwrap(operand: Any) -> tuple[str, Any]:
@@ -52,5 +60,6 @@ def unwrap(operand: Any) -> tuple[str, Any]:
     if isinstance(operand, Message):
         name = operand.DESCRIPTOR.full_name
         if name in _CLASSES:
-            return name, getattr(operand, _FIELD)
+            text = getattr(operand, _FIELD)
+            return name, quantity.together(text, getattr(operand, _SIGNS)) if name == QUANTITY else text
     return "", operand

@@ -4,18 +4,17 @@ Type checking sees objects with declared fields; at run time there is plain JSON
 differences are bridged here, once, at compile time. Nothing is evaluated here.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from . import ast
 from .ast import Node
+from .correcting import Apply, Correcting, forget_offsets
 from .dispatch import run_name
 from .functions import CARRIED, FUNCTIONS
 from .libraries import LIBRARIES, Overload
 from .libraries.lists import BOUNDED
-from .libraries.overload import QUANTITY
-from .libraries.quantity import EQUALS
+from .libraries.native import NATIVE
 from .problems import CelProblem
 from .reads import Path, handed_on
 from .reads import reads as reads_of
@@ -24,12 +23,10 @@ from .typing import UNESCAPED, VARIABLES
 
 VARIABLES_PREFIX = "variables."
 
-Apply: TypeAlias = Callable[[str, list[Node]], Node]
-"""Takes a body and the operands of a call: ``bodies.Bodies.apply``."""
-
 _BY_ID = {row.id: row for row in FUNCTIONS}
 _LIBRARY = {row.id: row for row in LIBRARIES}
-_EQUALITY = frozenset({"_==_", "_!=_"})
+_MAKE_OPTIONALS = frozenset(row.name for row in (*NATIVE, *LIBRARIES) if OPTIONAL in row.result) - {"_[_]"}
+"""Functions that make optionals, but what only looks into one: of a dyn operand the type of a call does not say so."""
 _RANGE = "lists.range"
 _BLOCK = "cel.@block"
 """The engine's own construct (cel-cpp, common subexpressions): a list of lazily evaluated, remembered values, and an
@@ -50,6 +47,8 @@ class Lowered:
     functions: frozenset[str]
     may_hold_optional: bool
     """Whether its value may have an optional somewhere inside."""
+    writes_times: bool
+    """Whether times may be written as text that were read elsewhere: see ``correcting.forget_offsets``."""
     parts: int
     """How many expressions it is made of, without its variables."""
 
@@ -86,14 +85,22 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
     reads = {path for path in reads_of(checked) if path[0] in roots}
     passed = handed_on(checked)
     problems: list[CelProblem] = []
+    may_hold_optional = (
+        bool(functions & _MAKE_OPTIONALS)
+        or ast.has_type(checked, OPTIONAL)
+        or any(each.may_hold_optional for each in variables.values())
+    )
+    correcting = Correcting(checked, apply, may_hold_optional=may_hold_optional)
+    correcting.times_as_read()
     # Children first: a node that is replaced takes copies of them along.
     for node in reversed(list(ast.walk(checked.expr))):
         message = ""
         match ast.kind(node):
             case "select_expr":
-                _lower_select(checked, node)
+                if not correcting.select(node):
+                    _lower_select(checked, node)
             case "call_expr":
-                message = _lower_call(checked, node, reads, apply)
+                message = "" if correcting.call(node) else _lower_call(checked, node, reads, apply)
             case "struct_expr" if node.struct_expr.message_name:
                 message = f"{node.struct_expr.message_name}{{...}} makes an object; write a map: {{'key': value}}"
         if message:
@@ -105,8 +112,8 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
         reads=frozenset(reads),
         handed_on=passed,
         functions=functions,
-        # Every optional is made by some expression of that type, here or in a variable.
-        may_hold_optional=ast.has_type(checked, OPTIONAL) or any(each.may_hold_optional for each in variables.values()),
+        may_hold_optional=may_hold_optional,
+        writes_times=correcting.writes_times or any(each.writes_times for each in variables.values()),
         parts=ast.size(checked.expr),
     )
     return lowered, problems
@@ -123,8 +130,8 @@ def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
     With ``as_list`` the program's value is the list of theirs. Otherwise there is one element, and its value is the
     program's, save that an optional is a list of at most one: the engine cannot hand out an optional.
     """
-    builder = _Builder()
     roots = list(elements)
+    builder = _Builder(writes_times=any(root.writes_times for root in roots))
     for root in roots:
         builder.add_variables(root)
     program = builder.body()
@@ -154,8 +161,9 @@ def assemble_alone(variable: Lowered) -> bytes:
 class _Builder:
     """Puts copies of expressions into one tree, where every node has a number of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, writes_times: bool) -> None:
         self.checked = ast.new_checked()
+        self._writes_times = writes_times
         self._last_id = 0
         self._places: dict[int, int] = {}
         """By identity of a variable: its place in the block."""
@@ -196,6 +204,8 @@ class _Builder:
         for node in ast.walk(target):
             old, node.id = node.id, self._next()
             kind = ast.kind(node)
+            if self._writes_times:
+                forget_offsets(node)
             if kind == "struct_expr":
                 for entry in node.struct_expr.entries:
                     entry.id = self._next()
@@ -238,13 +248,6 @@ def _lower_call(checked: Node, node: Node, reads: set[Path], apply: Apply) -> st
         reads.update(row.reads)
     elif overloads and overloads[0] in _LIBRARY:
         _lower_library(checked, node, [_LIBRARY[each] for each in overloads if each in _LIBRARY], apply)
-    elif call.function in _EQUALITY and QUANTITY in (ast.type_of(checked, each).name for each in operands):
-        is_equal = type(node)()
-        _call(is_equal, EQUALS, [ast.copy_of(each) for each in operands])
-        if call.function == "_==_":
-            _replace(checked, node, EQUALS, list(is_equal.call_expr.args))
-        else:
-            _replace(checked, node, "!_", [is_equal])
     elif call.function == _RANGE:
         bounded = type(node)()
         _call(bounded, BOUNDED, [ast.copy_of(operands[0])])

@@ -109,7 +109,13 @@ class Runner:
         return value
 
     def _raise_fault(self) -> None:
+        """Raise what a function of ours raised, if one did: of a bug, an error that no ``||`` absorbs.
+
+        It is the policy's, which goes by its failurePolicy, and not the review's, which would have no answer.
+        """
         fault, self._calls.fault = self._calls.fault, None
+        if isinstance(fault, Exception):
+            raise EvaluationError(f"a function of podberth's failed: {type(fault).__name__}: {fault}") from fault
         if fault is not None:
             raise fault
 
@@ -192,7 +198,10 @@ def plain(value: Any, *, may_hold_optional: bool = False) -> Any:
     is_error = value.type() == cel.Type.ERROR
     if may_hold_optional and _holds_optional(value):
         raise EvaluationError("got an optional inside a value, want it taken out with orValue() or [?...]")
-    found = value.plain_value()
+    try:
+        found = value.plain_value()
+    except TypeError as error:  # pybind11's for a text that is no UTF-8
+        raise EvaluationError("got a text that is no UTF-8, want Unicode text") from error
     if is_error:
         raise EvaluationError(failure(str(found)))
     return found

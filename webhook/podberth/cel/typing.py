@@ -138,6 +138,10 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
 )
 """The names that an expression may use, beside ``variables``, and their message types."""
 
+NULLABLE: frozenset[str] = frozenset({"k8s.Pod", "k8s.Namespace", "k8s.ConfigMap"})
+"""Message types of names that may be null: there is no ``oldObject`` of what is created, and no ``params`` without a
+paramRef. Every other value of a message type is a map."""
+
 # apiserver pkg/cel/escaping.go: reserved words of CEL are spelled so in field names. Here are those that occur.
 _ESCAPED: Mapping[str, str] = {"namespace": "__namespace__"}
 UNESCAPED: Mapping[str, str] = {spelling: name for name, spelling in _ESCAPED.items()}

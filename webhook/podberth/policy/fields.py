@@ -54,6 +54,13 @@ def _qualified(value: str) -> str:
     return value
 
 
+def _label_value(value: str) -> str:
+    if len(value) > MAX_NAME or not (not value or _NAME.fullmatch(value)):
+        wanted = f"letters, digits, '-', '_' and '.', a letter or digit at both ends, at most {MAX_NAME} characters"
+        raise PydanticCustomError("name", f"got {value!r}, want the value of a label: {wanted}")
+    return value
+
+
 def _env_name(value: str) -> str:
     if not _ENV_NAME.fullmatch(value):
         wanted = "letters, digits, '-', '_' and '.', no digit first"
@@ -101,6 +108,8 @@ MapsExpression: TypeAlias = Annotated[Expression, Gives("list of maps")]
 Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_SUBDOMAIN)), _like(f"^{SUBDOMAIN}$")]
 QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified), _like(f"^({SUBDOMAIN}/)?{_NAME.pattern}$")]
 ClaimTemplateName: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_TEMPLATE_NAME)), _like(f"^{SUBDOMAIN}$")]
+LabelValue: TypeAlias = Annotated[str, AfterValidator(_label_value), _like(f"^({_NAME.pattern})?$")]
+"""What no label can have selects nothing, so that a policy would never apply."""
 Key: TypeAlias = Annotated[str, AfterValidator(_qualified)]
 """A qualified name of which the schema says no more than that it is a string: its rules would cost too much."""
 EnvName: TypeAlias = Annotated[str, AfterValidator(_env_name), _like(f"^{_ENV_NAME.pattern}$")]

@@ -17,7 +17,11 @@ Route: TypeAlias = tuple[str, str, str, str, str]
 """Operation, group, version, resource and subresource: all of a request that rules without names and scope look at."""
 
 
-class NamespaceUnknownError(EvaluationError):
+class SetUpError(EvaluationError):
+    """What a policy is to be asked with is missing: its params, or the request's namespace."""
+
+
+class NamespaceUnknownError(SetUpError):
     """A namespaceSelector that cannot be judged: nobody knows the request's namespace. Never the same as no match."""
 
 

@@ -21,6 +21,7 @@ from .fields import (
     Expression,
     Identifier,
     IntExpression,
+    LabelValue,
     MapExpression,
     MapsExpression,
     Message,
@@ -44,14 +45,14 @@ class LabelSelectorRequirement(_Model):
     """The label's key."""
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
     """How its value is asked for."""
-    values: tuple[str, ...] = ()
+    values: tuple[LabelValue, ...] = ()
     """For `In` and `NotIn` only."""
 
 
 class LabelSelector(_Model):
     """A label selector (meta/v1); the empty one selects everything."""
 
-    match_labels: dict[QualifiedName, str] = Field(default_factory=dict)
+    match_labels: dict[QualifiedName, LabelValue] = Field(default_factory=dict)
     """Labels that must have exactly these values."""
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
     """Requirements that must hold, all of them."""

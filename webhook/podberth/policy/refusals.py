@@ -114,6 +114,8 @@ def _params(spec: Spec) -> Iterator[Refusal]:
         yield (*_SPEC, present), f"{present} without {absent}; want both or neither"
     if spec.param_ref and (spec.param_ref.name is None) == (spec.param_ref.selector is None):
         yield (*_SPEC, "paramRef"), "want exactly one of name and selector"
+    if spec.param_ref and spec.param_ref.label_selector:
+        yield from _selector(spec.param_ref.label_selector, (*_SPEC, "paramRef", "selector"))
 
 
 def _validations(spec: Spec) -> Iterator[Refusal]:

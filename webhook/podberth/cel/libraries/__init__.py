@@ -1,6 +1,6 @@
 """Kubernetes' CEL libraries, one file each, under upstream's names and semantics (apiserver pkg/cel/library)."""
 
-from . import cidr, format, ip, lists, optionals, quantity, regex, semver, strings, url  # noqa: A004 - the library's own name
+from . import cidr, conversions, format, ip, lists, optionals, quantity, regex, semver, strings, text, url  # noqa: A004 - the library's own name
 from .overload import LibraryError, Overload, rows
 
 __all__ = ["INTERNAL", "LIBRARIES", "LibraryError", "Overload"]
@@ -28,7 +28,8 @@ INTERNAL: tuple[Overload, ...] = (
     *rows("internal.fail", ("internal_fail", ("string",), "dyn", _fail)),
     *lists.INTERNAL,
     *regex.INTERNAL,
-    *quantity.INTERNAL,
     *format.INTERNAL,
+    *conversions.INTERNAL,
+    *text.INTERNAL,
 )
 """What bodies may use beside; policies cannot name it."""

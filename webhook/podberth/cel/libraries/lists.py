@@ -20,7 +20,7 @@ _COMPARABLE = {
 }
 _ZERO = {"int": "0", "uint": "0u", "double": "0.0", "duration": "duration('0s')"}
 
-_IS_SORTED = "a.all(i, v, i == 0 || a[i - 1] <= v)"
+_IS_SORTED = "a.all(i, v, i == 0 || !(v < a[i - 1]))"
 _BEST = "size(a) == 0 ? internal.fail('{name} called on empty list') : internal.fold(a, a[0], v {better} r ? v : r)"
 _MIN, _MAX = _BEST.format(name="min", better="<"), _BEST.format(name="max", better=">")
 _INDEX_OF = "internal.fold(lists.range(size(a)), -1, r < 0 && a[v] == b ? v : r)"

@@ -105,7 +105,7 @@ FUNCTIONS: tuple[Overload, ...] = (
     *rows("matches", ("matches", ("string", "string"), "bool", None), is_member=False),
 )
 
-UNANSWERED: frozenset[str] = frozenset({"duration_to_int64", "int64_to_duration"})
+UNANSWERED: frozenset[str] = frozenset({"int64_to_duration"})
 """Overloads that the engine's checker takes and that have no value when they run; so they are in no table."""
 
 CONVERSIONS: tuple[Overload, ...] = (
@@ -120,6 +120,7 @@ CONVERSIONS: tuple[Overload, ...] = (
         ("double", "double"),
         ("string", "string"),
         ("timestamp", _TIMESTAMP),
+        ("duration", _DURATION),
     ),
     *_converts("uint64", "uint", ("uint64", "uint"), ("int64", "int"), ("double", "double"), ("string", "string")),
     *rows("dyn", ("to_dyn", ("A",), "dyn", None), is_member=False),

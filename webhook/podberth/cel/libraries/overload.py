@@ -48,8 +48,8 @@ class Overload:
     call: Callable[..., Any] | None = None
     """Called with plain values and the texts of opaque ones.
 
-    Raises LibraryError. Its parameters are strings, ints, bools and opaque ones, no lists and maps: the engine crashes
-    on converting a map that has an optional in it.
+    Raises LibraryError. Its parameters are strings, numbers, bools and opaque ones. The engine crashes on converting a
+    map that has an optional in it, so only ``format`` is handed a list, which was looked into first.
     """
     body: str = ""
     """CEL that computes it, in the arguments ``a``, ``b`` and ``c``; may use what ``INTERNAL`` has."""

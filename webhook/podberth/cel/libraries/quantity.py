@@ -2,11 +2,12 @@
 
 An amount's text is "<digits>e<exponent>", with a "d" behind it for what upstream holds as a decimal of any length.
 Upstream's isInteger and asInteger look at how an amount is held and not at how much it is ('1000m' is no integer, nor
-is '100Ti'), so the text keeps that, and equality is a function here.
+is '100Ti'), so the text keeps that. Equal amounts are equal to the engine all the same: ``apart``.
 """
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from .overload import QUANTITY, LibraryError, Overload, rows
@@ -54,6 +55,33 @@ def read(text: str) -> Amount:
     """Return the amount of a text that ``Amount.text`` made."""
     digits, _, exponent = text.partition("e")
     return Amount(int(digits), int(exponent.removesuffix("d")), is_decimal=exponent.endswith("d"))
+
+
+# An exponent that ``parse`` and the arithmetic leave is from -9 to 1,018: 1,000 and that of "E".
+_EXPONENT_BITS: Final = 11
+
+
+def apart(text: str) -> tuple[str, list[float]]:
+    """Return how much an amount is, and how it is held, as zeros.
+
+    A zero is equal to a negative one, so two messages are equal, in lists and maps too, where the amounts are.
+    """
+    amount = read(text)
+    digits, exponent = amount.digits, amount.exponent
+    if not digits:
+        exponent = 0
+    while digits and digits % 10 == 0:
+        digits, exponent = digits // 10, exponent + 1
+    held = (amount.exponent - _NANO) << 1 | amount.is_decimal
+    return f"{digits}e{exponent}", [-0.0 if held >> bit & 1 else 0.0 for bit in range(_EXPONENT_BITS + 1)]
+
+
+def together(text: str, signs: Sequence[float]) -> str:
+    """Return the text of an amount that ``apart`` took apart."""
+    held = sum((math.copysign(1, sign) < 0) << bit for bit, sign in enumerate(signs))
+    digits, exponent, _ = read(text)
+    scale = (held >> 1) + _NANO
+    return Amount(digits * 10 ** (exponent - scale) if digits else 0, scale, is_decimal=bool(held & 1)).text
 
 
 def parse(text: str) -> Amount:
@@ -214,9 +242,4 @@ OVERLOADS: tuple[Overload, ...] = (
         ("quantity_sub", _TWO, QUANTITY, lambda a, b: minus(read(a), read(b)).text),
         ("quantity_sub_int", _WITH_INT, QUANTITY, lambda a, b: minus(read(a), Amount(b, 0, is_decimal=False)).text),
     ),
-)
-EQUALS = "internal.quantityEquals"
-"""What ``==`` of quantities is at run time."""
-INTERNAL: tuple[Overload, ...] = rows(
-    EQUALS, ("internal_quantity_equals", _TWO, "bool", lambda a, b: _compared(a, b) == 0)
 )

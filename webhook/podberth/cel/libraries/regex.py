@@ -5,6 +5,8 @@ so groups stop capturing: RE2 has no back references, and what is found is the w
 forgets what stands before a match (``^`` matches again and again), so all matches are found by replacing them.
 """
 
+import re
+
 from .overload import LibraryError, Overload, rows
 
 # What stands around a match after replacing. No text in a Kubernetes object that anybody writes has it.
@@ -14,22 +16,34 @@ _FIND = "regex.extract(a, internal.uncaptured(b)).orValue('')"
 _FIND_ALL = r"internal.found(a, regex.replace(a, '(' + internal.uncaptured(b) + ')', '\x00\\1\x00'), {limit})"
 
 
+_NAMED = re.compile(r"\(\?P?<([^>]*)>")
+_NAME = re.compile(r"[0-9A-Za-z_]+")
+
+
 def uncaptured(pattern: str) -> str:
     r"""Return the pattern with its capturing groups turned into groups that do not capture; flags stay.
 
-    RE2's syntax: ``\(`` and ``[(]`` and what is in ``\Q...\E`` open no group; (?P<n>...) and (?<n>...) capture.
+    RE2's syntax: ``\(`` and ``[(]`` and what is in ``\Q...\E`` open no group; (?P<n>...) and (?<n>...) capture. A
+    ``\Q`` that nothing ends is ended, for what stands around the pattern is none of its text.
+
+    Raises:
+        LibraryError: it has what RE2 reads and Go's regexp does not: ``\C``, one byte, or a group's name that is
+        none.
     """
     made: list[str] = []
-    at, in_class, class_start = 0, False, 0
+    at, in_class, class_start, depth = 0, False, 0, 0
     while at < len(pattern):
         each = pattern[at]
         if each == "\\":
-            end = pattern.find("\\E", at + 2) if pattern[at + 1 : at + 2] == "Q" else -1
-            end = end + 2 if end >= 0 else (len(pattern) if pattern[at + 1 : at + 2] == "Q" else at + 2)
-            made.append(pattern[at:end])
-            at = end
+            escaped, at = _escaped(pattern, at)
+            made.append(escaped)
             continue
         if in_class:
+            end = pattern.find(":]", at + 2) if pattern.startswith("[:", at) else -1
+            if end >= 0:  # [:alpha:]
+                made.append(pattern[at : end + 2])
+                at = end + 2
+                continue
             in_class = each != "]" or at == class_start
         elif each == "[":
             in_class = True
@@ -37,20 +51,42 @@ def uncaptured(pattern: str) -> str:
         elif each == "(":
             opened, at = _opened(pattern, at)
             made.append(opened)
+            depth += 1
             continue
+        elif each == ")":
+            depth -= 1
+            if depth < 0:  # it would end the group that is put around the pattern
+                raise LibraryError(f"error parsing regexp: unexpected ): `{pattern}`")
         made.append(each)
         at += 1
     return "".join(made)
+
+
+def _escaped(pattern: str, at: int) -> tuple[str, int]:
+    """Return what the backslash at an index begins, and where that ends."""
+    kind = pattern[at + 1 : at + 2]
+    if kind == "C":
+        raise LibraryError("error parsing regexp: invalid escape sequence: `\\C`")
+    if kind != "Q":
+        return pattern[at : at + 2], at + 2
+    inside, end, _ = pattern[at + 2 :].partition("\\E")
+    return f"\\Q{inside}\\E", at + 2 + len(inside) + len(end)
+
+
+def _legal(pattern: str) -> str:
+    """Return a pattern that Go's regexp reads too."""
+    uncaptured(pattern)
+    return pattern
 
 
 def _opened(pattern: str, at: int) -> tuple[str, int]:
     """Return how the group at an index opens, uncaptured, and where its inside begins."""
     if pattern[at + 1 : at + 2] != "?":
         return "(?:", at + 1
-    for name in ("(?P<", "(?<"):
-        end = pattern.find(">", at)
-        if pattern.startswith(name, at) and end > 0:
-            return "(?:", end + 1
+    if named := _NAMED.match(pattern, at):
+        if not _NAME.fullmatch(named[1]):
+            raise LibraryError(f"error parsing regexp: invalid named capture: `{named[0]}`")
+        return "(?:", named.end()
     return "(?", at + 2
 
 
@@ -72,7 +108,10 @@ OVERLOADS: tuple[Overload, ...] = (
 )
 FOUND = "internal.found"
 """It splits a text that the engine has searched already, so any length will do."""
+LEGAL = "internal.legal"
+"""A pattern is looked into where it may hold a ``\\C`` or a name."""
 INTERNAL: tuple[Overload, ...] = (
     *rows("internal.uncaptured", ("internal_uncaptured", ("string",), "string", uncaptured)),
+    *rows(LEGAL, ("internal_legal", ("string",), "string", _legal)),
     *rows(FOUND, ("internal_found", ("string", "string", "int"), "list(string)", _found)),
 )

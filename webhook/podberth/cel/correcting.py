@@ -1,0 +1,107 @@
+"""Putting ``cel.corrections`` into a checked expression, in place."""
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from . import ast
+from .ast import Node
+from .corrections import CORRECTIONS, Body, Call, has, item, present
+from .guessed import guessed
+from .libraries.conversions import INSTANT, INSTANT_OF_UTC, TIME_TEXT
+from .types import DYN, OPTIONAL, CelType
+from .typing import UNESCAPED
+
+Apply: TypeAlias = Callable[[Body, list[Node]], Node]
+"""Takes a body and the operands of a call: ``bodies.Bodies.apply``."""
+
+_OBJECT: Final = "object"
+_OPTIONAL_FIELD: Final = "_?._"
+_TIME_OF_TEXT: Final = "string_to_timestamp"
+
+
+class Correcting:
+    """Corrects the calls and fields of one expression, children first."""
+
+    def __init__(self, checked: Node, apply: Apply, *, may_hold_optional: bool) -> None:
+        """``may_hold_optional``: some value in it may be an optional, or hold one."""
+        self._checked = checked
+        self._apply = apply
+        self._may_hold_optional = may_hold_optional
+        self._guessed = guessed(checked)
+        self.writes_times = False
+        """Whether it may write times as text that it has not read itself."""
+
+    def times_as_read(self) -> None:
+        """Turn ``string(timestamp(text))`` to a function of the text: only that knows the time's offset."""
+        for node in ast.walk(self._checked.expr):
+            if ast.kind(node) != "call_expr" or node.call_expr.function != "string" or not node.call_expr.args:
+                continue
+            read = node.call_expr.args[0]
+            if _TIME_OF_TEXT in self._overloads(read):
+                self._replace(node, f"{TIME_TEXT}(a)", [ast.copy_of(read.call_expr.args[0])])
+
+    def select(self, node: Node) -> bool:
+        """Correct ``a.b`` or ``has(a.b)``; say whether there was anything to correct."""
+        select = node.select_expr
+        if ast.kind(select.operand) == "ident_expr" and select.operand.ident_expr.name == _OBJECT:
+            return False  # the one of its type that is always there
+        call = self._call([select.operand])
+        body = has(call) if select.test_only else item(call)
+        return self._corrected(node, body, [ast.copy_of(select.operand), self._field(node, select)])
+
+    def call(self, node: Node) -> bool:
+        """Correct a call; say whether there was anything to correct."""
+        call = node.call_expr
+        operands = [*([call.target] if call.HasField("target") else []), *call.args]
+        if call.function == _OPTIONAL_FIELD:
+            is_object = ast.kind(operands[0]) == "ident_expr" and operands[0].ident_expr.name == _OBJECT
+            body = "" if is_object else present(self._call(operands))
+        else:
+            correct = CORRECTIONS.get((call.function, len(operands)))
+            body = correct(self._call(operands)) if correct else ""
+        return self._corrected(node, body, [ast.copy_of(each) for each in operands])
+
+    def _corrected(self, node: Node, body: Body, operands: list[Node]) -> bool:
+        if body:
+            self.writes_times = self.writes_times or TIME_TEXT in body
+            self._replace(node, body, operands)
+        return bool(body)
+
+    def _replace(self, node: Node, body: Body, operands: list[Node]) -> None:
+        made = self._apply(body, operands)
+        made.id = node.id
+        node.CopyFrom(made)
+        if node.id in self._checked.reference_map:
+            del self._checked.reference_map[node.id]
+
+    def _call(self, operands: list[Node]) -> Call:
+        last = operands[-1]
+        listed = list(last.list_expr.elements) if ast.kind(last) == "list_expr" else None
+        return Call(
+            [self._type(each) for each in operands],
+            self._may_hold_optional,
+            None if listed is None else [self._type(each) for each in listed],
+            last.const_expr.string_value if ast.kind(last) == "const_expr" else None,
+        )
+
+    def _type(self, node: Node) -> CelType:
+        """Return the type that an expression is sure to have."""
+        found = ast.type_of(self._checked, node)
+        if node.id not in self._guessed:
+            return found
+        return CelType(OPTIONAL, (DYN,)) if found.name == OPTIONAL else DYN
+
+    def _field(self, node: Node, select: Node) -> Node:
+        made = type(node)()
+        is_message = ast.type_of(self._checked, select.operand).is_message
+        made.const_expr.string_value = UNESCAPED.get(select.field, select.field) if is_message else select.field
+        return made
+
+    def _overloads(self, node: Node) -> list[str]:
+        return list(self._checked.reference_map[node.id].overload_id) if node.id in self._checked.reference_map else []
+
+
+def forget_offsets(node: Node) -> None:
+    """Have a program that writes times as text take no time with an offset: written, it would lack it."""
+    if ast.kind(node) == "call_expr" and node.call_expr.function == INSTANT:
+        node.call_expr.function = INSTANT_OF_UTC

@@ -1,0 +1,221 @@
+"""Native calls whose value in the engine is not upstream's, and the CEL that takes their place (docs/adr/0044).
+
+A correction is a body (``cel.bodies``). The static types of the operands choose it; where the checker does not know
+them, the body asks for them when it runs. Upstream is cel-go 0.26 as kube-apiserver 1.36 sets it up, and each value is
+captured from it (tests/captured/cel_libraries.txt).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from .libraries.conversions import INSTANT, TIME_TEXT
+from .libraries.overload import OPAQUE
+from .libraries.regex import LEGAL
+from .libraries.text import FORMAT
+from .types import BOOL, DYN, INT, OPTIONAL, STRING, CelType
+from .typing import NULLABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A native call as the checker has left it."""
+
+    kinds: Sequence[CelType]
+    """The types of its operands, the receiver first."""
+    may_hold_optional: bool
+    """An optional may be in a value where no type says so."""
+    listed: Sequence[CelType] | None = None
+    """The types of what stands in the list that is its last operand; None where no list is written there."""
+    literal: str | None = None
+    """The text that is its last operand; None where no text is written there."""
+
+
+Body: TypeAlias = str
+Correct: TypeAlias = Callable[[Call], Body]
+"""Returns the body for a call; empty where the engine's value is upstream's."""
+
+_DOUBLE, _DURATION, _TIMESTAMP = "double", "google.protobuf.Duration", "google.protobuf.Timestamp"
+_OF_DURATION, _OF_TIMESTAMP = "type({0}) == type(duration('0s'))", "type({0}) == type(timestamp(0))"
+_IS_OPTIONAL = "type(a) == type(optional.none())"
+
+# ---- what may be absent (cel-go interpreter/attributes.go, refQualify) -----------------------------------------------
+# Nothing is present in what is neither a map nor a list; a place in a list may be any number that is integral.
+
+
+def _inside(holder: str) -> Body:
+    place = (
+        f"b >= 0 && b < size({holder}) ? optional.of({holder}[b]) "
+        ": b == int(b) ? optional.none() : internal.fail('got an index that is no integer')"
+    )
+    return f"type({holder}) == type([]) ? ({place}) : type({holder}) == type({{}}) ? {holder}[?b] : optional.none()"
+
+
+_IN_OPTIONAL = f"a.optFlatMap(x, {_inside('x')})"
+_PRESENT = f"{_IS_OPTIONAL} ? {_IN_OPTIONAL} : {_inside('a')}"
+_ITEM = f"{_IS_OPTIONAL} ? {_IN_OPTIONAL} : a[b]"
+
+
+def _is_sure_map(kind: CelType) -> bool:
+    return kind.name == "map" or (kind.is_message and kind.name not in NULLABLE)
+
+
+def present(call: Call) -> Body:
+    """Correct ``a.?b`` and ``a[?b]``."""
+    kind = call.kinds[0]
+    if kind.name == OPTIONAL:
+        return "" if _is_sure_map(kind.parameters[0]) else _IN_OPTIONAL
+    if _is_sure_map(kind) or (kind.name == "list" and call.kinds[1] == INT):
+        return ""
+    return "a == null ? optional.none() : a[?b]" if kind.name in NULLABLE else _PRESENT
+
+
+def item(call: Call) -> Body:
+    """Correct ``a[b]``, and ``a.b``, which is ``a['b']`` of JSON."""
+    kind = call.kinds[0]
+    if kind.name == OPTIONAL:
+        return present(call)
+    return _ITEM if kind == DYN and call.may_hold_optional else ""
+
+
+def has(call: Call) -> Body:
+    """Correct ``has(a.b)``."""
+    kind = call.kinds[0]
+    if kind.name == OPTIONAL:
+        return f"({_IN_OPTIONAL}).hasValue()" if present(call) else ""
+    if kind.name in NULLABLE:
+        return "a != null && b in a"
+    return "" if _is_sure_map(kind) else f"type(a) == type({{}}) ? b in a : ({_PRESENT}).hasValue()"
+
+
+_OF_TIME = "a == timestamp('0001-01-01T00:00:00Z') ? optional.none() : optional.of(a)"  # Go's time.Time.IsZero
+_OF_NON_ZERO = f"{_OF_TIMESTAMP.format('a')} ? ({_OF_TIME}) : optional.ofNonZeroValue(a)"
+
+# ---- conversions -----------------------------------------------------------------------------------------------------
+
+
+def _by_kind(known: Mapping[str, Body], otherwise: Body) -> Correct:
+    """Return what corrects a function of one operand by that one's type."""
+
+    def correct(call: Call) -> Body:
+        kind = call.kinds[0].name
+        return known.get(kind, otherwise if kind == DYN.name else "")
+
+    return correct
+
+
+_TYPES: Mapping[str, str] = {
+    STRING.name: "type(a) == type('')",
+    BOOL.name: "type(a) == type(true)",
+    _DOUBLE: "type(a) == type(0.0)",
+    _DURATION: _OF_DURATION.format("a"),
+    _TIMESTAMP: _OF_TIMESTAMP.format("a"),
+}
+
+
+def _converts(native: Body, known: Mapping[str, Body], dyn: str = "") -> Correct:
+    """Return what corrects a conversion; ``known`` has the body for each type of which the engine's is not right.
+
+    ``dyn`` is asked first where the checker does not know the type: what most values are.
+    """
+    asked = " : ".join(f"{_TYPES[kind]} ? ({body})" for kind, body in known.items())
+    return _by_kind(known, f"{dyn}{asked} : {native}")
+
+
+_TEXT_OF_DURATION, _TEXT_OF_TIME = "internal.durationText(string({0}))", f"{TIME_TEXT}(string({{0}}))"
+_TO_STRING = {
+    _DOUBLE: "internal.doubleText(a)",
+    _DURATION: _TEXT_OF_DURATION.format("a"),
+    _TIMESTAMP: _TEXT_OF_TIME.format("a"),
+}
+_TO_INT = {
+    STRING.name: "int(internal.signed(a))",
+    BOOL.name: "internal.fail('no such overload: int(bool)')",
+    _DURATION: "internal.nanoseconds(string(a))",
+}
+
+# ---- format ----------------------------------------------------------------------------------------------------------
+_TEXT_OF_TIMES = (
+    f"b.map(v, {_OF_DURATION.format('v')} ? {_TEXT_OF_DURATION.format('v')} "
+    f": {_OF_TIMESTAMP.format('v')} ? {_TEXT_OF_TIME.format('v')} : '')"
+)
+_FORMAT = f"{FORMAT}(a, b, {{times}}).join('\\u0000')"
+# The engine's own format has an error for an optional anywhere in a list, where handing it on would end the process.
+_LOOKED_INTO = "size(['%s'.format([b])]) == 1 ? ({body}) : ''"
+_PLAIN = frozenset({"string", "int", "uint", "double", "bool", "bytes", "null_type"})
+_TIMES = frozenset({_DURATION, _TIMESTAMP})
+
+
+def _formats(call: Call) -> Body:
+    inside = call.kinds[1].parameters or (DYN,)
+    names = {each.name for each in (inside if call.listed is None else call.listed)}
+    body = _FORMAT.format(times=_TEXT_OF_TIMES if names & {DYN.name, *_TIMES} else "[]")
+    return _LOOKED_INTO.format(body=body) if call.may_hold_optional and names - _PLAIN - _TIMES else body
+
+
+# ---- equality of what CEL does not have (apiserver pkg/cel/quantity.go and the like) ---------------------------------
+
+
+def _equal(operator: str) -> Correct:
+    body = f"type(a) == type(b) ? a {operator} b : internal.fail('no such overload')"
+    return lambda call: body if call.kinds[0].name in OPAQUE and call.kinds[1] == DYN else ""
+
+
+# ---- order: no double is a number less than NaN, or more (cel-go common/types/double.go) -----------------------------
+_NUMBERS = frozenset({_DOUBLE, DYN.name})
+_NO_ORDER = "internal.fail('NaN values cannot be ordered')"
+
+
+def _ordered(operator: str) -> Correct:
+    body = f"a == a && b == b ? a {operator} b : {_NO_ORDER}"
+    return lambda call: body if {each.name for each in call.kinds} & _NUMBERS else ""
+
+
+def _sorts(keys: str, native: str) -> Correct:
+    body = f"{keys}.exists(v, v != v) ? {_NO_ORDER} : {native}"
+
+    def correct(call: Call) -> Body:
+        kind = call.kinds[-1]
+        inside = kind.parameters[0] if kind.parameters else DYN
+        return body if inside.name in _NUMBERS else ""
+
+    return correct
+
+
+# To RE2 one byte, and names of groups that Go takes for none.
+_SUSPECT = ("\\C", "(?P<", "(?<")
+_MATCHES = f"a.matches(b.contains('\\\\C') || b.contains('(?') ? {LEGAL}(b) : b)"
+
+
+def _matches(call: Call) -> Body:
+    return "" if call.literal is not None and not any(each in call.literal for each in _SUSPECT) else _MATCHES
+
+
+def _always(body: Body) -> Correct:
+    return lambda _: body
+
+
+CORRECTIONS: Final[Mapping[tuple[str, int], Correct]] = {
+    ("_[?_]", 2): present,
+    ("_[_]", 2): item,
+    ("optional.ofNonZeroValue", 1): _by_kind({_TIMESTAMP: _OF_TIME}, _OF_NON_ZERO),
+    ("string", 1): _converts("string(a)", _TO_STRING, dyn=f"{_TYPES[STRING.name]} ? a : "),
+    ("int", 1): _converts("int(a)", _TO_INT),
+    ("uint", 1): _converts("uint(a)", {STRING.name: "uint(internal.unsigned(a))"}),
+    ("double", 1): _converts("double(a)", {STRING.name: "internal.double(a)"}),
+    ("bool", 1): _converts("bool(a)", {STRING.name: "a == 'T' ? true : a == 'F' ? false : bool(a)"}),
+    ("duration", 1): _converts("duration(a)", {STRING.name: "duration(internal.duration(a))"}),
+    ("timestamp", 1): _converts("timestamp(a)", {STRING.name: f"timestamp({INSTANT}(a))"}),
+    ("getMilliseconds", 1): _converts("a.getMilliseconds()", {_DURATION: "internal.milliseconds(string(a))"}),
+    ("format", 2): _formats,
+    ("indexOf", 3): _always("b == '' ? c : c >= size(a) ? -1 : a.indexOf(b, c)"),
+    ("lastIndexOf", 3): _always("b == '' ? c : c >= size(a) ? -1 : a.lastIndexOf(b, c)"),
+    ("substring", 3): _always("b >= 0 && b <= c && c == size(a) ? a.substring(b) : a.substring(b, c)"),
+    ("split", 2): _always("a == '' && b == '' ? [] : a.split(b)"),
+    ("split", 3): _always("a == '' && b == '' ? [] : a.split(b, c)"),
+    **{(f"_{each}_", 2): _equal(each) for each in ("==", "!=")},
+    **{(f"_{each}_", 2): _ordered(each) for each in ("<", "<=", ">", ">=")},
+    ("matches", 2): _matches,
+    ("sort", 1): _sorts("a", "a.sort()"),
+}
+"""By the name of a native function or operator and how many operands it has; fields have functions of their own."""

@@ -1,0 +1,47 @@
+"""Which types of a checked expression are guessed: what the checker settled by how a value is used.
+
+Of ``dyn(x)[?'a']['b']`` it knows that something is absent or there, and concludes from ``['b']`` that it is a map. At
+run time it may be anything.
+"""
+
+from . import ast
+from .ast import Node
+from .types import DYN, OPTIONAL, CelType
+
+_ANY = frozenset({DYN, CelType(OPTIONAL, (DYN,))})
+# No part of these is asked for, so it does not matter.
+_WHOLE = frozenset({"bool", "int", "uint", "double", "string", "bytes", "null_type"})
+
+
+def guessed(checked: Node) -> frozenset[int]:
+    """Return the expressions whose type may be guessed, by id: what is made of a value of any type."""
+    nodes = list(reversed(list(ast.walk(checked.expr))))  # children first
+    found: set[int] = set()
+    names: set[str] = set()
+    known = -1
+    while known != len(found) + len(names):  # a loop's variables are met before what they stand for is known
+        known = len(found) + len(names)
+        for node in nodes:
+            if ast.kind(node) == "ident_expr":
+                is_guess = node.ident_expr.name in names
+            else:
+                is_guess = any(_spreads(checked, each, found) for each in ast.children(node))
+            if is_guess and ast.type_of(checked, node).name not in _WHOLE:
+                found.add(node.id)
+            if ast.kind(node) == "comprehension_expr":
+                names |= _names(checked, node.comprehension_expr, found)
+    return frozenset(found)
+
+
+def _spreads(checked: Node, node: Node, found: set[int]) -> bool:
+    return node.id in found or ast.type_of(checked, node) in _ANY
+
+
+def _names(checked: Node, loop: Node, found: set[int]) -> set[str]:
+    """Return the variables of a loop that stand for a guess."""
+    names: set[str] = set()
+    if _spreads(checked, loop.iter_range, found):
+        names |= {loop.iter_var, loop.iter_var2}
+    if any(_spreads(checked, each, found) for each in (loop.accu_init, loop.loop_step)):
+        names.add(loop.accu_var)
+    return names - {""}
