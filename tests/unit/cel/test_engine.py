@@ -357,3 +357,13 @@ def test_an_optional_of_a_dyn_value_ends_no_process(evaluate: Evaluate, source: 
         evaluate(source, Want.MAP)
     with pytest.raises(EvaluationError):
         evaluate(f"{{'a': '%s'.format([{source}])}}", Want.MAP)
+
+
+def test_a_time_with_an_offset_is_an_error_where_times_are_written_as_text(evaluate: Evaluate) -> None:
+    india = "timestamp('2026-01-01T00:00:00+05:30')"
+    with pytest.raises(EvaluationError, match=r"got a time with the offset \+05:30, want it in UTC \(Z\)"):
+        evaluate("string(variables.t)", t=india)
+    with pytest.raises(EvaluationError, match="want it in UTC"):
+        evaluate("variables.text + string(variables.t > timestamp(0))", t=india, text="string(dyn(timestamp(0)))")
+    # What is not needed writes nothing.
+    assert evaluate("variables.t > timestamp(0)", t=india, text="string(dyn(timestamp(0)))") is True

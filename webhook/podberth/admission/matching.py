@@ -263,25 +263,28 @@ class Matcher:
             self._pass_over(policy, "paramRef: there is no such ConfigMap (parameterNotFoundAction Allow)")
             return
         answers = self._answers_of(index, policy)
-        if answers is not None and not self._all_hold(policy, answers):
-            return
-        for params in found:
+        if answers is None or self._all_hold(policy, answers):
+            for params in found:
+                yield from self._asked_with(params, index, policy)
+
+    def _asked_with(
+        self, params: Mapping[str, Any] | None, index: int, policy: CompiledPolicy
+    ) -> Iterator[Evaluation | Fault]:
+        evaluation = Evaluation(policy, params, self._activate, self._watch)
+        try:
             # Once more: with an earlier params object the policy itself may have changed what its conditions read.
-            answers = self._answers_of(index, policy)
-            evaluation = Evaluation(policy, params, self._activate, self._watch)
-            try:
-                holds = answers is not None or self._still_matches(evaluation)
-            except EvaluationError as error:
-                yield Fault(policy, str(error))
-                continue
-            if not holds:
-                self._pass_over(policy, _CONDITION_FALSE)
-                continue
-            if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
-                raise SetUpError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
-            if self._watch is not None:
-                self._watch.matched(evaluation)
-            yield evaluation
+            holds = self._answers_of(index, policy) is not None or self._still_matches(evaluation)
+        except EvaluationError as error:
+            yield Fault(policy, str(error))
+            return
+        if not holds:
+            self._pass_over(policy, _CONDITION_FALSE)
+            return
+        if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
+            raise SetUpError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
+        if self._watch is not None:
+            self._watch.matched(evaluation)
+        yield evaluation
 
     def _still_matches(self, evaluation: Evaluation) -> bool:
         """Say whether conditions hold that were not asked with all others, or no longer are true of the pod.

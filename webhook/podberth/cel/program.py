@@ -48,7 +48,7 @@ class Lowered:
     may_hold_optional: bool
     """Whether its value may have an optional somewhere inside."""
     writes_times: bool
-    """Whether times may be written as text that were read elsewhere: see ``correcting.forget_offsets``."""
+    """Whether it may write times as text that were read elsewhere: see ``correcting.forget_offsets``."""
     parts: int
     """How many expressions it is made of, without its variables."""
 
@@ -113,7 +113,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
         handed_on=passed,
         functions=functions,
         may_hold_optional=may_hold_optional,
-        writes_times=correcting.writes_times or any(each.writes_times for each in variables.values()),
+        writes_times=correcting.writes_times,
         parts=ast.size(checked.expr),
     )
     return lowered, problems
@@ -130,8 +130,8 @@ def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
     With ``as_list`` the program's value is the list of theirs. Otherwise there is one element, and its value is the
     program's, save that an optional is a list of at most one: the engine cannot hand out an optional.
     """
+    builder = _Builder()
     roots = list(elements)
-    builder = _Builder(writes_times=any(root.writes_times for root in roots))
     for root in roots:
         builder.add_variables(root)
     program = builder.body()
@@ -161,9 +161,9 @@ def assemble_alone(variable: Lowered) -> bytes:
 class _Builder:
     """Puts copies of expressions into one tree, where every node has a number of its own."""
 
-    def __init__(self, *, writes_times: bool) -> None:
+    def __init__(self) -> None:
         self.checked = ast.new_checked()
-        self._writes_times = writes_times
+        self._writes_times = False
         self._last_id = 0
         self._places: dict[int, int] = {}
         """By identity of a variable: its place in the block."""
@@ -171,6 +171,7 @@ class _Builder:
 
     def add_variables(self, element: Lowered) -> None:
         """Give every variable that the element names, directly or not, a place; what one needs comes before it."""
+        self._writes_times = self._writes_times or element.writes_times
         for variable in element.named:
             if id(variable) not in self._places:
                 self.add_variables(variable)
