@@ -360,11 +360,13 @@ def _told(asked: Asked, before: JSON | None) -> tuple[object, ...]:
 
 
 def _bare(pod: JSON) -> JSON:
-    """Return a pod without a record and without empty annotations."""
+    """Return a pod without a record, without empty annotations, and without a note of who sent the record."""
     bare = _without(pod) if _is_pod(pod) else pod
     metadata = bare.get("metadata")
-    if isinstance(metadata, dict) and not metadata.get("annotations"):
-        metadata.pop("annotations", None)
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)
+        if not metadata.get("annotations"):
+            metadata.pop("annotations", None)
     return bare
 
 

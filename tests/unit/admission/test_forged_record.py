@@ -230,6 +230,25 @@ def test_a_pod_that_is_made_again_from_what_was_read_of_it_has_no_record_where_n
     assert decided(final, of).patch == []
 
 
+def test_where_nobody_says_who_sent_a_record_what_the_pod_holds_is_kept_for_updates() -> None:
+    of = known(Case({"tolerations": json.dumps(TOLERATED)}, gpu_pod(), {}))
+    more = {"enforces": {"tolerations": [*TOLERATED, {"key": "gone"}]}, "other": {"labels": {"a": "b"}}}
+    sent = with_record(gpu_pod(labels={"a": "b"}), more, CLUSTER)
+    once = apply(sent, decided(sent, of).patch)
+
+    assert claims_of(once) == {"enforces": {"tolerations": TOLERATED}, "other": {"labels": {"a": "b"}}}
+    assert decided(once, of).patch == []
+
+
+def test_a_record_that_would_not_be_read_again_is_not_written() -> None:
+    of = known(Case({"env": {"A": "'1'"}}, gpu_pod(), {}))
+    document = pod(gpu_container("c" * 20_000))
+    final = apply(document, decided(document, of).patch)
+
+    assert final["spec"]["containers"][0]["env"] == [{"name": "A", "value": "1"}]
+    assert annotation_of(final) == ""
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("forgery", forgeries(gpu_pod(), {}))
 def test_the_next_pass_of_the_request_in_which_a_record_was_sent_changes_nothing(name: str, forgery: str) -> None:

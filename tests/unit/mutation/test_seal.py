@@ -1,10 +1,12 @@
 """A seal is of one text, for one pod, by one key."""
 
 import json
+from typing import Any
 
 import pytest
 
 from builders import gpu_pod
+from podberth.kube.patch import Draft
 from podberth.mutation import record
 from podberth.mutation.record import sealed
 from podberth.mutation.seal import OFFLINE, SEAL_LENGTH, Bearer, Sealer, bearer_of
@@ -14,6 +16,10 @@ OURS = Sealer.of(b"ours")
 BEARER = Bearer("a", "pod")
 TEXT = '{"p":{"labels":{"a":"1"}}}'
 CLAIMS = {"p": {"labels": {"a": "1"}}}
+
+
+def without_annotation(pod: dict[str, Any]) -> dict[str, Any]:
+    return {**pod, "metadata": {key: value for key, value in pod["metadata"].items() if key != "annotations"}}
 
 
 def test_a_seal_is_believed_of_its_text_and_its_pod_alone() -> None:
@@ -97,6 +103,18 @@ def test_what_the_request_brought_does_not_stand_and_what_a_webhook_added_does()
     assert record.find(arrived(recorded), "a", OURS).claims == CLAIMS
     assert record.find(added, "a", OURS).standing == CLAIMS
     assert record.find(recorded, "a", OURS).standing == {}
+
+
+def test_a_record_that_is_noted_and_not_there_is_disowned_when_one_is_written() -> None:
+    """Another webhook has taken away what was sent."""
+    document = without_annotation(arrived(with_annotation(gpu_pod(), "{}")))
+    found = record.find(document, "a", OURS)
+    nothing, something = Draft(document), Draft(document)
+
+    assert record.write(nothing, {}, found, lambda _: "") == ""
+    assert nothing.patch() == []
+    assert record.write(something, CLAIMS, found, lambda text: OURS.seal(Bearer("a", "pod"), text)) == TEXT
+    assert record.find(something.document, "a", OURS).standing == CLAIMS
 
 
 def test_offline_nobody_says_who_wrote_what_and_a_record_stands() -> None:

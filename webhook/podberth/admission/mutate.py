@@ -182,8 +182,11 @@ class _Run:
             namespace=matcher.request.namespace,
             record=self._written,
         )
-        self.before = record.held(self.draft, matcher.found.standing)
-        self.record = self.before
+        held = record.held(self.draft, matcher.found.claims)
+        self.before = held if matcher.found.standing else {}
+        # Kept for updates, if it counts for nothing here only because nobody can tell who sent it.
+        self.kept = held if matcher.found.sent is None else {}
+        self.record: record.Record = self.before
         self.nodes = Nodes(self._nodes_left, self.before)
         self.step = _Step(self.draft)
         self.decisions: list[Decision] = []
@@ -210,9 +213,10 @@ class _Run:
 
     def _final_record(self) -> record.Record:
         """Return the record without what later policies have written over, in a list that a policy set as a whole."""
-        if not any(pipeline.ANYTHING.intersection(concerns) for concerns in self.record.values()):
-            return self.record
-        return record.held(self.draft, self.record)
+        written = record.joined(record.held(self.draft, self.kept), self.record) if self.kept else self.record
+        if not any(pipeline.ANYTHING.intersection(concerns) for concerns in written.values()):
+            return written
+        return record.held(self.draft, written)
 
     def _denied(self, fault: Fault) -> Outcome:
         text = messages.line(fault.policy.name, f"cannot be applied: {fault.message} (failurePolicy Fail)")

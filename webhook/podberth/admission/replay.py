@@ -115,7 +115,8 @@ def basis_of(matcher: Matcher) -> Basis | None:
     """Return the basis of the decision on a pod that has just come; None where it is everything, or too large."""
     name = matcher.state.gang.name
     question = matcher.question
-    if question is None:
+    # What is taken out of ``managedFields`` depends on where the record is named there.
+    if question is None or matcher.found.sent is not False:
         return None
     # What stands for the name is of no group, and may itself name a PodGroup.
     if name and (not is_label_value(name) or not is_object_name(name) or known_of(matcher).group_of(name)):

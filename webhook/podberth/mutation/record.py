@@ -38,8 +38,8 @@ class Found:
 
     there: bool = False
     """Whether it has the annotation at all."""
-    sent: bool = False
-    """Whether the annotation may have come from whoever sent the pod, and not from podberth in the same request."""
+    sent: bool | None = False
+    """Whether whoever sent the pod sent the annotation, and not podberth in the same request; None: nobody can tell."""
     text: str = ""
     """The claims as podberth sealed them for this pod; empty where it did not."""
     claims: Record = field(default_factory=dict, compare=False)
@@ -51,10 +51,12 @@ class Found:
 
         https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#reinvocation-policy
         """
-        return {} if self.sent else self.claims
+        return self.claims if self.sent is False else {}
 
 
 _NONE = Found()
+# Another webhook has taken it away again, or the sender's word of ``managedFields`` is of another time.
+_TAKEN = Found(sent=True)
 # https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
@@ -62,17 +64,17 @@ _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
     """Return what the record on a pod of that namespace says, if podberth sealed it for this pod."""
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
+    sent = False if sealer.offline else _is_sent(pod)
     if annotation is None:
-        return _NONE
-    sent = not sealer.offline and _may_be_sent(pod)
+        return _TAKEN if sent else _NONE
     text, seal = _unsealed(annotation)
     if not text or not sealer.believes(seal, bearer_of(pod, namespace), text):
         return Found(there=True, sent=sent)
     return Found(there=True, sent=sent, text=text, claims=_decoded(text))
 
 
-def _may_be_sent(pod: Mapping[str, Any]) -> bool:
-    """Tell whether whoever sent a new pod may have sent the record, too.
+def _is_sent(pod: Mapping[str, Any]) -> bool | None:
+    """Tell whether whoever sent a new pod sent the record, too.
 
     Before the API server asks any webhook it notes in ``managedFields`` which fields the request has, whatever the
     request says of them itself, and it takes note of nothing that webhooks add (apiserver
@@ -80,16 +82,17 @@ def _may_be_sent(pod: Mapping[str, Any]) -> bool:
     """
     entries = (pod.get("metadata") or {}).get("managedFields")
     if not isinstance(entries, list) or not entries:
-        return True
-    return any(map(_names_the_record, entries))
+        return None
+    said = [_names_the_record(entry) for entry in entries]
+    return True if True in said else None if None in said else False
 
 
-def _names_the_record(entry: Any) -> bool:
-    """Tell whether one of ``managedFields`` names the record; what is no such entry may name anything."""
+def _names_the_record(entry: Any) -> bool | None:
+    """Tell whether one of ``managedFields`` names the record; None of what is no such entry."""
     fields = entry.get(_FIELDS[0]) if isinstance(entry, dict) else None
     for step in _FIELDS[1:]:
         if not isinstance(fields, dict):
-            return True
+            return None
         if step not in fields:
             return False
         fields = fields[step]
@@ -164,22 +167,31 @@ def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
     return {**record, policy: concerns} if concerns else record
 
 
+def joined(first: Record, second: Record) -> Record:
+    """Return the claims of both, as if the second had been added to the first."""
+    both: Record = _joined(first, second)
+    return both
+
+
 def write(draft: Draft, record: Record, found: Found, seal: Callable[[str], str]) -> str:
     """Put ``record`` on the pod in the place of what was ``found`` there; an empty one takes a false record away.
 
-    A record that was sent is the sender's no more: the next pass of the same request finds podberth's.
+    One that is too large to be read again is not written. What was sent is the sender's no more: the next pass of the
+    same request finds podberth's.
 
     Returns:
         The text that was sealed; empty where nothing was.
     """
+    if not record and not found.there:
+        return ""
     if found.sent:
         _disown(draft)
-    if record == found.claims and (record or not found.there):
+    if record and record == found.claims:
         return ""
-    if not record:
+    text = orjson.dumps(record).decode() if record else ""
+    if not text or len(text) + _TAIL_LENGTH > RECORD.most or _size(record) > RECORD_CLAIMS.most:
         draft.remove(PATH)
         return ""
-    text = orjson.dumps(record).decode()
     draft.set(PATH, sealed(text, seal(text)))
     return text
 
