@@ -217,10 +217,10 @@ class Case:
             (pods.list_at_its_bound if how == "a list at its bound" else pods.large_text)(chance, pod)
         if values.percent(chance, 25):
             self._has(f"forged record: {records.forge(chance, pod, self.batch.records)}")
-        if _is_pod(pod) and values.percent(chance, 95):
-            pods.noted(pod)
         if values.percent(chance, 12):
             self._spoilt(pod)
+        if _is_pod(pod):
+            pods.noted(pod)
         self.batch.earlier.append(orjson.dumps(pod))
         return Subject(pod, namespace, _without(pod) if _has_record(pod) else None)
 
@@ -364,11 +364,13 @@ def _told(asked: Asked, before: JSON | None) -> tuple[object, ...]:
 
 
 def _bare(pod: JSON) -> JSON:
-    """Return a pod without a record and without empty annotations."""
+    """Return a pod without a record, without what is said of who sent one, and without empty annotations."""
     bare = _without(pod) if _is_pod(pod) else pod
     metadata = bare.get("metadata")
-    if isinstance(metadata, dict) and not metadata.get("annotations"):
-        metadata.pop("annotations", None)
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)
+        if not metadata.get("annotations"):
+            metadata.pop("annotations", None)
     return bare
 
 
