@@ -122,11 +122,16 @@ RAW: Final = {
 
 def with_raw(text: bytes) -> bytes:
     """Return a text with what its markers stand for."""
-    if _RAW.encode() not in text:
+    if is_plain(text):
         return text
     for marker, raw in RAW.items():
         text = text.replace(f'"{marker}"'.encode(), raw.encode())
     return text
+
+
+def is_plain(text: bytes) -> bool:
+    """Say whether a document's text is what it says: no marker stands in it for anything else."""
+    return _RAW.encode() not in text
 
 
 def percent(chance: Random, share: int) -> bool:

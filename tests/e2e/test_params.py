@@ -29,12 +29,13 @@ def _put(control_plane: ControlPlane, scene: Scene) -> None:
     api = control_plane.api
     for config_map in scene.config_maps(_PARAMS):
         api.request("POST", f"/api/v1/namespaces/{_PARAMS}/configmaps", config_map)
-    head = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": f"params-{scene.name}"}}
+    name = f"params-{scene.name}"
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": name}}
     mine = {"resourceRules": [_RULE], "objectSelector": {"matchLabels": {"asks": scene.name}}}
     policy = {**head, "kind": "ValidatingAdmissionPolicy", "spec": {**scene.spec(), "matchConstraints": mine}}
     api.request("POST", f"{_GROUP}/validatingadmissionpolicies", policy)
     spec = {
-        "policyName": head["metadata"]["name"],
+        "policyName": name,
         "paramRef": scene.param_ref(_PARAMS),
         "validationActions": list(scene.actions),
     }
