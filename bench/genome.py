@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from podberth.kube.budget import ALL_ENTRIES, BOUNDS, LARGEST, MAX_BYTES, Path, excess
+from podberth.kube.budget import ALL_ENTRIES, LARGEST, MAX_BYTES, Path, excess
 from podberth.kube.paths import ELEMENT
 from podberth.wellknown import APPLIED_ANNOTATION
 
@@ -187,17 +187,48 @@ class Genome:
 
     @property
     def name(self) -> str:
-        """What it is made of, for people."""
+        """What it is made of, for people and for ``read``."""
         parts = [
-            f"{gene.number:,} {'.'.join(path[1:])} ({gene.kind}{'' if gene.spread else ', in one'})"
+            f"{gene.number} {_LABELS[path]} {gene.kind}{'' if gene.spread else '!'}"
             for path, gene in sorted(self.lists.items())
             if gene.number
         ]
         parts += [f"{self.gpus} GPUs"] if self.gpus != "1" else []
-        parts += ["a gang"] if self.gang else []
-        parts += [f"{self.record} claims recorded"] if self.record else []
-        parts += [f"{self.text:,} characters of annotation"] if self.text else []
+        parts += ["1 gang"] if self.gang else []
+        parts += [f"{self.record} claims"] if self.record else []
+        parts += [f"{self.text} characters"] if self.text else []
         return " + ".join(parts) or "nothing"
+
+
+PATHS: tuple[Path, ...] = tuple(LARGEST)
+"""Every list and map of the table."""
+_SHORT = {
+    "requiredDuringSchedulingIgnoredDuringExecution": "required",
+    "preferredDuringSchedulingIgnoredDuringExecution": "preferred",
+    "matchExpressions": "expressions",
+    "matchFields": "fields",
+    ELEMENT: "",
+}
+_LABELS = {
+    path: ".".join(filter(None, [_SHORT.get(step, step) for step in path if step not in ("spec", "affinity")]))
+    for path in PATHS
+}
+"""A short name for each list: the kind of its entries stands behind it, with "!" where they are all in one list."""
+_PATHS = {label: path for path, label in _LABELS.items()}
+
+
+def read(name: str) -> Genome:
+    """Return the genome of that ``name``."""
+    lists: dict[Path, Gene] = {}
+    found: dict[str, int] = {}
+    for part in name.split(" + "):
+        number, label, *kind = part.split()
+        if kind:
+            lists[_PATHS[label]] = Gene(int(number), int(kind[0].rstrip("!")), not kind[0].endswith("!"))
+        else:
+            found[label] = int(number)
+    gpus, gang = str(found.get("GPUs", 1)), "gang" in found
+    return Genome(lists, gpus, gang, found.get("claims", 0), found.get("characters", 0))
 
 
 def build(genome: Genome, number: int) -> Pod:
@@ -281,12 +312,6 @@ def _forged(pod: Pod, claims: int) -> str:
         if len(orjson.dumps(record)) > 15_000:  # noqa: PLR2004 - what a record may have
             break
     return orjson.dumps(record).decode()
-
-
-PATHS: tuple[Path, ...] = tuple(LARGEST)
-"""Every list and map of the table."""
-OTHERS: frozenset[Path] = frozenset(each.path for each in BOUNDS) - frozenset(LARGEST)
-"""Rows that are no list of the pod; of each ``Genome`` has a field, or another row makes it."""
 
 
 def alone(path: Path) -> Iterator[Genome]:

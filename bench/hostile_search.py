@@ -66,7 +66,7 @@ def main() -> int:
     tops.sort(key=lambda top: -top[1].slowest)
     print(f"\n{search.tried:,} pods tried, {len(tops)} hills; the slowest, goal {GOAL_MILLISECONDS} ms or less:")
     for which, took in tops[:_KEPT]:
-        print(f"{took.slowest:.0f} ms: {which!r}")
+        print(f"{took.slowest:.0f} ms: {which.name}")
     return int(tops[0][1].slowest > GOAL_MILLISECONDS)
 
 

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 from bench import genome
+from bench.found import FOUND
 
 from podberth.kube.budget import ALL, ANNOTATIONS, BOUNDS, GPUS, LARGEST, RECORD, RECORD_CLAIMS, TASK_GROUPS, excess
 from podberth.kube.shape import shape_problems
@@ -49,3 +50,9 @@ def test_a_search_stays_within_the_shape_of_a_pod() -> None:
     for number in range(200):
         found = genome.changed(found, random)
         assert shape_problems(genome.build(found, number)) == []
+        assert genome.read(found.name) == found
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_a_search_has_found_is_still_within_the_bounds(name: str) -> None:
+    assert genome.fits(genome.build(FOUND[name], 1))
