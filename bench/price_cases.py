@@ -58,6 +58,15 @@ def _of_two(name: str, *kinds: tuple[str, str]) -> tuple[Case, ...]:
     return tuple(Case(f"{one}.{name}({other})", _TWICE.replace("{0}, {0}", f"{one}, {other}")) for one, other in kinds)
 
 
+_PATTERN = "('(a|b)*c(d|e)*f')"
+
+
+def _searching(called: str) -> tuple[Case, ...]:
+    """Return calls with a short pattern, and with one that takes long for each byte; compiling that is taken off."""
+    compiled = called.replace("TEXT", "''") + _PATTERN
+    return (*_text(f"{called}('b')", most=1_000_000), Case(called + _PATTERN, less=compiled))
+
+
 _QUANTITY, _VERSION, _URL = "quantity('1500Mi')", "semver('1.2.3-rc.1+b')", "url('https://h.example:80/p?a=1&b=2')"
 _IP, _CIDR = "ip('2001:db8::1')", "cidr('2001:db8::/32')"
 _QUANTITIES, _VERSIONS = (_QUANTITY, _QUANTITY), (_VERSION, _VERSION)
@@ -166,7 +175,7 @@ LIBRARIES: Mapping[str, Sequence[Case]] = {
         for name in _FORMATS
         for case in _text(f"format.{name}().validate(TEXT)", lambda size: "a" * size, lambda size: "a." * (size // 2))
     ),
-    "find": _text("TEXT.find('b')", most=1_000_000),
+    "find": _searching("TEXT.find"),
     "findAll": _text("TEXT.findAll('a')", lambda size: "a" * size, lambda size: "ba" * (size // 2), most=1_000_000),
     "isSorted": _alone("NUMBERS.isSorted()"),
     "sum": _alone("NUMBERS.sum()"),
@@ -216,7 +225,7 @@ NATIVE: Mapping[str, Sequence[Case]] = {
     "contains": _text("TEXT.contains('zz')", most=1_000_000),
     "startsWith": _text("TEXT.startsWith(TEXT)", most=1_000_000),
     "endsWith": _text("TEXT.endsWith(TEXT)", most=1_000_000),
-    "matches": _text("TEXT.matches('b')", most=1_000_000),
+    "matches": _searching("TEXT.matches"),
     "bool": _alone("bool('true')", "bool(true)"),
     "bytes": _text(f"{_BYTES}", most=1_000_000),
     "double": (*_alone("double(i)"), *_text("'1.5' + TEXT == '' ? 1.0 : double('1.5')")),

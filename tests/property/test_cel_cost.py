@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from node_builders import index_of, machines, need_of
 from podberth.cel.engine import Activation, CompileError, Environment, Expression, Want
 from podberth.cel.functions import ReviewContext
-from podberth.cel.price_table import TURN_MICROSECONDS
+from podberth.cel.prices import TURN_MICROSECONDS
 from podberth.errors import EvaluationError
 from snapshots import environment
 

@@ -10,8 +10,8 @@ from podberth.cel.engine import Environment, Want
 from podberth.cel.functions import FUNCTIONS, NODES_FIELDS
 from podberth.cel.libraries import LIBRARIES
 from podberth.cel.libraries.native import NATIVE
-from podberth.cel.price_table import TURN_MICROSECONDS, TURNS
-from podberth.cel.prices import OPERATIONS, PRICES, SAFETY, price_of
+from podberth.cel.price_table import TURNS
+from podberth.cel.prices import OPERATIONS, PRICES, SAFETY, TURN_MICROSECONDS, price_of
 
 CALLED = (
     {row.name for row in FUNCTIONS}

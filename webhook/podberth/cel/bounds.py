@@ -1,4 +1,4 @@
-"""How large a policy may be, and what it may grow to when it is compiled (docs/adr/0040-policy-bounds.md).
+"""How large a policy may be, and what it may grow to when it is compiled (docs/adr/0040-bounds-of-compilation.md).
 
 All bounds of a policy's text stand here, each with its reason. Whoever may store a policy, or reach the port that
 judges one, chooses the input of a compiler that keeps the interpreter lock: so sizes are looked at before anything is

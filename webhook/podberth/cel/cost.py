@@ -5,7 +5,7 @@ the pod has the length that ``kube.budget`` allows, a string any length, and all
 longer than the pod. The engine stops an evaluation after 10,000 iterations, which bounds every loop and is too much for
 some: a list that ``map`` or ``filter`` makes is copied for each element that is added.
 
-The prices are measured (``cel.prices``): microseconds of the machine that measured them, for each function on the worst
+The prices are measured (``cel.prices``): microseconds of one idle core, for each function on the worst
 input known. They say what is expensive and what is cheap, and not how fast a machine is.
 """
 

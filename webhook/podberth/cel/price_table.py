@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping
 
-TURN_MICROSECONDS = 0.129
-
 TURNS: Mapping[str, tuple[float, float, float, float]] = {
     "part": (0, 0, 0.125, 0),
-    "copy": (0, 0, 0.133, 0),
+    "copy": (0, 0, 0.132, 0),
     "pattern": (0, 0, 1.88, 0),
-    "search": (0, 0, 4.24e-05, 0),
-    "append": (0, 0, 0.269, 0),
-    "pair": (0, 0, 0.755, 0),
-    "deep": (0, 0, 0.0247, 0),
+    "search": (0, 0, 4.4e-05, 0),
+    "append": (0, 0, 0.176, 0),
+    "pair": (0, 0, 0.24, 0),
+    "deep": (0, 0, 0.0514, 0),
     "!_": (0.424, 0, 0, 0),
     "-_": (0.326, 0, 0, 0),
     "@in": (1.01, 0, 0.138, 0),
@@ -68,7 +66,7 @@ TURNS: Mapping[str, tuple[float, float, float, float]] = {
     "endsWith": (3.2, 0.00209, 0, 0),
     "escapeKey": (21.9, 0.0941, 0, 0),
     "family": (54.5, 0, 0, 0),
-    "find": (51.3, 0.00199, 0, 0),
+    "find": (40.9, 0.0105, 0, 0),
     "findAll": (296, 1.76, 0, 0),
     "first": (0.984, 0, 0.0185, 0),
     "fits": (357, 0, 0.536, 3.93e03),
@@ -133,7 +131,7 @@ TURNS: Mapping[str, tuple[float, float, float, float]] = {
     "lowerAscii": (3, 0.00665, 0, 0),
     "major": (50.3, 0, 0, 0),
     "masked": (148, 0, 0, 0),
-    "matches": (22.2, 0.00216, 0, 0),
+    "matches": (18.5, 0.011, 0, 0),
     "max": (5.73, 0, 0.856, 0),
     "memoryMiB": (29.8, 0.0105, 0, 0),
     "min": (6.22, 0, 0.868, 0),

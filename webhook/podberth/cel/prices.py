@@ -1,23 +1,27 @@
 """What the functions and operations of an expression cost, as ``price_table`` has been measured.
 
-``python -m bench.cel_prices --write`` writes it (docs/adr/0040-policy-bounds.md). Its figures are *turns*: one turn
-is the time of one round of ``lists.range(1000).all(i, i >= 0)``, taken in the same run, so that they say what is
-expensive and what is cheap on any machine. A bound is in microseconds of the machine that wrote the table.
+``python -m bench.cel_prices --write`` writes it (docs/adr/0040-bounds-of-compilation.md). Its figures are *turns*: one
+turn is the time of one round of ``lists.range(1000).all(i, i >= 0)``, taken in the same run, so that they say what is
+expensive and what is cheap on any machine. A bound is in microseconds of one idle core.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .price_table import TURN_MICROSECONDS, TURNS
+from .price_table import TURNS
 
-SAFETY = 1.1
+TURN_MICROSECONDS = 0.1
+"""On an idle core of a virtual Xeon: the copies of `map` over 1,000 elements take 13 ms there (docs/adr/0007-cost.md),
+and 0.13 turns each by the table. With neighbours on the core it is 0.13 to 0.15."""
+
+SAFETY = 1.25
 """On top of what was measured: the least of several tries on warm caches is less than what a busy worker takes. The
 inputs are the worst that are known, so it is small."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Microseconds on the machine that wrote the table."""
+    """Microseconds of one idle core."""
 
     call: float
     """A call, beside what it reads."""

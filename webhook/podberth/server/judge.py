@@ -1,6 +1,6 @@
-"""Judges policies for ``/validate-policy`` in a thread of their own, one at a time (docs/adr/0040-policy-bounds.md).
+"""Judges policies for ``/validate-policy`` in a thread of their own, one at a time.
 
-Compiling a policy within its bounds takes up to a second of one core. Reviews of pods go on meanwhile: the thread gives
+docs/adr/0040-bounds-of-compilation.md says why a thread is enough. Compiling a policy within its bounds takes up to a second of one core. Reviews of pods go on meanwhile: the thread gives
 up the interpreter lock between its steps, the longest of which is the check of one expression.
 """
 

@@ -6,7 +6,7 @@ The bound is for the largest pod that podberth takes, and worked out without run
 Bad:
 
     validations:
-    - expression: "!object.metadata.?annotations[?'path'].orValue('').replace('/', ' ').contains(' staging ')"
+    - expression: "!object.metadata.?annotations[?'path'].orValue('').replace('/', '//').contains('//staging//')"
       message: what is of staging stays in staging
     validationActions: [Warn]
 
