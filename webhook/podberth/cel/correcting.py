@@ -30,6 +30,8 @@ class Correcting:
         self._guessed = guessed(checked)
         self.writes_times = False
         """Whether it may write times as text that it has not read itself."""
+        self.grown = ast.size(checked.expr)
+        """How many parts there are with what the corrections have added so far."""
 
     def times_as_read(self) -> None:
         """Turn ``string(timestamp(text))`` to a function of the text: only that knows the time's offset."""
@@ -69,6 +71,7 @@ class Correcting:
 
     def _replace(self, node: Node, body: Body, operands: list[Node]) -> None:
         made = self._apply(body, operands)
+        self.grown += ast.size(made) - sum(map(ast.size, operands))
         made.id = node.id
         node.CopyFrom(made)
         if node.id in self._checked.reference_map:

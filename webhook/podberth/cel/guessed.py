@@ -34,6 +34,8 @@ def guessed(checked: Node) -> frozenset[int]:
 
 
 def _spreads(checked: Node, node: Node, found: set[int]) -> bool:
+    if ast.kind(node) == "const_expr":  # the field of a.?b has no type of its own
+        return False
     return node.id in found or ast.type_of(checked, node) in _ANY
 
 

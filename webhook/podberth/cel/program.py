@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from . import ast
 from .ast import Node
+from .bounds import MAX_EXPRESSION_PARTS, too_many_parts
 from .correcting import Apply, Correcting, forget_offsets
 from .dispatch import run_name
 from .functions import CARRIED, FUNCTIONS
@@ -103,8 +104,11 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
                 message = "" if correcting.call(node) else _lower_call(checked, node, reads, apply)
             case "struct_expr" if node.struct_expr.message_name:
                 message = f"{node.struct_expr.message_name}{{...}} makes an object; write a map: {{'key': value}}"
+        message = message or too_many_parts(correcting.grown)
         if message:
             problems.append(CelProblem(*ast.position(checked, node.id), message))
+        if correcting.grown > MAX_EXPRESSION_PARTS:
+            break
     lowered = Lowered(
         checked=checked,
         variables=variables,

@@ -1,0 +1,70 @@
+"""What the engine has as upstream stays native; only what can differ is corrected."""
+
+import pytest
+
+from podberth.cel import ast
+from podberth.cel.engine import Environment, Want
+from podberth.cel.guessed import guessed
+
+from .conftest import Evaluate
+
+
+def functions(environment: Environment, source: str) -> set[str]:
+    """Return what a program calls, as it runs."""
+    lowered = environment.compile(source, want=Want.ANY)._lowered
+    return set(ast.functions(lowered.checked))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "has(object.spec.nodeName)",
+        "object.spec.?nodeName.orValue('') == ''",
+        "object.metadata.?labels[?'team'].hasValue()",
+        "object.spec.containers[?0].?image.hasValue()",
+        "object.spec.containers.all(c, has(c.resources) && c.resources.?limits.hasValue())",
+        "object.spec.containers[0].image.matches('^a')",
+        "gpu.count > 1 && object.spec.priority <= 5",
+        "string(gpu.count) + object.metadata.labels['a']",
+        "'a' in ['a', 'b'] && gpu.kind == 'whole'",
+    ],
+)
+def test_what_the_checker_knows_stays_native(environment: Environment, source: str) -> None:
+    found = functions(environment, source)
+    assert not any(name == "type" or name.startswith("internal.") for name in found)
+
+
+@pytest.mark.parametrize(
+    ("source", "asked"),
+    [
+        ("has(oldObject.spec)", "@in"),
+        ("object.spec.?containers[1]", "size"),
+        ("dyn(object).?spec", "type"),
+        ("string(1.5)", "internal.doubleText"),
+        ("'%s'.format([1])", "internal.formatted"),
+        ("1.5 < 2.5", "internal.fail"),
+    ],
+)
+def test_what_can_differ_is_corrected(environment: Environment, source: str, asked: str) -> None:
+    assert asked in functions(environment, source)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("object.spec.?nodeName.hasValue()", False),
+        ("dyn(object)[?'a']['b']", True),
+        ("dyn(object).?a.optMap(v, v['b'])", True),
+        ("dyn(object).a.exists(v, v.b)", True),
+        ("object.spec.containers.exists(c, c.name == dyn('a'))", False),
+    ],
+)
+def test_a_type_is_a_guess_where_it_is_of_any_value(environment: Environment, source: str, expected: bool) -> None:
+    checked = environment._check(source, {"object": environment.compile("object", want=Want.ANY).type}, frozenset())
+    assert bool(guessed(checked)) is expected
+
+
+def test_a_name_of_the_policys_is_not_caught_by_a_correction(evaluate: Evaluate) -> None:
+    # The corrections' own loops are over x and v.
+    source = "[dyn({'b': 1})].map(x, [dyn('b')].map(v, x[?v].hasValue() && optional.of(x)[v].hasValue()))"
+    assert evaluate(source) == [[True]]
