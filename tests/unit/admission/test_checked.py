@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import deployment, gpu_pod, review, workload_review
+from builders import deployment, gpu_pod, review, template, workload, workload_review
 from calls import calls_of
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
@@ -132,3 +132,24 @@ def test_of_a_template_the_list_is_named(make: Callable[[], JSON]) -> None:
     outcome = decided(decide.validate_workload, request)
     assert outcome.verdict == "allowed"
     assert outcome.warnings[0].startswith("podberth: template: the pod is too large to be decided on: spec.")
+
+
+def test_templates_that_are_too_long_together_are_not_all_judged() -> None:
+    jobs = [{"name": f"r{at}", "template": {"spec": {"template": template(tolerating(1_000))}}} for at in range(20)]
+    document = workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
+    outcome = decide.validate_workload(decode_review(workload_review(document, "jobsets")), snapshot(*POLICIES))
+    assert (
+        "got more than 12,000 entries in the lists of all pod templates: only the first 11 are" in outcome.warnings[0]
+    )
+
+
+def test_templates_that_choose_nodes_in_many_ways_are_not_all_judged() -> None:
+    specs = [{"template": template(tolerating(at % 20))} for at in range(40)]
+    jobs = [{"name": f"r{at}", "template": {"spec": spec}} for at, spec in enumerate(specs)]
+    document = workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
+    outcome = decide.validate_workload(decode_review(workload_review(document, "jobsets")), snapshot(*POLICIES))
+    assert "got more than 12 choices of nodes in the pod templates: only the first 12 are judged" in outcome.warnings[0]
+
+
+def tolerating(number: int) -> JSON:
+    return gpu_pod(tolerations=[{"key": f"k{at}", "operator": "Exists"} for at in range(number)])

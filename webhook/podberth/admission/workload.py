@@ -8,11 +8,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ..errors import ReviewError
+from ..kube.budget import ALL_ENTRIES, entries_in
 from ..kube.patch import apply
 from ..kube.positions import render_path
+from ..mutation.record import key_of
 from ..validation.case import MOST_ROLES
 from ..workload.kinds import row_for
 from ..workload.places import Template
+from ..workload.subject import mapping_at
 from ..workload.templates import templates
 from . import messages, response
 from .creation import OF_A_CREATION
@@ -23,10 +26,14 @@ from .review import AdmissionRequest
 from .snapshot import Snapshot
 from .validate import validate
 
-_MANY: Final = (
-    f"got more than {MOST_ROLES} pod templates: only the first {MOST_ROLES} are judged, and groups and queues not at "
-    "all; for all of them: podberth check"
-)
+_ONLY: Final = "only the first {} are judged, and groups and queues not at all; for all of them: podberth check"
+_MANY: Final = f"got more than {MOST_ROLES} pod templates: {_ONLY}"
+_CHOOSING: Final = ("nodeSelector", "affinity", "tolerations")
+_MOST_CHOICES: Final = 12
+"""Of nodes, by the templates of one object: each is looked up among all classes of nodes, for every policy that asks.
+The largest of the examples that are known have ten roles."""
+_UNLIKE: Final = f"got more than {_MOST_CHOICES} choices of nodes in the pod templates: {_ONLY}"
+_LONG: Final = f"got more than {ALL_ENTRIES:,} entries in the lists of all pod templates: {_ONLY}"
 
 
 def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
@@ -38,8 +45,7 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     if not _concerns_pods(request):
         return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
     found = templates(request.object or {}, namespace=request.namespace, most=MOST_ROLES + 1)
-    several = len(found) > MOST_ROLES
-    found = found[:MOST_ROLES]
+    found, left_out = _judged(found)
     named = Counter(each.role for each in found)
     too_large = [f"{_place(each, named)}: {each.too_large}" for each in found if each.too_large]
     found = [each for each in found if not each.too_large]
@@ -52,7 +58,7 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     # What is known of some roles alone is no ground to say that a group is too small, or a launcher not counted.
     wrong = (
         ()
-        if several or too_large
+        if left_out or too_large
         else [
             Decision("", "warn", str(each)) for each in wrong_in_workload(request.object or {}, pods, request, snapshot)
         ]
@@ -65,7 +71,7 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     # A group that never starts makes whatever else is said of its pods idle
     warnings = messages.within_budget(
         [
-            *([messages.line("", _MANY)] if several else ()),
+            *([messages.line("", left_out)] if left_out else ()),
             *(messages.line("", each) for each in too_large),
             *(line for item, line in lines if item.action == "deny"),
             *(messages.line("", each.message) for each in wrong),
@@ -83,6 +89,20 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
         patch=[],
         warnings=warnings,
     )
+
+
+def _judged(found: list[Template]) -> tuple[list[Template], str]:
+    """Return the templates that are judged, and why others are not; together they may be as long as one pod."""
+    entries, choices = 0, set[bytes]()
+    for place, each in enumerate(found[:MOST_ROLES]):
+        entries += entries_in(each.own)
+        if place and entries > ALL_ENTRIES:
+            return found[:place], _LONG.format(place)
+        spec = mapping_at(each.own, "spec")
+        choices.add(key_of([spec.get(field) for field in _CHOOSING]))
+        if len(choices) > _MOST_CHOICES:
+            return found[:place], _UNLIKE.format(place)
+    return found[:MOST_ROLES], _MANY.format(MOST_ROLES) if len(found) > MOST_ROLES else ""
 
 
 def decide_on(

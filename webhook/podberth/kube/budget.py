@@ -223,6 +223,12 @@ def excess(pod: object, at_most_bytes: int | None = None) -> str:
     return _too_many_bytes(pod) if at_most_bytes is None or at_most_bytes > MAX_BYTES else ""
 
 
+def entries_in(pod: object) -> int:
+    """Return how many entries all lists and maps of the table have together; 0 of a pod of which one is too long."""
+    tally = _Tally()
+    return 0 if tally.beyond([pod], _TREE) else tally.total
+
+
 TOO_LARGE: Final = "the pod is too large to be decided on"
 
 
@@ -272,20 +278,20 @@ def _is_small(pod: Mapping[str, Any]) -> bool:
 class _Tally:
     """Counts the entries of all lists and maps of the table."""
 
-    __slots__ = ("_most", "_total")
+    __slots__ = ("_most", "total")
 
     def __init__(self, most: int = ALL_ENTRIES) -> None:
         self._most = most
-        self._total = 0
+        self.total = 0
 
     def beyond(self, found: Sequence[object], place: _Place) -> str:
         """Say which list or map at or below a place is beyond its bound; ``found`` is all that a pod has there."""
         if place.most is not None:
             got = sum([len(each) for each in found if isinstance(each, list | dict)])
-            self._total += got
+            self.total += got
             if got > place.most:
                 return _said(place.path, got, place.most)
-            if self._total > self._most:
+            if self.total > self._most:
                 return f"{TOO_LARGE}: all lists together: got more than {self._most:,} entries, want so many at most"
         for step, child in place.below.items():
             if step == ELEMENT:

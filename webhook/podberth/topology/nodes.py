@@ -311,24 +311,45 @@ class NodeSet:
 
     @cached_property
     def _domain_sizes(self) -> tuple[tuple[str, int, int], ...]:
-        """The levels that have domains, narrowest first, with the pods of the smallest and the largest one."""
-        levels = ((level, self._sizes(level)) for level in reversed(self._conventions.levels))
-        return tuple((level, min(sizes), max(sizes)) for level, sizes in levels if sizes)
+        """The levels that have domains, narrowest first, with the pods of the smallest and the largest one.
 
-    def _sizes(self, level: str) -> tuple[int, ...]:
-        """Count the pods that each domain of a level holds; a node is a domain of its own, labelled or not."""
-        sizes: dict[str, int] = {}
-        alone: set[int] = set()
-        for part in self._parts:
-            each = pods_per_node(part.node_class.capability, self._need)
-            if part.node_class.transient or not each:
-                continue
-            if level == HOSTNAME_LABEL:
-                alone.add(each)
-                continue
-            for domain, nodes in _domains(part, level, self._conventions):
-                sizes[domain] = sizes.get(domain, 0) + each * nodes
-        return tuple(alone or sizes.values())
+        A node is a domain of its own, labelled or not.
+        """
+        counted = [
+            (part, each)
+            for part in self._parts
+            if not part.node_class.transient and (each := pods_per_node(part.node_class.capability, self._need))
+        ]
+        levels, ignored = self._conventions.levels, self._conventions.ignored_labels
+        by_class = frozenset(levels) - ignored
+        sizes: dict[str, dict[str, int]] = {}
+        for part, each in counted:
+            # Of the levels that are known most are other providers': only those are visited that a class has.
+            for level in by_class.intersection(part.node_class.labels):
+                if value := part.node_class.labels[level]:
+                    found = sizes.setdefault(level, {})
+                    found[value] = found.get(value, 0) + each * part.count
+        for level in ignored.intersection(levels):
+            sizes[level] = _of_single_nodes(counted, level)
+        return tuple(
+            (level, min(counts.values()), max(counts.values()))
+            for level in reversed(levels)
+            if (counts := sizes.get(level))
+        )
+
+
+def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[str, int]:
+    """Count the pods that each domain holds of a level that is no label of a class; of all hostnames one of a size."""
+    sizes: dict[str, int] = {}
+    for part, each in counted:
+        if level == HOSTNAME_LABEL:
+            sizes[str(each)] = each
+            continue
+        for _, own in part.nodes():
+            for key, value in own:
+                if key == level and value:
+                    sizes[value] = sizes.get(value, 0) + each
+    return sizes
 
 
 def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> NodeSet:
