@@ -1,7 +1,8 @@
 """Judges policies for ``/validate-policy`` in a thread of their own, one at a time.
 
-docs/adr/0040-bounds-of-compilation.md says why a thread is enough. Compiling a policy within its bounds takes up to a second of one core. Reviews of pods go on meanwhile: the thread gives
-up the interpreter lock between its steps, the longest of which is the check of one expression.
+docs/adr/0040-bounds-of-compilation.md says why a thread is enough. Compiling a policy within its bounds takes up to a
+second of one core. Reviews of pods go on meanwhile: the thread gives up the interpreter lock between its steps, the
+longest of which is the check of one expression.
 """
 
 import asyncio
