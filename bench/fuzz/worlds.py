@@ -47,22 +47,13 @@ _REQUIRED: Final = {
 
 @cache
 def compiled(world: str) -> Snapshot:
-    """Return the snapshot of a world; it remembers what it was asked in this process.
-
-    Records are sealed and believed as in a cluster: offline, where no API server notes who sent what, one counts that
-    is sent again.
-    """
-    return _compiled(world).with_sealer(Sealer.of(b"the fuzz's"))
-
-
-@cache
-def _compiled(world: str) -> Snapshot:
+    """Return the snapshot of a world; it remembers what it was asked in this process."""
     if world == "enforcing":
         return snapshot_of([_ENFORCING], cluster()).with_sealer(_SEALER)
     if world == "bare":
-        return _compiled("fleet").with_topology(snapshot_of([_ENFORCING], ()).topology)
+        return compiled("fleet").with_topology(snapshot_of([_ENFORCING], ()).topology)
     if world == "required":
-        fleet = _compiled("fleet")
+        fleet = compiled("fleet")
         params = {
             (NAMESPACE, f"podberth-{name}"): {**_thing("v1", "ConfigMap", f"podberth-{name}", NAMESPACE), "data": data}
             for name, data in _REQUIRED.items()
