@@ -25,6 +25,7 @@ from podberth.topology.index import TopologyIndex
 from podberth.topology.objects import ClusterObjects, collect
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
+from records import without_seals
 from snapshots import environment, policy
 
 from .access import write_kubeconfig, write_token
@@ -282,6 +283,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def _readable(response: Mapping[str, Any]) -> Document:
+    """Return a response whose records have no seal: the process that is asked has a key of its own."""
     patch = response.get("patch")
     decoded = json.loads(base64.b64decode(patch)) if patch else []
-    return {"allowed": response["allowed"], "patch": decoded, "warnings": response.get("warnings", [])}
+    return {"allowed": response["allowed"], "patch": without_seals(decoded), "warnings": response.get("warnings", [])}
