@@ -68,7 +68,7 @@ def test_an_awkward_pod_is_taken_and_keeps_what_its_user_wrote(space: Space, nam
     ]
     own_tolerations = given["spec"].get("tolerations") or []
     assert tolerations(made)[: len(own_tolerations)] == own_tolerations
-    # Made of what the first pass has left, another is the same; its record was sent, and there is nothing left to write.
+    # Made of what the first pass has left, another is the same. Its record was sent, and nothing is left to write.
     again = space.dry_run({**given, "metadata": made["metadata"], "spec": made["spec"]})
     assert (again["spec"], record(again)) == (made["spec"], "")
 
