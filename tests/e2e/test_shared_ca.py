@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
+from builders import gpu_pod
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.cluster.shared_ca import KINDS
+from podberth.wellknown import NAMESPACE
 
 from .access import TOKEN, grant
 from .load import Verdict, load
-from .replicas import SECONDS, SECRET_PATH, Replica, Replicas
+from .manifest import annotation
+from .replicas import SECONDS, SECRET, SECRET_PATH, Replica, Replicas
 
 Document = dict[str, Any]
 
@@ -147,6 +150,29 @@ def test_a_secret_that_was_deleted_is_made_again_and_nobody_notices(plane: Contr
             what="leaves of it",
         )
     assert set(creating.counts) == {Verdict.RIGHT}, creating.refusals[:3]
+
+
+def test_replicas_seal_records_with_one_key_and_put_it_back_where_an_earlier_version_has_written_it_away(
+    plane: ControlPlane, replicas: Replicas
+) -> None:
+    def key() -> str:
+        return str(plane.api.read(SECRET_PATH)["data"].get("record.key", ""))
+
+    replicas.start()
+    first = wait_for(key, timeout_seconds=SECONDS, what="a key of records")
+    wait_for(
+        lambda: all(each.lines("loaded") and "record key" in str(each.lines("loaded")) for each in replicas.each),
+        timeout_seconds=SECONDS,
+        what="both to know it",
+    )
+    path = "/api/v1/namespaces/default/pods?dryRun=All"
+    sealed = {annotation(plane.api.request("POST", path, gpu_pod())) for _ in range(8)}
+    assert len(sealed) == 1
+    assert '"=":"' in sealed.pop()
+
+    gone = [{"op": "remove", "path": "/data/record.key"}]
+    plane.kubectl("patch", "secret", SECRET, "-n", NAMESPACE, "--type=json", "-p", json.dumps(gone))
+    assert wait_for(key, timeout_seconds=SECONDS, what="the key again") == first
 
 
 def test_a_secret_that_is_not_podberths_is_left_alone_and_told_of(plane: ControlPlane, replicas: Replicas) -> None:

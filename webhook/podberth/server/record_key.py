@@ -11,7 +11,7 @@ from ..mutation.seal import LEAST_KEY_BYTES, Sealer
 from ..telemetry.log import Log
 
 # The key in force, the one before it, whose pods are still there, and what a file held while it was being written.
-# Each costs a review with a false record some 3 us.
+# Each costs a review with a false record some 10 us.
 _BELIEVED: Final = 3
 
 
