@@ -7,7 +7,9 @@ is '100Ti'), so the text keeps that. Equal amounts are equal to the engine all t
 
 import math
 import re
+import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from .overload import QUANTITY, LibraryError, Overload, rows
@@ -57,31 +59,42 @@ def read(text: str) -> Amount:
     return Amount(int(digits), int(exponent.removesuffix("d")), is_decimal=exponent.endswith("d"))
 
 
-# An exponent that ``parse`` and the arithmetic leave is from -9 to 1,018: 1,000 and that of "E".
-_EXPONENT_BITS: Final = 11
+# An exponent that ``parse`` and the arithmetic leave is from -9 to 1,018: 1,000 and that of "E". One bit more says
+# whether it is a decimal.
+_HELD_BITS: Final = 12
+_ZEROS: Final = struct.Struct(f"<{_HELD_BITS}d")
 
 
-def apart(text: str) -> tuple[str, list[float]]:
+def apart(text: str) -> tuple[str, Sequence[float]]:
     """Return how much an amount is, and how it is held, as zeros.
 
     A zero is equal to a negative one, so two messages are equal, in lists and maps too, where the amounts are.
     """
-    amount = read(text)
-    digits, exponent = amount.digits, amount.exponent
-    if not digits:
-        exponent = 0
-    while digits and digits % 10 == 0:
-        digits, exponent = digits // 10, exponent + 1
-    held = (amount.exponent - _NANO) << 1 | amount.is_decimal
-    return f"{digits}e{exponent}", [-0.0 if held >> bit & 1 else 0.0 for bit in range(_EXPONENT_BITS + 1)]
+    digits, _, held = text.partition("e")
+    exponent = int(held.removesuffix("d"))
+    signs = _signs((exponent - _NANO) << 1 | held.endswith("d"))
+    short = digits.rstrip("0")
+    return (f"{short}e{exponent + len(digits) - len(short)}" if short else "0e0"), signs
 
 
 def together(text: str, signs: Sequence[float]) -> str:
     """Return the text of an amount that ``apart`` took apart."""
-    held = sum((math.copysign(1, sign) < 0) << bit for bit, sign in enumerate(signs))
-    digits, exponent, _ = read(text)
+    # The last byte of each number begins with its sign.
+    held = _held(_ZEROS.pack(*signs)[7::8])
+    digits, _, exponent = text.partition("e")
     scale = (held >> 1) + _NANO
-    return Amount(digits * 10 ** (exponent - scale) if digits else 0, scale, is_decimal=bool(held & 1)).text
+    zeros = "0" * (int(exponent) - scale) if digits != "0" else ""
+    return f"{digits}{zeros}e{scale}{'d' if held & 1 else ''}"
+
+
+@lru_cache(maxsize=1 << _HELD_BITS)
+def _signs(held: int) -> Sequence[float]:
+    return tuple(-0.0 if held >> bit & 1 else 0.0 for bit in range(_HELD_BITS))
+
+
+@lru_cache(maxsize=1 << _HELD_BITS)
+def _held(signs: bytes) -> int:
+    return sum(bool(sign) << bit for bit, sign in enumerate(signs))
 
 
 def parse(text: str) -> Amount:
