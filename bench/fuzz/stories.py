@@ -153,8 +153,10 @@ class Case:
             return
         copy["metadata"] |= {"name": f"copy-{self.stage.case}", "namespace": namespace}
         pods.noted(copy)
-        again = Subject(copy, namespace, _without(copy))
-        await self._without_record(again, *await self._created(again))
+        again = Subject(copy, namespace, _without(copy) if _has_record(copy) else None)
+        answers = await self._created(again)
+        if again.honest is not None:
+            await self._without_record(again, *answers)
 
     async def _updated(self, subject: Subject, made: Asked) -> None:
         """Update the pod that podberth made, as somebody who applies his manifest again does."""
