@@ -43,9 +43,10 @@ def below(holder: JSON, *path: str) -> JSON:
 
 def noted(pod: JSON) -> None:
     """Take down in ``managedFields`` what the sender wrote, as an API server does before it asks any webhook."""
-    fields: JSON = {
-        f"f:{part}": {f"f:{key}": {} for key in pod["metadata"].get(part) or ()} for part in ("labels", "annotations")
-    }
+    fields: JSON = {}
+    for part in ("labels", "annotations"):
+        keys = pod["metadata"].get(part)
+        fields[f"f:{part}"] = {f"f:{key}": {} for key in keys} if isinstance(keys, dict) else {}
     entry = {"manager": "kubectl-create", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
     pod["metadata"]["managedFields"] = [{**entry, "fieldsV1": {"f:metadata": fields}}]
 
