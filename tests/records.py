@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from podberth.mutation.record import sealed
 from podberth.mutation.seal import OFFLINE, Sealer, bearer_of
 from podberth.wellknown import APPLIED_ANNOTATION
 
 JSON = dict[str, Any]
+T = TypeVar("T")
 
 _SEAL = re.compile(r',\\"=\\":\\"[\w-]{22}\\"')
 
@@ -57,7 +58,7 @@ def arrived(pod: JSON) -> JSON:
     return {**pod, "metadata": {**pod["metadata"], "managedFields": [{**entry, "fieldsV1": fields}]}}
 
 
-def without_seals(patch: list[JSON]) -> list[JSON]:
-    """Return a patch in which records have no seal: those of two pods differ in nothing else."""
-    found: list[JSON] = json.loads(_SEAL.sub("", json.dumps(patch)))
+def without_seals(document: T) -> T:
+    """Return a patch or a pod in which records have no seal: it depends on the pod and on the key of the process."""
+    found: T = json.loads(_SEAL.sub("", json.dumps(document)))
     return found

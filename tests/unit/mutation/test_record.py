@@ -47,6 +47,24 @@ def test_a_claim_that_the_pod_holds_is_believed(concern: str, wrote: Any) -> Non
 
 
 @pytest.mark.parametrize(
+    ("resources", "holds"),
+    [
+        ({"limits": {"mig": "2"}}, True),
+        ({"limits": {"mig": "2"}, "requests": {"mig": "2"}}, True),
+        ({"limits": {"cpu": "1"}, "requests": {"mig": "2"}}, True),
+        ({"limits": {"mig": None}, "requests": {"mig": "2"}}, True),
+        ({"limits": {"mig": "1"}, "requests": {"mig": "2"}}, False),
+        ({"requests": {"cpu": "2"}}, False),
+        ({}, False),
+    ],
+)
+def test_a_rewritten_resource_is_where_the_container_asks_for_it(resources: dict[str, Any], holds: bool) -> None:
+    claim: record.Record = {"p": {"resources": [{"container": "a", "from": "gpu", "to": "mig", "quantity": 2}]}}
+    document = pod({"name": "a", "resources": resources})
+    assert (record.held(Draft(document), claim) == claim) is holds
+
+
+@pytest.mark.parametrize(
     ("concern", "wrote"),
     [
         ("env", {"a": {"A": "2"}}),

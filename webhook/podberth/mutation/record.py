@@ -20,6 +20,7 @@ from ..kube.quantity import parse_quantity
 from ..wellknown import APPLIED_ANNOTATION
 from . import affinity, claims, colocation, environment, gang, names, resources, terms, tolerations
 from .change import Change
+from .containers import SIDES
 from .seal import SEAL_LENGTH, Sealer, bearer_of
 
 Record: TypeAlias = dict[str, dict[str, Any]]
@@ -346,9 +347,11 @@ def _holds_resource(there: _There, item: dict[str, Any]) -> bool:
     path = there.containers.get(item["container"])
     if path is None:
         return False
-    limits = there.draft.get((*path, "resources", "limits")) or {}
+    asked = [(there.draft.get((*path, "resources", side)) or {}).get(item["to"]) for side in SIDES]
+    # As ``workload.gpus`` reads it: where there is no limit, the request counts.
+    amount = next((each for each in asked if each is not None), None)
     try:
-        return item["to"] in limits and parse_quantity(limits[item["to"]]) == item["quantity"]
+        return amount is not None and bool(parse_quantity(amount) == item["quantity"])
     except ValueError:
         return False
 
