@@ -11,8 +11,8 @@ import orjson
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.cel.engine import Environment
-from podberth.cluster.files import read_policy_texts
 from podberth.conventions import Conventions
+from podberth.files.loading import read_policy_texts
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
 from podberth.topology.objects import collect

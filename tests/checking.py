@@ -10,8 +10,8 @@ from podberth.check.model import Report, Result
 from podberth.check.run import Settings, check, report
 from podberth.check.sources import read
 from podberth.check.surroundings import referred, surroundings, within
-from podberth.cluster.files import read_policy_texts
 from podberth.conventions import Conventions
+from podberth.files.loading import read_policy_texts
 from podberth.kube.patch import apply
 from podberth.policy.parse import parse_policies
 from podberth.topology.objects import collect

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from podberth.installation.model import Events, Observed, Replica, Report, Row, Unread
+from podberth.installation.report import judge
 from podberth.pki.issue import Authority, Validity, new_authority
-from podberth.status.model import Events, Observed, Replica, Report, Row, Unread
-from podberth.status.report import judge
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE
 

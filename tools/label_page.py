@@ -14,8 +14,8 @@ from itertools import pairwise
 from generated import main, spliced
 
 from podberth import wellknown
-from podberth.cluster.library import shipped
 from podberth.conventions import IGNORED_LABELS, LABEL_KEYS, LEVELS, TOLERABLE_TAINTS
+from podberth.files.library import shipped
 from podberth.topology.model import PASSING_TAINTS
 from podberth.workload import groups, operators, serving_operators, subject
 from podberth.workload.dialects import DIALECTS

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from podberth.cel.engine import Environment
-from podberth.cluster.library import PARAMS, POLICY, SUITE, Shipped, shipped
+from podberth.files.library import PARAMS, POLICY, SUITE, Shipped, shipped
 from podberth.kube.canonical import write_quantities
 from podberth.kube.schema import PodSchema
 from podberth.kube.yaml_text import as_yaml

@@ -12,7 +12,7 @@ from controlplane.api import Answer, Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.check.report.policy_report import LABELS, NAME
-from podberth.cluster.policy_reports import DIALECTS
+from podberth.checking.policy_reports import DIALECTS
 from podberth.wellknown import EXEMPT_NAMESPACES, NAMESPACE
 
 from .rendering import MANIFESTS, Document

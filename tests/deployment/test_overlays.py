@@ -18,8 +18,8 @@ from pages import ROOT
 from podberth.cli import check_live
 from podberth.cli.agent import configure
 from podberth.cli.check import configure as configure_check
-from podberth.cluster.files import FileSource
 from podberth.errors import PolicyError
+from podberth.files.loading import FileSource
 from podberth.settings import read_settings
 from podberth.wellknown import NAMESPACE
 

@@ -17,7 +17,7 @@ from controlplane.cluster import ControlPlane
 from controlplane.wait import PATIENCE_SECONDS, wait_for
 from podberth.agent.churn import Machine, change, show
 from podberth.agent.fleet import Fleet
-from podberth.cluster.protocol import RESOURCES
+from podberth.api.protocol import RESOURCES
 from podberth.topology.objects import is_stale
 from podberth.topology.shapes import simulate
 

@@ -17,9 +17,9 @@ from controlplane.wait import wait_for
 from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
-from podberth.cluster.files import read_objects, read_policy_texts
-from podberth.cluster.protocol import NAMESPACES, RESOURCES
+from podberth.api.protocol import NAMESPACES, RESOURCES
 from podberth.conventions import Conventions
+from podberth.files.loading import read_objects, read_policy_texts
 from podberth.policy.parse import parse_policies
 from podberth.topology.index import TopologyIndex
 from podberth.topology.objects import ClusterObjects, collect

@@ -15,7 +15,7 @@ from builders import IMAGE
 from controlplane.api import Answer, Api
 from controlplane.wait import wait_for
 from podberth.cel.engine import Environment
-from podberth.cluster.files import SuiteFiles
+from podberth.files.loading import SuiteFiles
 from podberth.policy.parse import parse_policies
 from podberth.suite.cluster import Params, documents, with_values
 from podberth.suite.model import Case, Suite, parse_suite

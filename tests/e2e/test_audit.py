@@ -16,7 +16,7 @@ from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from crds import FOLDER
 from podberth.check.report.policy_report import NAME
-from podberth.cluster.policy_reports import MANAGER
+from podberth.checking.policy_reports import MANAGER
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE
 from snapshots import policy

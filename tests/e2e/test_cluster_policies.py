@@ -10,7 +10,7 @@ from builders import gpu_pod
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from podberth.cluster.files import find_policies
+from podberth.files.loading import find_policies
 from podberth.kube.documents import load_documents
 from podberth.kube.yaml_text import as_yaml
 from podberth.lint.model import Level

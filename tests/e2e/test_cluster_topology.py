@@ -19,7 +19,7 @@ import pytest
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from podberth.cluster.protocol import OBJECTS, RESOURCES
+from podberth.api.protocol import OBJECTS, RESOURCES
 from podberth.server.self_signed import ensure
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE

@@ -11,14 +11,14 @@ import pytest
 
 from controlplane.cluster import ControlPlane
 from integration.serving import CapturedLines, until
-from podberth.cluster.client import ClusterClient
+from podberth.api.client import ClusterClient
+from podberth.api.protocol import OBJECTS, POLICIES, AnswerLimits, Timing
 from podberth.cluster.follow import LiveCluster, Parts
 from podberth.cluster.kinds import KINDS
 from podberth.cluster.live import LiveTopology
 from podberth.cluster.objects import LiveObjects
 from podberth.cluster.policy_objects import PolicyObjects
 from podberth.cluster.policy_status import Beside, PolicyStatuses
-from podberth.cluster.protocol import OBJECTS, POLICIES, AnswerLimits, Timing
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.conventions import Conventions
 from podberth.kube.api_path import ApiPath

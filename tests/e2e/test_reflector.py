@@ -10,9 +10,9 @@ import pytest
 from controlplane.cluster import ControlPlane
 from integration.scripted import Recorder
 from integration.serving import CapturedLines, run, until_reached
-from podberth.cluster.client import ClusterClient
-from podberth.cluster.protocol import Resource, Timing
-from podberth.cluster.reflector import Reflector
+from podberth.api.client import ClusterClient
+from podberth.api.protocol import Resource, Timing
+from podberth.api.reflector import Reflector
 from podberth.kube.api_path import collection_path
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics, WatchMetrics

@@ -14,9 +14,9 @@ import pytest
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from integration.serving import CapturedLines, run, until_reached
-from podberth.cluster.client import ClusterClient
+from podberth.api.client import ClusterClient
+from podberth.api.protocol import Timing
 from podberth.cluster.kinds import KINDS
-from podberth.cluster.protocol import Timing
 from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.telemetry.log import Log

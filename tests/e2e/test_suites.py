@@ -10,7 +10,7 @@ import pytest
 from builders import container, gpu_pod, pod
 from controlplane.cluster import ControlPlane
 from podberth.cel.engine import Environment
-from podberth.cluster.files import find_suites
+from podberth.files.loading import find_suites
 from podberth.kube.canonical import canonical_quantity
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies

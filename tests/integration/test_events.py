@@ -11,10 +11,10 @@ import pytest
 from integration.event_server import EventServer, event_server
 from integration.serving import CapturedLines, run, until
 from podberth.admission.notices import Notice, Regarding
-from podberth.cluster.client import ClusterClient
+from podberth.api.client import ClusterClient
+from podberth.api.protocol import Timing
 from podberth.cluster.event_series import Limits
 from podberth.cluster.events import Events, name
-from podberth.cluster.protocol import Timing
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import EventMetrics, Metrics
 

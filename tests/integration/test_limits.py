@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from integration.scripted import Step, scripted, status, stream
-from podberth.cluster.client import ClusterClient
-from podberth.cluster.protocol import AnswerLimits, Timing
+from podberth.api.client import ClusterClient
+from podberth.api.protocol import AnswerLimits, Timing
 from podberth.errors import ClusterError
 from podberth.kube.api_path import collection_path
 

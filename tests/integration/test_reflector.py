@@ -11,9 +11,9 @@ import pytest
 
 from integration.scripted import Recorder, Scripted, Step, event, page, scripted, status, stream
 from integration.serving import CapturedLines, run, until
-from podberth.cluster.client import ClusterClient
-from podberth.cluster.protocol import NODES, Timing
-from podberth.cluster.reflector import Reflector
+from podberth.api.client import ClusterClient
+from podberth.api.protocol import NODES, Timing
+from podberth.api.reflector import Reflector
 from podberth.errors import ClusterError, UsageError
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics, WatchMetrics

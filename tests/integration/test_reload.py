@@ -14,8 +14,8 @@ import pytest
 from builders import gpu_pod, review
 from integration.serving import CapturedLines, Serving, body, post, run, serving, until
 from podberth.admission import decide
-from podberth.cluster.files import FileSource
 from podberth.errors import PolicyError
+from podberth.files.loading import FileSource
 from podberth.pki.issue import Validity, issue_leaf, new_authority
 from podberth.server.reload import Watched, WatchedCertificate, WatchedSnapshot, watch
 from podberth.server.self_signed import LIFE, ensure

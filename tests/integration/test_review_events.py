@@ -14,10 +14,10 @@ from integration.event_server import EventServer, event_server
 from integration.serving import CapturedLines, run, until
 from podberth.admission import decide
 from podberth.admission.review import decode_review
-from podberth.cluster.client import ClusterClient
+from podberth.api.client import ClusterClient
+from podberth.api.protocol import Timing
 from podberth.cluster.event_series import Limits
 from podberth.cluster.events import Events
-from podberth.cluster.protocol import Timing
 from podberth.cluster.review_events import ReviewEvents
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import EventMetrics, Metrics

@@ -14,10 +14,10 @@ from aiohttp import web
 
 from integration.scripted import scripted
 from integration.serving import CapturedLines, run, until_reached
+from podberth.api.client import ClusterClient
+from podberth.api.protocol import Timing
 from podberth.cluster import workloads
-from podberth.cluster.client import ClusterClient
 from podberth.cluster.kinds import KINDS
-from podberth.cluster.protocol import Timing
 from podberth.cluster.served import ServedKinds, read_plurals, read_versions
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.errors import ClusterError

@@ -13,9 +13,9 @@ from builders import job_pod, review
 from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
-from podberth.cluster.library import shipped as library
-from podberth.cluster.snapshots import params_of
 from podberth.conventions import Conventions
+from podberth.files.cluster_documents import params_of
+from podberth.files.library import shipped as library
 from podberth.kube.documents import load_documents
 from podberth.policy.parse import parse_policies
 from podberth.topology.objects import collect

@@ -11,12 +11,12 @@ from builders import gpu_pod, job_pod, owned, review, workload
 from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
+from podberth.controller.plan import makers
+from podberth.controller.plan.intake import waiting_pod
+from podberth.controller.plan.model import Create, World
+from podberth.controller.plan.pod_groups import GATHER_SECONDS
 from podberth.kube.patch import apply
 from podberth.kube.pod import OwnerReference
-from podberth.reconcile import makers
-from podberth.reconcile.model import Create, World
-from podberth.reconcile.pod_groups import GATHER_SECONDS
-from podberth.reconcile.read import waiting_pod
 from podberth.workload.owners import LOOKED_UP, keep
 from snapshots import policy, snapshot
 

@@ -4,12 +4,12 @@ import argparse
 import re
 
 from pages import ROOT, labels_of_metrics, page, rows, spans
+from podberth.api.election import LEASE
+from podberth.api.lease import Term
 from podberth.cli import controller
-from podberth.controller.election import LEASE
+from podberth.controller.plan.lineage import MOST_OWNERS
+from podberth.controller.plan.systems import GROUP_SYSTEMS
 from podberth.kube.documents import load_documents
-from podberth.reconcile.lease import Term
-from podberth.reconcile.lineage import MOST_OWNERS
-from podberth.reconcile.systems import GROUP_SYSTEMS
 from podberth.telemetry.controller_metrics import ACTIONS, RESULTS, ControllerMetrics
 from podberth.telemetry.metrics import EventMetrics
 from podberth.telemetry.watch_metrics import Watched
@@ -47,7 +47,7 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
 
 
 def test_every_reason_of_an_event_has_a_row() -> None:
-    sources = (ROOT / "webhook" / "podberth" / folder for folder in ("reconcile", "controller"))
+    sources = (ROOT / "webhook" / "podberth" / folder for folder in ("controller/plan", "controller"))
     text = "".join(file.read_text() for folder in sources for file in folder.glob("*.py"))
     assert rows(section("Events")).keys() - {"reason", "---"} == set(
         re.findall(r'"((?:PodGroup|ResourceClaimTemplate)[A-Z]\w+)"', text)

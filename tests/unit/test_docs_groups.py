@@ -1,7 +1,7 @@
 """docs/groups.md has every line that is told of wrong groups, and no other."""
 
 from pages import page
-from podberth.validation.checks import CHECKS
+from podberth.group_checks.checks import CHECKS
 from wrong_groups import WRONG
 
 PAGE = page("docs/groups.md")

@@ -14,10 +14,10 @@ from podberth.admission.notices import _REASONS
 from podberth.admission.outcome import Action
 from podberth.admission.response import CODES
 from podberth.admission.review import AdmissionRequest, decode_review
+from podberth.api.protocol import OBJECTS, POLICIES, RESOURCES, ListReason, Reason
 from podberth.cli.exitcodes import ExitCode
 from podberth.cli.serve import DECIDERS
 from podberth.cluster.kinds import KINDS
-from podberth.cluster.protocol import OBJECTS, POLICIES, RESOURCES, ListReason, Reason
 from podberth.kube.documents import load_documents
 from podberth.port.budget import MemoryBudget
 from podberth.port.places import Places

@@ -10,7 +10,7 @@ from pages import ROOT, page, rows, spans
 from podberth import wellknown
 from podberth.cli.completion import SHELLS
 from podberth.cli.main import main
-from podberth.cluster.start import KINDS
+from podberth.files.first_policy import KINDS
 from podberth.lint.costs import CHEAP_BELOW, DEAR_FROM
 
 TOOLS = (

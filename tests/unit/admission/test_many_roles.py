@@ -23,8 +23,8 @@ from podberth.check.report.difference import difference
 from podberth.check.report.excerpt import excerpts
 from podberth.check.report.results import patched
 from podberth.check.report.text import lines
+from podberth.group_checks.case import MOST_ROLES
 from podberth.kube import yaml_text
-from podberth.validation.case import MOST_ROLES
 from podberth.workload import roles, templates
 from podberth.workload.gangs import Gang
 from podberth.workload.owners import OWNER_KINDS, keep

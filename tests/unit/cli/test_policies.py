@@ -6,8 +6,8 @@ import jsonschema
 import pytest
 
 from podberth.cli.main import main
-from podberth.cluster import library
-from podberth.cluster.files import read_policy_texts
+from podberth.files import library
+from podberth.files.loading import read_policy_texts
 from podberth.kube.documents import load_documents
 from podberth.policy.parse import parse_policies
 

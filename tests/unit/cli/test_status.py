@@ -15,7 +15,7 @@ from podberth.cli.main import main
 from podberth.cli.status import configure
 from podberth.cli.status_text import show_status
 from podberth.cli.terminal import Terminal
-from podberth.status.model import Events, Replica, Report, Unread
+from podberth.installation.model import Events, Replica, Report, Unread
 from status_scenes import event, gpu_policy, lease, replica, report, workload
 
 PAGE = page("docs/status.md")

@@ -6,7 +6,7 @@ import pytest
 
 from podberth.cluster.freshness import Freshness, Settled
 from podberth.cluster.policy_status import status_due
-from podberth.cluster.source import Verdict
+from podberth.files.source import Verdict
 from unit.cluster.test_policy_status import GOOD, NOW
 
 SETTLES = 120.0

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from integration.serving import CapturedLines
+from podberth.api.protocol import NODES, Document, Timing
+from podberth.checking.survey import Cluster
 from podberth.cluster.follow import open_cluster
 from podberth.cluster.live import Documents
-from podberth.cluster.protocol import NODES, Document, Timing
-from podberth.cluster.survey import Cluster
 from podberth.errors import TopologyError, UsageError
 from podberth.telemetry.log import Log
 
 
 def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "podberth.cluster.client", raising=False)
+    monkeypatch.delitem(sys.modules, "podberth.api.client", raising=False)
     for name in [name for name in sys.modules if name.partition(".")[0] == "kubernetes"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "kubernetes", None)  # what makes an import fail

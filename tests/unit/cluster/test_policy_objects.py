@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from podberth.api.protocol import POLICIES
 from podberth.cel.bounds import MAX_ENTRIES
 from podberth.cluster.policy_objects import PolicyObjects
-from podberth.cluster.protocol import POLICIES
 from podberth.conventions import Conventions
 from podberth.kube.schema import PodSchema
 

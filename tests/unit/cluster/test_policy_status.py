@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from integration.serving import CapturedLines, run, until
+from podberth.api.protocol import Timing
 from podberth.cluster.policy_status import Beside, PolicyStatuses, status_due, turn
-from podberth.cluster.protocol import Timing
-from podberth.cluster.source import Verdict
 from podberth.errors import Problem
+from podberth.files.source import Verdict
 from podberth.telemetry.log import Log
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

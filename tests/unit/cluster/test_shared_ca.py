@@ -13,7 +13,7 @@ from podberth.pki.authorities import SECRET_KEY, Authorities, encode
 from podberth.pki.rotation import new_signer
 
 if TYPE_CHECKING:
-    from podberth.cluster.client import ClusterClient
+    from podberth.api.client import ClusterClient
 
 AUTHORITIES = Authorities(new_signer(timedelta(days=1), timedelta(hours=1), datetime(2026, 1, 1, tzinfo=UTC)), None)
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 from controlplane.wait import until
 from podberth.admission.notices import Notice
-from podberth.cluster.protocol import Timing, refusal
-from podberth.controller.acting import Acting, Manner
+from podberth.api.protocol import Timing, refusal
+from podberth.controller.loop import Acting, Manner
+from podberth.controller.plan.model import Action, Change, Create, LookUp, Made, Owned, Reference, WaitingPod, World
 from podberth.controller.requests import Answer, Requests
 from podberth.errors import ClusterError
 from podberth.kube.pod import OwnerReference
-from podberth.reconcile.model import Action, Change, Create, LookUp, Made, Owned, Reference, WaitingPod, World
 from podberth.telemetry.controller_metrics import ControllerMetrics
 from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log
 
 if TYPE_CHECKING:
-    from podberth.controller.sight import Sight
+    from podberth.controller.observed import Sight
 
 KIND = "podgroups.scheduling.x-k8s.io"
 JOB = OwnerReference("batch/v1", "Job", "train", "j-1")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from podberth.admission.notices import Regarding
-from podberth.cluster.protocol import AnswerLimits, refusal
+from podberth.api.lease import Term
+from podberth.api.protocol import AnswerLimits, refusal
+from podberth.controller.plan.model import Action, Change, Create, LookUp
 from podberth.controller.requests import Answer, Requests, keeps_minimum, kept_of
 from podberth.kube.pod import OwnerReference
-from podberth.reconcile.lease import Term
-from podberth.reconcile.model import Action, Change, Create, LookUp
 
 if TYPE_CHECKING:
-    from podberth.cluster.client import ClusterClient
+    from podberth.api.client import ClusterClient
 
 KIND = "podgroups.scheduling.x-k8s.io"
 SERVED = {KIND: "scheduling.x-k8s.io/v1alpha1"}

@@ -9,8 +9,8 @@ import pytest
 
 from pages import ROOT
 from podberth.agent.objects import Request
-from podberth.cluster.client import ClusterClient
-from podberth.cluster.protocol import Resource
+from podberth.api.client import ClusterClient
+from podberth.api.protocol import Resource
 from podberth.errors import ClusterError
 from podberth.kube.api_path import ApiPath, collection_path, version_path
 

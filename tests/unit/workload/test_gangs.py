@@ -9,11 +9,11 @@ import pytest
 from builders import deployment, gpu_pod, job, job_pod, owned, pod, stateful_set, workload
 from named_owners import gang_of
 from operator_pods.groups import GROUPED
+from podberth.kube.unchecked import at
 from podberth.workload.gangs import Gang
 from podberth.workload.groups import GROUP_ROWS
 from podberth.workload.present import present
 from podberth.workload.sources import ROWS
-from podberth.workload.subject import at
 
 JSON = dict[str, Any]
 

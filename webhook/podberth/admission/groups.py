@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..group_checks.case import ClusterFacts, Pods, Wrong
+from ..group_checks.checks import names_a_group, wrong_groups
 from ..kube import pod as pods
-from ..validation.case import ClusterFacts, Pods, Wrong
-from ..validation.checks import names_a_group, wrong_groups
 from ..workload.places import BARE, Template
 from .review import AdmissionRequest
 from .snapshot import Snapshot

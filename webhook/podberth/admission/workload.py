@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ..errors import ReviewError
+from ..group_checks.case import MOST_ROLES
 from ..kube.budget import ALL_ENTRIES, entries_in
 from ..kube.patch import apply
 from ..kube.positions import render_path
+from ..kube.unchecked import mapping_at
 from ..mutation.record import key_of
-from ..validation.case import MOST_ROLES
 from ..workload.kinds import row_for
 from ..workload.places import Template
-from ..workload.subject import mapping_at
 from ..workload.templates import templates
 from . import messages, response
 from .creation import OF_A_CREATION

@@ -14,8 +14,8 @@ import orjson
 import urllib3
 
 from .. import __version__
-from ..cluster.reading import MAX_SMALL_BYTES, read_in_time
 from ..errors import UsageError
+from ..files.reading import MAX_SMALL_BYTES, read_in_time
 from .objects import Answer, Request
 
 # https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..cluster.kubeconfig import Kubeconfig, find_kubeconfig
+from ..api.kubeconfig import Kubeconfig, find_kubeconfig
 from ..errors import UsageError
 from ..settings import Address, Policies, parse_address, path_or_cluster
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 
-from ..cluster.protocol import Timing
+from ..api.protocol import Timing
 from ..cluster.shared_ca import ReadConfiguration, ReadSecret, SharedAuthorities, open_shared
 from ..errors import CertificateError, ClusterError, UsageError
 from ..pki.authorities import Signer, life_of

@@ -11,9 +11,9 @@ from ..admission.creation import DEFAULT_NAMESPACE
 from ..check.bystanders import only_unexpanded
 from ..check.model import Report
 from ..check.run import Settings
-from ..cluster.checking import Done, Request, run_check
-from ..cluster.manifests import find_manifests
+from ..checking.run import Done, Request, run_check
 from ..errors import UsageError
+from ..files.manifests import find_manifests
 from . import check_live
 from .exitcodes import ExitCode
 from .formats import FORMATS, write

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from ..check.live import SUPPOSITIONS
 from ..check.run import Settings
-from ..cluster.against import LiveRequest, Policies, policies_in, read_snapshot, run_live
-from ..cluster.checking import Done
+from ..checking.against import LiveRequest, Policies, policies_in, read_snapshot, run_live
+from ..checking.run import Done
 from ..errors import ClusterError, UsageError
 from .access import add_kubeconfig, kubeconfig_of
 from .formats import FORMATS
 
 if TYPE_CHECKING:
-    from ..cluster.survey import Cluster
+    from ..checking.survey import Cluster
 
 _OF_CLUSTER: Final = "cluster"
 """As ``--policies`` of serve has it; a directory of that name is ``./cluster``."""
@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[s
 
 
 def _cluster(arguments: argparse.Namespace) -> "Cluster":
-    from ..cluster.survey import Cluster  # noqa: PLC0415 - 80 ms, for which a check of manifests does not wait
+    from ..checking.survey import Cluster  # noqa: PLC0415 - 80 ms, for which a check of manifests does not wait
 
     return Cluster(
         kubeconfig=kubeconfig_of(arguments),

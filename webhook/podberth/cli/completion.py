@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .. import __version__
-from ..cluster.library import shipped
+from ..files.library import shipped
 from .exitcodes import ExitCode
 from .output import write_text
 

@@ -13,21 +13,21 @@ from uuid import uuid4
 
 import uvloop
 
+from ..api.election import Election
+from ..api.kubeconfig import Kubeconfig
+from ..api.opening import client_class
+from ..api.protocol import POLICIES, Timing
+from ..api.reflector import Reflector, Sink
+from ..api.side_by_side import run_together
 from ..cluster.events import Events
-from ..cluster.files import FileSource
-from ..cluster.kubeconfig import Kubeconfig
 from ..cluster.objects import LiveObjects
-from ..cluster.opening import client_class
 from ..cluster.policy_objects import PolicyObjects
-from ..cluster.protocol import POLICIES, Timing
-from ..cluster.reflector import Reflector, Sink
-from ..cluster.together import run_together
-from ..controller.acting import Acting, Manner
-from ..controller.declared import Declared
-from ..controller.election import Election
+from ..controller.declared_templates import Declared
+from ..controller.loop import Acting, Manner
+from ..controller.observed import Sight
 from ..controller.requests import Requests
-from ..controller.sight import Sight
 from ..conventions import Conventions
+from ..files.loading import FileSource
 from ..kube.schema import PodSchema
 from ..probes import make_probes, start_probes
 from ..settings import Address, Policies

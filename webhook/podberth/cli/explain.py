@@ -14,13 +14,13 @@ from ..admission.reach import Cluster, Reach
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
 from ..cel.trace import Tracer
-from ..cluster.deadline import compile_seconds
-from ..cluster.files import read_objects, read_policy_texts, reason_of
-from ..cluster.library import served
-from ..cluster.naming import read_conventions
-from ..cluster.reading import MAX_FILE_BYTES, read_given
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem, ReviewError, UsageError
+from ..files.deadline import compile_seconds
+from ..files.library import served
+from ..files.loading import read_objects, read_policy_texts, reason_of
+from ..files.naming import read_conventions
+from ..files.reading import MAX_FILE_BYTES, read_given
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import render_path
 from ..kube.schema import PodSchema

@@ -13,7 +13,7 @@ import orjson
 
 from .. import __version__
 from ..check.report.results import by_file
-from ..cluster.checking import Done
+from ..checking.run import Done
 from . import output
 
 

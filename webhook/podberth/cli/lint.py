@@ -7,8 +7,8 @@ from pathlib import Path
 
 from .. import __version__
 from ..cel.engine import Environment
-from ..cluster.deadline import compile_seconds
-from ..cluster.files import LintFiles, find_policies, read_objects
+from ..files.deadline import compile_seconds
+from ..files.loading import LintFiles, find_policies, read_objects
 from ..kube.schema import PodSchema
 from ..lint.model import Level
 from ..lint.runner import Report, lint

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from ..cluster.library import copy, named, schema, shipped
-from ..cluster.start import KINDS, start
+from ..files.first_policy import KINDS, start
+from ..files.library import copy, named, schema, shipped
 from .exitcodes import ExitCode
 from .output import write_text
 

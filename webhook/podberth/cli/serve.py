@@ -14,20 +14,20 @@ import uvloop
 
 from ..admission import decide
 from ..admission.awaited import Awaited
+from ..api.protocol import OBJECTS, POLICIES, Timing
 from ..cluster.events import Events
-from ..cluster.files import FileSource, read_pod_schema
 from ..cluster.follow import LiveCluster, Parts, open_cluster
 from ..cluster.kinds import KINDS
 from ..cluster.live import LiveTopology
-from ..cluster.naming import read_conventions
 from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import Beside, PolicyStatuses
-from ..cluster.protocol import OBJECTS, POLICIES, Timing
 from ..cluster.review_events import ReviewEvents
 from ..cluster.shared_ca import open_shared
 from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
+from ..files.loading import FileSource, read_pod_schema
+from ..files.naming import read_conventions
 from ..pki.rotation import Profile
 from ..port.budget import MemoryBudget
 from ..probes import make_probes, start_probes

@@ -5,10 +5,10 @@ import asyncio
 import json
 from datetime import UTC, datetime
 
-from ..cluster.kubeconfig import Kubeconfig
-from ..cluster.status import open_status
-from ..status.model import Report
-from ..status.report import judge
+from ..api.kubeconfig import Kubeconfig
+from ..cluster.installation import open_status
+from ..installation.model import Report
+from ..installation.report import judge
 from .access import add_kubeconfig, kubeconfig_of
 from .exitcodes import ExitCode
 from .output import write

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ..check.report.lines import Line, Span
-from ..status.model import Report, Row, State
+from ..installation.model import Report, Row, State
 from .terminal import Terminal
 
 # ASCII where a line wants something, so that grep finds it in any log.

@@ -9,9 +9,9 @@ from pathlib import Path
 from time import perf_counter
 
 from ..cel.engine import Environment
-from ..cluster.deadline import compile_seconds
-from ..cluster.files import SuiteFiles, find_suites
 from ..errors import EvaluationError, PolicyError, Problem, UsageError
+from ..files.deadline import compile_seconds
+from ..files.loading import SuiteFiles, find_suites
 from ..kube.edit import edited
 from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies

@@ -11,11 +11,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, TextIO
 
-from ..cluster.manifests import STDIN
-from ..cluster.naming import read_conventions
-from ..cluster.snapshots import params_of, read_documents
 from ..conventions import Conventions
 from ..errors import UsageError
+from ..files.cluster_documents import params_of, read_documents
+from ..files.manifests import STDIN
+from ..files.naming import read_conventions
 from ..topology.difference import difference
 from ..topology.model import Node
 from ..topology.objects import Document, collect

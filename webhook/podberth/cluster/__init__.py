@@ -1,1 +1,1 @@
-"""Where snapshots come from: files today, the cluster's API later. I/O alone; what they mean is the core's."""
+"""Follows a live cluster, hands on what it knows of it, and writes there what podberth says: statuses and Events."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import orjson
 
 from ..admission.notices import Notice
+from ..api.protocol import MERGE_PATCH, Pace, Timing, garbled
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
 from ..kube.times import as_micro_time
@@ -25,10 +26,9 @@ from ..telemetry.bucket import Bucket
 from ..telemetry.log import Log
 from ..telemetry.metrics import EventMetrics
 from .event_series import Limits, OpenSeries, Series
-from .protocol import MERGE_PATCH, Pace, Timing, garbled
 
 if TYPE_CHECKING:
-    from .client import ClusterClient
+    from ..api.client import ClusterClient
 
 CONTROLLER: Final = "podberth.io/webhook"
 _GROUP: Final = "events.k8s.io/v1"

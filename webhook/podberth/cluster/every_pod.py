@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ..api.protocol import Document, read_object
 from ..errors import ClusterError
+from ..files.source import Verdict
 from ..kube.api_path import ApiPath
 from ..policy.every_pod import entries_wanted, sends_every_pod
-from .protocol import Document, read_object
 from .shared_ca import KINDS
-from .source import Verdict
 
 if TYPE_CHECKING:
-    from .client import ClusterClient
+    from ..api.client import ClusterClient
 
 CONDITION: Final = "EveryPodSent"
 Entries: TypeAlias = Mapping[str, bool | str]

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ..api.opening import client_class
+from ..api.protocol import Resource, Timing
+from ..api.reflector import Reflector, Sink
+from ..api.side_by_side import run_together
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics, WatchMetrics
 from ..telemetry.watch_metrics import KindState, Watched
 from .live import LiveTopology
-from .opening import client_class
-from .protocol import Resource, Timing
-from .reflector import Reflector, Sink
 from .served import ServedKinds
-from .together import run_together
 from .workloads import LiveWorkloads
 
 if TYPE_CHECKING:
-    from .client import ClusterClient
+    from ..api.client import ClusterClient
 
 
 class Part(Protocol):

@@ -8,8 +8,8 @@ a flap writes nothing.
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
-from .protocol import Document
-from .source import Verdict
+from ..api.protocol import Document
+from ..files.source import Verdict
 
 CONDITION: Final = "TopologyFresh"
 # Without names and numbers, which change with every node: podberth status has them.

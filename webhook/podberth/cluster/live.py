@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 
+from ..api.protocol import HEARTBEATS, NODES, TOPOLOGIES, Document, Resource
+from ..api.reflector import Sink
 from ..conventions import Conventions
 from ..errors import TopologyError
 from ..telemetry.log import Log
 from ..topology.heartbeats import Heartbeats, Sight
 from ..topology.index import TopologyIndex
 from ..topology.known import KnownNodes
-from .protocol import HEARTBEATS, NODES, TOPOLOGIES, Document, Resource
-from .reflector import Sink
 
 # Events that come together make one snapshot, for every new one begins without remembered answers. A tenth of the
 # second in which an answer has to follow an event.

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from .protocol import Document, Resource
-from .reflector import Sink
+from ..api.protocol import Document, Resource
+from ..api.reflector import Sink
 from .rounds import rounds
 
 # What the API server changes on every write, whatever was written, and nobody here reads.

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..admission.snapshot import Snapshot, load_working, with_notes
+from ..api.protocol import POLICIES, Document
 from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import Problem
+from ..files.deadline import compile_seconds
+from ..files.source import Loaded, PolicyState, Verdict
 from ..kube.schema import PodSchema
 from ..kube.yaml_text import as_yaml
 from ..policy.parse import ParsedPolicies, ParsedPolicy, excess_of_document, parse_policies
 from ..topology.objects import ClusterObjects
-from .deadline import compile_seconds
 from .objects import Held
-from .protocol import POLICIES, Document
-from .source import Loaded, PolicyState, Verdict
 
 
 class PolicyObjects:

@@ -17,18 +17,18 @@ from random import random
 from typing import TYPE_CHECKING, Any, Final
 
 from ..admission.notices import Notice, Regarding, note
+from ..api.protocol import APPLY_PATCH, POLICIES, Document, Pace, Timing
 from ..errors import ClusterError
+from ..files.source import Verdict
 from ..kube.times import as_time
 from ..policy.every_pod import entries_wanted
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, POLICY_KIND
 from .every_pod import entries, told
 from .freshness import Freshness
-from .protocol import APPLY_PATCH, POLICIES, Document, Pace, Timing
-from .source import Verdict
 
 if TYPE_CHECKING:
-    from .client import ClusterClient
+    from ..api.client import ClusterClient
 
 _MANAGER: Final = "podberth-status"
 # Of a condition's message (meta/v1 Condition, maxLength).

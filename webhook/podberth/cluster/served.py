@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from ..api.protocol import Pace, Resource, Timing, garbled
+from ..api.reflector import Counts, Reflector
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, version_path
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, Watched
 from .kinds import Kind
-from .protocol import Pace, Resource, Timing, garbled
-from .reflector import Counts, Reflector
 from .workloads import LiveKinds
 
 if TYPE_CHECKING:
-    from .client import ClusterClient
+    from ..api.client import ClusterClient
 
 # Of a single kind: its conversion webhook is down, say. An API server that is away keeps everything waiting.
 _BROKEN: Final = frozenset({"failed", "garbled"})

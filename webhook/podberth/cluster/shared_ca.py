@@ -12,18 +12,18 @@ from pathlib import Path
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Final
 
+from ..api.kubeconfig import Kubeconfig
+from ..api.opening import client_class
+from ..api.protocol import Document, Timing, read_object
 from ..errors import CertificateError, ClusterError
 from ..kube.api_path import ApiPath, collection_path
 from ..mutation.seal import LEAST_KEY_BYTES, RECORD_KEY
 from ..pki.authorities import SECRET_KEY, Authorities, decode, encode
 from ..pki.rotation import Registration
 from ..wellknown import NAMESPACE
-from .kubeconfig import Kubeconfig
-from .opening import client_class
-from .protocol import Document, Timing, read_object
 
 if TYPE_CHECKING:
-    from .client import ClusterClient
+    from ..api.client import ClusterClient
 
 _DESCRIPTION: Final = "podberth's certificate authorities, and the key of its records; podberth certs status"
 _ADMISSION: Final = "admissionregistration.k8s.io/v1"

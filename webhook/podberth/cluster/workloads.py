@@ -9,17 +9,17 @@ from collections import ChainMap
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from ..api.protocol import Document
 from ..devices.claims import KnownDevices, class_accelerators, class_resources, hands_out_others
 from ..errors import TopologyError
 from ..kube.pod import by_name
+from ..kube.unchecked import text_at
 from ..telemetry.log import Log
 from ..topology.objects import ClusterObjects, global_default
 from ..topology.pod_groups import NATIVE_GROUP
 from ..topology.queues import QueueKind
-from ..workload.subject import text_at
 from .kinds import Kind, Role
 from .live import Documents
-from .protocol import Document
 from .rounds import rounds
 
 # Some 2 KiB each (bench.live_workloads), so a fifth of the memory that the manifests grant.

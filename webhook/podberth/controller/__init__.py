@@ -1,1 +1,4 @@
-"""``podberth controller``: of several replicas one acts for waiting pods. What it does is ``reconcile``'s."""
+"""``podberth controller``: of several replicas the leader makes what waiting pods need.
+
+What is to be made, ``plan`` says, which is pure. Requests, clocks and the leader's Lease are handled here.
+"""

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import orjson
 
-from ..cluster.protocol import MERGE_PATCH, AnswerLimits, garbled
+from ..api.lease import Term
+from ..api.protocol import MERGE_PATCH, AnswerLimits, garbled
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
 from ..kube.pod import OwnerReference, controller
-from ..reconcile.lease import Term
-from ..reconcile.model import Action, Change, Create, LookUp
-from ..reconcile.systems import BY_API_GROUP
 from ..workload.owners import LOOKED_UP, keep
+from .plan.model import Action, Change, Create, LookUp
+from .plan.systems import BY_API_GROUP
 
 if TYPE_CHECKING:
-    from ..cluster.client import ClusterClient
+    from ..api.client import ClusterClient
 
 MANAGER = "podberth-controller"
 _WRITER: Final = {"fieldManager": MANAGER}

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..cluster.reading import MAX_SMALL_BYTES, read_in_time
 from ..errors import CertificateError
+from ..files.reading import MAX_SMALL_BYTES, read_in_time
 from ..pki.authorities import certificates_in, pem
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics

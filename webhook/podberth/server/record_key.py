@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from ..cluster.reading import MAX_SMALL_BYTES, read_in_time
 from ..errors import UsageError
+from ..files.reading import MAX_SMALL_BYTES, read_in_time
 from ..mutation.seal import LEAST_KEY_BYTES, Sealer
 from ..telemetry.log import Log
 

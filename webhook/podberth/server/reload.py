@@ -12,12 +12,12 @@ from secrets import token_bytes
 from typing import Protocol, TypeAlias
 
 from ..admission.snapshot import for_every_pod, reads_topology
+from ..api.protocol import NAMESPACES, PARAMS, POLICIES
 from ..cluster.objects import Held
 from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import PolicyStatuses
-from ..cluster.protocol import NAMESPACES, PARAMS, POLICIES
-from ..cluster.source import Loaded, SnapshotSource, Verdict
 from ..errors import PodberthError, PolicyError, TopologyError
+from ..files.source import Loaded, SnapshotSource, Verdict
 from ..mutation.seal import Sealer
 from ..pki.certificate import Leaf
 from ..telemetry.log import Log

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from secrets import token_bytes
 
-from ..cluster.reading import in_time
 from ..errors import CertificateError
+from ..files.reading import in_time
 from ..mutation.seal import RECORD_KEY
 from ..pki.issue import issue_leaf, living, new_authority
 from ..pki.renewal import renewal_due

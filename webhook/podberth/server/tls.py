@@ -5,8 +5,8 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..cluster.reading import MAX_SMALL_BYTES, read_in_time
 from ..errors import CertificateError
+from ..files.reading import MAX_SMALL_BYTES, read_in_time
 from ..pki.certificate import Leaf, check_pair, read_leaf
 
 

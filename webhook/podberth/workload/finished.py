@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .subject import at, list_at
+from ..kube.unchecked import at, list_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

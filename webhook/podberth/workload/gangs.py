@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from ..devices.claims import NO_DEVICES, KnownDevices
 from ..kube.pod import annotations, controller, labels, metadata, spec
+from ..kube.unchecked import LARGEST_SIZE, mapping_at, number
 from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from .groups import GROUP_ROWS, NATIVE_GROUPS
 from .owners import LOOKED_UP
 from .roles import MOST_KINDS, MOST_PARTS, Role, alike, counted
 from .sources import member_of
-from .subject import LARGEST_SIZE, Member, Row, Subject, mapping_at, number, ordinal
+from .subject import Member, Row, Subject, ordinal
 from .systems import ACCOUNTING, NATIVE, PLAIN, system_of
 
 NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..kube.paths import ELEMENT
+from ..kube.unchecked import at, count, list_at, mapping_at, text
 from .batch_kinds import item_replicas
 from .core_kinds import replicas
 from .forms import CONTAINER_FIELDS, POD_SPEC_FIELDS
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Place, Scene, Steps, WorkloadKind
 from .stamping import add_annotations, add_labels, own, owned_by_workload, set_name
-from .subject import at, count, list_at, mapping_at, text
 
 # ---- Dynamo, Grove --------------------------------------------------------------------------------------------------
 _SERVICE: Final = Form(

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from ..kube.paths import ELEMENT
+from ..kube.unchecked import at, list_at, mapping_at, text_at
 from .finished import is_finished
 from .roles import MOST_PARTS, TEMPLATE_PATCHES, asks_in, asks_of
-from .subject import at, list_at, mapping_at, text_at
 from .systems import OWNER_LABELS
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from .subject import mapping_at, text
+from ..kube.unchecked import mapping_at, text
 
 Steps: TypeAlias = tuple[str | int, ...]
 """Keys and list indexes."""

@@ -7,8 +7,8 @@ other lists as a whole. Who writes them is mostly Kueue, which puts node selecto
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ..kube.unchecked import at, list_at, mapping_at
 from .places import Found
-from .subject import at, list_at, mapping_at
 
 # kubernetes/api core/v1/types.go patchMergeKey, and JobSet's (api/jobset/v1alpha2/jobset_types.go). Tolerations and the
 # lists of affinity have none: they come as a whole.

@@ -8,22 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ..kube.shape import RESOURCED_LISTS
+from ..kube.unchecked import at, count, list_at, number, text, text_at
 from .roles import TEMPLATE_PATCHES, Role, asks_in, asks_of, counted, read_once
-from .subject import (
-    STATEFUL_SET_INDEX,
-    Maker,
-    Member,
-    Row,
-    Subject,
-    at,
-    count,
-    index_of,
-    list_at,
-    named,
-    number,
-    text,
-    text_at,
-)
+from .subject import STATEFUL_SET_INDEX, Maker, Member, Row, Subject, index_of, named
 
 
 def _leader_worker_set(pod: Subject) -> Member | None:

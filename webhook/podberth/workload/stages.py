@@ -7,8 +7,8 @@ the webhook of the owners that a snapshot has, the controller of those that it l
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from ..kube.unchecked import at, count, list_at, text_at
 from .roles import read_once
-from .subject import at, count, list_at, text_at
 
 
 def _job_set(owner: Mapping[str, Any]) -> str:

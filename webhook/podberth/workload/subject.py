@@ -1,7 +1,6 @@
-"""A pod as the tables of gangs read it, and the careful reading of what nobody has checked.
+"""A pod as the tables of gangs read it. Which keys mean what is for ``operators`` and ``groups``.
 
-Owners come from a snapshot as they are: no reader here raises, whatever they hold. Which keys mean what is for
-``operators`` and ``groups``.
+Owners come from a snapshot as they are: no reader here raises, whatever they hold.
 """
 
 import hashlib
@@ -10,11 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..kube.pod import OwnerReference, by_name, controller_in, is_owner
+from ..kube.unchecked import at, count, number
 from ..wellknown import JOB_COMPLETION_INDEX
 from .roles import Foretold, Role
-
-LARGEST_SIZE: Final = 2**31 - 1
-"""Replica counts are int32 throughout the API (kubernetes/api batch/v1 JobSpec.Parallelism)."""
 
 # Label values (apimachinery pkg/util/validation LabelValueMaxLength): the name becomes one.
 _LONGEST_NAME: Final = 63
@@ -182,14 +179,6 @@ class Row:
         return replace(found, role=pod.labels.get(self.role) or "")
 
 
-def number(text: str | None) -> int | None:
-    """Return the count or index that a label or annotation says, or None where it says none."""
-    if not text or not text.isascii() or not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):
-        return None
-    value = int(text)
-    return value if value <= LARGEST_SIZE else None
-
-
 def index_of(text: str | None) -> int:
     """Return the index that a label or annotation says, -1 where it says none."""
     found = number(text)
@@ -203,44 +192,6 @@ def named(kind: str, identity: str) -> str:
         return name
     digest = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:10]
     return f"{name[: _LONGEST_NAME - 11]}-{digest}"
-
-
-def at(document: object, *path: str) -> Any:
-    """Return what stands at a path of an unchecked document, None where it does not go on."""
-    for step in path:
-        if not isinstance(document, Mapping):
-            return None
-        document = document.get(step)
-    return document
-
-
-def mapping_at(document: object, *path: str) -> Mapping[str, Any]:
-    """Return the object at a path of an unchecked document, empty where there is none."""
-    found = at(document, *path)
-    return found if isinstance(found, Mapping) else {}
-
-
-def list_at(document: object, *path: str) -> list[Any]:
-    """Return the list at a path of an unchecked document, empty where there is none."""
-    found = at(document, *path)
-    return found if isinstance(found, list) else []
-
-
-def text(value: object) -> str:
-    """Return a text of an unchecked document, empty where it is none."""
-    return value if isinstance(value, str) else ""
-
-
-def text_at(document: object, *path: str) -> str:
-    """Return the text at a path of an unchecked document, empty where there is none."""
-    return text(at(document, *path))
-
-
-def count(value: object, default: int = 0) -> int:
-    """Return a replica count of an unchecked document; null and absent are ``default``, as the API has it."""
-    if value is None:
-        return default
-    return min(value, LARGEST_SIZE) if type(value) is int and value > 0 else 0
 
 
 def job_pods(spec: object) -> int:

@@ -15,12 +15,12 @@ from ..kube.carry import ABSENT
 from ..kube.paths import ELEMENT
 from ..kube.positions import render_path
 from ..kube.shape import template_problems
+from ..kube.unchecked import at, mapping_at, text_at
 from . import forms
 from .defaults import apply_defaults
 from .kinds import nested_in, row_for
 from .places import BARE, PLACEHOLDER_UID, POD_SPEC, TEMPLATE, Place, Scene, Steps, Template
 from .roles import Foretold
-from .subject import at, mapping_at, text_at
 
 # An AppWrapper of Lists of AppWrappers ends somewhere; documents nest no deeper in earnest.
 _DEEPEST: Final = 5

@@ -1,0 +1,67 @@
+"""Where a kubeconfig is found, and which of several counts; what kubectl does is in its own `kubectl config --help`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podberth.api.client import ClusterClient
+from podberth.api.kubeconfig import Kubeconfig, find_kubeconfig
+from podberth.api.protocol import Timing
+from podberth.errors import UsageError
+
+
+def write(path: Path, *contexts: str, current: str = "") -> Path:
+    """Write a kubeconfig whose contexts lead to clusters of their names."""
+    document: dict[str, Any] = {
+        "clusters": [{"name": each, "cluster": {"server": f"http://{each}.example"}} for each in contexts],
+        "users": [],
+        "contexts": [{"name": each, "context": {"cluster": each, "user": ""}} for each in contexts],
+        "current-context": current,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_a_flag_comes_before_the_variable_and_that_before_the_home_directory(tmp_path: Path) -> None:
+    usual = write(tmp_path / ".kube" / "config", "a")
+    environ = {"HOME": str(tmp_path)}
+    flagged, missing = Path("flagged"), tmp_path / "missing"
+    found = find_kubeconfig(flagged, "c", {**environ, "KUBECONFIG": "named"})
+    assert found == Kubeconfig((flagged,), "c")
+    named = find_kubeconfig(None, "", {**environ, "KUBECONFIG": f"{missing}:{usual}:"})
+    assert named == Kubeconfig((usual,), "", "KUBECONFIG")
+    assert find_kubeconfig(None, "", {"KUBECONFIG": str(missing)}) == Kubeconfig((missing,), "", "KUBECONFIG")
+    assert find_kubeconfig(None, "", environ) == Kubeconfig((usual,), "", "kubeconfig")
+
+
+def test_without_any_it_is_a_pods_service_account_which_has_no_contexts(tmp_path: Path) -> None:
+    assert find_kubeconfig(None, "", {"HOME": str(tmp_path)}) is None
+    assert find_kubeconfig(None, "", {}) is None
+    with pytest.raises(UsageError, match=r"^--context: got 'c' and no kubeconfig, want both; "):
+        find_kubeconfig(None, "c", {"HOME": str(tmp_path)})
+
+
+def host(kubeconfig: Kubeconfig) -> str:
+    client = ClusterClient(kubeconfig, Timing())
+    return str(client._loader._cluster["server"])
+
+
+def test_of_several_files_the_first_current_context_counts_and_every_context_can_be_named(tmp_path: Path) -> None:
+    files = (
+        write(tmp_path / "one", "a"),
+        write(tmp_path / "two", "b", "shared", current="b"),
+        write(tmp_path / "three", "c", current="c"),
+    )
+    assert host(Kubeconfig(files)) == "http://b.example"
+    assert host(Kubeconfig(files, "c")) == "http://c.example"
+    assert host(Kubeconfig(files[2:], "c")) == "http://c.example"
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_context_that_there_is_not_is_refused_by_name(tmp_path: Path, number: int) -> None:
+    files = tuple(write(tmp_path / name, name, current=name) for name in ("one", "two")[:number])
+    with pytest.raises(UsageError, match=r"--kubeconfig: .*one.* cannot be used: .*nowhere"):
+        ClusterClient(Kubeconfig(files, "nowhere"), Timing())

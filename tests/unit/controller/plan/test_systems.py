@@ -1,0 +1,26 @@
+"""Both ends of a gang's group agree: one reads its name where the other writes it, and makes it where that looks."""
+
+import pytest
+
+from builders import gpu_pod
+from podberth.controller.plan.systems import GROUP_SYSTEMS, GroupSystem, nested
+from podberth.mutation.gang import REFERENCES
+from podberth.workload.systems import JOINED
+
+MAKES = [row for row in GROUP_SYSTEMS if row.minimum]
+
+
+def test_groups_are_made_of_the_systems_that_a_policy_may_choose() -> None:
+    assert {row.name for row in MAKES} == JOINED.keys()
+
+
+@pytest.mark.parametrize("row", MAKES, ids=lambda row: row.name)
+def test_a_group_is_read_where_admission_writes_its_name_and_made_in_the_api_group_that_it_joins(
+    row: GroupSystem,
+) -> None:
+    document = gpu_pod(8)
+    part, *rest = REFERENCES[row.name]
+    document[part] = document[part] | nested(tuple(rest), "ring")
+    assert row.read(document) == "ring"
+    assert [each.name for each in GROUP_SYSTEMS if each.read(document)] == [row.name]
+    assert row.api_groups[0] == JOINED[row.name].pod_groups

@@ -1,0 +1,86 @@
+"""What is under way: few at once, look-ups and writes beside each other, and nothing behind the end."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from podberth.admission.notices import Regarding
+from podberth.controller.in_flight import AT_ONCE, Sending
+from podberth.controller.plan.model import Action, Create, LookUp
+from podberth.kube.pod import OwnerReference
+
+ABOUT = Regarding(api_version="v1", kind="Pod", namespace="team", name="pod", uid="p-1")
+
+
+def look_up(number: int) -> Action:
+    return LookUp("team", OwnerReference("batch/v1", "Job", f"job-{number}", str(number)))
+
+
+def create(number: int) -> Action:
+    document = {"metadata": {"namespace": "team", "name": f"gang-{number}"}}
+    return Create(kind="podgroups.a", noun="PodGroup", refused="PodGroupRefused", document=document, about=ABOUT)
+
+
+def play(story: Callable[[Sending, list[Action], asyncio.Event], Awaitable[None]]) -> None:
+    async def run() -> None:
+        began: list[Action] = []
+        answers = asyncio.Event()
+
+        async def send(action: Action) -> None:
+            began.append(action)
+            await answers.wait()
+
+        await story(Sending(send), began, answers)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(run())
+
+
+async def turns() -> None:
+    """Let every task go on as far as it can."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def test_few_are_under_way_and_look_ups_take_no_place_of_a_write() -> None:
+    async def story(sending: Sending, began: list[Action], answers: asyncio.Event) -> None:
+        sending.offer([*map(look_up, range(50)), *map(create, range(50))])
+        await turns()
+        assert began == [*map(look_up, range(AT_ONCE)), *map(create, range(AT_ONCE))]
+        assert sending.is_under_way(look_up(0))
+        assert not sending.is_under_way(look_up(AT_ONCE))
+        answers.set()
+        await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
+        for _ in range(50):
+            await turns()
+        assert len(began) == 100
+
+    play(story)
+
+
+def test_what_is_offered_anew_takes_the_place_of_what_has_not_begun() -> None:
+    async def story(sending: Sending, began: list[Action], answers: asyncio.Event) -> None:
+        sending.offer(map(create, range(50)))
+        await turns()
+        sending.offer([create(0), create(99)])
+        answers.set()
+        await turns()
+        assert began == [*map(create, range(AT_ONCE)), create(99)]
+
+    play(story)
+
+
+def test_behind_the_end_nothing_is_under_way_and_nothing_is_sent() -> None:
+    async def story(sending: Sending, began: list[Action], answers: asyncio.Event) -> None:
+        sending.offer([*map(create, range(50)), *map(look_up, range(50))])
+        await turns()
+        sending.offer(map(create, range(50, 99)))
+        await sending.stop()
+        answers.set()
+        await turns()
+        assert len(began) == 2 * AT_ONCE
+        assert not sending.is_under_way(create(0))
+        sending.offer([create(0)])
+        await sending.stop()
+        assert len(began) == 2 * AT_ONCE
+
+    play(story)

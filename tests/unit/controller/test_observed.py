@@ -1,0 +1,30 @@
+"""What the controller counts of the pods that it sees."""
+
+from typing import TYPE_CHECKING, cast
+
+from builders import gpu_pod
+from integration.serving import CapturedLines
+from podberth.api.protocol import Timing
+from podberth.controller.observed import Sight
+from podberth.controller.plan.intake import waiting_pod
+from podberth.telemetry.controller_metrics import ControllerMetrics
+from podberth.telemetry.log import Log
+
+if TYPE_CHECKING:
+    from podberth.api.client import ClusterClient
+
+
+def test_a_pod_that_names_a_claim_template_alone_waits_for_no_group() -> None:
+    sight = Sight(
+        lambda: cast("ClusterClient", None), lambda: None, ControllerMetrics(), Log(CapturedLines()), Timing()
+    )
+    claims = [{"name": "nic", "resourceClaimTemplateName": "nic"}]
+    group = {"podGroupName": "ring"}
+    pods = {
+        "team/claim": gpu_pod(8, resourceClaims=claims),
+        "team/group": gpu_pod(8, schedulingGroup=group),
+        "team/both": gpu_pod(8, schedulingGroup=group, resourceClaims=claims),
+    }
+    sight.pods = {name: pod for name, document in pods.items() if (pod := waiting_pod(document))}
+    assert len(sight.pods) == 3
+    assert sight.in_groups() == 2

@@ -1,0 +1,56 @@
+"""What is kept of owners, and for how long: by a clock of the test's own."""
+
+from podberth.controller.owner_cache import ASK_AGAIN_SECONDS, MOST_ASKED_PER_SECOND, LookedUp
+from podberth.controller.plan.model import LookUp
+from podberth.kube.pod import OwnerReference
+
+JOB = OwnerReference("batch/v1", "Job", "train", "j-1")
+OWNED = ("team", JOB)
+LOOK_UP = LookUp(*OWNED)
+DOCUMENT = {"metadata": {"uid": "j-1"}, "spec": {"parallelism": 2, "completions": 2}}
+
+
+def test_an_owner_that_cannot_be_read_is_on_top_until_it_can_be() -> None:
+    known = LookedUp()
+    assert known.cannot_be_read(LOOK_UP, 0.0)
+    assert known.controllers == {OWNED: None}
+    assert (known.due(ASK_AGAIN_SECONDS - 1.0), known.next_at(0.0)) == ([], ASK_AGAIN_SECONDS)
+    assert known.due(ASK_AGAIN_SECONDS) == [LOOK_UP]
+    assert not known.cannot_be_read(LOOK_UP, ASK_AGAIN_SECONDS)
+    assert known.due(ASK_AGAIN_SECONDS) == []
+    known.found(LOOK_UP, DOCUMENT)
+    assert not known.is_unreadable(LOOK_UP)
+    assert (known.due(1e9), known.next_at(0.0)) == ([], float("inf"))
+    assert known.documents[OWNED]["spec"] == DOCUMENT["spec"]
+
+
+def test_of_many_that_cannot_be_read_a_few_are_asked_for_a_second() -> None:
+    """A right that is missing is missing for every gang."""
+    known, count = LookedUp(), 10_000
+    every = [LookUp("team", OwnerReference("batch/v1", "Job", f"job-{n}", str(n))) for n in range(count)]
+    for one in (*every, *every):
+        known.cannot_be_read(one, 0.0)
+    wait = count / MOST_ASKED_PER_SECOND
+    assert (known.due(wait - 1.0), len(known.due(wait))) == ([], count)
+
+
+def test_an_owner_that_could_not_be_read_may_be_gone() -> None:
+    known = LookedUp()
+    known.cannot_be_read(LOOK_UP, 0.0)
+    known.lost(LOOK_UP)
+    assert (known.gone, known.controllers, known.due(1e9)) == ({OWNED}, {}, [])
+
+
+def test_one_of_that_name_with_another_uid_is_not_the_owner() -> None:
+    known = LookedUp()
+    known.found(LOOK_UP, {"metadata": {"uid": "j-2"}})
+    assert (known.gone, known.controllers) == ({OWNED}, {})
+
+
+def test_nobody_is_asked_for_whom_no_pod_has() -> None:
+    known = LookedUp()
+    known.cannot_be_read(LOOK_UP, 0.0)
+    known.keep({OWNED})
+    assert known.due(1e9) == [LOOK_UP]
+    known.keep(set())
+    assert (known.due(1e9), known.controllers) == ([], {})

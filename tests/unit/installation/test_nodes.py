@@ -1,0 +1,84 @@
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from podberth.installation.model import Replica, Unread
+from podberth.topology.codec import DATA_KEY
+from podberth.topology.shapes import simulate
+from status_scenes import counting, lease, observed, report, row, rows
+
+OLD = timedelta(minutes=5)
+
+
+def test_nodes_are_counted_and_their_machines_named() -> None:
+    assert row("nodes") == (
+        "ok",
+        "2 known, 2 with GPUs, 2 told of by their agents: 2 x 8 x NVIDIA-H100-80GB-HBM3, full-mesh of 8",
+    )
+    assert row("nodes", nodes=())[0] == "attention"
+    [found] = rows("nodes", topologies=())
+    assert found.facts["undescribed"] == ("gpu-0", "gpu-1")
+
+
+def test_an_agent_that_is_silent_is_named_also_on_a_node_that_is_cordoned() -> None:
+    pairs = [simulate("hgx-h100-8", f"gpu-{number}") for number in range(5)]
+    pairs[0][0]["spec"]["taints"] = [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]
+    changes: dict[str, Any] = {
+        "nodes": tuple(node for node, _ in pairs),
+        "topologies": tuple(config_map for _, config_map in pairs),
+        "heartbeats": tuple(lease(f"gpu-{number}", OLD) for number in range(4)),
+    }
+    [found] = rows("heartbeats", **changes)
+    assert (found.state, found.text) == (
+        "attention",
+        "silent on 4 nodes, not counted on: gpu-0, gpu-1, gpu-2 and 1 more; see the agents' logs",
+    )
+    assert found.facts == {"fresh": 1, "stale": ("gpu-0", "gpu-1", "gpu-2", "gpu-3")}
+    assert row("away", **changes) == ("note", "1 node not counted on: gpu-0 (cordoned)")
+
+
+def test_a_gpu_that_is_ill_is_named_with_what_it_has() -> None:
+    _, ill = simulate("hgx-h100-8", "gpu-1")
+    document = json.loads(ill["data"][DATA_KEY])
+    document["gpus"][3]["problem"] = "XID 79"
+    ill["data"][DATA_KEY] = json.dumps(document)
+    topologies = (observed().topologies[0], ill)  # type: ignore[index]
+    assert row("gpus", topologies=topologies) == ("attention", "ill: gpu-1 GPU 3: XID 79")
+    assert rows("away", topologies=topologies) == []
+
+
+def test_a_gpu_that_the_kubelet_does_not_hand_out_is_ill_though_no_agent_says_which() -> None:
+    node, _ = simulate("hgx-h100-8", "gpu-1")
+    node["status"]["allocatable"]["nvidia.com/gpu"] = "7"
+    nodes = (observed().nodes[0], node)  # type: ignore[index]
+    assert row("gpus", nodes=nodes) == ("attention", "ill: gpu-1: one that its Node calls unhealthy")
+    assert rows("away", nodes=nodes) == []
+
+
+def test_a_document_of_no_use_is_named() -> None:
+    garbled = {"metadata": {**simulate("hgx-h100-8", "gpu-1")[1]["metadata"]}, "data": {DATA_KEY: "{"}}
+    state, text = row("unusable", topologies=(garbled,))
+    assert state == "attention"
+    assert text.startswith("1 document of no use: ConfigMap gpu-1: ")
+
+
+@pytest.mark.parametrize(
+    ("field", "name"), [("nodes", "nodes"), ("topologies", "documents"), ("heartbeats", "heartbeats")]
+)
+def test_what_could_not_be_read_is_said_and_hides_no_more_than_it_must(field: str, name: str) -> None:
+    changes = {field: Unread("forbidden", f"list {field}")}
+    assert rows(name, **changes)[0].state == "unread"
+    assert bool(rows("gpus", **changes)) is (field != "nodes")
+    assert report(**changes).troubles == 1
+
+
+def test_a_replica_that_hears_nothing_is_named() -> None:
+    assert row("watches") == ("ok", "every replica has heard of the cluster within 12 s")
+    deaf = counting("watch_contact_age_seconds", {"resource": "leases"}, 300.0)
+    assert row("watches", replicas=(deaf,)) == (
+        "attention",
+        "podberth-1 has heard nothing of leases for 5 min; the last known state is in force; see its log",
+    )
+    assert row("watches", replicas=(Replica("podberth-1", {}),))[0] == "note"

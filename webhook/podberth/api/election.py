@@ -1,0 +1,166 @@
+"""Leader election by a Lease: of all replicas one acts, and it stops before another may begin.
+
+The client library's own is of no use here: it ends the process where it is misused, compares times of two machines, and
+waits for a hung request longer than the lease lasts.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from ..errors import ClusterError
+from ..kube.api_path import collection_path
+from ..kube.unchecked import text_at
+from ..telemetry.log import Log
+from ..wellknown import NAMESPACE
+from .lease import API, Candidate, Term
+from .protocol import MERGE_PATCH, garbled, read_object
+
+if TYPE_CHECKING:
+    from .client import ClusterClient
+
+LEASE: Final = "podberth-controller"
+_COLLECTION: Final = collection_path(API, "leases", NAMESPACE)
+_PATH: Final = _COLLECTION.below(LEASE)
+# At the end of the process: what takes longer is left to the lease's own end.
+_RELEASE_SECONDS: Final = 2.0
+
+Act = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Election:
+    """One replica's part in it."""
+
+    def __init__(self, client: "ClusterClient", identity: str, log: Log, term: Term | None = None) -> None:
+        """Lead nothing yet; ``run`` begins."""
+        self.leads = False
+        """Whether this replica acts."""
+        self.answered = False
+        """Whether the API server answered when it was last asked of the Lease."""
+        self._client = client
+        self._log = log
+        self._term = term or Term()
+        self._candidate = Candidate(identity, self._term)
+        self._lease: Mapping[str, Any] | None = None
+        """As it was written last by this replica; None: somebody else may have written since."""
+        self._until = 0.0
+        self._told = False
+
+    async def run(self, act: Act) -> None:
+        """Do ``act`` whenever this replica leads, until cancelled; the Lease is then let go.
+
+        Raises:
+            Exception: what ``act`` raises.
+        """
+        try:
+            while True:
+                if await self._try():
+                    await self._lead(act)
+                await asyncio.sleep(self._term.retry_seconds)
+        finally:
+            await self._release()
+            await self._client.reset()
+
+    async def _lead(self, act: Act) -> None:
+        """Act for as long as the Lease is renewed."""
+        self._log.event("info", "leads", lease=LEASE, identity=self._candidate.identity)
+        self.leads = True
+        acting = asyncio.create_task(act())
+        try:
+            while (left := self._until - time.monotonic()) > 0:
+                await asyncio.wait((acting,), timeout=min(left, self._term.retry_seconds))
+                if acting.done():
+                    acting.result()
+                    return
+                if await self._try() is False:
+                    break
+        finally:
+            self.leads = False
+            acting.cancel()
+            await asyncio.gather(acting, return_exceptions=True)
+            self._log.event("info", "leads no longer", lease=LEASE, identity=self._candidate.identity)
+
+    async def _try(self) -> bool | None:
+        """Take the Lease or renew it; False: another has it, None: nobody knows."""
+        began = time.monotonic()
+        # Who leads has until then, whoever does not may wait as long as a leader may.
+        patience = self._until - began if self.leads else self._term.renew_seconds
+        try:
+            async with asyncio.timeout(max(0.0, patience)):
+                taken = await self._take()
+        except TimeoutError:
+            await self._failed("no answer in time")
+            return None
+        except ClusterError as error:
+            await self._failed(str(error))
+            return None
+        self.answered, self._told = True, False
+        if taken:
+            self._until = began + self._term.renew_seconds
+        return taken
+
+    async def _failed(self, problem: str) -> None:
+        if not self._told:
+            self._log.event("warning", "lease: neither taken nor renewed; tried again", problem=problem)
+        self.answered, self._told = False, True
+        self._lease = None
+        await self._client.reset()
+
+    async def _take(self) -> bool:
+        lease = self._lease
+        if lease is None:
+            lease = await self._read()
+            if lease is not None and not self._candidate.may_take(lease, time.monotonic()):
+                return False
+        try:
+            self._lease = _read_lease(await self._write(lease))
+        except ClusterError as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+            # Somebody was faster, or has touched it; who holds it is read next time.
+            self._lease = None
+            return False
+        return True
+
+    async def _read(self) -> Mapping[str, Any] | None:
+        try:
+            return _read_lease(await self._client.get(_PATH, {}))
+        except ClusterError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
+    async def _write(self, lease: Mapping[str, Any] | None) -> bytes:
+        spec = self._candidate.spec(lease, datetime.now(UTC))
+        if lease is None:
+            metadata = {"name": LEASE, "namespace": NAMESPACE, "labels": {"app.kubernetes.io/name": "podberth"}}
+            return await self._client.send(
+                "POST", _COLLECTION, {"apiVersion": API, "kind": "Lease", "metadata": metadata, "spec": spec}
+            )
+        return await self._merge(lease, spec)
+
+    async def _merge(self, lease: Mapping[str, Any], spec: Mapping[str, Any]) -> bytes:
+        version = lease["metadata"]["resourceVersion"]
+        return await self._client.send(
+            "PATCH", _PATH, {"metadata": {"resourceVersion": version}, "spec": spec}, MERGE_PATCH
+        )
+
+    async def _release(self) -> None:
+        lease, self._lease = self._lease, None
+        if lease is None:
+            return
+        with suppress(ClusterError, TimeoutError):
+            async with asyncio.timeout(_RELEASE_SECONDS):
+                await self._merge(lease, self._candidate.released(datetime.now(UTC)))
+
+
+def _read_lease(body: bytes) -> Mapping[str, Any]:
+    """Read an answer; a write names the version that it is made from, so what has none is no Lease."""
+    lease = read_object(body, _PATH)
+    if not text_at(lease, "metadata", "resourceVersion"):
+        raise garbled(_PATH, body)
+    return lease

@@ -1,0 +1,184 @@
+"""The wiring of a check of live workloads: what ``kubectl get -o yaml`` printed, or what the API server lists.
+
+``checking`` is the same for manifests, whose documents speak for themselves.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from ..admission.snapshot import load_working
+from ..cel.engine import Environment
+from ..check.live import Supposition, judge, live_report, suppose
+from ..check.owners import speakers
+from ..check.run import Settings, unreadable
+from ..check.sources import Document, SourceFile, read
+from ..check.surroundings import referred, surroundings, within
+from ..errors import Problem, UsageError
+from ..files.deadline import compile_seconds
+from ..files.library import served
+from ..files.loading import read_objects, read_policy_texts
+from ..files.manifests import find_manifests, read_manifest
+from ..kube.schema import PodSchema
+from ..policy.parse import ParsedPolicies, parse_policies
+from ..topology.objects import OWNER_GROUPS, ClusterObjects, collect
+from ..topology.queues import QUEUE_KINDS
+from .run import Done, conventions_of
+
+# What decisions are made from besides the workloads; of another group, a PodGroup is somebody else's.
+_SURROUNDINGS: Final = frozenset(
+    {
+        ("", "Node"),
+        ("", "Namespace"),
+        ("", "ConfigMap"),
+        ("coordination.k8s.io", "Lease"),
+        ("scheduling.k8s.io", "PodGroup"),
+        ("scheduling.k8s.io", "PriorityClass"),
+        ("resource.k8s.io", "DeviceClass"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveRequest:
+    """By what to judge live workloads."""
+
+    settings: Settings
+    topology: Path | None
+    """None: what the workloads' own snapshot says of nodes."""
+    conventions: Path | None
+    as_if: Collection[Supposition] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policies:
+    """The policies to judge by, as text. ``where`` is for people."""
+
+    texts: Sequence[tuple[str, str]]
+    problems: Sequence[Problem]
+    where: str
+    tested: bool = False
+    """Whether the tests of every release compile them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What there is in the cluster. ``missing`` is what could not be had, and why."""
+
+    files: Sequence[SourceFile]
+    problems: Sequence[Problem] = ()
+    missing: Sequence[str] = ()
+    now: datetime | None = None
+    """The time to hold heartbeats against; None where nothing is to be called stale."""
+
+
+def policies_in(directory: Path | None) -> Policies:
+    """Return the policies below a directory; None: those that podberth ships.
+
+    Raises:
+        UsageError: none are installed.
+    """
+    where = directory or served()
+    texts, problems = read_policy_texts(where)
+    which = " that podberth ships" if directory is None else ""
+    return Policies(texts=texts, problems=problems, where=f"{which} in {where}", tested=directory is None)
+
+
+def read_snapshot(paths: Sequence[str], stdin: BinaryIO) -> Gathered:
+    """Read the snapshot of a cluster.
+
+    Raises:
+        UsageError: there is no object in it.
+    """
+    listing = find_manifests(paths)
+    problems = list(listing.problems)
+    files: list[SourceFile] = []
+    for name in listing.files:
+        text = read_manifest(name, stdin)
+        if isinstance(text, Problem):
+            problems.append(text)
+        else:
+            files.append(read(*text))
+    if not problems and not any(each.sources or each.problems for each in files):
+        wanted = "want what kubectl get deployments,jobs,pods -A -o yaml prints"
+        raise UsageError(f"--against: {', '.join(paths)}: got no object, {wanted}")
+    return Gathered(files=files, problems=problems)
+
+
+def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Done:
+    """Judge every workload; what cannot be read is part of the report.
+
+    Raises:
+        UsageError: a setting that makes no sense.
+        TopologyError: the snapshot of nodes cannot be used.
+    """
+    settings = request.settings
+    parsed = parse_policies(policies.texts)
+    objects = _objects(request, gathered)
+    snapshot, broken = load_working(
+        suppose(parsed, request.as_if),
+        objects,
+        Environment(PodSchema.packaged(), deadline=compile_seconds()),
+        conventions_of(request.conventions),
+        checked=policies.tested,
+    )
+    problems = tuple(sorted([*policies.problems, *broken]))
+    if not snapshot.policies and not problems:
+        problems = (Problem(policies.where.strip(), 0, 0, "", "got no policy, want GPUPolicy documents"),)
+    around = surroundings(gathered.files, settings.namespace)
+    known = tuple(referred(around))
+    whole = within(snapshot, around)
+    sources = [each for file in gathered.files for each in file.sources]
+    who = speakers(sources, settings, known, whole.namespaces)
+    unread = [*gathered.problems, *(each for file in gathered.files for each in file.problems)]
+    report = live_report(
+        [judge(each, whole, settings, known) for each in who.speakers],
+        who,
+        parsed.policies,
+        unread=[unreadable(each) for each in unread],
+        missing=gathered.missing,
+    )
+    return Done(
+        report=report,
+        texts={},
+        descriptions={each.name: each.source.spec.description for each in snapshot.policies},
+        talk=(
+            *_talk(request, policies, parsed, len(snapshot.policies)),
+            *(() if objects.nodes else ("no node is known: placement is not decided on; want Nodes in the snapshot",)),
+            *map(str, problems),
+            *objects.problems,
+        ),
+        broken_policies=bool(problems),
+    )
+
+
+def _objects(request: LiveRequest, gathered: Gathered) -> ClusterObjects:
+    if request.topology is not None:
+        return read_objects(request.topology)
+    contents = [each.content for file in gathered.files for each in file.sources]
+    return replace(collect([each for each in contents if _counts(each)], now=gathered.now), listed=True)
+
+
+def _counts(content: Document) -> bool:
+    version, kind = content.get("apiVersion"), content.get("kind")
+    group = version.rpartition("/")[0] if isinstance(version, str) else ""
+    kinds = _SURROUNDINGS | QUEUE_KINDS
+    return (group, str(kind)) in kinds or group in OWNER_GROUPS or kind == "APIResourceList"
+
+
+def _talk(request: LiveRequest, policies: Policies, parsed: ParsedPolicies, count: int) -> list[str]:
+    talk = [f"judged by {count} polic{'y' if count == 1 else 'ies'}{policies.where}"]
+    specs = sorted((each.policy.name, each.policy.spec) for each in parsed.policies)
+    lenient = [
+        f"{name} ({', '.join(spec.validation_actions)})"
+        for name, spec in specs
+        if spec.validations and "Deny" not in spec.validation_actions
+    ]
+    if "deny" in request.as_if and lenient:
+        talk.append(f"judged as if they denied: {', '.join(lenient)}")
+    partial = [f"{name} ({spec.rollout.percent} percent)" for name, spec in specs if spec.rollout is not None]
+    if "rolled-out" in request.as_if and partial:
+        talk.append(f"judged as if they were rolled out: {', '.join(partial)}")
+    return talk

@@ -1,0 +1,283 @@
+"""Lists what there is in a cluster, once: workloads, kind by kind and page by page, and what they are judged by.
+
+Which kinds are served is asked first. A kind that may not be listed is named and costs only itself.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any, Final, Protocol, TypeVar
+
+import orjson
+
+from ..api.paging import PAGE, Asks, pages
+from ..api.protocol import (
+    HEARTBEATS,
+    NODES,
+    OBJECTS,
+    TOPOLOGIES,
+    Document,
+    Pace,
+    Resource,
+    Timing,
+    garbled,
+    read_object,
+)
+from ..check.owners import LINKS, TEMPLATES_ONLY
+from ..check.sources import SourceFile, without_place
+from ..check.surroundings import REFERRED
+from ..cluster.kinds import KINDS as FOLLOWED
+from ..errors import ClusterError
+from ..kube.api_path import ApiPath, collection_path, version_path
+from ..topology.pod_groups import PLURAL
+from ..workload.kinds import KINDS
+from .against import Gathered
+
+FILE: Final = "cluster"
+"""What stands in the place of a file's name."""
+# A token of a next page runs out when etcd is compacted, every 5 minutes (kube-apiserver --etcd-compaction-interval): a
+# list that takes longer than that four times takes longer every time.
+_TRIES: Final = 4
+_AGAIN: Final = frozenset({"expired", "busy", "failed", "lost", "silent"})
+_LISTED: Final = tuple(
+    row for row in KINDS if row.kind != "List" and (row.kind not in TEMPLATES_ONLY or row.kind in REFERRED)
+)
+_SURROUNDINGS: Final[tuple[tuple[Resource, str, str], ...]] = (
+    (NODES, "v1", "Node"),
+    (TOPOLOGIES, "v1", "ConfigMap"),
+    (HEARTBEATS, "coordination.k8s.io/v1", "Lease"),
+    *((each, "v1", "Namespace" if each.name == "namespaces" else "ConfigMap") for each in OBJECTS),
+)
+_NAMES: Final = {
+    "class": "DeviceClass",
+    "claim": "ResourceClaim",
+    "template": "ResourceClaimTemplate",
+    "compute domain": "ComputeDomain",
+    "pod group": "PodGroup",
+    "priority class": "PriorityClass",
+}
+_QUEUES: Final = {"localqueues": "LocalQueue", "clusterqueues": "ClusterQueue", "queues": "Queue"}
+_BESIDES: Final = {
+    (each.group, _QUEUES[each.plural] if each.role == "queue" else _NAMES[each.role]): each
+    for each in FOLLOWED
+    if each.role == "queue" or each.role in _NAMES
+}
+"""What ``serve`` follows besides workloads, by group and kind: who judges by less judges otherwise."""
+
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A kind as the API server serves it."""
+
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+
+    def resource(self, namespace: str) -> Resource:
+        """Return what to list; an empty ``namespace``: everything."""
+        path = collection_path(self.version, self.plural, namespace if self.namespaced else "")
+        return Resource(self.plural, path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """What was listed."""
+
+    gathered: Gathered
+    unserved: tuple[str, ...]
+    """Kinds that podberth knows and this cluster does not."""
+
+
+class Client(Asks, Protocol):
+    """What of ``client.ClusterClient`` is needed here."""
+
+    async def reset(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class Lister:
+    """Asks one API server; what fails for a reason that passes is asked again."""
+
+    def __init__(self, client: Client, timing: Timing, *, page: int = PAGE) -> None:
+        """Ask for ``page`` objects at a time."""
+        self._client = client
+        self._timing = timing
+        self._page = page
+
+    async def versions(self) -> dict[str, tuple[str, ...]]:
+        """Return the versions of each API group but the core's, the preferred first.
+
+        Raises:
+            ClusterError: nobody answers, or nobody may ask.
+        """
+        answer = await self._object(ApiPath("apis"))
+        try:
+            return {
+                each["name"]: tuple(
+                    dict.fromkeys(
+                        [each["preferredVersion"]["groupVersion"], *(one["groupVersion"] for one in each["versions"])]
+                    )
+                )
+                for each in answer["groups"]
+            }
+        except (KeyError, TypeError) as error:
+            raise garbled("discovery of groups", orjson.dumps(answer)) from error
+
+    async def kinds(self, version: str) -> dict[str, Served]:
+        """Return the kinds of a version of an API group that can be listed.
+
+        Raises:
+            ClusterError: as ``versions``.
+        """
+        head = version_path(version)
+        answer = await self._object(head)
+        try:
+            return {
+                each["kind"]: Served(version, each["kind"], each["name"], bool(each["namespaced"]))
+                for each in answer["resources"]
+                if "/" not in each["name"] and "list" in each["verbs"]
+            }
+        except (KeyError, TypeError) as error:
+            raise garbled(head, orjson.dumps(answer)) from error
+
+    async def objects(self, resource: Resource) -> list[Document]:
+        """Return all objects of a resource; from the start again where a list runs out of its time.
+
+        Raises:
+            ClusterError: they cannot be listed.
+        """
+        return await self._again(lambda: self._pages(resource))
+
+    async def _pages(self, resource: Resource) -> list[Document]:
+        found: list[Document] = []
+        async for page in pages(self._client, resource, size=self._page):
+            found += [_trimmed(item.document, pod=resource.name == "pods") for item in page.items]
+        return found
+
+    async def _object(self, path: ApiPath) -> dict[str, Any]:
+        return read_object(await self._again(lambda: self._client.get(path, {})), path)
+
+    async def _again(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        pace = Pace(self._timing, random.random)
+        for left in reversed(range(_TRIES)):
+            try:
+                return await ask()
+            except ClusterError as error:
+                if error.reason not in _AGAIN or not left:
+                    raise
+                await self._client.reset()
+                await asyncio.sleep(pace.wait_seconds(0.0, error.retry_after_seconds))
+        raise AssertionError("the last try returns or raises")
+
+
+async def take_inventory(lister: Lister, namespace: str, extra: Collection[str], *, nodes: bool) -> Inventory:
+    """List the workloads of a namespace (empty: of all), and what decisions on them are made from.
+
+    ``extra`` are further kinds. Without ``nodes`` what is known of them comes from elsewhere.
+
+    Raises:
+        ClusterError: it cannot even be asked what is served.
+    """
+    missing: list[str] = []
+    documents: list[Document] = []
+    kinds, unserved = await _served(lister, extra, missing)
+    wanted = [(each.resource(namespace), each.version, each.kind) for each in kinds]
+    around = [each for each in _SURROUNDINGS if nodes or each[0] in OBJECTS]
+    for resource, version, kind in (*wanted, *around):
+        row = _BESIDES.get((_group(version), kind))
+        try:
+            found = await lister.objects(resource)
+        except ClusterError as error:
+            gone = row is not None and error.status == HTTPStatus.NOT_FOUND  # since it was asked what is served
+            missing += [] if gone else [f"{version} {kind}: {error}"]
+        else:
+            kept = [each for each in found if row is None or row.take(each) is not None]
+            documents += [{"apiVersion": version, "kind": kind, **each} for each in kept]
+    documents += [_discovered(each.version) for each in kinds if each.kind == _NAMES["pod group"]]
+    file = SourceFile(
+        name=FILE,
+        text="",
+        documents=(),
+        sources=tuple(without_place(FILE, each) for each in documents),
+        problems=(),
+    )
+    return Inventory(
+        gathered=Gathered(files=[file], missing=missing, now=datetime.now(UTC)), unserved=tuple(sorted(unserved))
+    )
+
+
+def _discovered(version: str) -> Document:
+    """Return what discovery says of a version that serves PodGroups: there may be none."""
+    resources = [{"name": PLURAL}]
+    return {
+        "apiVersion": "v1",
+        "kind": "APIResourceList",
+        "groupVersion": version,
+        "metadata": {"name": version},
+        "resources": resources,
+    }
+
+
+async def _served(lister: Lister, extra: Collection[str], missing: list[str]) -> tuple[list[Served], list[str]]:
+    """Return every kind to list, Pods first, in the version that the API server prefers; and those that it has not.
+
+    One kind of a group is listed once: its objects are the same in every version. A version that cannot be asked for
+    its kinds, as of an aggregated API whose server is away, is ``missing``.
+    """
+    versions = {"": ("v1",), **await lister.versions()}
+    wanted = {**kinds_to_list(), **_kinds_besides()}
+    known = {version for candidates in wanted.values() for version in candidates}
+    found: dict[tuple[str, str], Served] = {}
+    for group, served in versions.items():
+        links = {kind for name, kind in LINKS if name == group}
+        for version in served if extra or links else [each for each in served if each in known]:
+            try:
+                kinds = await lister.kinds(version)
+            except ClusterError as error:
+                missing.append(f"{version}: {error}")
+                continue
+            for kind, each in kinds.items():
+                if version in wanted.get((group, kind), ()) or kind in links or kind in extra:
+                    found.setdefault((group, kind), each)
+    unserved = [
+        f"{row.kind}.{min(map(_group, row.api_versions))}"
+        for row in _LISTED
+        if not any((_group(version), row.kind) in found for version in row.api_versions)
+    ]
+    return list(found.values()), unserved
+
+
+def kinds_to_list() -> dict[tuple[str, str], set[str]]:
+    """Return the versions of every kind of workload that podberth knows, by group and kind."""
+    wanted: dict[tuple[str, str], set[str]] = {("", "Pod"): {"v1"}}
+    for row in _LISTED:
+        for version in row.api_versions:
+            wanted.setdefault((_group(version), row.kind), set()).add(version)
+    return wanted
+
+
+def _kinds_besides() -> dict[tuple[str, str], set[str]]:
+    """Return the same of what workloads are judged by and a cluster may not serve."""
+    return {
+        (group, kind): {f"{group}/{version}" for version in row.versions} for (group, kind), row in _BESIDES.items()
+    }
+
+
+def _group(version: str) -> str:
+    return version.rpartition("/")[0]
+
+
+def _trimmed(document: Document, *, pod: bool) -> Document:
+    """Return an object without what nobody here reads: of 100,000 pods, that is most of it."""
+    metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
+    status = document.get("status")
+    if pod and isinstance(status, dict):
+        return {**document, "metadata": metadata, "status": {"phase": status.get("phase")}}
+    return {**document, "metadata": metadata}

@@ -1,0 +1,109 @@
+"""Keeps the PolicyReports of a cluster as a check has found things: written on change, removed when nothing is found.
+
+Only those that carry podberth's label are touched.
+"""
+
+import time
+from collections.abc import Awaitable, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from ..api.protocol import APPLY_PATCH, Document, Resource
+from ..check.model import Report
+from ..check.report.policy_report import LABELS, NAME, policy_reports
+from ..errors import ClusterError
+from ..kube.api_path import ApiPath, collection_path
+from .inventory import Lister
+
+if TYPE_CHECKING:
+    from ..api.client import ClusterClient
+
+# The first that is served is written: what Kyverno and Trivy write, then what it is becoming (openreports.io).
+DIALECTS: Final = (
+    ("wgpolicyk8s.io/v1alpha2", "PolicyReport", "policyreports"),
+    ("openreports.io/v1alpha1", "Report", "reports"),
+)
+MANAGER: Final = "podberth-check"
+_OURS: Final = ",".join(f"{key}={value}" for key, value in LABELS.items())
+
+
+class ReportWriter:
+    """The reports of one cluster, in one dialect."""
+
+    def __init__(self, client: "ClusterClient", lister: Lister, dialect: tuple[str, str, str]) -> None:
+        """Write reports of a dialect."""
+        self._client = client
+        self._lister = lister
+        self._version, self._kind, self._plural = dialect
+        self.written = 0
+        self.removed = 0
+        self.refused: list[str] = []
+        """Reports that could not be written or removed, and why."""
+
+    async def put(self, report: Report, namespace: str) -> None:
+        """Have the reports say what was found in a namespace (empty: in all).
+
+        Raises:
+            ClusterError: the reports that are there cannot be listed.
+        """
+        path = self._path(namespace)
+        listed = await self._lister.objects(Resource(self._plural, path, _OURS))
+        there = {each["metadata"]["namespace"]: each for each in listed if each["metadata"]["name"] == NAME}
+        wanted = policy_reports(report, int(time.time()), there)
+        for name, body in wanted.items():
+            if any(there.get(name, {}).get(key) != body[key] for key in body):
+                await self._try(name, self._apply(name, body, known=name in there))
+        # What could not be looked at may still be as it was.
+        whole = report.live is not None and not report.live.missing
+        for name in sorted(there.keys() - wanted.keys()) if whole else ():
+            await self._try(name, self._remove(there[name]))
+
+    async def _try(self, namespace: str, change: Awaitable[None]) -> None:
+        try:
+            await change
+        except ClusterError as error:
+            # A namespace that goes takes its report along.
+            going = error.status == HTTPStatus.FORBIDDEN and "being terminated" in str(error)
+            if not (going or error.status == HTTPStatus.NOT_FOUND):
+                self.refused.append(f"{self._kind} {namespace}/{NAME}: {error}")
+
+    async def _apply(self, namespace: str, body: Mapping[str, Any], *, known: bool) -> None:
+        """Write a report; one of the name that somebody else keeps stays theirs."""
+        document = {
+            "apiVersion": self._version,
+            "kind": self._kind,
+            "metadata": {"name": NAME, "namespace": namespace, "labels": LABELS},
+            **body,
+        }
+        query = {"fieldManager": MANAGER, "force": str(known).lower()}
+        await self._client.send("PATCH", self._path(namespace).below(NAME).asking(query), document, APPLY_PATCH)
+        self.written += 1
+
+    async def _remove(self, report: Document) -> None:
+        metadata = report["metadata"]
+        same = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+        options = {"apiVersion": "meta.k8s.io/v1", "kind": "DeleteOptions", "preconditions": same}
+        try:
+            await self._client.send("DELETE", self._path(metadata["namespace"]).below(NAME), options)
+        except ClusterError as error:
+            if error.status != HTTPStatus.CONFLICT:  # another run has written it since
+                raise
+        else:
+            self.removed += 1
+
+    def _path(self, namespace: str) -> ApiPath:
+        return collection_path(self._version, self._plural, namespace)
+
+
+async def dialect_of(lister: Lister) -> tuple[str, str, str]:
+    """Return the dialect of reports that the cluster has.
+
+    Raises:
+        ClusterError: it has none.
+    """
+    versions = {each for found in (await lister.versions()).values() for each in found}
+    for dialect in DIALECTS:
+        if dialect[0] in versions:
+            return dialect
+    wanted = " or ".join(version for version, _, _ in DIALECTS)
+    raise ClusterError("refused", f"--report: got a cluster without reports, want {wanted}; install its CRDs first")

@@ -1,0 +1,238 @@
+"""The wiring of a check: reads policies, snapshot and manifests, and has them decided on, in one process or several."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from ..admission.snapshot import Snapshot, load_working
+from ..cel.engine import Environment
+from ..check.bystanders import chart
+from ..check.live import Supposition, suppose
+from ..check.model import Report
+from ..check.run import Checked, Settings, check, report, unreadable
+from ..check.sources import Document, SourceFile, read
+from ..check.surroundings import referred, surroundings, within
+from ..conventions import Conventions
+from ..errors import Problem
+from ..files.deadline import compile_seconds
+from ..files.library import served
+from ..files.loading import read_objects, read_policy_texts
+from ..files.manifests import STDIN, Listing, read_manifest
+from ..files.repository import charts, patches
+from ..kube.documents import load_documents
+from ..kube.schema import PodSchema
+from ..policy.parse import parse_policies
+from ..topology.objects import ClusterObjects
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What to check, and by what."""
+
+    listing: Listing
+    settings: Settings
+    policies: Path | None
+    """None: those that podberth ships."""
+    topology: Path | None
+    conventions: Path | None
+    jobs: int
+    sources: bool
+    """Whether the results are to keep the documents that they were read from."""
+    as_if: Collection[Supposition] = ()
+    """What the policies are judged as."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What came of it. ``talk`` is for a person, one line each."""
+
+    report: Report
+    texts: Mapping[str, str]
+    """Of the files that could be read, by name."""
+    descriptions: Mapping[str, str]
+    """Of the policies, by name."""
+    talk: tuple[str, ...]
+    broken_policies: bool
+
+
+def run_check(request: Request, stdin: BinaryIO) -> Done:
+    """Check every file; what cannot be read is part of the report.
+
+    Raises:
+        UsageError: a setting that makes no sense.
+        TopologyError: the snapshot cannot be used.
+    """
+    snapshot, problems, talk = _load(request)
+    templates = charts(request.listing.found)
+    items = _items(request.listing, templates, stdin)
+    jobs = max(1, min(request.jobs, len(items)))
+    shares = [items[start::jobs] for start in range(jobs)]
+    if jobs == 1:
+        done = _together(shares[0], snapshot, request.settings)
+    else:
+        done = _apart(shares, snapshot, request.settings)
+        done = [_with_sources(*each) for each in done] if request.sources else done
+    refused = [Checked(file=each.file, documents=0, results=(unreadable(each),)) for each in request.listing.problems]
+    refused += [
+        Checked(file=folder, documents=0, results=(chart(folder, count),))
+        for folder, count in sorted(Counter(templates.values()).items())
+    ]
+    return Done(
+        report=report([*refused, *(each for each, _ in done)]),
+        texts={each.file: text for each, text in done},
+        descriptions={each.name: each.source.spec.description for each in snapshot.policies},
+        talk=tuple(talk),
+        broken_policies=bool(problems),
+    )
+
+
+def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
+    """Return the snapshot, what is wrong with the policies, and what is to be said of both."""
+    directory = request.policies or served()
+    texts, unread = read_policy_texts(directory)
+    objects = read_objects(request.topology) if request.topology is not None else ClusterObjects()
+    snapshot, problems = load_working(
+        suppose(parse_policies(texts), request.as_if),
+        objects,
+        Environment(PodSchema.packaged(), deadline=compile_seconds()),
+        conventions_of(request.conventions),
+        checked=request.policies is None,  # the tests of every release compile them
+    )
+    problems = tuple(sorted([*unread, *problems]))
+    if not snapshot.policies and not problems:
+        problems = (Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents"),)
+    which = "" if request.policies else " that podberth ships"
+    count = len(snapshot.policies)
+    talk = [f"decided by {count} polic{'y' if count == 1 else 'ies'}{which} in {directory}"]
+    if request.topology is None:
+        talk.append("no node is known: give --topology to have placement decided on, too")
+    return snapshot, problems, [*talk, *map(str, problems), *objects.problems]
+
+
+def conventions_of(path: Path | None) -> Conventions:
+    """Return the presets, or what a file says, whose reader is only then needed."""
+    if path is None:
+        return Conventions()
+    from ..files.naming import read_conventions  # noqa: PLC0415 - importing it takes 4 ms
+
+    return read_conventions(path)
+
+
+# ---- the files -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A file to read, or what standard input held."""
+
+    file: str
+    given: tuple[str, str] | Problem | None
+    found: bool = False
+    """Whether nobody named it."""
+    patch_of: str = ""
+    """The kustomization that it is a patch of."""
+
+    def read(self) -> SourceFile | Problem:
+        """Return what the file holds, or why that cannot be told."""
+        text = self.given or read_manifest(self.file)
+        return text if isinstance(text, Problem) else read(*text, found=self.found, patch_of=self.patch_of)
+
+
+def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list[_Item]:
+    """Return the files to read: all but a chart's templates."""
+    patched = patches([file for file in listing.files if file in listing.found])
+    return [
+        _Item(
+            file,
+            read_manifest(file, stdin) if file == STDIN else None,
+            found=file in listing.found,
+            patch_of=patched.get(file, ""),
+        )
+        for file in listing.files
+        if file not in templates
+    ]
+
+
+class _Share:
+    """Some of the files, read; each is decided on when all others have been read, too."""
+
+    def __init__(self, items: Iterable[_Item], settings: Settings) -> None:
+        self._settings = settings
+        self._files = [each.read() for each in items]
+
+    def surroundings(self) -> list[Document]:
+        """Return what these files say of the cluster."""
+        files = [each for each in self._files if not isinstance(each, Problem)]
+        return surroundings(files, self._settings.namespace)
+
+    def decide(self, snapshot: Snapshot, documents: Sequence[Document]) -> "list[_Done]":
+        """Decide on everything in the files, in the cluster that ``documents`` are in, too."""
+        known = tuple(referred(documents))
+        whole = within(snapshot, documents)
+        return [
+            (Checked(file=each.file, documents=0, results=(unreadable(each),)), "")
+            if isinstance(each, Problem)
+            else (check(each, whole, self._settings, known), each.text)
+            for each in self._files
+        ]
+
+
+_Done = tuple[Checked, str]
+"""A file's outcome and its text."""
+
+
+def _together(items: Sequence[_Item], snapshot: Snapshot, settings: Settings) -> list[_Done]:
+    share = _Share(items, settings)
+    return share.decide(snapshot, share.surroundings())
+
+
+def _apart(shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: Settings) -> list[_Done]:
+    """Have each share decided on by a process of its own, which inherits the compiled policies."""
+    import multiprocessing  # noqa: PLC0415 - most checks do without
+
+    context = multiprocessing.get_context("fork")
+    with ExitStack() as stack:
+        pipes: list[Connection] = []
+        for share in shares:
+            ours, theirs = context.Pipe()
+            worker = context.Process(target=_work, args=(theirs, share, snapshot, settings))
+            worker.start()
+            stack.callback(worker.join)
+            theirs.close()
+            pipes.append(stack.enter_context(ours))
+        documents = [document for pipe in pipes for document in pipe.recv()]
+        for pipe in pipes:
+            pipe.send(documents)
+        found = [pipe.recv() for pipe in pipes]
+    dealt = [iter(each) for each in found]
+    return [next(dealt[at % len(dealt)]) for at in range(sum(map(len, found)))]
+
+
+def _work(pipe: "Connection", items: Sequence[_Item], snapshot: Snapshot, settings: Settings) -> None:
+    share = _Share(items, settings)
+    pipe.send(share.surroundings())
+    pipe.send([(_without_sources(each), text) for each, text in share.decide(snapshot, pipe.recv())])
+    pipe.close()
+
+
+def _without_sources(checked: Checked) -> Checked:
+    """Return a file's outcome as it goes through a pipe: reading its text again costs less than sending all places."""
+    return replace(checked, results=tuple(replace(each, source=None) for each in checked.results))
+
+
+def _with_sources(checked: Checked, text: str) -> _Done:
+    """Return a file's outcome with the documents that its results are of: each ends where the next one starts."""
+    documents = load_documents(text, checked.file)[0]
+    starts = [each.positions.root.position.line for each in documents]
+    results = tuple(
+        replace(each, source=documents[max(bisect_right(starts, each.line) - 1, 0)]) if each.kind and starts else each
+        for each in checked.results
+    )
+    return replace(checked, results=results), text

@@ -1,0 +1,96 @@
+"""A check of a live cluster from its lists to its reports: the I/O of ``podberth check --cluster``."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from ..api.kubeconfig import Kubeconfig
+from ..api.opening import client_class
+from ..api.paging import PAGE
+from ..api.protocol import POLICIES, Timing
+from ..check.model import Report
+from ..cluster.policy_objects import text
+from ..errors import ClusterError
+from .against import Gathered, Policies
+from .inventory import Lister, take_inventory
+from .policy_reports import ReportWriter, dialect_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What there is to judge, by what, and what is to be said of it."""
+
+    gathered: Gathered
+    policies: Policies
+    """Those that were given, or those of the cluster."""
+    talk: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What became of the reports."""
+
+    talk: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Where the API server is, and what of it is looked at."""
+
+    kubeconfig: Kubeconfig | None
+    """None: as a pod is told."""
+    namespace: str = ""
+    """Empty: all."""
+    page: int = PAGE
+    timing: Timing = field(default_factory=Timing)
+
+    def survey(self, extra: frozenset[str], *, nodes: bool, policies: Policies | None, reports: bool) -> Survey:
+        """List everything; ``extra`` are further kinds of workloads. Without ``policies``, those of the cluster too.
+
+        Raises:
+            UsageError: what asks the cluster is not installed, or nothing says where it is.
+            ClusterError: it cannot be asked, has no policies to judge by, or no reports to write.
+        """
+        return asyncio.run(self._survey(extra, nodes=nodes, policies=policies, reports=reports))
+
+    def write(self, report: Report) -> Written:
+        """Have the cluster's reports say what was found.
+
+        Raises:
+            ClusterError: it has none, or they cannot be listed.
+        """
+        return asyncio.run(self._write(report))
+
+    async def _survey(self, extra: frozenset[str], *, nodes: bool, policies: Policies | None, reports: bool) -> Survey:
+        client = client_class("--cluster")(self.kubeconfig, self.timing)
+        lister = Lister(client, self.timing, page=self.page)
+        try:
+            if reports:  # before an hour's work is done for nothing
+                await dialect_of(lister)
+            judging = policies or await _policies(lister)
+            inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes)
+        finally:
+            await client.reset()
+        names = ", ".join(inventory.unserved)
+        talk = (f"not served here, so there are none: {names}",) if names else ()
+        return Survey(gathered=inventory.gathered, policies=judging, talk=talk)
+
+    async def _write(self, report: Report) -> Written:
+        client = client_class("--cluster")(self.kubeconfig, self.timing)
+        lister = Lister(client, self.timing, page=self.page)
+        try:
+            writer = ReportWriter(client, lister, await dialect_of(lister))
+            await writer.put(report, self.namespace)
+        finally:
+            await client.reset()
+        said = f"reports: {writer.written} written, {writer.removed} removed, the others are as they were"
+        return Written(talk=(said, *writer.refused), refused=tuple(writer.refused))
+
+
+async def _policies(lister: Lister) -> Policies:
+    try:
+        found = await lister.objects(POLICIES)
+    except ClusterError as error:
+        raise ClusterError(error.reason, f"--policies cluster: {error}") from error
+    texts = [(f"gpupolicy/{each['metadata']['name']}", text(each)) for each in found]
+    return Policies(texts=texts, problems=(), where=" of the cluster")

@@ -1,0 +1,190 @@
+"""Reads what ``podberth status`` is about, each part for itself: what is refused costs the others nothing.
+
+All of it is a get or a list, and none a Secret; manifests/base/viewer.yaml grants just this.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from datetime import datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from ..api.kubeconfig import Kubeconfig
+from ..api.opening import client_class
+from ..api.paging import pages
+from ..api.protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, AnswerLimits, Resource, Timing, read_object
+from ..errors import ClusterError
+from ..installation.model import Document, Events, Found, Observed, Read, Replica, Unread
+from ..kube.api_path import ApiPath, collection_path, version_path
+from ..telemetry.scrape import read_samples
+from ..wellknown import API_VERSION, NAMESPACE
+from .shared_ca import KINDS
+
+if TYPE_CHECKING:
+    from ..api.client import ClusterClient
+
+T = TypeVar("T")
+
+_AGENTS: Final = "podberth-agent"
+_ADMISSION: Final = "admissionregistration.k8s.io"
+_DEPLOYMENTS: Final = collection_path("apps/v1", "deployments", NAMESPACE)
+_DEPLOYMENT: Final = _DEPLOYMENTS.below("podberth")
+_CONTROLLER: Final = _DEPLOYMENTS.below("podberth-controller")
+_DAEMON_SET: Final = collection_path("apps/v1", "daemonsets", _AGENTS).below(_AGENTS)
+_PODS: Final = Resource("pods", collection_path("v1", "pods", NAMESPACE), "app.kubernetes.io/name=podberth")
+_EVENTS: Final = Resource("events", collection_path("v1", "events"), fields="type=Warning")
+_GUARDS: Final = {
+    f"{kind}/{name}": collection_path(f"{_ADMISSION}/v1", resource).below(name)
+    for name in ("podberth-agent", "podberth-configurations", "podberth-events", "podberth-exemption")
+    for kind, resource in (
+        ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+        ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
+    )
+}
+"""Where the admission policies of manifests/base and their bindings are, by kind and name."""
+_METRICS_PORT: Final = "metrics"
+# Of Events: 10,000 are some 10 MB, and a cluster that warns more often has other worries.
+_MOST_PAGES: Final = 20
+# A person waits. A NetworkPolicy that lets no API server in lets its packets vanish, without a word.
+_TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0)
+_METRICS: Final = AnswerLimits(seconds=5.0)
+
+
+class StatusReader:
+    """Looks once."""
+
+    def __init__(self, client: "ClusterClient") -> None:
+        """Ask nobody yet."""
+        self._client = client
+
+    async def read(self, now: datetime) -> Observed:
+        """Read all of it.
+
+        Raises:
+            ClusterError: the API server cannot be reached, or does not know who asks.
+        """
+        # First and alone: a kubeconfig's program for tokens then runs once, and who is not let in is told so once.
+        version = await self._read(ApiPath("version"))
+        async with asyncio.TaskGroup() as group:
+            begin = group.create_task
+            entries = {kind: path.below("podberth") for kind, path in KINDS.items()}
+            configurations = {kind: begin(self._named(path, _ADMISSION)) for kind, path in entries.items()}
+            guards = {key: begin(self._named(path, _ADMISSION)) for key, path in _GUARDS.items()}
+            deployment = begin(self._named(_DEPLOYMENT, "apps"))
+            controller = begin(self._named(_CONTROLLER, "apps"))
+            agents = begin(self._named(_DAEMON_SET, "apps"))
+            served = begin(self._served())
+            policies = begin(self._listed(POLICIES, "gpupolicies.podberth.io"))
+            nodes = begin(self._listed(NODES, "nodes"))
+            topologies = begin(self._listed(TOPOLOGIES, f"configmaps in {NAMESPACE}"))
+            heartbeats = begin(self._listed(HEARTBEATS, f"leases.coordination.k8s.io in {NAMESPACE}"))
+            replicas = begin(self._replicas())
+            events = begin(self._events())
+        return Observed(
+            now=now,
+            kubernetes=str(version.get("gitVersion", "")),
+            deployment=deployment.result(),
+            agents=agents.result(),
+            controller=controller.result(),
+            policies_served=served.result(),
+            configurations={kind: task.result() for kind, task in configurations.items()},
+            guards={key: task.result() for key, task in guards.items()},
+            policies=policies.result(),
+            nodes=nodes.result(),
+            topologies=topologies.result(),
+            heartbeats=heartbeats.result(),
+            replicas=replicas.result(),
+            events=events.result(),
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.reset()
+
+    async def _named(self, path: ApiPath, group: str) -> Found:
+        """Read one object; None where it is not there."""
+        *_, resource, name = path.split("/")
+        where = f" in {path.namespace}" if path.namespace else ""
+        return await _guarded(self._read(path), f"get {resource}.{group} {name}{where}")
+
+    async def _served(self) -> Read[bool]:
+        """Tell whether the API server has the kind; everybody who is known to it may ask."""
+        path = version_path(API_VERSION)
+        found = await _guarded(self._read(path), f"get {path}")
+        if isinstance(found, Unread):
+            return found
+        return found is not None and any(each["name"] == POLICIES.name for each in found.get("resources") or ())
+
+    async def _read(self, path: ApiPath) -> Document:
+        return read_object(await self._client.get(path, {}), f"GET {path}")
+
+    async def _listed(self, resource: Resource, what: str) -> Read[tuple[Document, ...]]:
+        found = await _guarded(self._pages(resource), f"list {what}")
+        return found if isinstance(found, Unread) else found[0] if found else ()
+
+    async def _events(self) -> Read[Events]:
+        found = await _guarded(self._pages(_EVENTS, _MOST_PAGES), "list events")
+        return found if isinstance(found, Unread) else Events(*(found or ((), False)))
+
+    async def _pages(self, resource: Resource, most: int | None = None) -> tuple[tuple[Document, ...], bool]:
+        """Read a list; return it, and whether there is more than ``most`` pages have."""
+        items: list[Document] = []
+        read, cut = 0, False
+        async for page in pages(self._client, resource):
+            items += (item.document for item in page.items)
+            read, cut = read + 1, bool(page.next_page)
+            if read == most:
+                break
+        return tuple(items), cut
+
+    async def _replicas(self) -> Read[tuple[Replica, ...]]:
+        """Ask every replica that runs for its metrics, through the API server's proxy for pods."""
+        pods = await self._listed(_PODS, f"pods in {NAMESPACE}")
+        if isinstance(pods, Unread):
+            return pods
+        running = [pod for pod in pods if _runs(pod)]
+        return tuple(await asyncio.gather(*map(self._replica, running)))
+
+    async def _replica(self, pod: Document) -> Replica:
+        name = str(pod["metadata"]["name"])
+        path = _PODS.path.below(f"{name}:{_port(pod)}", "proxy", "metrics")
+        found = await _guarded(self._client.get(path, {}, _METRICS), f"get pods/proxy in {NAMESPACE}")
+        if isinstance(found, Unread | None):
+            gone = Unread("the pod is gone", f"get pods/proxy in {NAMESPACE}", refused=False)
+            return Replica(name, found or gone)
+        try:
+            return Replica(name, read_samples(found.decode("utf-8", "replace")))
+        except ValueError as error:
+            return Replica(name, Unread(f"got no metrics: {error}", "Prometheus' text", refused=False))
+
+
+def open_status(kubeconfig: Kubeconfig | None) -> StatusReader:
+    """Return the way to the cluster.
+
+    Raises:
+        UsageError: what asks it is not installed, or nothing says where it is.
+    """
+    return StatusReader(client_class("status")(kubeconfig, _TIMING, brief=True))
+
+
+async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
+    """Return what is read, why it is not, or None where there is nothing of the name."""
+    try:
+        return await reading
+    except ClusterError as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            return None
+        refused = error.status in {HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED}
+        return Unread("forbidden" if error.status == HTTPStatus.FORBIDDEN else str(error), want, refused=refused)
+
+
+def _runs(pod: Document) -> bool:
+    status = pod.get("status") or {}
+    ending = "deletionTimestamp" in pod["metadata"]
+    return status.get("phase") == "Running" and bool(status.get("podIP")) and not ending
+
+
+def _port(pod: Document) -> int:
+    """Return the port of the metrics; podberth's own default where the pod names none."""
+    ports: list[Any] = [each for one in pod["spec"]["containers"] for each in one.get("ports") or ()]
+    return next((int(each["containerPort"]) for each in ports if each.get("name") == _METRICS_PORT), 8080)

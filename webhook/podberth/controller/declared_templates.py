@@ -1,0 +1,70 @@
+"""The claim templates of the policies in force, which are loaded as ``podberth serve`` loads them."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from ..admission.snapshot import Snapshot
+from ..cluster.objects import Held
+from ..cluster.policy_objects import PolicyObjects
+from ..errors import PodberthError
+from ..files.source import SnapshotSource
+from ..telemetry.log import Log
+
+Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""Specs by the names that are written on pods."""
+
+# As often as podberth serve looks by default: a look at a few dozen files takes a millisecond or so.
+_LOOK_SECONDS = 2.0
+
+
+class Declared:
+    """What policies declare. A broken policy never replaces a working one."""
+
+    def __init__(self, source: SnapshotSource, adopt: Callable[[Templates], None], log: Log) -> None:
+        """Load nothing yet."""
+        self.loaded = False
+        """Whether policies were loaded once."""
+        self._source = source
+        self._adopt = adopt
+        self._log = log
+        self._seen: Mapping[str, object] = {}
+        self._now: Templates = {}
+
+    async def look(self) -> None:
+        """Load the policies if they have changed."""
+        seen = await asyncio.to_thread(self._source.revision)
+        if not seen or seen == self._seen:
+            return
+        self._seen = seen
+        try:
+            loaded = await asyncio.to_thread(self._source.load)
+        except PodberthError as error:
+            self._log.event("error", "policies: those of before stay in force", problem=str(error))
+            return
+        except Exception as bug:  # noqa: BLE001 - a bug that a policy meets must not keep all gangs waiting
+            self._log.fault("policies: a bug in podberth; those of before stay in force", bug)
+            return
+        before, self._now = self._now, templates(loaded.snapshot)
+        self.loaded = True
+        self._log.event("info", "loaded", what=["policies"], claim_templates=sorted(self._now))
+        # A pod may have been admitted a moment ago, by what was in force then.
+        self._adopt({**before, **self._now})
+
+    async def run(self) -> None:
+        """Look every two seconds, until cancelled."""
+        while True:
+            await self.look()
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def take(self, objects: Held) -> None:
+        """Take in the GPUPolicies of the cluster as they are now."""
+        if isinstance(self._source, PolicyObjects):
+            self._source.take(objects)
+        await self.look()
+
+
+def templates(snapshot: Snapshot) -> Templates:
+    """Return the claim templates that policies declare."""
+    declared = (each for policy in snapshot.policies for each in policy.source.spec.claim_templates)
+    return {each.written_name: each.document for each in declared}

@@ -1,0 +1,196 @@
+"""What the leader does: looks at what is seen, does what the makers want, tells what stands; and again when it changes.
+
+A round waits for no answer: what is under way is not sent again, and each answer is a reason for another round. What
+is told is told once for as long as it stands.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ..admission.notices import Notice
+from ..api.protocol import Timing
+from ..errors import ClusterError
+from ..telemetry.controller_metrics import ControllerMetrics
+from ..telemetry.log import Log
+from .in_flight import Sending
+from .observed import Sight, owners_of
+from .owner_cache import LookedUp
+from .plan import makers
+from .plan.model import Action, Change, LookUp, Plan, WaitingPod, World
+from .requests import Answer, Requests, keeps_minimum, word
+from .retries import Waits, key_of
+
+# Pods of one gang come together, and so do answers of the watch: as in cluster.rounds.
+_TOGETHER_SECONDS = 0.1
+# Of 100,000 pods a plan takes seconds, in which no answer is taken in: it has a fifth of the time at most.
+_REST = 4.0
+# The longest that nothing is looked at: what runs out is known to the second, this is for a clock that was set.
+_LONGEST_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a replica acts: how long it waits, and where it counts and says what it does."""
+
+    timing: Timing
+    patience_seconds: float
+    """How long a pod may wait for its group until it is told of."""
+    metrics: ControllerMetrics
+    log: Log
+
+
+@dataclass(slots=True)
+class Acting:
+    """The acting part of one replica. ``act`` runs while it leads, and begins with no memory."""
+
+    sight: Sight
+    requests: Requests
+    tell: Callable[[Notice], None]
+    wake: asyncio.Event
+    """Set where there may be something to do."""
+    manner: Manner
+    _known: LookedUp = field(init=False, default_factory=LookedUp)
+    _fixed: dict[str, int] = field(init=False, default_factory=dict)
+    _waits: Waits = field(init=False)
+    _sending: Sending = field(init=False)
+    _served: Mapping[str, str] = field(init=False, default_factory=dict)
+    _told: set[Notice] = field(init=False, default_factory=set)
+    _broken: set[str] = field(init=False, default_factory=set)
+    """Namespaces whose pods cannot be planned for."""
+
+    def __post_init__(self) -> None:
+        """Wait for nothing, and send nothing yet."""
+        self._waits = Waits(self.manner.timing)
+        self._sending = Sending(self._do)
+
+    async def act(self) -> None:
+        """Act until cancelled; then nothing is under way any more."""
+        for memory in (self._known, self._fixed, self._waits, self._told, self._broken):
+            memory.clear()
+        try:
+            await self.sight.listed()
+            while True:
+                self.wake.clear()
+                began = time.monotonic()
+                seconds = self._round_safely()
+                rest = max(_TOGETHER_SECONDS, _REST * (time.monotonic() - began))
+                await self._wait(max(seconds, rest), rest)
+        finally:
+            await self._sending.stop()
+            self.manner.metrics.standing({})
+            await self.requests.reset()
+
+    async def _wait(self, seconds: float, rest: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.wake.wait()
+        except TimeoutError:
+            return
+        await asyncio.sleep(rest)
+
+    def _round_safely(self) -> float:
+        try:
+            return self._round()
+        except Exception as bug:  # noqa: BLE001 - a bug that one pod meets must not keep all gangs waiting
+            self.manner.log.fault("controller: a bug in podberth; tried again", bug)
+            return self.manner.timing.longest_wait_seconds
+
+    def _round(self) -> float:
+        """Begin what there is to do now; return how long there will be nothing else unless something changes."""
+        known = self._known
+        known.keep(owners_of(list(self.sight.pods.values()), known.controllers))
+        world = self.sight.world(known.controllers, frozenset(known.gone), self._fixed, self.manner.patience_seconds)
+        world = replace(world, failed=self._waits.failed(), documents=known.documents)
+        if self._fixed:
+            there = {each.uid for table in world.known.values() for each in table.values()}
+            self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in there}
+        plan, now = self._plan(world), time.monotonic()
+        # Who waits for nothing but better news comes last.
+        again = known.due(now)
+        self._waits.keep({key_of(action) for action in (*plan.actions, *again)})
+        self._served = world.served
+        self._sending.offer([*self._waits.in_turn(plan.actions, now), *again])
+        self._tell(plan)
+        until = min(self._waits.next_at(now), known.next_at(now), now + _LONGEST_SECONDS)
+        return min(until - now, plan.again_at - time.time())
+
+    def _plan(self, world: World) -> Plan:
+        """Ask the makers; where one has a bug, for each namespace alone, so that others' gangs do not wait for it."""
+        now = time.time()
+        try:
+            plan = makers.plan(world, now)
+        except Exception as bug:  # noqa: BLE001 - whatever it is
+            if not self._broken:
+                self.manner.log.fault("controller: a bug in podberth; planning by namespace", bug)
+        else:
+            self._broken.clear()
+            return plan
+        found, broken = Plan(), set()
+        for namespace, pods in _by_namespace(world.pods).items():
+            try:
+                found.add(makers.plan(replace(world, pods=pods), now))
+            except Exception as bug:  # noqa: BLE001 - whatever it is
+                broken.add(namespace)
+                if namespace not in self._broken:
+                    self.manner.log.fault("controller: a bug in podberth; its pods wait", bug, namespace=namespace)
+        self._broken = broken
+        return found
+
+    async def _do(self, action: Action) -> None:
+        try:
+            answer = await self.requests.send(action, self._served)
+            self._settle(action, answer)
+        except Exception as bug:  # noqa: BLE001 - a bug that one object meets must not keep the others waiting
+            self.manner.log.fault(f"controller: {word(action)}: a bug in podberth; tried again", bug)
+            answer = Answer("failed", error=ClusterError("bug", f"a bug in podberth: {type(bug).__name__}: {bug}"))
+            self._waits.put_off(action, answer, time.monotonic())
+        self.manner.metrics.requested(word(action), answer.result)
+        self.wake.set()
+
+    def _settle(self, action: Action, answer: Answer) -> None:
+        """Take in what became of a request."""
+        now = time.monotonic()
+        if isinstance(action, LookUp):
+            self._learn(action, answer, now)
+        elif answer.result == "ok":
+            self.manner.log.event("info", f"{action.noun}: {word(action)}", kind=action.kind, at="/".join(action.place))
+            self._waits.written(action, now)
+        elif isinstance(action, Change) and action.minimum and keeps_minimum(action, answer):
+            self._fixed[action.uid] = action.minimum
+            self._waits.overtaken(action, answer, now)
+        elif answer.result == "conflict":
+            self._waits.overtaken(action, answer, now)
+        else:
+            said = self._waits.put_off(action, answer, now)
+            self.manner.log.event("warning", f"{action.noun}: {word(action)} failed; tried again", problem=said)
+
+    def _learn(self, action: LookUp, answer: Answer, now: float) -> None:
+        """Take in an owner, that it is gone, or that it cannot be read: then it counts as the one on top."""
+        if answer.result == "ok":
+            self._known.found(action, answer.document or {})
+        elif answer.result == "conflict":
+            self._known.lost(action)
+        elif self._known.is_unreadable(action) or self._waits.unreadable(action, answer.error, now):
+            if self._known.cannot_be_read(action, now):
+                said = "an owner cannot be read; it counts as the one on top, and is asked for again"
+                self.manner.log.event("warning", said, problem=str(answer.error))
+        else:
+            self._waits.put_off(action, answer, now)
+
+    def _tell(self, plan: Plan) -> None:
+        notices = [*plan.notices, *self._waits.notices()]
+        for notice in notices:
+            if notice not in self._told:
+                self.tell(notice)
+        self._told = set(notices)
+        self.manner.metrics.standing(Counter(each.reason for each in notices))
+
+
+def _by_namespace(pods: Mapping[str, WaitingPod]) -> dict[str, dict[str, WaitingPod]]:
+    found: dict[str, dict[str, WaitingPod]] = {}
+    for name, pod in pods.items():
+        found.setdefault(pod.namespace, {})[name] = pod
+    return found

@@ -1,0 +1,170 @@
+"""What the controller sees of a cluster: the pods that wait, and the objects of the kinds that it makes."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from ..api.protocol import WAITING_PODS, Document, Timing
+from ..api.reflector import Counts, Reflector
+from ..api.side_by_side import run_together
+from ..cluster.kinds import POD_GROUP_VERSIONS, Filed, Kind
+from ..cluster.live import Documents
+from ..cluster.served import ServedKinds
+from ..cluster.workloads import LiveKinds
+from ..kube.pod import OwnerReference
+from ..telemetry.log import Log
+from ..telemetry.watch_metrics import KindState, Watched
+from ..topology.pod_groups import PLURAL
+from .plan.claim_templates import KIND as TEMPLATES
+from .plan.intake import made_group, made_template, waiting_pod
+from .plan.model import Made, Owned, Place, WaitingPod, World
+from .plan.systems import GROUP_SYSTEMS
+
+if TYPE_CHECKING:
+    from ..api.client import ClusterClient
+
+
+def _take_group(api_group: str, document: Document) -> Filed:
+    metadata = document["metadata"]
+    return (str(metadata.get("namespace") or ""), str(metadata["name"])), made_group(api_group, document)
+
+
+def _take_template(document: Document) -> Filed:
+    metadata = document["metadata"]
+    return (str(metadata.get("namespace") or ""), str(metadata["name"])), made_template(document)
+
+
+SEEN_KINDS: Final[tuple[Kind, ...]] = (
+    *(
+        Kind(
+            role="pod group",
+            group=system.api_groups[0],
+            versions=POD_GROUP_VERSIONS[system.api_groups[0]],
+            plural=PLURAL,
+            take=partial(_take_group, system.api_groups[0]),
+        )
+        for system in GROUP_SYSTEMS
+    ),
+    Kind(
+        role="template",
+        group=TEMPLATES.partition(".")[2],
+        # Policies write specs of v1; v1beta2 has the same, v1beta1 has no `exactly` (kubernetes/api resource).
+        versions=("v1", "v1beta2"),
+        plural=TEMPLATES.partition(".")[0],
+        take=_take_template,
+    ),
+)
+"""What the controller makes, and what pods may wait for."""
+
+
+class Sight:
+    """All that is seen. ``stir`` is called where something has changed."""
+
+    def __init__(
+        self,
+        connect: Callable[[], "ClusterClient"],
+        stir: Callable[[], None],
+        metrics: Counts,
+        log: Log,
+        timing: Timing,
+    ) -> None:
+        """See nothing; ``run`` begins."""
+        self.pods: dict[str, WaitingPod] = {}
+        """Those that name a group or a claim template, as NAMESPACE/NAME."""
+        self.declared: Mapping[str, Mapping[str, Any]] | None = None
+        """The claim templates that policies declare; None: nobody has said yet."""
+        self._stir = stir
+        sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, log)
+        self._reflector = Reflector(WAITING_PODS, connect(), sink, metrics, log, timing)
+        self._objects = LiveKinds(SEEN_KINDS, stir, log)
+        self._served = ServedKinds(self._objects, connect, metrics, log, timing)
+
+    def unlisted(self) -> list[str]:
+        """Name what has not been listed yet."""
+        pods = [] if self._reflector.listed.is_set() else [WAITING_PODS.name]
+        return [*pods, *self._served.unlisted()]
+
+    async def listed(self) -> None:
+        """Return once all has been listed."""
+        await self._reflector.listed.wait()
+        await self._served.settled.wait()
+
+    async def run(self) -> None:
+        """Follow all of it until cancelled.
+
+        Raises:
+            ClusterError: the API server refuses, and has never answered.
+        """
+        try:
+            await run_together([self._reflector.run(), self._served.run()])
+        finally:
+            await self._reflector.close()
+
+    def world(
+        self,
+        owners: Mapping[Owned, OwnerReference | None],
+        gone: frozenset[Owned],
+        fixed: Mapping[str, int],
+        patience_seconds: float,
+    ) -> World:
+        """Return what is seen now, with what else is known."""
+        states = self._served.states()
+        served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
+        known: dict[str, Mapping[Place, Made]] = {kind.name: self._table(kind) for kind in served}
+        return World(
+            pods=dict(self.pods),
+            known=known,
+            served={kind.name: version for kind, version in served.items()},
+            absent=frozenset(name for name, state in states.items() if state == "not served"),
+            owners=owners,
+            gone=gone,
+            fixed=fixed,
+            patience_seconds=patience_seconds,
+            declared=self.declared,
+        )
+
+    def declare(self, templates: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take in what policies declare from now on."""
+        self.declared = templates
+        self._stir()
+
+    def in_groups(self) -> int:
+        """Count the pods that name a group: a claim template is named by every pod with a claim of anybody's."""
+        return sum(bool(pod.groups) for pod in self.pods.values())
+
+    def watched(self) -> Mapping[str, Watched]:
+        """Say what is to be said of what is followed."""
+        pods = Watched(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
+        return {WAITING_PODS.name: pods, **self._served.watched()}
+
+    def kinds(self) -> Mapping[str, KindState]:
+        """Say of every kind whether it is followed, and why not."""
+        return self._served.states()
+
+    def _table(self, kind: Kind) -> Mapping[Place, Made]:
+        table: Mapping[Place, Made] = self._objects.sinks[kind].table()  # type: ignore[assignment]  # _take_group's keys
+        return table
+
+    def _put(self, name: str, document: Document) -> None:
+        pod = waiting_pod(document)
+        if pod is None:
+            self._drop(name)
+        elif self.pods.get(name) != pod:
+            self.pods[name] = pod
+            self._stir()
+
+    def _drop(self, name: str) -> None:
+        if self.pods.pop(name, None) is not None:
+            self._stir()
+
+
+def owners_of(pods: Sequence[WaitingPod], owners: Mapping[Owned, OwnerReference | None]) -> set[Owned]:
+    """Return all owners that pods have, as far up as is known."""
+    found: set[Owned] = set()
+    for pod in pods:
+        owner = pod.owner
+        while owner is not None and (pod.namespace, owner) not in found:
+            found.add((pod.namespace, owner))
+            owner = owners.get((pod.namespace, owner))
+    return found

@@ -1,0 +1,69 @@
+"""ResourceClaimTemplates that policies declare: made where a waiting pod names one, and owned by what the pods are of.
+
+What is made is what stands in a policy; of a pod counts the name alone. One of that name that somebody else has made
+stays as it is: the pod's claim is then made from that.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...admission.notices import Regarding
+from ...kube.pod import OwnerReference
+from .lineage import joined, metadata, owners, regarding
+from .model import Change, Create, Made, Place, Plan, WaitingPod, World
+
+KIND: Final = "resourceclaimtemplates.resource.k8s.io"
+NOUN: Final = "ResourceClaimTemplate"
+_REFUSED: Final = "ResourceClaimTemplateRefused"
+
+
+def plan(world: World, now: float) -> Plan:
+    """Say which templates to make, and which get another owner."""
+    del now
+    found = Plan()
+    if KIND not in world.served or world.declared is None:
+        return found
+    declared = world.declared
+    wanted: dict[Place, list[WaitingPod]] = {}
+    for pod in world.pods.values():
+        for name in pod.templates:
+            if name in declared:
+                wanted.setdefault((pod.namespace, name), []).append(pod)
+    for place, pods in sorted(wanted.items()):
+        made = world.known[KIND].get(place)
+        # One that is being deleted cannot be kept: it is made again when it is gone.
+        if made is not None and (made.deleting or not made.ours):
+            continue
+        whose, unknown = owners(pods, world)
+        found.actions += unknown
+        # Owners that are not known yet join later: a template is the same for all, and one slow answer holds up nobody.
+        if whose:
+            step = _creation(place, whose, world, declared[place[1]]) if made is None else _joined(place, made, whose)
+            found.actions += [] if step is None else [step]
+    return found
+
+
+def _creation(place: Place, whose: dict[str, OwnerReference], world: World, spec: Mapping[str, Any]) -> Create:
+    document = {
+        "apiVersion": world.served[KIND],
+        "kind": NOUN,
+        "metadata": metadata(place, whose, {}),
+        "spec": spec,
+    }
+    return Create(kind=KIND, noun=NOUN, refused=_REFUSED, document=document, about=_about(place[0], whose))
+
+
+def _joined(place: Place, made: Made, whose: dict[str, OwnerReference]) -> Change | None:
+    """Add owners: the garbage collector takes a template with the last one."""
+    references = joined(made, whose)
+    if not references:
+        return None
+    # What is known of it, so that no owner is lost that somebody else adds meanwhile.
+    patch = {"metadata": {"uid": made.uid, "resourceVersion": made.version, "ownerReferences": references}}
+    return Change(
+        kind=KIND, noun=NOUN, refused=_REFUSED, place=place, uid=made.uid, patch=patch, about=_about(place[0], whose)
+    )
+
+
+def _about(namespace: str, whose: dict[str, OwnerReference]) -> Regarding:
+    return regarding(namespace, next(iter(whose.values())))

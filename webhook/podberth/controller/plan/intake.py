@@ -1,0 +1,119 @@
+"""What is kept of a pod that waits and of a PodGroup: a few fields, so that ten thousand of either cost little."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from ...kube.pod import OwnerReference, annotations, controller, labels
+from ...kube.unchecked import at, list_at, mapping_at, number, text, text_at
+from ...topology.pod_groups import min_member
+from ...wellknown import (
+    GANG_ACCELERATED_ANNOTATION,
+    GANG_LABEL,
+    GANG_LEVEL_ANNOTATION,
+    GANG_LEVEL_MODE_ANNOTATION,
+    GANG_SIZE_ANNOTATION,
+    MANAGED_BY,
+    MANAGED_BY_LABEL,
+)
+from ...workload.gangs import gang_of
+from ...workload.told import told
+from .model import Made, WaitingPod
+from .systems import references
+
+# Of a label: a DNS subdomain, a slash and a name (apimachinery pkg/util/validation IsQualifiedName).
+_LONGEST_KEY: Final = 253 + 1 + 63
+_OVER: Final = frozenset({"Succeeded", "Failed"})
+
+
+def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
+    """Return what is kept of a pod; None where it waits for no group and names no claim template."""
+    named, templates = tuple(references(document)), tuple(_templates(document))
+    metadata = mapping_at(document, "metadata")
+    namespace, gang = text(metadata.get("namespace")), labels(document).get(GANG_LABEL) or ""
+    over = metadata.get("deletionTimestamp") or text_at(document, "status", "phase") in _OVER
+    if not (named or templates) or over or text_at(document, "spec", "nodeName"):
+        return None
+    noted = annotations(document)
+    tells = told(document) if gang and named else {}
+    return WaitingPod(
+        namespace=namespace,
+        name=text(metadata.get("name")),
+        uid=text(metadata.get("uid")),
+        created=_seconds(metadata.get("creationTimestamp")),
+        owner=controller(document),
+        groups=named,
+        gang=gang,
+        size=_size(noted),
+        level=_level(noted),
+        required=noted.get(GANG_LEVEL_MODE_ANNOTATION) == "required",
+        gated=bool(at(document, "spec", "schedulingGates")),
+        templates=templates,
+        told=tells,
+        sized_by_owner=bool(tells) and gang_of(tells, namespace, {}).sized_by_owner,
+    )
+
+
+def _size(noted: Mapping[str, str]) -> int:
+    """Return how many pods the group is of: those with accelerators, where it is said that not all have some."""
+    size, accelerated = (number(noted.get(key)) or 0 for key in (GANG_SIZE_ANNOTATION, GANG_ACCELERATED_ANNOTATION))
+    return accelerated if 0 < accelerated < size else size
+
+
+def _level(noted: Mapping[str, str]) -> str:
+    """Return the node label key that is said; empty for what is too long for one, which no group could have."""
+    level = noted.get(GANG_LEVEL_ANNOTATION) or ""
+    return level if len(level) <= _LONGEST_KEY else ""
+
+
+def _templates(document: Mapping[str, Any]) -> Iterator[str]:
+    for each in list_at(document, "spec", "resourceClaims"):
+        name = text_at(each, "resourceClaimTemplateName")
+        if name:
+            yield name
+
+
+def made_template(document: Mapping[str, Any]) -> Made:
+    """Return what is kept of a ResourceClaimTemplate: whose it is, and nothing of its spec."""
+    return _made(document, 0)
+
+
+def made_group(api_group: str, document: Mapping[str, Any]) -> Made:
+    """Return what is kept of a PodGroup of an API group."""
+    # A minimum of one is read as none, and a gang of one is none.
+    return _made(document, min_member(api_group, document) or 1)
+
+
+def _made(document: Mapping[str, Any], minimum: int) -> Made:
+    metadata = mapping_at(document, "metadata")
+    return Made(
+        uid=text(metadata.get("uid")),
+        version=text(metadata.get("resourceVersion")),
+        ours=mapping_at(metadata, "labels").get(MANAGED_BY_LABEL) == MANAGED_BY,
+        deleting=bool(metadata.get("deletionTimestamp")),
+        owners=owners_of(document),
+        minimum=minimum,
+    )
+
+
+def owners_of(document: Mapping[str, Any]) -> tuple[OwnerReference, ...]:
+    """Return every owner that an object names."""
+    named = at(document, "metadata", "ownerReferences")
+    return tuple(
+        OwnerReference(
+            api_version=text_at(each, "apiVersion"),
+            kind=text_at(each, "kind"),
+            name=text_at(each, "name"),
+            uid=text_at(each, "uid"),
+            is_controller=at(each, "controller") is True,
+            blocks_deletion=at(each, "blockOwnerDeletion") is True,
+        )
+        for each in (named if isinstance(named, list) else ())
+    )
+
+
+def _seconds(value: object) -> float:
+    try:
+        return datetime.fromisoformat(text(value)).timestamp()
+    except ValueError:
+        return 0.0

@@ -1,0 +1,119 @@
+"""Whose a made object is: the owner on top of the pods that it is for, or the pods themselves where nobody owns them.
+
+What is made says so in its metadata, and the owner is told where it cannot be made. What the owners on the way are
+known to say of their pods is handed on as it is.
+
+The garbage collector takes an object away when the last of its owners is gone, so nothing here ever deletes.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from ...admission.notices import Regarding
+from ...kube.names import is_subdomain
+from ...kube.pod import OwnerReference
+from ...wellknown import MANAGED_BY, MANAGED_BY_LABEL
+from ...workload.owners import LOOKED_UP
+from ...workload.stages import UNREADABLE
+from .model import LookUp, Made, Owned, Place, WaitingPod, World
+
+# Steps up from the pod's controller. The most that are known to be there are five: from the StatefulSet of a leader's
+# workers to the leader, the leaders' StatefulSet, the LeaderWorkerSet, the RoleBasedGroup (workload.subject,
+# Subject.lineage), to an AppWrapper; one to spare. References may go in a circle, so there is an end.
+_LONGEST: Final = 6
+MOST_OWNERS: Final = 64
+"""Owners that an object names: a gang has one, but one of bare pods has as many as pods, each of some 150 bytes."""
+
+
+def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerReference], list[LookUp]]:
+    """Return the owners of what is made for some pods, by uid, and whom to look up before that can be said.
+
+    Pods whose owner is gone have none: they are about to go, too.
+    """
+    found: dict[str, OwnerReference] = {}
+    asked: dict[Owned, LookUp] = {}
+    for pod in pods:
+        top = on_top(pod, world)
+        if top is None:
+            continue
+        if pod.owner is not None and _unknown((pod.namespace, top), world):
+            asked[pod.namespace, top] = LookUp(pod.namespace, top)
+        elif len(found) < MOST_OWNERS:
+            found[top.uid] = top
+    return found, list(asked.values())
+
+
+def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
+    """Return the highest owner of a pod that is known, itself where it has none; None where one on the way is gone."""
+    top = pod.itself()
+    for owner in _upwards(pod, world):
+        # Whoever makes a pod writes its owners, and nobody proves them: no object has such a name.
+        if (pod.namespace, owner) in world.gone or (_asked(owner) and not is_subdomain(owner.name)):
+            return None
+        top = owner
+    return top
+
+
+def documents(pod: WaitingPod, world: World) -> dict[str, Mapping[str, Any]]:
+    """Return what is known of a pod's owners that were looked up, by uid, as ``workload.gangs`` reads it."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for owner in _upwards(pod, world):
+        metadata = {"name": owner.name, "namespace": pod.namespace, "uid": owner.uid}
+        unread = {"apiVersion": owner.api_version, "kind": owner.kind, "metadata": metadata, "spec": UNREADABLE}
+        if (pod.namespace, owner) in world.owners:
+            found[owner.uid] = world.documents.get((pod.namespace, owner), unread)
+    return found
+
+
+def _upwards(pod: WaitingPod, world: World) -> Iterator[OwnerReference]:
+    """Yield a pod's controller, its controller's, and so on, as far as is known."""
+    owner = pod.owner
+    for _ in range(_LONGEST + 1):
+        if owner is None:
+            return
+        yield owner
+        owner = world.owners.get((pod.namespace, owner))
+
+
+def _asked(owner: OwnerReference) -> bool:
+    return (owner.api_version, owner.kind) in LOOKED_UP
+
+
+def _unknown(owned: Owned, world: World) -> bool:
+    return _asked(owned[1]) and owned not in world.owners
+
+
+def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
+    """Return the metadata of what is to be made."""
+    return {
+        "name": place[1],
+        "namespace": place[0],
+        "labels": {MANAGED_BY_LABEL: MANAGED_BY, **labels},
+        "ownerReferences": [_as_reference(each) for each in whose.values()],
+    }
+
+
+def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, Any]]:
+    """Return all owners of what is made, with those that join; empty: none does. None that is there is left out."""
+    known = {each.uid: each for each in made.owners}
+    every = list({**known, **whose, **known}.values())[:MOST_OWNERS]
+    return [_as_reference(each) for each in every] if len(every) > len(known) else []
+
+
+def regarding(namespace: str, owner: OwnerReference) -> Regarding:
+    """Return what an Event of an owner is about."""
+    return Regarding(
+        api_version=owner.api_version, kind=owner.kind, namespace=namespace, name=owner.name, uid=owner.uid
+    )
+
+
+def _as_reference(owner: OwnerReference) -> dict[str, Any]:
+    """Return an entry of metadata.ownerReferences: no controller and in nobody's way, unless it was read as that."""
+    return {
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": owner.is_controller,
+        "blockOwnerDeletion": owner.blocks_deletion,
+    }

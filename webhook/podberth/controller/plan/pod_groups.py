@@ -1,0 +1,260 @@
+"""PodGroups of gangs: made where admission made pods members of one that is not there, and as large as the gang is.
+
+A pod asks for a group by its label and its reference, which say the same name, and by the size beside them, or an owner
+that says it. Groups that podberth has not made are nobody's business here; that one is missing is told of, whoever was
+to make it.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+from ...admission.notices import Notice, Regarding, note
+from ...kube.pod import OwnerReference
+from ...wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from .gangs import Gang, Verdict, Word, judge, party, words
+from .lineage import joined, metadata, owners, regarding
+from .model import Change, Create, Made, Plan, Reference, WaitingPod, World
+from .patience import overdue
+from .systems import BY_NAME, nested
+
+KIND: Final = "PodGroup"
+_REFUSED: Final = "PodGroupRefused"
+# A level is said by members with GPUs, and a launcher or head comes before them. The group's topology cannot be changed
+# later, and a gang starts with its last pod anyway; who is not there so long after the newest is not about to come.
+GATHER_SECONDS: Final = 5.0
+# Of sizes that pods disagree on: two are a disagreement, and an owner's name may be a quarter of an Event's note.
+_SHOWN: Final = 3
+
+
+_Key: TypeAlias = tuple[str, str, str]
+"""Namespace, system and name of a gang's group."""
+
+
+def plan(world: World, now: float) -> Plan:
+    """Say which groups to make and to change, and which pods wait for one that does not come."""
+    found = Plan()
+    gangs: dict[_Key, list[WaitingPod]] = {}
+    for pod in world.pods.values():
+        for reference in pod.groups:
+            if _asks(pod, reference):
+                gangs.setdefault((pod.namespace, reference.system, reference.name), []).append(pod)
+    hindered = {key: _care(key, members, world, now, found) for key, members in gangs.items()}
+    for pod in world.pods.values():
+        for reference in pod.groups:
+            hindrance = hindered.get((pod.namespace, reference.system, reference.name))
+            hindrance = _remedy(pod, reference, world) if hindrance is None else hindrance
+            if hindrance and _missing(pod, reference, world) and overdue(pod, world, now, found):
+                found.notices.append(_missed(pod, reference, hindrance, world))
+    return found
+
+
+def _asks(pod: WaitingPod, reference: Reference) -> bool:
+    """Tell whether admission has made the pod member of a group that podberth is to make."""
+    sized = pod.size > 0 or pod.sized_by_owner
+    return pod.gang == reference.name and sized and bool(BY_NAME[reference.system].minimum)
+
+
+def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: Plan) -> str | None:
+    """See to a gang's group; return what keeps it from being made, empty where nothing does.
+
+    None: it is not podberth's to make, for its kind is not served.
+    """
+    namespace, system, name = key[0], BY_NAME[key[1]], key[2]
+    kind = system.kinds[0]
+    if kind not in world.served:
+        return None
+    made = world.known[kind].get((namespace, name))
+    elsewhere = made is None and _present(namespace, name, system.kinds[1:], world)
+    if elsewhere or (made is not None and (made.deleting or not made.ours)):
+        return ""
+    whose, unknown = owners(members, world)
+    found.actions += unknown
+    if unknown:
+        said = next(filter(None, (world.failed.get((each.namespace, each.owner)) for each in unknown)), "")
+        return said and f"podberth could not make it, for an owner of its pods cannot be read: {said}"
+    if not whose:
+        return "podberth could not make it: the owners of its pods are gone"
+    gang = Gang(system, (namespace, name), members, words(members, world), whose)
+    if made is not None:
+        _adapt(gang, made, world, now, found)
+        return ""
+    _begin(gang, world, now, found)
+    said = world.failed.get((kind, gang.place), "")
+    return said and f"podberth could not make it: {said}"
+
+
+def _begin(gang: Gang, world: World, now: float, found: Plan) -> None:
+    """Make the group, once its pods are agreed on what it is."""
+    verdict = gang.verdict
+    levels = {pod.level for pod in gang.members if pod.level and pod.required} if gang.system.topology else set()
+    if len(verdict.sizes) > 1:
+        found.notices.append(_undecided(gang, f"sizes {_said(gang)}"))
+    elif len(levels) > 1:
+        found.notices.append(_undecided(gang, f"required levels {', '.join(sorted(levels))}"))
+    elif (due := _due(gang, verdict, bool(levels))) > now:
+        found.again_at = min(found.again_at, due)
+    else:
+        found.actions.append(_creation(gang, verdict, next(iter(levels), ""), world))
+        if _starts_one_by_one(verdict):
+            found.notices.append(_without_minimum(gang, verdict))
+
+
+def _present(namespace: str, name: str, kinds: Iterable[str], world: World) -> bool:
+    return any((namespace, name) in world.known.get(kind, ()) for kind in kinds)
+
+
+def _due(gang: Gang, verdict: Verdict, said: bool) -> float:
+    """Return when to make the group: at once, unless a member that is yet to come may say more.
+
+    On which level it must be, or how many there are. Of pods that start in stages nobody knows how many come first.
+    """
+    complete = not verdict.staged and len(gang.members) >= max(verdict.sizes, default=math.inf)
+    if verdict.sizes and (said or gang.system.topology is None or complete):
+        return 0.0
+    return gang.newest + GATHER_SECONDS
+
+
+def _starts_one_by_one(verdict: Verdict) -> bool:
+    return bool(verdict.staged) or not verdict.sizes
+
+
+def _creation(gang: Gang, verdict: Verdict, level: str, world: World) -> Create:
+    system, name = gang.system, gang.place[1]
+    alone = _starts_one_by_one(verdict)
+    body: dict[str, Any] = {"spec": {**system.without}} if alone else nested(system.minimum, max(verdict.sizes))
+    if level and system.topology is not None:
+        body["spec"] |= system.topology(level)
+    named = metadata(gang.place, gang.owners, {GANG_LABEL: name})
+    document = {"apiVersion": world.served[gang.kind], "kind": KIND, "metadata": named, **body}
+    return Create(kind=gang.kind, noun=KIND, refused=_REFUSED, document=document, about=_about(gang))
+
+
+def _adapt(gang: Gang, made: Made, world: World, now: float, found: Plan) -> None:
+    """Let a group of podberth's have the size of the gang now, and all owners.
+
+    Who owns it says the size, and others join where they say the same. One that nobody owns is anybody's: its owner
+    was deleted without it, or it was restored. One that others own is of an earlier gang, and goes with it. Of a size
+    that nobody says any more the group keeps what it has, and so it does where nobody knows whether there are stages.
+    """
+    parties = {party(each) for each in made.owners} or gang.words.keys()
+    if parties.isdisjoint(gang.words):
+        _tell_of_others(gang, made, world, now, found)
+        return
+    verdict = judge([word for name, word in gang.words.items() if name in parties])
+    if len(gang.verdict.sizes) > 1:
+        found.notices.append(_undecided(gang, f"sizes {_said(gang)}"))
+    if len(verdict.sizes) > 1:
+        return
+    if _starts_one_by_one(verdict) and made.minimum == 1:
+        found.notices.append(_without_minimum(gang, verdict))
+    [size] = {made.minimum} if verdict.guessed or not verdict.sizes else verdict.sizes
+    agreed = {uid: each for uid, each in gang.owners.items() if _agrees(gang.words[party(each)], size, verdict)}
+    known = {each.uid for each in made.owners}
+    about = next((each for uid, each in agreed.items() if uid in known), next(iter(gang.owners.values())))
+    told = regarding(gang.place[0], about)
+    if size != made.minimum and world.fixed.get(made.uid) == size:
+        found.notices.append(_notice(told, "PodGroupNotResized", "Resize", _not_resized(gang, made, size)))
+        size = made.minimum
+    change = _change(gang, made, size, agreed, told)
+    found.actions += [change] if change is not None else []
+
+
+def _change(gang: Gang, made: Made, size: int, agreed: Mapping[str, OwnerReference], told: Regarding) -> Change | None:
+    """Return what gives the group that size and these owners beside those that it has; None where it has them."""
+    patch: dict[str, Any] = nested(gang.system.minimum, size) if size != made.minimum else {}
+    references = joined(made, agreed)
+    if not patch and not references:
+        return None
+    minimum = size if patch else 0
+    # What is known of it, so that nothing is lost that somebody else writes meanwhile.
+    patch["metadata"] = {"uid": made.uid, "resourceVersion": made.version}
+    if references:
+        patch["metadata"]["ownerReferences"] = references
+    return Change(
+        kind=gang.kind,
+        noun=KIND,
+        refused=_REFUSED,
+        place=gang.place,
+        uid=made.uid,
+        patch=patch,
+        about=told,
+        minimum=minimum,
+    )
+
+
+def _agrees(word: Word, size: int, verdict: Verdict) -> bool:
+    """Tell whether a party says nothing else than the group is to be."""
+    return bool(verdict.staged) or word.size in {0, size}
+
+
+def _tell_of_others(gang: Gang, made: Made, world: World, now: float, found: Plan) -> None:
+    owner = f"{made.owners[0].kind} {made.owners[0].name}"
+    text = (
+        f"{KIND} {'/'.join(gang.place)}: got one that {owner} owns, want one of this pod's gang; "
+        f"delete {owner} or the {KIND}, or give the gang another name"
+    )
+    for pod in gang.members:
+        if overdue(pod, world, now, found):
+            about = regarding(pod.namespace, pod.itself())
+            found.notices.append(_notice(about, "PodGroupOfAnother", "Wait", text))
+
+
+def _undecided(gang: Gang, what: str) -> Notice:
+    text = f"{KIND} {'/'.join(gang.place)}: the gang's pods say {what}; want one: correct them or give each gang a name"
+    return _notice(_about(gang), "PodGroupUndecided", "Write", text)
+
+
+def _said(gang: Gang) -> str:
+    """Return the sizes and who says each, a few of them: an Event has room for no more."""
+    whose = {party(each): f"{each.kind} {each.name}" for each in gang.owners.values()}
+    said = {word.size: whose.get(name, "other pods") for name, word in gang.words.items() if word.size}
+    return ", ".join(f"{size} ({said[size]})" for size in sorted(said)[:_SHOWN])
+
+
+def _without_minimum(gang: Gang, verdict: Verdict) -> Notice:
+    why, what = "nobody says how many there are", f"set annotation {GANG_SIZE_ANNOTATION} in their template"
+    if verdict.staged:
+        why, what = f"some are made only when others run ({verdict.staged})", "correct that"
+    text = (
+        f"{KIND} {'/'.join(gang.place)}: made without a minimum, and the gang's pods start one by one: {why}; "
+        f"to start them together {what} and make the workload anew"
+    )
+    return _notice(_about(gang), "PodGroupWithoutMinimum", "Write", text)
+
+
+def _about(gang: Gang) -> Regarding:
+    return regarding(gang.place[0], next(iter(gang.owners.values())))
+
+
+def _not_resized(gang: Gang, made: Made, size: int) -> str:
+    place = "/".join(gang.place)
+    stays = f"{gang.system.minimum[-1]} stays {made.minimum}" if made.minimum > 1 else "the group stays without minimum"
+    return (
+        f"{KIND} {place}: got a gang of {size} pods, and {stays}: this API server does not let it change; delete the "
+        f"{KIND} and the gang's pods: both are made anew, for {size}"
+    )
+
+
+def _missing(pod: WaitingPod, reference: Reference, world: World) -> bool:
+    settled = all(kind in world.served or kind in world.absent for kind in reference.kinds)
+    return settled and not _present(pod.namespace, reference.name, reference.kinds, world)
+
+
+def _missed(pod: WaitingPod, reference: Reference, hindrance: str, world: World) -> Notice:
+    place = f"{pod.namespace}/{reference.name}"
+    said = f"{KIND} {place}: got none after {world.patience_seconds:g} s, and {reference.said_by} of this pod names it"
+    return _notice(regarding(pod.namespace, pod.itself()), "PodGroupMissing", "Wait", f"{said}; {hindrance}")
+
+
+def _remedy(pod: WaitingPod, reference: Reference, world: World) -> str:
+    kind = reference.kinds[0]
+    if not any(each in world.served for each in reference.kinds):
+        return f"the API server serves no {kind}: install it, or make the pod without {reference.said_by}"
+    if pod.gang == reference.name and not pod.size and BY_NAME[reference.system].minimum:
+        return f"set annotation {GANG_SIZE_ANNOTATION} and podberth makes it, or make one of {kind} yourself"
+    return f"make one of {kind} in that namespace, or the pod without {reference.said_by}"
+
+
+def _notice(about: Regarding, reason: str, action: str, text: str) -> Notice:
+    return Notice(regarding=about, type="Warning", reason=reason, action=action, note=note(text))

@@ -1,0 +1,83 @@
+"""Reads the documents of a cluster from files, folders and standard input, as they are; and which ConfigMaps matter.
+
+``files.read_objects`` is for those who decide by a snapshot; this is for those who look at one or make one.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from ..errors import PolicyError, Problem, TopologyError
+from ..kube.documents import load_documents
+from ..kube.selector import label_selector_matches
+from ..policy.model import GPUPolicy, ParamRef
+from ..policy.parse import parse_policies
+from ..topology.objects import Document
+from ..topology.trim import IsParam
+from .library import shipped
+from .loading import read_policy_texts
+from .manifests import find_manifests, read_manifest
+
+# A line for each bad document of a broken snapshot helps nobody.
+_MAX_PROBLEMS: Final = 20
+
+
+def read_documents(paths: Sequence[str], stdin: BinaryIO) -> list[Document]:
+    """Return every object or list of objects in the files, in their order; ``-`` is standard input.
+
+    Raises:
+        TopologyError: something cannot be read, is no YAML or JSON, or there is no object at all.
+    """
+    listing = find_manifests(paths)
+    problems = list(listing.problems)
+    documents: list[Document] = []
+    for file in listing.files:
+        read = read_manifest(file, stdin)
+        if isinstance(read, Problem):
+            problems.append(read)
+            continue
+        positioned, wrong = load_documents(read[1], file)
+        problems += wrong
+        documents += [each.document for each in positioned]
+    if not documents and not problems:
+        wanted = "want what kubectl get nodes,configmaps --all-namespaces -o yaml prints"
+        problems = [Problem(", ".join(paths), 0, 0, "", f"got no object, {wanted}")]
+    if problems:
+        raise TopologyError("\n".join(map(str, sorted(problems)[:_MAX_PROBLEMS])))
+    return documents
+
+
+def params_of(directory: Path | None) -> IsParam:
+    """Return what tells the parameters of the policies below a directory from other ConfigMaps.
+
+    None: of all policies that podberth ships, those that are off as well.
+
+    Raises:
+        PolicyError: a policy cannot be read.
+        UsageError: no policies are installed.
+    """
+    policies = _policies(directory)
+    references = [policy.spec.param_ref for policy in policies if policy.spec.param_ref is not None]
+
+    def is_param(namespace: str, name: str, labels: Mapping[str, Any]) -> bool:
+        return any(
+            reference.namespace in {None, namespace}
+            and (reference.name == name if reference.name is not None else _selected(reference, labels))
+            for reference in references
+        )
+
+    return is_param
+
+
+def _selected(reference: ParamRef, labels: Mapping[str, Any]) -> bool:
+    return label_selector_matches(reference.selector or {}, labels)
+
+
+def _policies(directory: Path | None) -> Iterable[GPUPolicy]:
+    if directory is None:
+        return [policy for each in shipped() for policy in each.policies]
+    texts, problems = read_policy_texts(directory)
+    parsed = parse_policies(texts)
+    if problems or parsed.problems:
+        raise PolicyError(tuple(sorted([*problems, *parsed.problems])))
+    return [each.policy for each in parsed.policies]

@@ -1,0 +1,151 @@
+"""Finds and reads the manifests that a check is asked about: files whatever their name, folders by suffix, stdin.
+
+Nothing here raises for what a file is: what cannot be read is a problem, and the others are still read.
+"""
+
+import codecs
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from ..errors import Problem
+from .loading import SUFFIXES, reason_of
+from .reading import MAX_FILE_BYTES, in_time, read_given, read_stream
+
+STDIN: Final = "-"
+# YAML 1.2.2, 5.2; longest first, for UTF-32's mark starts with UTF-16's
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files to check, each once and in the order of the arguments, and what there was instead of files."""
+
+    files: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    empty: tuple[str, ...]
+    """Directories without any manifest."""
+    found: frozenset[str] = frozenset()
+    """Those of the files that nobody named: they were come upon in a directory."""
+
+
+def find_manifests(paths: Iterable[str]) -> Listing:
+    """Return the files that arguments stand for.
+
+    A file counts whatever its name is; of a directory, and of those below it, files with the suffix of YAML or JSON.
+    Names with a leading dot are left out, and a directory that a link leads back to is not entered again.
+    """
+    files: dict[str, None] = {}
+    named: set[str] = set()
+    problems: list[Problem] = []
+    empty: list[str] = []
+    for path in paths:
+        try:
+            below = None if path == STDIN else in_time(Path(path), partial(_below, Path(path)))
+        except TimeoutError as error:
+            problems.append(Problem(path, 0, 0, "", f"cannot be read: {reason_of(error)}"))
+            continue
+        if below is None:
+            files[path] = None
+            named.add(path)
+            continue
+        found, unreadable = below
+        problems += unreadable
+        files |= dict.fromkeys(found)
+        if not found:
+            empty.append(path)
+    return Listing(tuple(files), tuple(problems), tuple(empty), frozenset(files.keys() - named))
+
+
+def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] | Problem:
+    """Return the name and the text of one file (``-``: of standard input), or why it has none."""
+    try:
+        if file == STDIN and stdin is not None:
+            content = read_stream(stdin, MAX_FILE_BYTES, Path(file))
+        else:
+            content = read_given(Path(file), MAX_FILE_BYTES)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return Problem(file, 0, 0, "", f"cannot be read: {reason}")
+    if file == STDIN and not content.strip():  # where a pipe's first command fails, this is all that is seen of it
+        return Problem(file, 0, 0, "", "standard input: got nothing, want manifests; did the command before it fail?")
+    try:
+        return file, decode(content)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        message = f"this is no text: byte {content[error.start]:#04x} is no {error.encoding.upper()}; want YAML or JSON"
+        return Problem(file, line, 0, "", message)
+
+
+def decode(content: bytes) -> str:
+    """Return the text of a file: UTF-8, or what its byte order mark or its NULs say (YAML 1.2.2, 5.2).
+
+    Raises:
+        UnicodeDecodeError: it is no text.
+    """
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            return content[len(mark) :].decode(encoding)
+    text = content.decode(_without_mark(content[:4]))
+    nul = text.find("\0")
+    if nul >= 0:
+        at = len(text[:nul].encode())
+        raise UnicodeDecodeError("utf-8", content, at, at + 1, "NUL")
+    return text
+
+
+def _without_mark(start: bytes) -> str:
+    """Name the encoding by where the NULs of the first, ASCII, characters are."""
+    nuls = "".join("0" if byte == 0 else "x" for byte in start)
+    return {"x0x0": "utf-16-le", "0x0x": "utf-16-be", "x000": "utf-32-le", "000x": "utf-32-be"}.get(nuls, "utf-8")
+
+
+def _below(top: Path) -> tuple[list[str], list[Problem]] | None:
+    """Return the manifests below a directory, and what cannot be read; None: it is no directory."""
+    if not top.is_dir():
+        return None
+    problems: list[Problem] = []
+    return list(_walk(top, problems)), problems
+
+
+def _walk(top: Path, problems: list[Problem]) -> Iterator[str]:
+    def unreadable(error: OSError) -> None:
+        problems.append(Problem(str(error.filename), 0, 0, "", f"cannot be read: {error.strerror}"))
+
+    seen: set[tuple[int, int]] = set()
+    _is_new(top, seen)
+    for folder, folders, names in os.walk(top, onerror=unreadable, followlinks=True):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and _is_new(Path(folder, name), seen))
+        for name in sorted(names):
+            file = Path(folder, name)
+            if not name.startswith(".") and file.suffix in SUFFIXES and _is_file(file):
+                yield str(file)
+
+
+def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
+    try:
+        status = folder.stat()
+    except OSError:  # the walk says so
+        return True
+    identity = (status.st_dev, status.st_ino)
+    new = identity not in seen
+    seen.add(identity)
+    return new
+
+
+def _is_file(file: Path) -> bool:
+    """Tell whether it is to be read: a pipe in a folder would never end, a link that leads nowhere is to be told."""
+    try:
+        return stat.S_ISREG(file.stat().st_mode)
+    except OSError:
+        return True

@@ -1,0 +1,90 @@
+"""Reads what a cluster's own names mean: the file of ``--conventions``.
+
+    nodeGroupsGrow: false
+    groupSystems:
+    - {system: slurm-bridge, namespaceSelector: {matchLabels: {example.com/slurm: managed}}}
+    labelKeys:
+    - {key: example.com/gpu-class, provisioned: true, settles: [memory, links]}
+
+The keys of the file come first, in its order, and the presets' others after them; a preset key that the file names
+means what the file says. Its topology levels, widest first, stand in the place of the presets.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from ..conventions import LABEL_KEYS, LEVELS, Conventions, GroupSystem, GroupSystemName, LabelKey, Trait
+from ..errors import Problem, UsageError
+from ..kube.documents import load_documents
+from ..policy.model import LabelSelector
+from ..policy.wording import explain
+from ..wellknown import HOSTNAME_LABEL
+from .loading import reason_of
+from .reading import MAX_SMALL_BYTES, read_text_in_time
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False, strict=True
+    )
+
+
+class _LabelKey(_Model):
+    key: str = Field(min_length=1)
+    provisioned: bool = False
+    settles: list[Trait] = Field(default_factory=list)
+    number: bool = False
+
+
+class _GroupSystem(_Model):
+    system: GroupSystemName
+    namespace_selector: LabelSelector
+
+
+class _Conventions(_Model):
+    label_keys: list[_LabelKey] = Field(default_factory=list)
+    node_groups_grow: bool = True
+    levels: list[Annotated[str, Field(min_length=1)]] | None = Field(default=None, min_length=1)
+    group_systems: list[_GroupSystem] = Field(default_factory=list)
+
+
+def read_conventions(path: Path | None) -> Conventions:
+    """Return the presets, or what the file makes of them.
+
+    Raises:
+        UsageError: the file cannot be read, or says something else; each problem is at its line.
+    """
+    if path is None:
+        return Conventions()
+    try:
+        documents, problems = load_documents(read_text_in_time(path, MAX_SMALL_BYTES), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--conventions: {path}: cannot be read: {reason_of(error)}") from error
+    if problems or len(documents) != 1:
+        problems = problems or [Problem(str(path), 0, 0, "", f"got {len(documents)} documents, want one")]
+        raise UsageError("\n".join(map(str, problems)))
+    document, positions = documents[0].document, documents[0].positions
+    try:
+        said = _Conventions.model_validate(document)
+    except ValidationError as error:
+        found = [
+            positions.problem(str(path), at, message, of_key=of_key)
+            for at, of_key, message in explain(error, _Conventions)
+        ]
+        raise UsageError("\n".join(map(str, sorted(found)))) from error
+    own = {
+        each.key: LabelKey(each.key, each.provisioned, frozenset(each.settles), each.number) for each in said.label_keys
+    }
+    others = (each for each in LABEL_KEYS if each.key not in own)
+    taken = (GroupSystem(each.system, each.namespace_selector.document) for each in said.group_systems)
+    levels = dict.fromkeys(each for each in said.levels or LEVELS if each != HOSTNAME_LABEL)
+    return Conventions(
+        # One node is the narrowest domain there is.
+        levels=(*levels, HOSTNAME_LABEL),
+        label_keys=(*own.values(), *others),
+        node_groups_grow=said.node_groups_grow,
+        group_systems=tuple(taken),
+    )

@@ -1,0 +1,150 @@
+"""What a check is asked about: one object, its pods as they will come, and what is known of the cluster."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from ..kube.patch import Path
+from ..kube.positions import render_path
+from ..kube.unchecked import mapping_at, text_at
+from ..topology.index import Need, TopologyIndex
+from ..topology.pod_groups import GroupKey
+from ..topology.queues import Queues
+from ..workload.gangs import Gang, member_in
+from ..workload.gpus import GpuFacts
+from ..workload.places import Steps, Template
+from ..workload.subject import Member
+
+Found: TypeAlias = Mapping[str, Any]
+
+MOST_ROLES: Final = 64
+"""Templates of one object that are compared with each other, and that are judged when the object is applied. The
+largest of the examples that are known have ten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """One thing that is wrong."""
+
+    path: Steps
+    """Where in the document; of a field that is absent, where it should stand."""
+    where: str
+    """The same for people: a role and the field of its pods, or the path in the document."""
+    message: str
+
+    def __str__(self) -> str:
+        """Render as one line."""
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterFacts:
+    """What is known of the cluster."""
+
+    topology: TopologyIndex
+    namespaces: Collection[str]
+    pod_groups: Mapping[str, frozenset[str]]
+    """Names of the native PodGroups by namespace."""
+    group_sizes: Mapping[GroupKey, int]
+    queues: Queues
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pods:
+    """The pods of one template."""
+
+    template: Template
+    pod: dict[str, Any]
+    """As admission leaves them."""
+    gang: Gang
+    gpu: GpuFacts
+    need: Need
+
+    @property
+    def replicas(self) -> int:
+        """How many come of one object; 0 where nobody knows."""
+        return self.template.replicas
+
+    @property
+    def role(self) -> str:
+        """What the workload calls them; empty where it has no word for it."""
+        return self.template.role
+
+    @property
+    def scheduler(self) -> str:
+        """Whoever schedules them."""
+        return text_at(self.pod, "spec", "schedulerName") or "default-scheduler"
+
+    @property
+    def annotations(self) -> Found:
+        """Their annotations, without what policies write."""
+        return mapping_at(self.template.pod, "metadata", "annotations")
+
+    @property
+    def labels(self) -> Found:
+        """Their labels, without what policies write."""
+        return mapping_at(self.template.pod, "metadata", "labels")
+
+    def wrong(self, steps: Path, message: str) -> Wrong:
+        """Return what is wrong with a field of the pod, at its place in the document."""
+        where = render_path(steps)
+        return Wrong(self.place(steps), f"{self.role}: {where}" if self.role else where, message)
+
+    def place(self, steps: Path) -> Steps:
+        """Return where in the document a field of the pod stands, or would."""
+        for target, source in sorted(self.template.form.seats, key=lambda seat: -len(seat[0])):
+            if steps[: len(target)] == target:
+                return (*self.template.path, *source, *steps[len(target) :])
+        return self.template.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One object of a document: the document itself, or what an AppWrapper wraps."""
+
+    document: Found
+    base: Steps
+    """From the document to the object."""
+    namespace: str
+    above: tuple[Found, ...]
+    """The objects that it is wrapped in, the outermost first."""
+    pods: tuple[Pods, ...]
+    known: ClusterFacts
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """API group and kind; a bare Pod is ("", "Pod")."""
+        return text_at(self.document, "apiVersion").rpartition("/")[0], text_at(self.document, "kind")
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is a Pod by itself."""
+        return self.kind == ("", "Pod")
+
+    @property
+    def annotations(self) -> Found:
+        """The object's own annotations."""
+        return mapping_at(self.document, "metadata", "annotations")
+
+    def wrong(self, steps: Steps, message: str) -> Wrong:
+        """Return what is wrong with a field of the object."""
+        path = (*self.base, *steps)
+        return Wrong(path, render_path(path), message)
+
+    def gangs(self) -> Iterator[tuple[Pods, ...]]:
+        """Yield the pods of each gang of the object, those that nobody counts among one left out."""
+        found: dict[str, list[Pods]] = {}
+        for each in self.pods:
+            if each.gang.known:
+                found.setdefault(each.gang.name, []).append(each)
+        yield from map(tuple, found.values())
+
+    def member(self, pods: Pods) -> Member | None:
+        """Return the place of pods by what the operator and the groups say, without podberth's own keys."""
+        return member_in(pods.pod, self.namespace, pods.template.owners, self.known.group_sizes)
+
+
+def whole(pods: Iterable[Pods]) -> int:
+    """Return how many pods some templates make together; 0 where that is not known of all."""
+    counts = [each.replicas for each in pods]
+    return sum(counts) if all(counts) else 0

@@ -1,0 +1,131 @@
+"""The checks, in the order in which they are told, and the one way to ask them all."""
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..kube import pod as pods
+from ..kube.unchecked import text_at
+from ..workload.groups import GROUP_ROWS
+from ..workload.places import Steps
+from ..workload.templates import objects_in
+from .case import MOST_ROLES, Case, ClusterFacts, Pods, Wrong
+from .domains import too_large_groups
+from .exclusive import second_opinions
+from .launchers import miscounted_launchers
+from .minimums import too_large_minimums
+from .namespaces import other_namespaces
+from .queues import POD_KEYS, wrong_queues
+from .schedulers import mixed_schedulers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One concern."""
+
+    name: str
+    """As docs/groups.md has it."""
+    source: str
+    find: Callable[[Case], Iterator[Wrong]]
+    of_bare_pods: bool = False
+    """Whether a Pod by itself shows it."""
+    one_by_one: bool = False
+    """Whether it looks at each role by itself; else roles are compared, of which there may be MOST_ROLES."""
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    Check(
+        name="A queue that does not exist",
+        source="kubernetes-sigs/kueue apis/kueue/v1beta2; volcano-sh/volcano docs/design/queue; kai-scheduler/"
+        "KAI-Scheduler docs/queues",
+        find=wrong_queues,
+        of_bare_pods=True,
+        one_by_one=True,
+    ),
+    Check(
+        name="A minimum above the replicas",
+        source="volcano-sh/volcano pkg/webhooks/admission/jobs/validate; kubeflow/training-operator "
+        "pkg/apis/kubeflow.org/v1/common_types.go; KEP-4671; ai-dynamo/grove operator/internal/webhook/admission/pcs",
+        find=too_large_minimums,
+    ),
+    Check(
+        name="A launcher that is not counted",
+        source="https://github.com/kubeflow/mpi-operator/issues/608; volcano-sh/volcano pkg/controllers/job",
+        find=miscounted_launchers,
+    ),
+    Check(
+        name="Mixed schedulers",
+        source="https://github.com/volcano-sh/volcano/issues/1959; KEP-4671",
+        find=mixed_schedulers,
+    ),
+    Check(
+        name="Groups across namespaces",
+        source="kubernetes/api core/v1/types.go PodSchedulingGroup; kubernetes pkg/controller/controller_utils.go",
+        find=other_namespaces,
+        of_bare_pods=True,
+        one_by_one=True,
+    ),
+    Check(
+        name="Exclusive topology with a second opinion",
+        source="kubernetes-sigs/jobset pkg/webhooks/pod_mutating_webhook.go; kubernetes-sigs/lws pkg/webhooks; "
+        "sgl-project/rbg pkg/reconciler/pod_reconciler.go",
+        find=second_opinions,
+    ),
+    Check(
+        name="A size that no domain holds",
+        source="KEP-5732; kubernetes-sigs/kueue pkg/cache/scheduler/tas_flavor_snapshot.go",
+        find=too_large_groups,
+    ),
+)
+
+
+_MANY: Final = f"got {{:,}} pod templates, want {MOST_ROLES} at most to be compared: its groups are not judged"
+_KEYS: Final = POD_KEYS | {key for row in GROUP_ROWS for key in (row.label, row.annotation) if key}
+_FIELDS: Final = tuple(row.field for row in GROUP_ROWS if row.field)
+
+
+def names_a_group(pod: Mapping[str, Any]) -> bool:
+    """Tell whether a Pod by itself names a queue or a group: of one that does not, nothing is ever wrong."""
+    return (
+        not _KEYS.isdisjoint(pods.labels(pod))
+        or not _KEYS.isdisjoint(pods.annotations(pod))
+        or any(pods.spec(pod).get(field) for field in _FIELDS)
+    )
+
+
+def wrong_groups(
+    document: Mapping[str, Any], namespace: str, made: Sequence[Pods], known: ClusterFacts
+) -> tuple[Wrong, ...]:
+    """Return what is wrong with the groups of a document, each once.
+
+    ``namespace`` is used where the document names none. Only what asks for devices, or is in a gang by its own word,
+    is podberth's business.
+    """
+    found: list[Wrong] = []
+    where = text_at(document, "metadata", "namespace") or namespace
+    objects = dict(objects_in(document))
+    of_objects: dict[Steps, list[Pods]] = {}
+    for one in made:
+        of_objects.setdefault(_inside(one.template.path, objects)[-1], []).append(one)
+    for base, each in objects.items():
+        own = tuple(of_objects.get(base, ()))
+        if not any(one.gpu.kind != "none" for one in own) and not (each.get("kind") == "Pod" and _grouped(own)):
+            continue
+        above = tuple(objects[path] for path in _inside(base, objects) if path != base)
+        case = Case(document=each, base=base, namespace=where, above=above, pods=own, known=known)
+        several = len(own) > MOST_ROLES
+        for check in CHECKS:
+            if (check.of_bare_pods or not case.is_bare) and (check.one_by_one or not several):
+                found += check.find(case)
+        if several:
+            found.append(case.wrong((), _MANY.format(len(own))))
+    return tuple(dict.fromkeys(found))
+
+
+def _inside(path: Steps, objects: Container[Steps]) -> list[Steps]:
+    """Return the paths of the objects that a place is in, the outermost first; the document itself is always there."""
+    return [path[:length] for length in range(len(path) + 1) if path[:length] in objects]
+
+
+def _grouped(made: Sequence[Pods]) -> bool:
+    return any(each.gang.known for each in made)

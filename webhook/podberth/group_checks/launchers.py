@@ -1,0 +1,93 @@
+"""Launchers, heads and drivers: counted in a size that somebody wrote, or forgotten there."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ..kube.unchecked import at, count, number, text
+from ..wellknown import GANG_SIZE_ANNOTATION
+from ..workload.forms import find
+from ..workload.gangs import groups_in
+from ..workload.stages import AFTER_WORKERS
+from .case import Case, Pods, Wrong, whole
+from .together import MINIMUM
+
+_VOLCANO_JOB: Final = ("batch.volcano.sh", "Job")
+# The roles that the operator's row counts beside its workers, as ``workload.operators`` has them.
+_FRONTS: Final[Mapping[tuple[str, str], frozenset[str]]] = {
+    ("kubeflow.org", "MPIJob"): frozenset({"launcher"}),
+    ("kubeflow.org", "PyTorchJob"): frozenset({"master"}),
+    ("kubeflow.org", "TFJob"): frozenset({"chief", "master"}),
+    ("kubeflow.org", "XGBoostJob"): frozenset({"master"}),
+    ("kubeflow.org", "PaddleJob"): frozenset({"master"}),
+    **{("ray.io", kind): frozenset({"head"}) for kind in ("RayCluster", "RayJob", "RayCronJob", "RayService")},
+    ("sparkoperator.k8s.io", "SparkApplication"): frozenset({"driver"}),
+    # What Volcano's plugins call them by default (volcano-sh/volcano pkg/controllers/job/plugins/
+    # distributed-framework), and its examples.
+    _VOLCANO_JOB: frozenset({"chief", "head", "launcher", "master", "mpimaster"}),
+}
+
+
+def miscounted_launchers(case: Case) -> Iterator[Wrong]:
+    """Find sizes that count the workers and not who starts them, or who comes only when they run."""
+    fronts = _FRONTS.get(case.kind, frozenset())
+    if not fronts or _counts_workers_alone(case):
+        return
+    minimum = ("spec", "minAvailable") if case.kind == _VOLCANO_JOB else MINIMUM
+    least = count(at(case.document, *minimum))
+    for pods in case.gangs():
+        front = [each for each in pods if each.role.lower() in fronts]
+        workers, total = whole(each for each in pods if each not in front), whole(pods)
+        if not (front and workers and total):
+            continue
+        role = front[0].role.lower()
+        if why := _made_later(case, front[0]):
+            if least > workers:
+                yield case.wrong(
+                    minimum,
+                    f"got {least}, with the {role}, which waits for {workers} workers to be ready "
+                    f"({why}); write {workers}",
+                )
+            continue
+        if workers == 1:  # a group of one is how people write that there is none
+            continue
+        also = " (as a worker)" if at(case.document, "spec", "runLauncherAsWorker") is True else ""
+        message = f"got {workers}, the workers alone; the {role}{also} is of the group, too; write {total}"
+        if least == workers:
+            yield case.wrong(minimum, message)
+        for each in pods:
+            if number(text(each.annotations.get(GANG_SIZE_ANNOTATION))) == workers:
+                yield each.wrong(("metadata", "annotations", GANG_SIZE_ANNOTATION), message)
+        yield from _grouped(case, front[0], (workers, total))
+
+
+def _counts_workers_alone(case: Case) -> bool:
+    """Tell whether a minimum may well leave somebody out.
+
+    An elastic job starts with fewer, and its minimum is somebody's choice. Of Volcano's plugin for MPI its manual wants
+    the workers alone to be counted (volcano-sh/volcano docs/user-guide/how_to_use_mpi_plugin.md).
+    """
+    elastic = at(case.document, "spec", "elasticPolicy") is not None
+    return elastic or (case.kind == _VOLCANO_JOB and at(case.document, "spec", "plugins", "mpi") is not None)
+
+
+def _made_later(case: Case, front: Pods) -> str:
+    """Return the field by which a launcher is made only when the workers run; empty: there is none.
+
+    Volcano's dependsOn: pkg/controllers/job/job_controller_actions.go waitDependsOnTaskMeetCondition.
+    """
+    if at(case.document, "spec", "launcherCreationPolicy") == AFTER_WORKERS:
+        return "launcherCreationPolicy"
+    task = find(case.document, front.template.path[len(case.base) : -1])
+    return "dependsOn" if case.kind == _VOLCANO_JOB and at(task, "dependsOn", "name") else ""
+
+
+def _grouped(case: Case, front: Pods, sizes: tuple[int, int]) -> Iterator[Wrong]:
+    """A group by hand that the launcher is in, too, and whose minimum leaves it out."""
+    workers, total = sizes
+    for row, member in groups_in(front.template.pod, case.namespace, case.known.group_sizes):
+        if member.size == workers:
+            role = front.role.lower()
+            yield front.wrong(
+                row.steps,
+                f"got {member.name}, a group of {workers}, the workers alone; the {role} is in it; write {total}",
+            )

@@ -1,0 +1,271 @@
+"""What a workload itself says of topology: how many of its pods come together in one domain of a level."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from ..kube.patch import Path
+from ..kube.selector import label_selector_matches
+from ..kube.unchecked import at, count, mapping_at, text, text_at
+from ..topology.need import covers
+from ..workload.forms import find
+from .case import Case, Pods, Wrong
+from .moments import stages
+from .together import JOB_SCHEDULING, Start, all_of, exactly, start_of
+
+_KUEUE: Final = "kueue.x-k8s.io/podset"
+_JOB_SET: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+_LEADER_WORKER_SET: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+# sgl-project/rbg api/workloads/constants/annotation.go, v1alpha1/constant.go: of the group, and of a role that is not
+# to be kept with it.
+_ROLE_BASED_GROUP: Final = {
+    "rbg.workloads.x-k8s.io/group-exclusive-topology": "rbg.workloads.x-k8s.io/role-disable-exclusive",
+    "rolebasedgroup.workloads.x-k8s.io/exclusive-topology": (
+        "rolebasedgroup.workloads.x-k8s.io/disable-exclusive-topology"
+    ),
+}
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+# Of a pod: published manifests have one or two.
+_MOST_TERMS: Final = 8
+# Each pod of these is by itself to Kueue (pkg/controller/jobs/deployment): one pod is in one domain.
+_SINGLE: Final = frozenset({"Pod", "Deployment", "ReplicaSet", "DaemonSet"})
+
+
+# Of a Job Kueue has a minimum of its own; of Ray's there may be fewer pods than ``replicas`` says.
+_KUEUES_OWN: Final = frozenset({("batch", "Job"), ("batch", "CronJob"), ("ray.io", "RayCluster"), ("ray.io", "RayJob")})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """One wish: the pods of ``start`` in one domain of ``key``."""
+
+    pods: Pods
+    """Of whom it is told, where ``case`` is not there."""
+    key: str
+    start: Start
+    steps: Path
+    """Of the pod, or of the object where ``case`` is there."""
+    case: Case | None = None
+    domains: int = 1
+    """How many domains are wanted, each for such a group alone."""
+
+    def wrong(self, message: str) -> Wrong:
+        """Return what is wrong with it, where it is said."""
+        return self.case.wrong(self.steps, message) if self.case else self.pods.wrong(self.steps, message)
+
+    def concerns(self, other: "Level") -> bool:
+        """Tell whether a template is of both."""
+        return any(share.pods.template.path in other.paths for share in self.start.shares)
+
+    @property
+    def paths(self) -> frozenset[Path]:
+        """Where its templates stand."""
+        return frozenset(share.pods.template.path for share in self.start.shares)
+
+
+def exclusive_levels(case: Case) -> Iterator[Level]:
+    """Yield the exclusive topology of a JobSet's Jobs (docs "Exclusive placement") or of whole groups."""
+    if case.kind[1] == "JobSet":
+        yield from _of_jobs(case)
+    elif case.kind[1] == "LeaderWorkerSet":
+        # A group is its leader and its workers (kubernetes-sigs/lws pkg/webhooks/pod_webhook.go).
+        yield from _of_groups(case, _LEADER_WORKER_SET, case.pods, count(at(case.document, "spec", "replicas"), 1))
+    elif case.kind[1] == "RoleBasedGroup":
+        for key, disabled in _ROLE_BASED_GROUP.items():
+            roles = [each for each in case.pods if "roles" in each.template.path and not each.annotations.get(disabled)]
+            yield from _of_groups(case, key, roles, 1)
+
+
+def _of_jobs(case: Case) -> Iterator[Level]:
+    steps, found = ("metadata", "annotations", _JOB_SET), [(each, *_job_key(case, each)) for each in case.pods]
+    number_of = stages(case)
+    for pods, key, place in found:
+        if key:
+            alike = [each for each, other, _ in found if other == key]
+            yield Level(
+                pods=pods,
+                key=key,
+                start=_of_one_group(case, pods),
+                steps=(*place, *steps) if place is not None else steps,
+                case=None if place is None else case,
+                domains=sum(_groups(case, each) for each in _rivals(case, pods, alike, number_of)),
+            )
+
+
+def _job_key(case: Case, pods: Pods) -> tuple[str, Path | None]:
+    """Return the level of exclusive topology that holds for a replicated job, and what of the object says it.
+
+    That is its Job's template or the whole; None where it is the pod's.
+    """
+    steps = ("metadata", "annotations", _JOB_SET)
+    if own := text_at(pods.template.own, *steps):
+        return own, None
+    place = _of_its_job(case, pods)
+    of_job = text_at(find(case.document, place), *steps) if place else ""
+    return (of_job, place) if of_job else (text_at(case.document, *steps), ())
+
+
+def _rivals(case: Case, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
+    """Yield the replicated jobs whose Jobs need domains that would do for this one's, too; its own among them."""
+    members = _of_one_group(case, pods).least
+    for each in alike:
+        beside = number_of[each.template.path] == number_of[pods.template.path]
+        if beside and covers(pods.need, each.need) and _of_one_group(case, each).least >= members:
+            yield each
+
+
+def _of_groups(case: Case, name: str, pods: Sequence[Pods], groups: int) -> Iterator[Level]:
+    steps = ("metadata", "annotations", name)
+    said = text_at(case.document, *steps)
+    by = next((each for each in pods if said or text_at(each.template.own, *steps)), None)
+    if by is not None and groups:
+        start = all_of(pods, lambda each: each.replicas // groups)
+        key = said or text_at(by.template.own, *steps)
+        yield Level(pods=by, key=key, start=start, steps=steps, case=case if said else None, domains=groups)
+
+
+def _of_its_job(case: Case, pods: Pods) -> Path:
+    """Return where the Job template of one ReplicatedJob stands, which may say its own; empty elsewhere."""
+    path = pods.template.path[len(case.base) :]
+    return (*path[:3], "template") if path[:2] == ("spec", "replicatedJobs") else ()
+
+
+def _of_one_group(case: Case, pods: Pods) -> Start:
+    """Return how many pods of a template are in one group: a Job of a JobSet, a group of a LeaderWorkerSet."""
+    groups = _groups(case, pods)
+    return all_of([pods], lambda each: each.replicas // groups if groups else 0)
+
+
+def _groups(case: Case, pods: Pods) -> int:
+    if case.kind[1] == "LeaderWorkerSet":
+        return count(at(case.document, "spec", "replicas"), 1)
+    path = pods.template.path[len(case.base) :]
+    if path[:2] != ("spec", "replicatedJobs"):  # somebody has said where a template stands
+        return 0
+    return count(at(find(case.document, path[:3]), "replicas"), 1)
+
+
+def kueue_levels(case: Case, *, preferred: bool = False) -> Iterator[Level]:
+    """Yield what annotations of templates ask Kueue for (apis/kueue/v1beta2/topology_types.go).
+
+    A pod set is a template's pods, of a LeaderWorkerSet those of one group. Pod sets of one group by name come in one
+    domain together.
+    """
+    if case.kind[1] in _SINGLE:
+        return
+    for which in ("required", "preferred") if preferred else ("required",):
+        name = f"{_KUEUE}-{which}-topology"
+        for sets in _pod_sets(case, name):
+            yield _annotated(sets[0], name, _joined([_pod_set(case, each) for each in sets]))
+    for pods in case.pods:
+        said = mapping_at(pods.template.own, "metadata", "annotations")
+        sliced, size = f"{_KUEUE}-slice-required-topology", text(said.get(f"{_KUEUE}-slice-size"))
+        if text(said.get(sliced)) and size.isdecimal() and len(size) < len(str(2**31)):
+            yield _annotated(pods, sliced, exactly(int(size), pods))
+
+
+def _pod_sets(case: Case, name: str) -> Iterator[list[Pods]]:
+    """Yield the pod sets that ask for a level by that name: those of one group together, the others one by one."""
+    groups: dict[object, list[Pods]] = {}
+    for place, pods in enumerate(case.pods):
+        said = mapping_at(pods.template.own, "metadata", "annotations")
+        if key := text(said.get(name)):
+            group = text(said.get(f"{_KUEUE}-group-name"))
+            groups.setdefault((group, key) if group else place, []).append(pods)
+    yield from groups.values()
+
+
+def _pod_set(case: Case, pods: Pods) -> Start:
+    """Return the pods that Kueue counts: a minimum of another's it does not read (pkg/controller/jobs)."""
+    if case.kind[1] == "LeaderWorkerSet":
+        return _of_one_group(case, pods)
+    return start_of(case, [pods]) if case.kind in _KUEUES_OWN else all_of([pods])
+
+
+def _joined(starts: Sequence[Start]) -> Start:
+    shares = tuple(share for each in starts for share in each.shares)
+    return Start(shares=shares, least=sum(each.least for each in starts))
+
+
+def _annotated(pods: Pods, name: str, start: Start) -> Level:
+    key = text_at(pods.template.own, "metadata", "annotations", name)
+    return Level(pods=pods, key=key, start=start, steps=("metadata", "annotations", name))
+
+
+def native_levels(case: Case) -> Iterator[Level]:
+    """Yield the constraints of a Job's own scheduling (KEP-5732, the gate WorkloadWithJob).
+
+    A Job that is no gang is placed pod by pod unless it asks to be one (KEP-5547, "Defaulting Rules").
+    """
+    asked = at(case.document, "spec", *JOB_SCHEDULING, "gang") is not None
+    if case.kind != ("batch", "Job") or not (asked or all(each.gang.known for each in case.pods)):
+        return
+    steps = ("spec", "scheduling", "schedulingConstraints", "topology")
+    for pods in case.pods:
+        for index, each in enumerate(_list(at(case.document, *steps))):
+            if key := text_at(each, "key"):
+                start = start_of(case, [pods])
+                yield Level(pods=pods, key=key, start=start, steps=(*steps, index, "key"), case=case)
+
+
+def affinity_levels(case: Case) -> Iterator[Level]:
+    """Yield the required pod affinity of the final pods to their own kind: what a policy requires is there, too.
+
+    Of the roles that a term selects each has to have such a term itself. Where one of them goes where it likes, it may
+    lead the others apart, and nothing is certain.
+    """
+    number_of = stages(case)
+    found = [
+        (pods, steps, text(term.get("topologyKey")), _selected(term, pods, case, number_of))
+        for pods in case.pods
+        for steps, term in islice(_terms(pods.pod), _MOST_TERMS)
+    ]
+    starts: dict[tuple[str, frozenset[int]], Start] = {}
+    for pods, steps, key, mates in found:
+        if not (key and any(case.pods[place] is pods for place in mates)):
+            continue
+        if (key, mates) not in starts:
+            asking = {id(each) for each, _, other, theirs in found if other == key and theirs >= mates}
+            roles = [case.pods[place] for place in sorted(mates)]
+            agreed = all(id(each) in asking for each in roles)
+            starts[key, mates] = start_of(case, roles) if agreed else all_of(())
+        yield Level(pods=pods, key=key, start=starts[key, mates], steps=(*steps, "topologyKey"))
+
+
+def _selected(term: dict[str, Any], pods: Pods, case: Case, number_of: Mapping[Path, int]) -> frozenset[int]:
+    """Return the roles, by their places, that a term selects of those that run at the same time as the pods."""
+    beside = [number_of[each.template.path] == number_of[pods.template.path] for each in case.pods]
+    return frozenset(place for place, each in enumerate(case.pods) if beside[place] and _is_to(term, each, case))
+
+
+def affinity_keys(case: Case) -> Iterator[Level]:
+    """Yield the pod affinity of each role to itself, preferred or required, whatever others have."""
+    for pods in case.pods:
+        for steps, term in _terms(pods.pod, preferred=True):
+            if _is_to(term, pods, case) and (key := text(term.get("topologyKey"))):
+                yield Level(pods=pods, key=key, start=all_of([pods]), steps=(*steps, "topologyKey"))
+
+
+def _terms(pod: dict[str, Any], *, preferred: bool = False) -> Iterator[tuple[Path, dict[str, Any]]]:
+    base = ("spec", "affinity", "podAffinity")
+    for index, term in enumerate(_list(at(pod, *base, _REQUIRED))):
+        yield (*base, _REQUIRED, index), term
+    for index, each in enumerate(_list(at(pod, *base, _PREFERRED)) if preferred else ()):
+        if isinstance(term := at(each, "podAffinityTerm"), dict):
+            yield (*base, _PREFERRED, index, "podAffinityTerm"), term
+
+
+def _is_to(term: dict[str, Any], pods: Pods, case: Case) -> bool:
+    """Tell whether a term selects all of some pods: with label keys it is a part that nobody knows."""
+    if term.get("matchLabelKeys") or term.get("mismatchLabelKeys") or term.get("namespaceSelector") is not None:
+        return False
+    if (named := term.get("namespaces")) and case.namespace not in named:
+        return False
+    labels = mapping_at(pods.pod, "metadata", "labels")
+    return label_selector_matches(term.get("labelSelector"), labels)
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

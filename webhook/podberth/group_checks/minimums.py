@@ -1,0 +1,194 @@
+"""Minimums that are above what there is to count: a group that never becomes whole, and so never starts."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeAlias
+
+from ..kube.unchecked import at, count, mapping_at, number, text
+from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from ..workload.gangs import groups_in
+from ..workload.places import Steps
+from ..workload.training_kinds import CLUSTERS, KUBEFLOW_KINDS
+from .case import Case, Found, Pods, Wrong, whole
+from .together import BATCH_MINIMUM, JOB_SCHEDULING, MINIMUM
+
+_NEVER: Final = "the group never starts"
+# volcano-sh/volcano pkg/controllers/podgroup/pg_controller_handler.go getMinMemberFromUpperRes: read from the owners of
+# pods that name no group, of these kinds. A ReplicaSet has its Deployment's annotations (kubernetes
+# pkg/controller/deployment/util SetNewReplicaSetAnnotations).
+_VOLCANO_MINIMUM: Final = "scheduling.volcano.sh/group-min-member"
+_VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
+_OF_VOLCANO: Final = frozenset(
+    {("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "Job")}
+)
+
+_Findings: TypeAlias = Iterator[tuple[Steps, str]]
+
+
+def too_large_minimums(case: Case) -> Iterator[Wrong]:
+    """Find minimums above the number of pods, by the kind of the object, then by what its pods say."""
+    find = _KINDS.get(case.kind)
+    for steps, message in find(case.document) if find else ():
+        yield case.wrong(steps, message)
+    if not case.is_bare:
+        yield from _by_annotation(case)
+        for each in case.pods:
+            yield from _declared(case, each)
+            yield from _of_groups(case, each)
+
+
+def _above(got: int, most: int, what: str) -> str:
+    return f"got {got}, want {most} at most, {what}: {_NEVER}"
+
+
+# ---- by kind --------------------------------------------------------------------------------------------------------
+def _items(value: object) -> Iterator[tuple[int, Found]]:
+    rows = enumerate(value if isinstance(value, list) else ())
+    return ((index, each) for index, each in rows if isinstance(each, Mapping))
+
+
+def _volcano_job(job: Found) -> _Findings:
+    """Find what volcano-sh/volcano pkg/webhooks/admission/jobs/validate refuses, where its webhook runs."""
+    total, tasks = 0, at(job, "spec", "tasks")
+    for index, task in _items(tasks):
+        replicas, least = count(task.get("replicas"), 1), count(task.get("minAvailable"))
+        total += replicas
+        if least > replicas:
+            yield ("spec", "tasks", index, "minAvailable"), _above(least, replicas, "its replicas")
+    least = count(at(job, "spec", "minAvailable"))
+    if tasks and least > total:
+        yield ("spec", "minAvailable"), _above(least, total, "the pods of its tasks")
+
+
+def roles_of(job: Found) -> Mapping[str, int]:
+    """Return the replicas of each role of a job of Kubeflow's."""
+    spec = mapping_at(job, "spec")
+    roles = next((mapping_at(spec, key) for key in spec if str(key).endswith("ReplicaSpecs")), {})
+    return {str(role): count(at(each, "replicas"), 1) for role, each in roles.items()}
+
+
+def _kubeflow(job: Found) -> _Findings:
+    """Compare with kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy."""
+    roles = dict(roles_of(job))
+    elastic = mapping_at(job, "spec", "elasticPolicy")
+    low, high = count(elastic.get("minReplicas")), count(elastic.get("maxReplicas"))
+    if high and low > high:
+        yield ("spec", "elasticPolicy", "minReplicas"), _above(low, high, "maxReplicas")
+    if high and "Worker" in roles:
+        roles["Worker"] = max(high, roles["Worker"])
+    least, total = count(at(job, *MINIMUM)), sum(roles.values())
+    if roles and least > total:
+        yield MINIMUM, _above(least, total, "the pods of its roles")
+
+
+def _job(job: Found, *path: str, mode: object = None) -> _Findings:
+    """A Job (kubernetes/api batch/v1 JobSpec); ``path`` leads to its spec, ``mode`` is what it is by default.
+
+    One that is not Indexed is a queue of tasks, of which there may well be fewer than could run at once.
+    """
+    spec = mapping_at(job, *path)
+    parallelism, completions = count(spec.get("parallelism"), 1), spec.get("completions")
+    indexed = (spec.get("completionMode") or mode) == "Indexed"
+    if indexed and completions is not None and parallelism > count(completions) > 0:
+        made = count(completions)
+        message = f"got {made}, want {parallelism}, as parallelism: of {parallelism} pods only {made} are ever made"
+        yield (*path, "completions"), message
+    least = count(at(spec, *JOB_SCHEDULING, "gang", "minCount"))
+    if least > parallelism:
+        yield (*path, *JOB_SCHEDULING, "gang", "minCount"), _above(least, parallelism, "its parallelism")
+
+
+def _cron_job(document: Found) -> _Findings:
+    return _job(document, "spec", "jobTemplate", "spec")
+
+
+def _job_set(document: Found) -> _Findings:
+    for index, each in _items(at(document, "spec", "replicatedJobs")):
+        # pkg/webhooks/jobset_webhook.go: Indexed, unless it says otherwise.
+        for steps, message in _job({"spec": mapping_at(each, "template", "spec")}, "spec", mode="Indexed"):
+            yield ("spec", "replicatedJobs", index, "template", *steps), message
+
+
+def _ray(document: Found) -> _Findings:
+    """Find worker groups (ray-project/kuberay ray-operator/apis/ray/v1 WorkerGroupSpec) that cannot be scaled."""
+    base: tuple[str, ...] = ("spec", *CLUSTERS.get(str(document.get("kind")), ()))
+    for index, group in _items(at(document, *base, "workerGroupSpecs")):
+        low, high = count(group.get("minReplicas")), group.get("maxReplicas")
+        if high is not None and low > count(high):
+            steps: Steps = (*base, "workerGroupSpecs", index, "minReplicas")
+            yield steps, f"got {low}, want {count(high)} at most, maxReplicas: the cluster cannot be scaled"
+
+
+def _leader_worker_set(document: Found) -> _Findings:
+    """Find subgroups that are larger than their group (kubernetes-sigs/lws api SubGroupPolicy)."""
+    base = ("spec", "leaderWorkerTemplate")
+    size = count(at(document, *base, "size"), 1)
+    subgroup = count(at(document, *base, "subGroupPolicy", "subGroupSize"))
+    if subgroup > size:
+        yield (*base, "subGroupPolicy", "subGroupSize"), _above(subgroup, size, "the size of a group")
+
+
+def _clique_set(document: Found) -> _Findings:
+    """Find what ai-dynamo/grove operator/internal/webhook/admission/pcs/validation refuses, where its webhook runs."""
+    base = ("spec", "template")
+    for path, lists in ((("spec",), "cliques"), ((), "podCliqueScalingGroups")):
+        for index, each in _items(at(document, *base, lists)):
+            replicas, least = count(at(each, *path, "replicas"), 1), count(at(each, *path, "minAvailable"))
+            if least > replicas:
+                yield (*base, lists, index, *path, "minAvailable"), _above(least, replicas, "its replicas")
+
+
+_KINDS: Final[Mapping[tuple[str, str], Callable[[Found], _Findings]]] = {
+    ("batch", "Job"): lambda document: _job(document, "spec"),
+    ("batch", "CronJob"): _cron_job,
+    ("jobset.x-k8s.io", "JobSet"): _job_set,
+    ("batch.volcano.sh", "Job"): _volcano_job,
+    **{("kubeflow.org", kind): _kubeflow for kind in KUBEFLOW_KINDS},
+    ("ray.io", "RayCluster"): _ray,
+    **{("ray.io", kind): _ray for kind in ("RayJob", "RayCronJob", "RayService")},
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
+    ("grove.io", "PodCliqueSet"): _clique_set,
+}
+
+
+# ---- by what the pods say -------------------------------------------------------------------------------------------
+def _by_annotation(case: Case) -> Iterator[Wrong]:
+    """What KAI and Volcano read of the object that owns the pods."""
+    total, keys = whole(case.pods), [BATCH_MINIMUM]
+    alone = [each for each in case.pods if not each.annotations.get(_VOLCANO_GROUP)]
+    if case.kind in _OF_VOLCANO and any(each.scheduler == "volcano" for each in alone):
+        keys.append(_VOLCANO_MINIMUM)
+    for key in keys:
+        least = number(text(case.annotations.get(key))) or 0
+        if total and least > total:
+            yield case.wrong(("metadata", "annotations", key), _above(least, total, "the pods of the workload"))
+
+
+def _declared(case: Case, pods: Pods) -> Iterator[Wrong]:
+    """``podberth.io/gang-size``; under the user's own label a gang may be of several workloads."""
+    size = number(text(pods.annotations.get(GANG_SIZE_ANNOTATION))) or 0
+    if not size or GANG_LABEL in pods.labels:
+        return
+    member = case.member(pods)
+    own = member is not None and member.source not in ("PodGroup", "Workload", "Kueue", "YuniKorn")
+    most = pods.replicas if case.kind == ("apps", "StatefulSet") else member.size if member is not None and own else 0
+    if most and size > most:
+        steps = ("metadata", "annotations", GANG_SIZE_ANNOTATION)
+        yield pods.wrong(steps, _above(size, most, "the pods that the workload makes"))
+
+
+def _of_groups(case: Case, pods: Pods) -> Iterator[Wrong]:
+    """What a PodGroup, or an annotation in its place, wants at the least; told once, with the first template."""
+    for row, member in groups_in(pods.template.pod, case.namespace, case.known.group_sizes):
+        mates = [each for each in case.pods if _is_in(each, case, member.name)]
+        total = whole(mates)
+        if total and member.size > total and mates[0] is pods:
+            yield pods.wrong(
+                row.steps,
+                f"got {member.name}, a group of {member.size} at the least, and this workload makes {total}: "
+                "raise replicas or lower the minimum",
+            )
+            return
+
+
+def _is_in(pods: Pods, case: Case, name: str) -> bool:
+    return any(member.name == name for _, member in groups_in(pods.template.pod, case.namespace))

@@ -1,0 +1,51 @@
+"""Which roles of a gang run at the same time: some begin only when others have ended."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from ..kube.unchecked import at, list_at, text_at
+from ..workload.forms import find
+from ..workload.places import Steps
+from .case import Case, Pods
+
+# From an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1 JobSetTemplateSpec).
+_JOBS: Final = (("spec", "replicatedJobs"), ("spec", "template", "spec", "replicatedJobs"))
+# kubernetes-sigs/jobset pkg/controllers/depends_on.go: every Job of the other has succeeded. With Ready they go on.
+_ENDED: Final = "Complete"
+
+
+def moments(case: Case, pods: Sequence[Pods]) -> Iterator[tuple[Pods, ...]]:
+    """Yield those of the pods that run at the same time, the first to run first.
+
+    A group that the pods name themselves, by a label or a field, is counted whole by whoever places it.
+    """
+    number_of = stages(case)
+    found: dict[int, list[Pods]] = {}
+    for each in pods:
+        number = number_of[each.template.path] if each.gang.source in ("", "JobSet") else 0
+        found.setdefault(number, []).append(each)
+    yield from (tuple(found[number]) for number in sorted(found))
+
+
+def stages(case: Case) -> Mapping[Steps, int]:
+    """Return by the place of each template how many jobs have to end, one after another, before its pods come."""
+    found = dict.fromkeys((each.template.path for each in case.pods), 0)
+    for jobs in _JOBS:
+        by_place = _stages(find(case.document, jobs))
+        for path in found if by_place else ():
+            inner = path[len(case.base) :]
+            if inner[: len(jobs)] == jobs:
+                found[path] = by_place[inner[len(jobs)]]
+    return found
+
+
+def _stages(jobs: object) -> Mapping[str | int, int]:
+    """Count along ``dependsOn``, which names jobs that stand before (pkg/webhooks/jobset_webhook.go)."""
+    by_name: dict[str, int] = {}
+    by_place: dict[str | int, int] = {}
+    for place, job in enumerate(jobs if isinstance(jobs, list) else ()):
+        waits = list_at(job, "dependsOn")
+        before = [each for each in waits if text_at(each, "name") in by_name]
+        number = max((by_name[text_at(each, "name")] + (at(each, "status") == _ENDED) for each in before), default=0)
+        by_place[place] = by_name[text_at(job, "name")] = number
+    return by_place

@@ -1,0 +1,56 @@
+"""Groups across namespaces: a pod is in groups of its own namespace only, and a controller makes pods in its own."""
+
+from collections.abc import Iterator
+
+from ..kube.unchecked import text_at
+from ..topology.pod_groups import NATIVE_GROUP
+from ..workload.forms import find
+from ..workload.gangs import groups_in
+from ..workload.places import TEMPLATE
+from ..workload.subject import Row
+from .case import Case, Pods, Wrong
+
+
+def other_namespaces(case: Case) -> Iterator[Wrong]:
+    """Find groups that exist in another namespace alone, and roles that are written into another.
+
+    No controller reads the namespace of a template (kubernetes pkg/controller/controller_utils.go GetPodFromTemplate),
+    and what an AppWrapper wraps is in its own (project-codeflare/appwrapper internal/webhook).
+    """
+    said = text_at(case.document, "metadata", "namespace")
+    if case.above and said and said != case.namespace:
+        yield case.wrong(
+            ("metadata", "namespace"), f"got {said}, but what wraps it is in {case.namespace}; write {case.namespace}"
+        )
+    for each in case.pods:
+        yield from _elsewhere(case, each)
+        found = text_at(find(each.template.document, each.template.path), "metadata", "namespace")
+        if found and said and found != case.namespace and each.template.form is TEMPLATE:
+            yield each.wrong(
+                ("metadata", "namespace"), f"got {found}, but its pods come in {case.namespace}; leave it out"
+            )
+
+
+def _elsewhere(case: Case, pods: Pods) -> Iterator[Wrong]:
+    told = set()
+    for row, member in groups_in(pods.template.pod, case.namespace):
+        if member.name in told or not row.api_groups or _is_in(case.namespace, case, row, member.name):
+            continue
+        # Asked by namespace, for there may be a hundred thousand groups; in a few files there may be no namespace.
+        spaces = {*case.known.namespaces, *case.known.pod_groups} or {space for _, space, _ in case.known.group_sizes}
+        places = [space for space in spaces if _is_in(space, case, row, member.name)]
+        if places:
+            told.add(member.name)
+            where = places[0] if len(places) == 1 else f"{len(places)} other namespaces"
+            yield pods.wrong(
+                row.steps,
+                f"got {member.name}, a PodGroup known in {where} only: pods join groups of their own namespace; "
+                f"make it in {case.namespace}",
+            )
+
+
+def _is_in(namespace: str, case: Case, row: Row, name: str) -> bool:
+    sizes, native = case.known.group_sizes, case.known.pod_groups
+    return any((group, namespace, name) in sizes for group in row.api_groups) or (
+        NATIVE_GROUP in row.api_groups and name in native.get(namespace, ())
+    )

@@ -1,0 +1,1 @@
+"""What ``podberth status`` finds of an installation: objects of the API server in, findings out. Pure."""

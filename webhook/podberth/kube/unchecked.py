@@ -1,0 +1,53 @@
+"""Reads documents whose shape nobody has checked: no function here raises, whatever it is given."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+LARGEST_SIZE: Final = 2**31 - 1
+"""Replica counts are int32 throughout the API (kubernetes/api batch/v1 JobSpec.Parallelism)."""
+
+
+def at(document: object, *path: str) -> Any:
+    """Return what stands at a path of an unchecked document, None where it does not go on."""
+    for step in path:
+        if not isinstance(document, Mapping):
+            return None
+        document = document.get(step)
+    return document
+
+
+def mapping_at(document: object, *path: str) -> Mapping[str, Any]:
+    """Return the object at a path of an unchecked document, empty where there is none."""
+    found = at(document, *path)
+    return found if isinstance(found, Mapping) else {}
+
+
+def list_at(document: object, *path: str) -> list[Any]:
+    """Return the list at a path of an unchecked document, empty where there is none."""
+    found = at(document, *path)
+    return found if isinstance(found, list) else []
+
+
+def text(value: object) -> str:
+    """Return a text of an unchecked document, empty where it is none."""
+    return value if isinstance(value, str) else ""
+
+
+def text_at(document: object, *path: str) -> str:
+    """Return the text at a path of an unchecked document, empty where there is none."""
+    return text(at(document, *path))
+
+
+def count(value: object, default: int = 0) -> int:
+    """Return a replica count of an unchecked document; null and absent are ``default``, as the API has it."""
+    if value is None:
+        return default
+    return min(value, LARGEST_SIZE) if type(value) is int and value > 0 else 0
+
+
+def number(text: str | None) -> int | None:
+    """Return the count or index that a label or annotation says, or None where it says none."""
+    if not text or not text.isascii() or not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):
+        return None
+    value = int(text)
+    return value if value <= LARGEST_SIZE else None

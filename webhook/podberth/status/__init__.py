@@ -1,1 +1,0 @@
-"""What an installation in a cluster is like: objects of the API server in, findings out. Reads nothing itself."""
