@@ -1,10 +1,14 @@
 """What podberth's words look like where people read them: in a terminal, below kubectl."""
 
 import json
+from typing import Any
 
-from builders import gpu_container, pod
+import pytest
+
+from builders import gpu_container, gpu_pod, pod
 
 from .manifest import EXAMPLES, example
+from .registration import shipped
 from .space import Space
 
 _DENIAL = (
@@ -48,3 +52,21 @@ def test_every_warning_begins_with_the_product_and_the_policy(space: Space) -> N
 
 def test_a_pod_without_gpus_is_not_spoken_of(space: Space) -> None:
     assert space.must_apply(example("cpu-pod")).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "metadata", [{"name": "Bad_Name"}, {"name": "a?b#c"}, {"name": "a\nb"}, {"generateName": "Bad_Name-"}], ids=str
+)
+def test_an_illegal_name_is_answered_by_the_api_server_in_its_own_words(space: Space, metadata: dict[str, Any]) -> None:
+    creating = next(each for each in shipped() if each["kind"] == "MutatingWebhookConfiguration")["webhooks"][0]
+    assert (creating["rules"][0]["operations"], creating["failurePolicy"]) == (["CREATE"], "Fail")
+
+    path = f"/api/v1/namespaces/{space.name}/pods"
+    status, body = space.control_plane.raw("POST", path, {**gpu_pod(), "metadata": metadata})
+    answer = json.loads(body)
+
+    assert (status, answer["reason"]) == (422, "Invalid")
+    # Of a wrong generateName the name that is generated from it is wrong, too.
+    wrong = {each["field"] for each in answer["details"]["causes"]}
+    assert {f"metadata.{field}" for field in metadata} <= wrong <= {"metadata.name", "metadata.generateName"}
+    assert "lowercase RFC 1123 subdomain" in answer["message"]

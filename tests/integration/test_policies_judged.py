@@ -14,6 +14,8 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.cel.bounds import MAX_ENTRIES
 from podberth.cel.engine import Environment, Late
+from podberth.errors import ReviewError
+from podberth.port.budget import PARSED_PER_BYTE, MemoryBudget
 from podberth.server.judge import PolicyJudge
 from podberth.server.state import Decider
 from snapshots import snapshot
@@ -71,6 +73,30 @@ def test_reviews_of_pods_are_answered_while_a_policy_is_judged_and_a_late_one_is
             assert answer.status == 504
             assert "not decided within" in answer.document["message"]
             await until_reached("the work has ended, too", ended.is_set, lambda: "it goes on")
+
+    run(scene)
+
+
+def test_the_memory_of_a_policy_stays_charged_until_the_thread_has_let_go_of_it(tmp_path: Path) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def validate(_: AdmissionRequest, __: Environment, ___: Late) -> Outcome:
+        begun.set()
+        go.wait()
+        raise ReviewError(400, "nobody reads this")
+
+    async def scene() -> None:
+        budget, sent = MemoryBudget(), policy({"description": "x" * 100_000})
+        async with serving(tmp_path, both(PolicyJudge(validate)), budget=budget) as server:
+            server.state.snapshot = SNAPSHOT
+            answer = await server.ask(post(sent, "/mutate?timeout=1s"))
+            assert answer.status == 504
+            assert begun.is_set()
+            # Another answer on the same loop: what follows from the first has been done.
+            assert (await server.ask(post(body()))).status == 200
+            assert budget.used["documents"] >= PARSED_PER_BYTE * len(sent)
+            go.set()
+            await until_reached("all is given back", lambda: not budget.used["documents"], lambda: budget.used)
 
     run(scene)
 

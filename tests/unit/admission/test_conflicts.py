@@ -11,6 +11,7 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
+from podberth.workload.systems import JOINED, NATIVE
 from snapshots import policy, snapshot
 from snapshots import snapshot_of_mutations as known
 
@@ -261,6 +262,24 @@ def test_the_size_of_a_group_that_the_pod_is_in_is_no_field_of_the_pod() -> None
 
     decisions = mutate(document, known(size, {"gang": {"name": "'g'", "size": "8"}})).decisions
     assert [each.action for each in decisions] == ["mutate"]
+
+
+def test_another_size_of_the_group_that_an_earlier_policy_joined_is_a_conflict() -> None:
+    group = {"gang": {"name": "'g'", "size": "4", "system": "'native'"}}
+    served = {
+        "apiVersion": "v1",
+        "kind": "APIResourceList",
+        "groupVersion": f"{JOINED[NATIVE].pod_groups}/v1beta1",
+        "resources": [{"name": "podgroups"}],
+    }
+    texts = [
+        policy(f"p{order}", f"  mutations: [{json.dumps(mutation)}]", order=order)
+        for order, mutation in enumerate((group, {"gang": {"name": "'g'", "size": "8"}}))
+    ]
+    outcome = mutate(gpu_pod(), snapshot(*texts, objects=[served]))
+
+    assert [each.action for each in outcome.decisions] == ["mutate", "conflict"]
+    assert "at /metadata/annotations/podberth.io~1gang-size:" in outcome.warnings[0]
 
 
 def test_a_fault_in_what_is_overruled_is_still_the_policys() -> None:

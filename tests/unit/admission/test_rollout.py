@@ -8,15 +8,26 @@ from builders import gpu_pod, job_pod, owned, pod_group, review
 from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.rollout import rolled_out, rollout_key
+from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
+from podberth.mutation.seal import Sealer
 from podberth.wellknown import GANG_LABEL
+from records import arrived, with_record
 from snapshots import policy, snapshot
 
+CLUSTER = Sealer.of(b"this cluster's")
 POLICIES = {f"p{number}" for number in range(20)}
 
 
 def key(document: dict[str, Any]) -> str:
     return rollout_key("p", document, decode_review(review(document)), snapshot(), {})
+
+
+NOTED = arrived(gpu_pod())["metadata"]["managedFields"]
+
+
+def judges(document: dict[str, Any], of: Snapshot) -> set[str]:
+    return {each.policy for each in decide.validate(decode_review(review(document)), of).decisions}
 
 
 def test_members_of_a_declared_gang_share_one_key_whatever_makes_them() -> None:
@@ -95,3 +106,28 @@ def test_the_percentage_is_about_what_it_says_and_only_grows() -> None:
     assert chosen[0] == set()
     assert chosen[10] <= chosen[50] <= chosen[100] == set(keys)
     assert 150 < len(chosen[10]) < 250
+
+
+@pytest.mark.parametrize("way", ["sent", "nobody can tell"])
+def test_a_record_that_was_sent_moves_no_pod_across_the_percentage_of_what_judges(way: str) -> None:
+    """It would say that podberth wrote the gang, behind the policies that judge."""
+    of = snapshot(
+        *(
+            policy(
+                each,
+                "  rollout: {percent: 50}\n"
+                "  validations: [{expression: 'false', message: judged}]\n"
+                "  validationActions: [Warn]",
+                order=2,
+            )
+            for each in POLICIES
+        ),
+        policy("gang", "  mutations:\n  - gang: {name: \"'ours'\"}\n", order=3),
+    ).with_sealer(CLUSTER)
+    plain = job_pod(0, uid="u1", labels={GANG_LABEL: "ours"})
+    sent = with_record(plain, {"gang": {"gang": {"label": "ours"}}}, CLUSTER)
+    bearer = arrived(sent) if way == "sent" else sent
+
+    assert judges(bearer, of) == judges(plain, of)
+    # One that podberth wrote in this request counts: its gang came behind them.
+    assert judges({**sent, "metadata": {**sent["metadata"], "managedFields": NOTED}}, of) != judges(plain, of)

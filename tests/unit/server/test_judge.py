@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -104,3 +105,26 @@ def test_who_leaves_ends_the_work_and_gives_the_place_back_when_it_has_ended() -
         assert all(each.cancelled() for each in left)
 
     assert set(run(body).at_once) == {1}
+
+
+def test_a_policy_that_waits_and_is_abandoned_keeps_its_place_until_the_thread_has_let_go_of_it() -> None:
+    async def body(judge: PolicyJudge, validation: Validation) -> None:
+        judging = judge(REVIEW, SNAPSHOT)
+        await until(lambda: validation.threads, what="the thread gets there")
+        waiting = [judge(REVIEW, SNAPSHOT) for _ in range(MOST_AT_ONCE - 1)]
+        ended: list[int] = []
+        for number, each in enumerate(waiting):
+            each.when_ended(partial(ended.append, number))
+            task = asyncio.ensure_future(each)
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            assert task.cancelled()
+        with pytest.raises(ReviewError, match="4 policies are being judged or wait for it"):
+            judge(REVIEW, SNAPSHOT)
+        assert ended == []
+        validation.go.set()
+        assert (await judging).verdict == "allowed"
+        await until(lambda: ended == [0, 1, 2], what="the thread has let go of all")
+
+    assert len(run(body).threads) == 1

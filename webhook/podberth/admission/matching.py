@@ -105,8 +105,6 @@ class Matcher:
         self.plan: Plan = snapshot.plan(phase, request)
         self.found = record.find(pod, request.namespace, snapshot.sealer)
         """What the pod's record said when it came; of a pod beyond its bounds the outline has none."""
-        # Of what is judged, all has been admitted already; what is being admitted may have been sent by anybody.
-        self._known = self.found.claims if phase == "validate" else self.found.standing
         self._state: PodState = unread(pod, snapshot) if review.excess else observe(pod, request, snapshot)
         gang = self._state.gang
         self.sized_by_owner = (stand_in or gang.name) if gang.sized_by_owner else ""
@@ -309,7 +307,7 @@ class Matcher:
         rollout = policy.source.spec.rollout
         if rollout is None:
             return ""
-        key = rollout_key(policy.name, self._pod, self.request, self.snapshot, self._known)
+        key = rollout_key(policy.name, self._pod, self.request, self.snapshot, self.found.standing)
         if rolled_out(rollout.percent, policy.name, key):
             return ""
         return f"rollout: this workload is not among the first {rollout.percent} of 100"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ReviewError
-from ..kube.names import MAX_LABEL, is_label, is_subdomain
+from ..kube.names import MAX_LABEL, is_label
 from ..kube.shape import envelope_problems
 
 API_VERSION = "admission.k8s.io/v1"
@@ -35,7 +35,9 @@ class AdmissionRequest:
 
     ``object`` and ``old_object`` are decoded JSON or None. ``envelope`` is the request as received without these two
     and the uid: CEL's ``request``.
-    ``name`` is empty on creation by generateName.
+    ``name`` is empty on creation by generateName. On creation it may hold any characters: the API server asks mutating
+    webhooks before it checks the name, and refuses a wrong one in its own words afterwards. Whoever makes a path or an
+    Event of a name checks it there (``kube.api_path``, ``notices.Regarding``).
     """
 
     uid: str
@@ -100,8 +102,6 @@ def _check_values(request: AdmissionRequest) -> None:
     if request.namespace and not is_label(request.namespace):
         want = f"a DNS-1123 label of at most {MAX_LABEL} characters"
         raise ReviewError(_BAD_REQUEST, f"request.namespace: got {request.namespace[:80]!r}, want {want}")
-    if request.name and not is_subdomain(request.name):
-        raise ReviewError(_BAD_REQUEST, f"request.name: got {request.name[:80]!r}, want a DNS-1123 subdomain")
     if request.operation == "CREATE" and request.old_object is not None:
         # Policies would see it, and nobody checks what is in it: the API server sends null.
         raise ReviewError(_BAD_REQUEST, "request.oldObject: got an object, want null on CREATE")

@@ -151,7 +151,9 @@ def _gang(case: _Case) -> _Answer:
     named = case.fields({gang.MEMBERSHIP["schedulingGroup" if grouped else "label"]: name})
     if named:
         return named, None
-    sized = not grouped and isinstance(size, int) and size > 0
+    # A group that is there has a size of its own. One that podberth makes has the size that its members say.
+    said = not grouped or any("size" in concerns.get("gang", ()) for concerns in case.others.values())
+    sized = said and isinstance(size, int) and size > 0
     return case.fields({gang.MEMBERSHIP["size"]: str(size)} if sized else {}), case.proposal
 
 

@@ -7,7 +7,7 @@ asked for, and one that denies would block where Ignore was.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import lru_cache, partial
 from time import perf_counter, time_ns
 
@@ -24,7 +24,7 @@ from ..telemetry.traces import Traced, Tracer
 from .arrival import connection_of
 from .body import keep_body, read_body
 from .reply import Reply, error_body
-from .state import Deciders, ServingState
+from .state import Deciders, Elsewhere, ServingState
 from .target import Target, resolve
 
 _JSON = "application/json"
@@ -66,6 +66,7 @@ class ReviewHandler:
         target = self._resolve(request.raw_path)
         review: AdmissionRequest | None = None
         hold = Hold(self._budget, proven=connection.proven)
+        elsewhere: Elsewhere | None = None
         try:
             deadline = started + target.budget_seconds
             check_head(request, target, connection.stranger)
@@ -82,7 +83,8 @@ class ReviewHandler:
             received = perf_counter()
             outcome = self._decide(review, target, deadline)
             if not isinstance(outcome, Outcome):
-                outcome = await in_time(outcome, deadline)
+                elsewhere = outcome
+                outcome = await in_time(elsewhere, deadline)
             decided = perf_counter()
             answer = orjson.dumps(outcome.response)
             phases = Phases(received - started, decided - received, perf_counter() - decided)
@@ -112,9 +114,12 @@ class ReviewHandler:
             return self._refuse(request, target, started, fault, review)
         finally:
             state.in_flight -= 1
-            _behind(hold, hold.release)
+            if elsewhere is None:
+                _behind(hold, hold.release)
+            else:
+                elsewhere.when_ended(hold.release)
 
-    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome | Awaitable[Outcome]:
+    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome | Elsewhere:
         snapshot = self._state.snapshot
         if snapshot is None or target.decider is None:
             raise ReviewError(503, "policies and topology are not loaded")
@@ -161,7 +166,7 @@ def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None
         asyncio.get_running_loop().call_soon(call, *arguments)
 
 
-async def in_time(outcome: Awaitable[Outcome], deadline: float) -> Outcome:
+async def in_time(outcome: Elsewhere, deadline: float) -> Outcome:
     """Wait for what is decided elsewhere, and no longer than anybody waits for the answer.
 
     Raises:

@@ -6,9 +6,11 @@ longest of which is the check of one expression.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from threading import BoundedSemaphore, Event
+from typing import Any
 
 from ..admission.outcome import Outcome
 from ..admission.policy import validate_policy
@@ -23,8 +25,38 @@ MOST_AT_ONCE = 4
 `kubectl apply` of a directory sends one after the other."""
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is said of a policy, to be awaited. Who gives up waiting ends the work, too, before its next step."""
+
+    work: asyncio.Future[Outcome]
+    gone: Event
+    """Set once nobody waits for it."""
+
+    def __await__(self) -> Generator[Any, None, Outcome]:
+        """Return what ``admission.policy`` says.
+
+        Raises:
+            ReviewError: it is no policy.
+        """
+        return self._outcome().__await__()
+
+    async def _outcome(self) -> Outcome:
+        try:
+            # Awaited itself, the work would be cancelled with who awaits it: it would count as ended, and its policy
+            # would stay in the thread's queue.
+            await asyncio.wait([self.work])
+            return self.work.result()
+        finally:
+            self.gone.set()
+
+    def when_ended(self, call: Callable[[], object]) -> None:
+        """Call once the thread has let go of the policy, whether anybody still waits for the answer or not."""
+        self.work.add_done_callback(lambda _: call())
+
+
 class PolicyJudge:
-    """A decider for policies, to be awaited. Who gives up waiting ends the work, too, before its next step."""
+    """A decider for policies."""
 
     def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] = validate_policy) -> None:
         """Begin nothing: the thread starts with the first policy."""
@@ -33,24 +65,25 @@ class PolicyJudge:
         self._places = BoundedSemaphore(MOST_AT_ONCE)
         self._environment: Environment | None = None
 
-    async def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Outcome:
-        """Return what ``admission.policy`` says.
+    def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Judgement:
+        """Begin to judge a policy, or have it wait for its turn.
 
         Raises:
-            ReviewError: it is no policy, or too many are waiting.
+            ReviewError: too many are waiting.
         """
         if not self._places.acquire(blocking=False):
             raise ReviewError(503, f"busy: {MOST_AT_ONCE} policies are being judged or wait for it; ask again")
         gone = Event()
         work: Future[Outcome] = self._thread.submit(self._judge, review, snapshot.environment.schema, gone.is_set)
-        # Of what has begun this is its end, whether anybody still waits for it or not.
         work.add_done_callback(lambda _: self._places.release())
-        try:
-            return await asyncio.wrap_future(work)
-        finally:
-            gone.set()
+        judgement = Judgement(asyncio.wrap_future(work), gone)
+        # An error that nobody waits for any more is not asyncio's to report.
+        judgement.work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        return judgement
 
     def _judge(self, review: AdmissionRequest, schema: PodSchema, late: Late) -> Outcome:
+        if late():
+            raise ReviewError(504, "nobody waits for it any more")
         # An environment belongs to one thread; the reviews' own belongs to the event loop's.
         if self._environment is None or self._environment.schema is not schema:
             self._environment = Environment(schema)

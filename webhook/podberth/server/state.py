@@ -1,17 +1,28 @@
 """What the parts of a running server share: which snapshot is in force, and whether it is leaving."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ..admission.awaited import Awaited, Sought
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot
 
-Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome | Awaitable[Outcome]]
-"""Decides at once, or elsewhere, to be awaited."""
+
+class Elsewhere(Protocol):
+    """A decision that is made outside the event loop, to be awaited."""
+
+    def __await__(self) -> Generator[Any, None, Outcome]:
+        """Return the decision."""
+
+    def when_ended(self, call: Callable[[], object]) -> None:
+        """Call once nothing of the review is held any more, whether anybody still waits for the decision or not."""
+
+
+Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome | Elsewhere]
+"""Decides at once, or elsewhere."""
 Deciders: TypeAlias = Mapping[str, Decider]
 """The decision for each path."""
 
