@@ -30,7 +30,9 @@ def _alone(*sources: str, less: str = "i") -> tuple[Case, ...]:
 
 def _text(source: str, *texts: Callable[[int], str], most: int = 65_000) -> tuple[Case, ...]:
     makers = texts or (lambda size: "a" * size, lambda size: "a,1." * (size // 4), lambda size: "1" * size)
-    return tuple(Case(source, text=each, most=most) for each in makers)
+    # What names the text is charged for by itself, as parts.
+    read = ", ".join(["TEXT"] * source.count("TEXT"))
+    return tuple(Case(source, read, text=each, most=most) for each in makers)
 
 
 _LINE = "70b-7b-1b- " * (LONGEST // 16) + "a" * (LONGEST // 4)

@@ -7,8 +7,10 @@ from typing import TypeAlias
 
 import pytest
 
+from podberth.cel.cost import MAX_MICROSECONDS
 from podberth.cel.engine import Environment
 from podberth.kube.schema import PodSchema
+from podberth.policy.compile import compile_policies
 from podberth.policy.parse import ParsedPolicies, parse_policies
 from podberth.suite.model import parse_suite
 from podberth.suite.runner import SuiteResult, run_suite
@@ -80,6 +82,15 @@ def test_together_they_have_no_problem_and_run_in_this_order() -> None:
         "model-fits-memory",
         "node-health",
     ]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_none_is_near_the_most_that_a_policy_may_cost(folder: Path, environment: Environment) -> None:
+    # Prices that are measured on another day or machine differ, and must not refuse what is shipped.
+    policies, problems = compile_policies(parsed(folder).policies, environment)
+    assert problems == ()
+    for policy in policies:
+        assert policy.cost_microseconds <= MAX_MICROSECONDS * 2 / 3
 
 
 def test_what_is_about_every_pod_is_off_unless_it_speaks_of_devices() -> None:

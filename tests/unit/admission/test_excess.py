@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from builders import gpu_container, gpu_pod, pod, review
+from builders import container, gpu_container, gpu_pod, pod, review
 from podberth.admission import decide
 from podberth.admission.creation import request_of
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
-from podberth.kube.budget import GPU_REQUESTS, MAX_BYTES
+from podberth.kube.budget import CONTAINERS, GPU_CLAIMS, GPU_REQUESTS, MAX_BYTES
 from snapshots import policy, snapshot
 
 WRITES = "  mutations:\n  - labels: {a: \"'b'\"}\n"
@@ -34,6 +34,32 @@ def too_many_resources() -> dict[str, Any]:
     container = gpu_container("main", 1)
     container["resources"]["limits"] = limits
     return pod(container)
+
+
+CLASSES = GPU_CLAIMS // CONTAINERS + 1
+TEMPLATE = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaimTemplate",
+    "metadata": {"name": "many", "namespace": "default"},
+    "spec": {
+        "spec": {
+            "devices": {
+                "requests": [{"name": f"r{at}", "exactly": {"deviceClassName": f"c{at}"}} for at in range(CLASSES)]
+            }
+        }
+    },
+}
+
+
+def claiming(number: int) -> dict[str, Any]:
+    claims = [{"name": f"c{at}", "resourceClaimTemplateName": "many"} for at in range(number)]
+    return pod(container("main", claims=[claim["name"] for claim in claims]), resourceClaims=claims)
+
+
+@pytest.mark.parametrize(("number", "verdict"), [(GPU_CLAIMS // CLASSES, "mutated"), (CONTAINERS, "denied")])
+def test_claims_for_many_devices_are_counted_by_what_the_cluster_knows_of_them(number: int, verdict: str) -> None:
+    outcome = decide.mutate(decode_review(review(claiming(number))), snapshot(policy("p", WRITES), objects=[TEMPLATE]))
+    assert (outcome.verdict, "gpu.claims: got" in (outcome.denial or "")) == (verdict, verdict == "denied")
 
 
 def beyond_json() -> dict[str, Any]:

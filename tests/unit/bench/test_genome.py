@@ -7,10 +7,21 @@ import pytest
 from bench import genome
 from bench.found import FOUND
 
-from podberth.kube.budget import ALL, ANNOTATIONS, BOUNDS, GPUS, LARGEST, RECORD, RECORD_CLAIMS, TASK_GROUPS, excess
+from podberth.kube.budget import (
+    ALL,
+    ANNOTATIONS,
+    BOUNDS,
+    DEVICES,
+    GPUS,
+    LARGEST,
+    RECORD,
+    RECORD_CLAIMS,
+    TASK_GROUPS,
+    excess,
+)
 from podberth.kube.shape import shape_problems
 
-OTHERS = {ALL, ANNOTATIONS, GPUS, RECORD, RECORD_CLAIMS, TASK_GROUPS}
+OTHERS = {ALL, ANNOTATIONS, DEVICES, GPUS, RECORD, RECORD_CLAIMS, TASK_GROUPS}
 """Rows that are no list of a pod: ``Genome`` makes what they are about by itself, or from other lists."""
 
 

@@ -116,6 +116,55 @@ def test_a_loop_in_a_loop_over_what_belongs_to_the_outer_goes_through_each_entry
     assert own.microseconds < 2 * alone.microseconds
 
 
+MOUNTS = "object.spec.containers[0].volumeMounts.all(m, m.mountPath != 'a')"
+MADE = "object.spec.containers.filter(c, has(c.volumeMounts))"
+
+
+@pytest.mark.parametrize(
+    ("once", "again"),
+    [
+        # One element by its index, in a loop around it.
+        (MOUNTS, f"lists.range(9).all(i, {MOUNTS})"),
+        (
+            "variables.made[0].volumeMounts.all(m, m.mountPath != 'a')",
+            "lists.range(9).all(i, variables.made[0].volumeMounts.all(m, m.mountPath != 'a'))",
+        ),
+        # The element of a loop, in a loop between; of a container with all args and all mounts, the product.
+        (
+            "object.spec.containers.all(c, c.volumeMounts.all(m, m.mountPath != 'a'))",
+            "object.spec.containers.all(c, lists.range(9).all(i, c.volumeMounts.all(m, m.mountPath != 'a')))",
+        ),
+        (
+            "object.spec.containers.all(c, c.volumeMounts.all(m, m.mountPath != 'a'))",
+            "object.spec.containers.all(c, c.args.all(a, c.volumeMounts.all(m, m.mountPath != 'a')))",
+        ),
+        # A list that names one element several times, and one that is gone through several times.
+        (
+            "[variables.first].all(c, c.volumeMounts.all(m, m.mountPath != 'a'))",
+            f"[{', '.join(['variables.first'] * 9)}].all(c, c.volumeMounts.all(m, m.mountPath != 'a'))",
+        ),
+        (
+            "variables.made.all(c, c.volumeMounts.all(m, m.mountPath != 'a'))",
+            "lists.range(9).all(i, variables.made.all(c, c.volumeMounts.all(m, m.mountPath != 'a')))",
+        ),
+    ],
+)
+def test_a_list_is_charged_for_as_often_as_it_can_be_gone_through(
+    environment: Environment, once: str, again: str
+) -> None:
+    known = {"made": MADE, "first": "object.spec.containers[0]"}
+    assert cost(environment, again, **known).microseconds > 8 * cost(environment, once, **known).microseconds
+
+
+def test_all_commands_of_a_line_together_have_the_words_of_a_line(environment: Environment) -> None:
+    made = "shell.commands(object.spec.containers[0].args)"
+    one = cost(environment, "variables.made[0].exists(word, word == 'serve')", made=made)
+    each = cost(environment, "variables.made.all(words, words.exists(word, word == 'serve'))", made=made)
+    assert each.microseconds < 3 * one.microseconds
+    again = cost(environment, "lists.range(9).all(i, variables.made[0].exists(word, word == 'serve'))", made=made)
+    assert again.microseconds > 8 * one.microseconds
+
+
 def test_the_bound_grows_with_the_expression(environment: Environment) -> None:
     part = "object.spec.tolerations.exists(t, t.key == 'a')"
     costs = [cost(environment, " && ".join([part] * number)).microseconds for number in (1, 2, 4)]

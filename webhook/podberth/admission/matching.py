@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from ..cel.engine import Activation
 from ..errors import EvaluationError
 from ..kube import pod as pods
-from ..kube.budget import GPUS, beyond
+from ..kube.budget import DEVICES, GPUS, beyond
 from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
 from ..mutation import record
@@ -114,7 +114,8 @@ class Matcher:
         self._written: tuple[Path, ...] = ()
         self._activation: Activation | None = None
         self._answers: Sequence[bool | EvaluationError] = ()
-        self.excess = review.excess or beyond(GPUS, len(self._state.gpu.requests))
+        gpu = self._state.gpu
+        self.excess = review.excess or beyond(GPUS, len(gpu.requests)) or beyond(DEVICES, len(gpu.claims))
         """Why no expression is asked about this pod; empty for a pod within its bounds (``kube.budget``)."""
         batch = self.plan.batch
         if not self.excess and batch is not None and any(map(self._in_scope, self.plan.policies)):

@@ -15,14 +15,24 @@ from dataclasses import dataclass, field, replace
 
 from ..kube.budget import ENTRIES
 from ..kube.paths import ELEMENT
-from ..workload.command_line import LONGEST, MOST_WORDS
 from . import ast
 from .ast import Node
 from .dispatch import LONGEST_TEXT
 from .functions import FUNCTIONS
 from .libraries import LIBRARIES
 from .prices import field_price, price_of
-from .sizes import MAX_ITERATIONS, SCALAR_BYTES, Bounds, entry_of, largest, most, most_bytes, rounds
+from .sizes import (
+    COMMANDS,
+    LINE_BYTES,
+    MAX_ITERATIONS,
+    SCALAR_BYTES,
+    Bounds,
+    entry_of,
+    largest,
+    most,
+    most_bytes,
+    rounds,
+)
 from .types import NODES
 from .typing import VARIABLES
 
@@ -49,7 +59,6 @@ _TEXT_FUNCTIONS = frozenset({"commands", "flag"})
 _CLASS = 5  # bytes of a class of characters such as [a-z]
 _REPEATS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 
-_LINE = 4 * LONGEST  # UTF-8
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME = frozenset({"orValue", "or", "value", "optional.of", "optional.ofNonZeroValue", "dyn", "string", "bytes"})
 _FREE = frozenset({"_&&_", "_||_", "_?_:_", "!_", "@not_strictly_false"})
@@ -172,22 +181,26 @@ class _Meter:
         first, _, rest = name.partition(".")
         if first == "variables" and rest in self._variables:
             known = self._variables[rest]
-            return replace(known, total=known.size * times, times=times)
+            return replace(known, total=known.size * times, times=times, whole=times)
         return self._read(node, tuple(name.split(".")) if first in VARIABLES else ("params",), times)
 
     def _read(self, node: Node, path: tuple[str, ...], times: float) -> Bounds:
         """Return the bounds of what stands at a path: of the pod, or of what is no longer than one."""
         scalar = ast.type_of(self._checked, node).name in _SCALARS
         size = SCALAR_BYTES if scalar else most_bytes(path)
-        return Bounds(length=most(path), size=size, total=times * size, times=times, path=path)
+        return Bounds(most(path), size, times * size, times, path, whole=times)
 
     def _field(self, node: Node, operand: Bounds, field: str, times: float) -> Bounds:
+        if operand.path is None and operand.element is not None:
+            # Any one, and it may be the same each time.
+            element = operand.element
+            return replace(element, total=element.size * times, times=times, whole=times)
         if operand.path is None:
-            return operand.element or replace(operand, length=max(operand.length, ENTRIES))
+            return replace(operand, length=max(operand.length, ENTRIES))
         found = self._read(node, (*operand.path, field), times)
         # All that stands below one place is no more than what stands there.
         total = min(found.total, operand.bytes_at(times))
-        return replace(found, total=total, loop=operand.loop, times=max(times, operand.times))
+        return replace(found, total=total, times=max(times, operand.times), whole=operand.whole_at(times))
 
     def _made(self, entries: Sequence[Bounds], times: float) -> Bounds:
         size = sum(entry.size for entry in entries) + 2
@@ -207,10 +220,9 @@ class _Meter:
         if call.function in _OURS:
             self._charge_plain(node, nodes, values, times)
             self._charge_first(node, call.function, times, price_of(call.function).first)
-            size = _LINE if call.function in _TEXT_FUNCTIONS else ENTRIES
             if call.function == "commands":
-                words = Bounds(MOST_WORDS, size, size * times, times)
-                return replace(words, element=words)
+                return Bounds(most(COMMANDS), LINE_BYTES, LINE_BYTES * times, times, COMMANDS, whole=times)
+            size = LINE_BYTES if call.function in _TEXT_FUNCTIONS else ENTRIES
             return Bounds(ENTRIES, size, size * times, times)
         if call.function not in _FREE:
             self._charge_bytes(node, nodes, values, times)
@@ -323,7 +335,7 @@ class _Meter:
                 given = number.WhichOneof("which") == "int64_value"
                 length = min(max(number.int64_value, 0), MAX_ITERATIONS) if given else MAX_ITERATIONS
             case function if function in _LIKE_THE_LIST:
-                return replace(values[0], times=times)
+                return replace(values[0], times=times, whole=values[0].whole_at(times))
             case "flatten":
                 inner = values[0].element or Bounds(length=ENTRIES)
                 return replace(values[0], length=values[0].length * max(inner.length, 1), times=times)

@@ -3,14 +3,29 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..kube.budget import ANNOTATIONS, ENTRIES, GPU_REQUESTS, LARGEST, MAX_BYTES, MAX_NAME_BYTES, NAMES
+from ..kube.budget import ANNOTATIONS, ENTRIES, GPU_CLAIMS, GPU_REQUESTS, LARGEST, MAX_BYTES, MAX_NAME_BYTES, NAMES
 from ..kube.paths import ELEMENT
+from ..workload.command_line import LONGEST, MOST_WORDS
 
 MAX_ITERATIONS = 10_000
 """cel-cpp's fixed budget of one evaluation, all loops together."""
 
 SCALAR_BYTES = 40
 """The longest text of a number, a boolean or a time."""
+
+LINE_BYTES = 4 * LONGEST
+"""Of the longest command line that is read, in UTF-8."""
+
+COMMANDS = ("shell.commands",)
+"""The path of what ``shell.commands()`` makes: all its commands together have ``MOST_WORDS`` words."""
+
+_LISTS = {
+    ("gpu", "requests"): GPU_REQUESTS,
+    ("gpu", "claims"): GPU_CLAIMS,
+    COMMANDS: MOST_WORDS,
+    (*COMMANDS, ELEMENT): MOST_WORDS,
+}
+"""The most entries of what is no part of the pod; with ELEMENT it is of all elements together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +41,8 @@ class Bounds:
     times: float = 1
     path: tuple[str, ...] | None = None
     """Where it is read, as in ``cel.reads``; None: it is made."""
-    loop: float = 1
-    """For what a loop goes through: how often that loop is begun."""
+    whole: float = 1
+    """How often all that stands at the path is used by these ``times`` together: once by a loop over all of it."""
     element: "Bounds | None" = None
     """The largest entry of a list that is made."""
 
@@ -35,24 +50,30 @@ class Bounds:
         """Return the bytes of all of them, where it is used ``times`` times."""
         return self.total if times <= self.times else times * self.size
 
+    def whole_at(self, times: float) -> float:
+        """Return how often all that stands at the path is used, where one of it is used ``times`` times.
+
+        More uses than there are elements may all be of the largest: ``c.args.all(a, c.env.all(e, …))``.
+        """
+        return self.whole if times <= self.times else times
+
 
 def rounds(through: Bounds, times: float) -> float:
     """Return the rounds of a loop that is begun ``times`` times, all together."""
-    found = times * through.length
-    if through.path and ELEMENT in through.path and through.times == times:
-        # Begun once for each element of the loop around it: all of them together go through the pod's total.
-        found = through.loop * through.length
-    return min(found, MAX_ITERATIONS)
+    # Begun once for each element of a loop around it, it goes through the pod's total and not through the product.
+    begun = times if through.path is None else min(times, through.whole_at(times))
+    return min(begun * through.length, MAX_ITERATIONS)
 
 
 def entry_of(through: Bounds, turns: float, times: float) -> Bounds:
     """Return the bounds of what a loop goes through, one by one."""
     if through.path is None:
         entry = through.element or Bounds(length=ENTRIES, size=through.size)
-        return replace(entry, total=min(turns * entry.size, through.bytes_at(times)), times=max(turns, 1))
+        total = min(turns * entry.size, through.bytes_at(times))
+        return replace(entry, total=total, times=max(turns, 1), whole=entry.whole_at(turns))
     path = (*through.path, ELEMENT)
     total = min(turns * through.size, through.bytes_at(times))
-    return Bounds(most(path), through.size, total, max(turns, 1), path, times)
+    return Bounds(most(path), through.size, total, max(turns, 1), path, through.whole_at(times))
 
 
 def most_bytes(path: tuple[str, ...]) -> int:
@@ -72,7 +93,7 @@ def most(path: tuple[str, ...]) -> float:
         if below is not None:
             return below
         return MAX_ITERATIONS if len(path) > 1 else ENTRIES
-    return GPU_REQUESTS if path == ("gpu", "requests") else ENTRIES
+    return _LISTS.get(path, ENTRIES)
 
 
 def largest(values: Sequence[Bounds]) -> Bounds | None:
@@ -80,12 +101,13 @@ def largest(values: Sequence[Bounds]) -> Bounds | None:
     if not values:
         return None
     paths = {value.path for value in values}
+    times = max(value.times for value in values)
     return Bounds(
         length=max(value.length for value in values),
         size=max(value.size for value in values),
         total=max(value.total for value in values),
-        times=max(value.times for value in values),
+        times=times,
         path=paths.pop() if len(paths) == 1 else None,
-        loop=max(value.loop for value in values),
+        whole=max(value.whole_at(times) for value in values),
         element=largest([value.element for value in values if value.element]),
     )

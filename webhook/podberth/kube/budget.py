@@ -34,6 +34,8 @@ ENTRIES: Final = 1_000
 """Of any list or map that has no bound of its own."""
 GPU_REQUESTS: Final = 400
 """Of accelerator resources in all containers together: two for each."""
+GPU_CLAIMS: Final = 400
+"""Of devices that claims ask for: two for each entry of resourceClaims, where one claim may ask for 32 classes."""
 TERMS: Final = 200
 """Of one list of affinity. 1,025 published GPU pods have one required node affinity term each at most, and the most
 that was found in an infrastructure DaemonSet is three."""
@@ -138,6 +140,8 @@ ALL: Final = Bound((ELEMENT,), ALL_ENTRIES, "a hundred times what published pods
 """Of all lists and maps together."""
 GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "two for each container")
 """Which resources are accelerators is known only once the pod is read (``workload.gpus``): counted there."""
+DEVICES: Final = Bound(("gpu", "claims"), GPU_CLAIMS, "two for each claim; one alone may ask for devices of 32 classes")
+"""What a claim asks for is known only to the cluster (``workload.gpus``): counted there."""
 RECORD: Final = Bound(
     ("metadata", "annotations", APPLIED_ANNOTATION),
     16_384,
@@ -157,6 +161,7 @@ BOUNDS: Final[tuple[Bound, ...]] = (
     ANNOTATIONS,
     TASK_GROUPS,
     GPUS,
+    DEVICES,
     RECORD,
     RECORD_CLAIMS,
 )
