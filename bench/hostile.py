@@ -133,11 +133,11 @@ def _of_shapes(shapes: Iterable[roles.Shape], snapshot: Snapshot, tries: int) ->
 
 def workload_time(shape: roles.Shape, snapshot: Snapshot, tries: int) -> float:
     """Return the milliseconds of a workload's review: the least of several tries, of one that comes near the goal."""
-    took = _reviewed(roles.build(shape, 0), snapshot)
+    took = milliseconds_of_workload(roles.build(shape, 0), snapshot)
     for number in range(1, tries):
         if took < GOAL_MILLISECONDS * _WORTH_ANOTHER_TRY:
             break
-        took = min(took, _reviewed(roles.build(shape, number), snapshot))
+        took = min(took, milliseconds_of_workload(roles.build(shape, number), snapshot))
     return took
 
 
@@ -148,7 +148,7 @@ def _of_many_roles(snapshot: Snapshot, tries: int) -> float:
     for alike in (True, False):
         shapes = [many_roles.workloads(number, alike=alike) for number in _ROLES]
         for name in shapes[0]:
-            took = [min(_reviewed(each[name], snapshot) for _ in range(tries)) for each in shapes]
+            took = [min(milliseconds_of_workload(each[name], snapshot) for _ in range(tries)) for each in shapes]
             slowest = max(slowest, *took)
             rows.append((f"{name}, {'alike' if alike else 'different'}", *(f"{each:.0f}" for each in took)))
     print(table(("roles", *(f"{number:,}: ms" for number in _ROLES)), rows))
@@ -187,8 +187,8 @@ def _timed(
     return outcome, (time.thread_time_ns() - began) / 1e6
 
 
-def _reviewed(workload: _Pod, snapshot: Snapshot) -> float:
-    """Return the milliseconds of /validate-workload."""
+def milliseconds_of_workload(workload: _Pod, snapshot: Snapshot) -> float:
+    """Return the milliseconds of a workload's review by /validate-workload."""
     group, _, version = workload["apiVersion"].rpartition("/")
     kind = {"group": group, "version": version, "kind": workload["kind"]}
     asked = review(workload)
