@@ -8,7 +8,8 @@ The time is processor time of one worker for one review, all shipped policies as
 decision, the answer written; the engine keeps the interpreter lock, so nobody else is answered meanwhile. It is the
 least of several tries, each with a pod that was not seen before. The pods that take longest are printed.
 
-The last table is of /validate-workload and workloads of many roles: it judges the first 64 of them.
+The last tables are of /validate-workload, with workloads made from the same table (``bench.roles``): each list at its
+bound in one role or shared out among several, roles that differ in one thing, and many roles of each kind of object.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from podberth.admission.snapshot import Snapshot
 from podberth.kube.budget import CONTAINERS, MAX_BYTES
 from podberth.kube.patch import apply
 
-from . import clusters, decisions, genome, many_roles
+from . import clusters, decisions, genome, many_roles, roles
 from .figures import table
 from .found import FOUND
 
@@ -89,9 +90,9 @@ def main() -> int:
         rows = [times.row(name) for name, times in found[:_MOST_PRINTED]]
         print(table((f"{what}: {len(found)} pods", "/mutate ms", "/validate ms", "update ms", "verdicts"), rows))
         print(f"\nslowest: {found[0][1].slowest:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less\n")
-    of_many = _of_many_roles(options.tries)
-    print(f"\nslowest: {of_many:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less")
-    return int(slowest > GOAL_MILLISECONDS or of_many > GOAL_MILLISECONDS)
+    shapes = [*roles.plain(), *(() if options.named else roles.of_lists())]
+    slowest = max(slowest, _of_shapes(shapes, snapshot, options.tries), _of_many_roles(snapshot, options.tries))
+    return int(slowest > GOAL_MILLISECONDS)
 
 
 def at_scale() -> Snapshot:
@@ -121,18 +122,37 @@ def _maker(each: genome.Genome) -> _Make:
     return lambda number: genome.build(each, number)
 
 
-def _of_many_roles(tries: int) -> float:
-    """Print what workloads of many roles take; return the slowest's milliseconds."""
-    snapshot = decisions.snapshot(clusters.documents(1_000, 50), library=True)
+def _of_shapes(shapes: Iterable[roles.Shape], snapshot: Snapshot, tries: int) -> float:
+    """Print which workloads take longest; return the slowest's milliseconds."""
+    found = sorted(((workload_time(each, snapshot, tries), each.name) for each in shapes), reverse=True)
+    rows = [(name, f"{took:.0f}") for took, name in found[:_MOST_PRINTED]]
+    print(table((f"workloads: {len(found)}", "/validate-workload ms"), rows))
+    print(f"\nslowest: {found[0][0]:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less\n")
+    return found[0][0]
+
+
+def workload_time(shape: roles.Shape, snapshot: Snapshot, tries: int) -> float:
+    """Return the milliseconds of a workload's review: the least of several tries, of one that comes near the goal."""
+    took = milliseconds_of_workload(roles.build(shape, 0), snapshot)
+    for number in range(1, tries):
+        if took < GOAL_MILLISECONDS * _WORTH_ANOTHER_TRY:
+            break
+        took = min(took, milliseconds_of_workload(roles.build(shape, number), snapshot))
+    return took
+
+
+def _of_many_roles(snapshot: Snapshot, tries: int) -> float:
+    """Print what workloads of many roles take, by their kind; return the slowest's milliseconds."""
     rows: list[tuple[str, ...]] = []
     slowest = 0.0
     for alike in (True, False):
-        shapes = [many_roles.workloads(roles, alike=alike) for roles in _ROLES]
+        shapes = [many_roles.workloads(number, alike=alike) for number in _ROLES]
         for name in shapes[0]:
-            took = [min(_reviewed(each[name], snapshot) for _ in range(tries)) for each in shapes]
+            took = [min(milliseconds_of_workload(each[name], snapshot) for _ in range(tries)) for each in shapes]
             slowest = max(slowest, *took)
             rows.append((f"{name}, {'alike' if alike else 'different'}", *(f"{each:.0f}" for each in took)))
-    print(table(("roles", *(f"{roles:,}: ms" for roles in _ROLES)), rows))
+    print(table(("roles", *(f"{number:,}: ms" for number in _ROLES)), rows))
+    print(f"\nslowest: {slowest:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less")
     return slowest
 
 
@@ -167,8 +187,8 @@ def _timed(
     return outcome, (time.thread_time_ns() - began) / 1e6
 
 
-def _reviewed(workload: _Pod, snapshot: Snapshot) -> float:
-    """Return the milliseconds of /validate-workload."""
+def milliseconds_of_workload(workload: _Pod, snapshot: Snapshot) -> float:
+    """Return the milliseconds of a workload's review by /validate-workload."""
     group, _, version = workload["apiVersion"].rpartition("/")
     kind = {"group": group, "version": version, "kind": workload["kind"]}
     asked = review(workload)

@@ -1,6 +1,6 @@
 """Workloads of as many roles as fit in an object, for ``bench.hostile`` and tests that count what is done."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _Json = dict[str, Any]
@@ -13,15 +13,7 @@ def workloads(roles: int, *, alike: bool = True) -> Mapping[str, _Json]:
     """
     templates = [_template(number, alike=alike) for number in range(roles)]
     return {
-        "JobSet": _workload(
-            "jobset.x-k8s.io/v1alpha2",
-            "JobSet",
-            {
-                "replicatedJobs": [
-                    {"name": f"a{number}", "template": _job(each)} for number, each in enumerate(templates)
-                ]
-            },
-        ),
+        "JobSet": job_set(templates),
         "RayCluster": _workload(
             "ray.io/v1",
             "RayCluster",
@@ -91,6 +83,12 @@ def workloads(roles: int, *, alike: bool = True) -> Mapping[str, _Json]:
             {"components": [{"template": _workload("batch/v1", "Job", _job(each)["spec"])} for each in templates]},
         ),
     }
+
+
+def job_set(templates: Sequence[_Json]) -> _Json:
+    """Return a JobSet with one replicated job of each template."""
+    jobs = [{"name": f"a{number}", "template": _job(each)} for number, each in enumerate(templates)]
+    return _workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
 
 
 def _workload(api_version: str, kind: str, spec: _Json) -> _Json:

@@ -148,7 +148,7 @@ def test_templates_that_choose_nodes_in_many_ways_are_not_all_judged() -> None:
     jobs = [{"name": f"r{at}", "template": {"spec": spec}} for at, spec in enumerate(specs)]
     document = workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
     outcome = decide.validate_workload(decode_review(workload_review(document, "jobsets")), snapshot(*POLICIES))
-    assert "got more than 12 choices of nodes in the pod templates: only the first 12 are judged" in outcome.warnings[0]
+    assert "got more than 4 choices of nodes in the pod templates: only the first 4 are judged" in outcome.warnings[0]
 
 
 def tolerating(number: int) -> JSON:

@@ -9,6 +9,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 import pytest
+from bench import roles as roles_of_bench
+from bench.genome import Genome
 from bench.many_roles import workloads
 
 from builders import gpu_pod, owned, template, workload, workload_review
@@ -17,14 +19,18 @@ from named_owners import gang_of
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
-from podberth.admission.workload import decide_on
+from podberth.admission.workload import MOST_CHOICES, decide_on
 from podberth.check.model import Report
 from podberth.check.report.difference import difference
 from podberth.check.report.excerpt import excerpts
 from podberth.check.report.results import patched
 from podberth.check.report.text import lines
+from podberth.group_checks import levels
 from podberth.group_checks.case import MOST_ROLES
 from podberth.kube import yaml_text
+from podberth.kube.label_sets import LabelSets
+from podberth.topology.need import pods_per_node
+from podberth.topology.nodes import NodeSet, select
 from podberth.workload import roles, templates
 from podberth.workload.gangs import Gang
 from podberth.workload.owners import OWNER_KINDS, keep
@@ -73,6 +79,32 @@ def test_a_review_judges_no_more_of_many_roles(*, alike: bool) -> None:
         assert counted[roles.asks_in.__code__] <= 300
 
 
+def shape(**fields: Any) -> JSON:
+    return roles_of_bench.build(roles_of_bench.Shape(Genome(gpus="8"), **fields), 0)
+
+
+@pytest.mark.parametrize("differing", ["devices", "memory", "choice"])
+def test_a_review_judges_no_more_ways_to_choose_nodes_than_there_is_time_for(differing: str) -> None:
+    document = shape(roles=64, differing=differing)
+    counted = calls(partial(review, document))
+    assert counted[decide_on.__code__] == MOST_CHOICES
+    # One more is read, which says that there are more.
+    assert counted[templates._present.__code__] == MOST_CHOICES + 1
+    assert counted[select.__code__] <= 2 * MOST_CHOICES
+    said = f"got more than {MOST_CHOICES} choices of nodes in the pod templates: only the first {MOST_CHOICES} are"
+    assert said in review(document).warnings[0]
+
+
+def test_a_term_of_pod_affinity_is_not_compared_with_each_role() -> None:
+    few, many = (calls(partial(review, shape(roles=number, company=8))) for number in (8, MOST_ROLES))
+    times = MOST_ROLES // 8
+    for function in (LabelSets.selected, levels._Roles.selected, pods_per_node):
+        assert 0 < many[function.__code__] <= times * few[function.__code__]
+    # What is wanted is the same of all roles, and of each level it is asked once.
+    for function in (levels.start_of, NodeSet.machines):
+        assert 0 < many[function.__code__] == few[function.__code__]
+
+
 @pytest.mark.parametrize("shape", ["JobSet", "PodCliqueSet", "MPIJob", "AppWrapper"])
 def test_a_check_does_for_twice_the_roles_twice_as_much(shape: str) -> None:
     few, many = (calls(partial(check, workloads(number)[shape])) for number in (MOST_ROLES + 2, 2 * MOST_ROLES + 4))
@@ -105,8 +137,8 @@ def test_a_check_judges_all_and_says_that_it_has_not_compared_them() -> None:
 
 def test_of_a_long_document_the_difference_is_what_it_would_be_of_the_whole() -> None:
     for shape in ("JobSet", "MPIJob"):
-        found = [each for each in check(workloads(MOST_ROLES + 6)[shape]).results if each.changes]
-        assert len(found) == MOST_ROLES + 6
+        found = [each for each in check(workloads(70)[shape]).results if each.changes]
+        assert len(found) == 70
         for each in (found[0], found[-1]):
             whole, part = patched(each), excerpts(each)
             assert whole is not None

@@ -4,6 +4,7 @@ It never denies and never patches: the pods are decided when they come. Would-be
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -14,9 +15,10 @@ from ..kube.patch import apply
 from ..kube.positions import render_path
 from ..kube.unchecked import mapping_at
 from ..mutation.record import key_of
+from ..workload.gpus import gpu_facts
 from ..workload.kinds import row_for
 from ..workload.places import Template
-from ..workload.templates import templates
+from ..workload.templates import each_template
 from . import messages, response
 from .creation import OF_A_CREATION
 from .groups import wrong_in_workload
@@ -29,10 +31,11 @@ from .validate import validate
 _ONLY: Final = "only the first {} are judged, and groups and queues not at all; for all of them: podberth check"
 _MANY: Final = f"got more than {MOST_ROLES} pod templates: {_ONLY}"
 _CHOOSING: Final = ("nodeSelector", "affinity", "tolerations")
-_MOST_CHOICES: Final = 12
-"""Of nodes, by the templates of one object: each is looked up among all classes of nodes, for every policy that asks.
-The largest of the examples that are known have ten roles."""
-_UNLIKE: Final = f"got more than {_MOST_CHOICES} choices of nodes in the pod templates: {_ONLY}"
+MOST_CHOICES: Final = 4
+"""Of nodes, by the templates of one object, the accelerators that they ask for included: each is looked up among all
+classes of nodes, for every policy that asks, which takes up to 15 ms (``bench.hostile``). Of the workloads among this
+repository's manifests and tests none has more than three."""
+_UNLIKE: Final = f"got more than {MOST_CHOICES} choices of nodes in the pod templates: {_ONLY}"
 _LONG: Final = f"got more than {ALL_ENTRIES:,} entries in the lists of all pod templates: {_ONLY}"
 
 
@@ -44,8 +47,7 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     """
     if not _concerns_pods(request):
         return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
-    found = templates(request.object or {}, namespace=request.namespace, most=MOST_ROLES + 1)
-    found, left_out = _judged(found)
+    found, left_out = _judged(each_template(request.object or {}, namespace=request.namespace))
     named = Counter(each.role for each in found)
     too_large = [f"{_place(each, named)}: {each.too_large}" for each in found if each.too_large]
     found = [each for each in found if not each.too_large]
@@ -91,18 +93,32 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     )
 
 
-def _judged(found: list[Template]) -> tuple[list[Template], str]:
-    """Return the templates that are judged, and why others are not; together they may be as long as one pod."""
-    entries, choices = 0, set[bytes]()
-    for place, each in enumerate(found[:MOST_ROLES]):
+def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
+    """Return the templates that are judged, and why others are not; together they may be as long as one pod.
+
+    The first that is left out is the last that is read.
+    """
+    judged, entries, choices = list[Template](), 0, set[bytes]()
+    for each in found:
+        place = len(judged)
+        if place == MOST_ROLES:
+            return judged, _MANY.format(place)
         entries += entries_in(each.own)
         if place and entries > ALL_ENTRIES:
-            return found[:place], _LONG.format(place)
-        spec = mapping_at(each.own, "spec")
-        choices.add(key_of([spec.get(field) for field in _CHOOSING]))
-        if len(choices) > _MOST_CHOICES:
-            return found[:place], _UNLIKE.format(place)
-    return found[:MOST_ROLES], _MANY.format(MOST_ROLES) if len(found) > MOST_ROLES else ""
+            return judged, _LONG.format(place)
+        choices.add(_choice(each))
+        if len(choices) > MOST_CHOICES:
+            return judged, _UNLIKE.format(place)
+        judged.append(each)
+    return judged, ""
+
+
+def _choice(template: Template) -> bytes:
+    """Return what is equal for templates whose pods are looked up among the nodes as one."""
+    if template.too_large or template.problems:
+        return b""
+    spec, gpu = mapping_at(template.own, "spec"), gpu_facts(template.pod)
+    return key_of([[spec.get(field) for field in _CHOOSING], gpu.totals, gpu.per_container, gpu.memory_mib])
 
 
 def decide_on(

@@ -17,9 +17,9 @@ from ..workload.subject import Member
 
 Found: TypeAlias = Mapping[str, Any]
 
-MOST_ROLES: Final = 64
-"""Templates of one object that are compared with each other, and that are judged when the object is applied. The
-largest of the examples that are known have ten."""
+MOST_ROLES: Final = 32
+"""Templates of one object that are compared with each other, and that are judged when the object is applied: three
+times the largest of the examples that are known, and as many as a review has time for (``bench.hostile``)."""
 
 
 @dataclass(frozen=True, slots=True)

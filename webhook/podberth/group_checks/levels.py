@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from ..kube.label_sets import LabelSets
 from ..kube.patch import Path
-from ..kube.selector import label_selector_matches
 from ..kube.unchecked import at, count, mapping_at, text, text_at
 from ..topology.need import covers
 from ..workload.forms import find
@@ -214,38 +214,55 @@ def affinity_levels(case: Case) -> Iterator[Level]:
     """Yield the required pod affinity of the final pods to their own kind: what a policy requires is there, too.
 
     Of the roles that a term selects each has to have such a term itself. Where one of them goes where it likes, it may
-    lead the others apart, and nothing is certain.
+    lead the others apart, and nothing is certain. Terms that say the same are one, told of the first role.
     """
-    number_of = stages(case)
-    found = [
-        (pods, steps, text(term.get("topologyKey")), _selected(term, pods, case, number_of))
-        for pods in case.pods
-        for steps, term in islice(_terms(pods.pod), _MOST_TERMS)
-    ]
-    starts: dict[tuple[str, frozenset[int]], Start] = {}
-    for pods, steps, key, mates in found:
-        if not (key and any(case.pods[place] is pods for place in mates)):
-            continue
-        if (key, mates) not in starts:
-            asking = {id(each) for each, _, other, theirs in found if other == key and theirs >= mates}
-            roles = [case.pods[place] for place in sorted(mates)]
-            agreed = all(id(each) in asking for each in roles)
-            starts[key, mates] = start_of(case, roles) if agreed else all_of(())
-        yield Level(pods=pods, key=key, start=starts[key, mates], steps=(*steps, "topologyKey"))
-
-
-def _selected(term: dict[str, Any], pods: Pods, case: Case, number_of: Mapping[Path, int]) -> frozenset[int]:
-    """Return the roles, by their places, that a term selects of those that run at the same time as the pods."""
-    beside = [number_of[each.template.path] == number_of[pods.template.path] for each in case.pods]
-    return frozenset(place for place, each in enumerate(case.pods) if beside[place] and _is_to(term, each, case))
+    roles = _Roles(case)
+    first: dict[tuple[str, frozenset[int]], tuple[Pods, Path]] = {}
+    asking: dict[tuple[str, frozenset[int]], set[int]] = {}
+    for place, pods in enumerate(case.pods):
+        for steps, term in islice(_terms(pods.pod), _MOST_TERMS):
+            wish = text(term.get("topologyKey")), roles.selected(term, place)
+            if wish[0] and place in wish[1]:
+                first.setdefault(wish, (pods, steps))
+                asking.setdefault(wish, set()).add(place)
+    for (key, mates), (pods, steps) in first.items():
+        those = [places for (other, more), places in asking.items() if other == key and more >= mates]
+        agreed = mates <= set[int]().union(*those)
+        start = start_of(case, [case.pods[place] for place in sorted(mates)]) if agreed else all_of(())
+        yield Level(pods=pods, key=key, start=start, steps=(*steps, "topologyKey"))
 
 
 def affinity_keys(case: Case) -> Iterator[Level]:
     """Yield the pod affinity of each role to itself, preferred or required, whatever others have."""
-    for pods in case.pods:
+    roles = _Roles(case)
+    for place, pods in enumerate(case.pods):
         for steps, term in _terms(pods.pod, preferred=True):
-            if _is_to(term, pods, case) and (key := text(term.get("topologyKey"))):
+            if place in roles.selected(term, place) and (key := text(term.get("topologyKey"))):
                 yield Level(pods=pods, key=key, start=all_of([pods]), steps=(*steps, "topologyKey"))
+
+
+class _Roles:
+    """Which roles of an object the terms of pod affinity select, by their places."""
+
+    def __init__(self, case: Case) -> None:
+        self._namespace = case.namespace
+        self._labels = LabelSets([mapping_at(each.pod, "metadata", "labels") for each in case.pods])
+        number_of = stages(case)
+        self._numbers = [number_of[each.template.path] for each in case.pods]
+        self._beside: dict[int, set[int]] = {}
+        for place, number in enumerate(self._numbers):
+            self._beside.setdefault(number, set()).add(place)
+
+    def selected(self, term: dict[str, Any], place: int) -> frozenset[int]:
+        """Return those that a term of one of them selects and that run at the same time as that one.
+
+        With label keys a term selects a part of them that nobody knows: none.
+        """
+        if term.get("matchLabelKeys") or term.get("mismatchLabelKeys") or term.get("namespaceSelector") is not None:
+            return frozenset()
+        if (named := term.get("namespaces")) and self._namespace not in named:
+            return frozenset()
+        return self._labels.selected(term.get("labelSelector")) & self._beside[self._numbers[place]]
 
 
 def _terms(pod: dict[str, Any], *, preferred: bool = False) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -255,16 +272,6 @@ def _terms(pod: dict[str, Any], *, preferred: bool = False) -> Iterator[tuple[Pa
     for index, each in enumerate(_list(at(pod, *base, _PREFERRED)) if preferred else ()):
         if isinstance(term := at(each, "podAffinityTerm"), dict):
             yield (*base, _PREFERRED, index, "podAffinityTerm"), term
-
-
-def _is_to(term: dict[str, Any], pods: Pods, case: Case) -> bool:
-    """Tell whether a term selects all of some pods: with label keys it is a part that nobody knows."""
-    if term.get("matchLabelKeys") or term.get("mismatchLabelKeys") or term.get("namespaceSelector") is not None:
-        return False
-    if (named := term.get("namespaces")) and case.namespace not in named:
-        return False
-    labels = mapping_at(pods.pod, "metadata", "labels")
-    return label_selector_matches(term.get("labelSelector"), labels)
 
 
 def _list(value: object) -> list[Any]:

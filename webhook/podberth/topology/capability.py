@@ -7,6 +7,7 @@ it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ..devices import mig
 from ..devices.mig_tables import MigTable
@@ -105,17 +106,25 @@ def capability_of(node: Node) -> Capability:
         if name == whole and (most := min(amount, linked or 1)) > 1:
             domains.append((name, most))
     shares = tuple(name for name, _ in amounts if _is_share(node, name))
-    return Capability(
-        tuple(amounts),
-        tuple(memory),
-        tuple(domains),
-        shares=shares,
-        instance=_slice_profile(node) if node.durable.get(_NVIDIA_GPU) and _is_slice(node) else "",
-        models=_models(node),
-        cut=_is_slice(node) or _is_shared(node),
-        links_known=linked is not None,
-        accelerators=_has_accelerators(node),
+    return _shared(
+        Capability(
+            tuple(amounts),
+            tuple(memory),
+            tuple(domains),
+            shares=shares,
+            instance=_slice_profile(node) if node.durable.get(_NVIDIA_GPU) and _is_slice(node) else "",
+            models=_models(node),
+            cut=_is_slice(node) or _is_shared(node),
+            links_known=linked is not None,
+            accelerators=_has_accelerators(node),
+        )
     )
+
+
+@lru_cache(maxsize=4096)
+def _shared(capability: Capability) -> Capability:
+    """Return the first that was equal: thousands of nodes have a dozen between them, and are asked about by it."""
+    return capability
 
 
 def gpu_memory_mib(labels: Mapping[str, str], capability: Capability) -> dict[str, int]:

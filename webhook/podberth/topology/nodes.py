@@ -15,13 +15,14 @@ import orjson
 from ..conventions import Conventions, Trait
 from ..devices.mig_tables import MigTable
 from ..devices.resources import recognise
+from ..kube.selector import node_selector_matches
 from ..wellknown import HOSTNAME_LABEL, LINK_DOMAIN_LABEL
 from .capability import Capability
 from .cover import Kind
 from .model import Taint
 from .need import (
+    NODE_NAME_FIELD,
     Need,
-    NodeSelection,
     Reach,
     fits,
     has_amounts,
@@ -216,9 +217,12 @@ class NodeSet:
         if found is None:
             if len(self._selected) >= _REMEMBERED:
                 self._selected.clear()
-            selection = NodeSelection({}, tuple(terms))
             durable = (part for part in self._parts if not part.node_class.transient)
-            found = sum(part.count for part in durable if selection.matches(part.node_class.labels, ""))
+            found = sum(
+                part.count
+                for part in durable
+                if node_selector_matches(terms, part.node_class.labels, {NODE_NAME_FIELD: ""})
+            )
             self._selected[key] = found
         return found
 
@@ -353,13 +357,24 @@ def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[st
 
 
 def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> NodeSet:
-    """Find the nodes that fit among those that the pod itself chooses."""
+    """Find the nodes that fit among those that the pod itself chooses.
+
+    Hundreds of classes have a dozen capabilities and lists of taints between them: each is asked about once.
+    """
     reaches = Reach(need, conventions)
+    reached: dict[tuple[Taint, ...], bool] = {}
+    fitting: dict[int, bool] = {}
     parts: list[Part] = []
     others: list[Part] = []
     for part in chosen:
-        if reaches(part.node_class.taints):
-            (parts if fits(part.node_class.capability, need) else others).append(part)
+        taints, capability = part.node_class.taints, part.node_class.capability
+        if taints not in reached:
+            reached[taints] = reaches(taints)
+        if not reached[taints]:
+            continue
+        if id(capability) not in fitting:
+            fitting[id(capability)] = fits(capability, need)
+        (parts if fitting[id(capability)] else others).append(part)
     if need.claimed and not need.requests:
         parts, rest = _with_accelerators(parts, conventions)
         others += rest

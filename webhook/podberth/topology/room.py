@@ -4,7 +4,7 @@ What is said to have no room has none, whoever places the pods. The reverse does
 and one of three are let through on two machines of seven, which would have to be packed to know.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .capability import Capability
@@ -47,46 +47,70 @@ def lacks(
     None where no known node fits any of the pods: no room is then not what is wrong. Pods that ask for no device, and
     those that fit no node, are taken for placed.
     """
+    kinds = _Kinds(wanted)
     machines: dict[int, _Machines] = {}
-    for place, each in enumerate(wanted):
-        nodes = index.nodes(each.need) if each.need.requests else None
+    for kind in kinds.largest_first:
+        need = wanted[kind].need
+        nodes = index.nodes(need) if need.requests else None
         if nodes is not None and nodes.exist:
-            machines[place] = nodes.machines(level)
+            machines[kind] = nodes.machines(level)
     if not machines:
         return None
-    largest = sorted(machines, key=lambda place: total(wanted[place].need), reverse=True)
     domains = dict.fromkeys(domain for each in machines.values() for domain in each)
     found: dict[str, Lack | None] = {}
     alike: dict[tuple[object, ...], Lack | None] = {}  # a cluster has thousands of hosts, and few kinds of them
     for domain in domains:
-        at_hand = {place: machines[place].get(domain, ()) for place in largest}
+        at_hand = {kind: each.get(domain, ()) for kind, each in machines.items()}
         key = tuple((id(capability), nodes) for each in at_hand.values() for capability, nodes in (*each, (None, 0)))
         if key not in alike:
-            alike[key] = _lack(wanted, together, at_hand)
+            alike[key] = _lack(kinds, together, at_hand)
         found[domain] = alike[key]
     return found
 
 
-def _lack(
-    wanted: Sequence[Wanted], together: int, machines: Mapping[int, Sequence[tuple[Capability, int]]]
-) -> Lack | None:
+class _Kinds:
+    """What is wanted, with those that need the same looked up once; a kind is the place of its first."""
+
+    def __init__(self, wanted: Sequence[Wanted]) -> None:
+        self.wanted = wanted
+        self._places: dict[int, list[int]] = {}
+        first: dict[Need, int] = {}
+        for place, each in enumerate(wanted):
+            self._places.setdefault(first.setdefault(each.need, place), []).append(place)
+        self.largest_first = sorted(self._places, key=lambda kind: total(wanted[kind].need), reverse=True)
+        self._covered: dict[int, list[int]] = {}
+
+    def covered(self, kind: int) -> list[int]:
+        """Return the kinds of which each pod is room for one of this, the largest first."""
+        if kind not in self._covered:
+            need = self.wanted[kind].need
+            self._covered[kind] = [each for each in self.largest_first if covers(need, self.wanted[each].need)]
+        return self._covered[kind]
+
+    def places(self, kinds: Iterable[int]) -> tuple[int, ...]:
+        """Return all places of some kinds."""
+        return tuple(place for kind in kinds for place in self._places[kind])
+
+
+def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Capability, int]]]) -> Lack | None:
     """Say what has no room on the machines that each kind has; the largest kinds are the first."""
-    for place, at_hand in machines.items():
-        need = wanted[place].need
+    wanted = kinds.wanted
+    for kind, at_hand in machines.items():
+        need = wanted[kind].need
         # Whatever runs one of these could run the pod: they are all on its machines.
-        kinds = tuple(each for each in machines if covers(need, wanted[each].need))
-        others = sum(each.most for number, each in enumerate(wanted) if number not in kinds)
-        pods = max(sum(wanted[each].least for each in kinds), together - others)
+        places = kinds.places(each for each in kinds.covered(kind) if each in machines)
+        others = sum(each.most for each in wanted) - sum(wanted[place].most for place in places)
+        pods = max(sum(wanted[place].least for place in places), together - others)
         if pods < 1:
             continue
         room = sum(pods_per_node(capability, need) * nodes for capability, nodes in at_hand)
         if pods > room:
-            return Lack(kinds, pods, room)
+            return Lack(places, pods, room)
         for resource, _ in need.requests:
-            units = _units([wanted[each] for each in kinds], pods, resource)
+            units = _units([wanted[place] for place in places], pods, resource)
             have = sum(capability.amount_of.get(resource, 0) * nodes for capability, nodes in at_hand)
             if units > have:
-                return Lack(kinds, pods, have, resource, units)
+                return Lack(places, pods, have, resource, units)
     return None
 
 

@@ -78,9 +78,9 @@ def _domains(
     domains: dict[str, _Machines] = {}
     for one, roles, members in machines:
         if level in conventions.ignored_labels:
-            values = Counter(dict(own).get(level) for own in members)
+            values: Mapping[str | None, int] = Counter(dict(own).get(level) for own in members)
         else:
-            values = Counter({one.labels.get(level): len(members)})
+            values = {one.labels.get(level): len(members)}
         for value, number in values.items():
             if value:
                 domains.setdefault(value, Counter())[one.capability, roles] += number

@@ -7,7 +7,6 @@ with what is wrong.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, Final
 
 from ..kube.budget import excess
@@ -32,15 +31,18 @@ def templates(
     namespace: str,
     known: Sequence[Mapping[str, Any]] = (),
     extra: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
-    most: int | None = None,
 ) -> list[Template]:
     """Return the templates of a document in their order there; [] of a kind that makes no pods, or is not known.
 
-    ``most`` is how many of them are wanted at most; the others are not read.
     ``namespace`` is used where the document names none. ``known`` are other documents that a workload may refer to: the
     runtime of a TrainJob. ``extra`` are further paths to templates, by kind: to a PodTemplateSpec, or to a PodSpec.
     """
-    return list(islice(_templates(document, namespace, known, extra or {}, 0), most))
+    return list(_templates(document, namespace, known, extra or {}, 0))
+
+
+def each_template(document: Mapping[str, Any], *, namespace: str) -> Iterator[Template]:
+    """Yield the templates of a document one by one, for whoever reads no more of them than are wanted."""
+    return _templates(document, namespace, (), {}, 0)
 
 
 def objects_in(document: Mapping[str, Any], *, depth: int = 0) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
