@@ -43,7 +43,7 @@ class _Search(Generic[_Found]):
 
     def __init__(self, seed: int, space: _Space[_Found]) -> None:
         self._random = Random(seed)  # noqa: S311 - no secret
-        self._space = space
+        self._space: _Space[_Found] = space
         self.tried = 0
 
     def climb(self, until: float) -> tuple[_Found, float]:

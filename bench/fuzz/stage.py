@@ -2,7 +2,7 @@
 
 import base64
 import marshal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.errors import ReviewError
 from podberth.kube.patch import apply
-from podberth.server.state import Decider, Deciders
+from podberth.server.state import Decider, Deciders, Elsewhere
 
 from .port import Answer, Served
 from .tally import Check, Row, Tally
@@ -187,19 +187,15 @@ class Stage:
             if _frozen(request) != before:
                 self.changed.append(f"{path}: the object, the old one or the envelope")
 
-        async def awaited(outcome: Awaitable[Outcome], request: AdmissionRequest, before: bytes) -> Outcome:
-            try:
-                return await outcome
-            finally:
-                look(request, before)
-
-        def decide_on(request: AdmissionRequest, snapshot: Snapshot) -> Outcome | Awaitable[Outcome]:
+        def decide_on(request: AdmissionRequest, snapshot: Snapshot) -> Outcome | Elsewhere:
             before = _frozen(request)
             try:
                 outcome = decider(request, snapshot)
             finally:
                 look(request, before)
-            return outcome if isinstance(outcome, Outcome) else awaited(outcome, request, before)
+            if not isinstance(outcome, Outcome):
+                outcome.when_ended(lambda: look(request, before))
+            return outcome
 
         return decide_on
 

@@ -27,6 +27,7 @@ from podberth.check.report.results import patched
 from podberth.check.report.text import lines
 from podberth.group_checks import levels
 from podberth.group_checks.case import MOST_ROLES
+from podberth.group_checks.together import start_of
 from podberth.kube import yaml_text
 from podberth.kube.label_sets import LabelSets
 from podberth.topology.need import pods_per_node
@@ -98,11 +99,11 @@ def test_a_review_judges_no_more_ways_to_choose_nodes_than_there_is_time_for(dif
 def test_a_term_of_pod_affinity_is_not_compared_with_each_role() -> None:
     few, many = (calls(partial(review, shape(roles=number, company=8))) for number in (8, MOST_ROLES))
     times = MOST_ROLES // 8
-    for function in (LabelSets.selected, levels._Roles.selected, pods_per_node):
-        assert 0 < many[function.__code__] <= times * few[function.__code__]
+    for code in (LabelSets.selected.__code__, levels._Roles.selected.__code__, pods_per_node.__code__):
+        assert 0 < many[code] <= times * few[code]
     # What is wanted is the same of all roles, and of each level it is asked once.
-    for function in (levels.start_of, NodeSet.machines):
-        assert 0 < many[function.__code__] == few[function.__code__]
+    for code in (start_of.__code__, NodeSet.machines.__code__):
+        assert 0 < many[code] == few[code]
 
 
 @pytest.mark.parametrize("shape", ["JobSet", "PodCliqueSet", "MPIJob", "AppWrapper"])
