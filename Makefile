@@ -26,7 +26,7 @@ check: $(VENV)/.installed  ## lint, format, types, architecture
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/mypy tests/unit tests/property tests/integration tests/conformance tests/e2e tests/deployment tests/controlplane tests/operator_pods tests/nvml tests/gotools tests/monitoring tests/*.py demo bench tools
+	@$(BIN)/mypy tests/unit tests/property tests/integration tests/conformance tests/second_engine tests/e2e tests/deployment tests/controlplane tests/operator_pods tests/nvml tests/gotools tests/monitoring tests/*.py demo bench tools
 	@$(BIN)/lint-imports --no-cache
 
 test: $(VENV)/.installed  ## every test that this machine can run

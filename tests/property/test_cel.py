@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from node_builders import index_of, machines, need_of
-from podberth.cel.compare import ComparingEnvironment
 from podberth.cel.engine import CelProblem, CompileError, Environment, Want
 from podberth.cel.functions import ReviewContext
 from podberth.cel.typing import messages
 from podberth.errors import EvaluationError
 from podberth.kube.paths import ELEMENT
 from podberth.kube.schema import PodSchema
+from second_engine import ComparingEnvironment
 
 _SCHEMA = PodSchema.packaged()
 _TYPES = messages(_SCHEMA)

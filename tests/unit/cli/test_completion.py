@@ -57,7 +57,6 @@ def replies(script: Path, *words: str) -> list[str]:
         (["lint", ""], []),
         (["--ver"], ["--version"]),
         (["completion", ""], list(SHELLS)),
-        (["test", "--engine", ""], ["cpp", "python", "both"]),
     ],
 )
 def test_bash_offers_what_the_parsers_take(script: Path, words: list[str], offered: list[str]) -> None:

@@ -35,22 +35,13 @@ def folder(path: Path, expression: str = "object.metadata.name == 'train'", verd
     return path
 
 
-@pytest.mark.parametrize("engine", ["cpp", "python", "both"])
 @pytest.mark.parametrize("policies", LIBRARY, ids=lambda policies: str(policies.name))
-def test_the_shipped_policies_pass_on_every_engine(
-    policies: Path, engine: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["test", str(policies), "--engine", engine]) == 0
+def test_the_shipped_policies_pass(policies: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", str(policies)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    suites = sorted(policies.glob("*/tests.yaml"))
-    assert [line.split(": ")[0] for line in lines[: len(suites)]] == [f"ok   {suite}" for suite in suites]
-    if engine == "cpp":
-        assert lines[len(suites) :] == []
-        return
-    # sort() of vendor-names is of no library that the second engine has; nothing else is left to an explanation.
-    summary, *known = (line.partition(" ")[2] for line in lines[len(suites) :])
-    assert summary.startswith("evaluations agree on both engines, ")
-    assert [line for line in known if "has no library but CEL's standard one" not in line] == []
+    assert [line.split(": ")[0] for line in lines] == [
+        f"ok   {suite}" for suite in sorted(policies.glob("*/tests.yaml"))
+    ]
 
 
 def test_a_case_that_fails_is_a_finding_at_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,33 +75,12 @@ def test_a_policy_that_does_not_compile_is_a_finding(tmp_path: Path, capsys: pyt
     assert "undefined field 'nam' in ObjectMeta; did you mean name?" in capsys.readouterr().out
 
 
-def test_a_known_difference_is_told_and_no_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = "'%s'.format([object.metadata.name]) == 'train'"
-    assert main(["test", str(folder(tmp_path, source)), "--engine", "both"]) == 0
-    assert "1 libraries: cel-python has no library but CEL's standard one" in capsys.readouterr().out
-
-
-def test_a_difference_between_the_engines_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = "string(1.0) == '1'"  # cel-python says 1.0; no row of the table explains it
-    assert main(["test", str(folder(tmp_path, source)), "--engine", "both"]) == 1
-    assert "string(1.0) == '1': cel-cpp says true, cel-python says false" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(("made", "code"), [(True, 1), (False, 2)])
 def test_nothing_to_test_is_a_failure(tmp_path: Path, made: bool, code: int) -> None:
     directory = tmp_path / "policies"
     if made:
         directory.mkdir()
     assert main(["test", str(directory)]) == code
-
-
-def test_without_cel_python_the_first_engine_still_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "podberth.cel.compare", None)
-    assert main(["test", str(folder(tmp_path))]) == 0
-    assert main(["test", str(tmp_path), "--engine", "both"]) == 2
-    assert "cel-python is not installed" in capsys.readouterr().err
 
 
 MUTATING = """
@@ -217,7 +187,6 @@ def test_coverage_tells_what_no_case_has_evaluated(tmp_path: Path, capsys: pytes
     assert main(["test", str(tmp_path), "--min-coverage", "50.1"]) == 1
     assert "coverage: got 50.0%, want 50.1% at least" in capsys.readouterr().out
     assert main(["test", str(tmp_path), "--min-coverage", "101"]) == 2
-    assert main(["test", str(tmp_path), "--coverage", "--engine", "both"]) == 2
 
 
 def test_cost_tells_the_bound_and_the_time_of_each_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

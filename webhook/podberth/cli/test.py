@@ -23,7 +23,6 @@ from ..suite.update import update_of
 from .exitcodes import ExitCode
 from .output import write_text
 
-_ENGINES = ("cpp", "python", "both")
 _FORMATS = ("text", "json", "junit", "github")
 _ALL = 100.0
 # Each expression is evaluated so often again for its time: long enough to be seen, short enough to be waited for.
@@ -38,13 +37,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         default="policies",
         help="where policies and, beside them, their tests.yaml are, read recursively (default policies)",
-    )
-    parser.add_argument(
-        "--engine",
-        choices=_ENGINES,
-        default="cpp",
-        help="cpp: as the server decides; both: every expression on cel-python too, and a difference is a finding; "
-        "python: cel-python decides (default cpp)",
     )
     parser.add_argument("--run", metavar="REGEX", type=_pattern, help="run the cases whose name this is found in")
     parser.add_argument(
@@ -100,7 +92,7 @@ class Tested:
     suite: Suite | None
     result: SuiteResult
     findings: tuple[Problem, ...]
-    """What is wrong besides the cases' violations: of the file, the policies, the engines."""
+    """What is wrong besides the cases' violations: of the file, of the policies."""
     covered: tuple[Covered, ...] = ()
     updated: tuple[str, ...] = ()
     costs: tuple["Cost", ...] = ()
@@ -126,8 +118,6 @@ class Tests:
     """Everything that came of a run."""
 
     tested: tuple[Tested, ...]
-    told: tuple[str, ...] = ()
-    """What else there is to say."""
     wrong: tuple[str, ...] = field(default=())
     """What is wrong with the run as a whole."""
     coverage: float | None = None
@@ -143,21 +133,17 @@ class Tests:
 def run(arguments: argparse.Namespace) -> int:
     """Run every suite and tell what came of it, in each format that was asked for."""
     wants_coverage = arguments.coverage or arguments.min_coverage is not None
-    if arguments.engine != "cpp" and (wants_coverage or arguments.cost):
-        raise UsageError(f"--engine: got {arguments.engine}, want cpp with --coverage, --min-coverage and --cost")
     outputs = arguments.output or [("text", "")]
     if [file for _, file in outputs].count("") > 1:
         raise UsageError("--output: got several formats for stdout, want one; name files for the others: junit=FILE")
     suites = find_suites(Path(arguments.directory))
-    engines = _Engines(arguments.engine)
+    environment = Environment(PodSchema.packaged(), deadline=compile_seconds())
     selected = (lambda _: True) if arguments.run is None else (lambda case: arguments.run.search(case.name) is not None)
-    runner = _SuiteRunner(engines, selected, arguments, keep=wants_coverage or arguments.cost)
+    runner = _SuiteRunner(environment, selected, arguments, keep=wants_coverage or arguments.cost)
     tested = tuple(runner.run(suite) for suite in suites)
     covered = percent(row for each in tested for row in each.covered) if wants_coverage else None
     wrong = _wrong(arguments, tested, covered)
-    tests = Tests(
-        tested=tested, told=tuple(engines.told()), wrong=tuple(wrong), coverage=covered, with_cost=arguments.cost
-    )
+    tests = Tests(tested=tested, wrong=tuple(wrong), coverage=covered, with_cost=arguments.cost)
     for name, file in outputs:
         _write(name, file, tests)
     return ExitCode.FINDINGS if tests.failed else ExitCode.OK
@@ -187,53 +173,13 @@ def _write(name: str, file: str, tests: Tests) -> None:
     write_text(text, file)
 
 
-class _Engines:
-    """The environment that suites run in, and what came of comparing."""
-
-    def __init__(self, engine: str) -> None:
-        schema = PodSchema.packaged()
-        self._comparing = None
-        self.environment: Environment
-        if engine == "cpp":
-            self.environment = Environment(schema, deadline=compile_seconds())
-            return
-        try:
-            from ..cel.compare import ComparingEnvironment  # noqa: PLC0415 - the extra is not there for the server
-        except ModuleNotFoundError as error:
-            raise UsageError(
-                f"--engine: got {engine}, and cel-python is not installed; do pip install 'podberth[test]'"
-            ) from error
-        self.environment = self._comparing = ComparingEnvironment(
-            schema, deadline=compile_seconds(), second_decides=engine == "python"
-        )
-
-    def differences(self, file: str) -> list[Problem]:
-        """Return what the engines did not agree on since this was asked last."""
-        if self._comparing is None:
-            return []
-        found = [Problem(file, 0, 0, "", str(each)) for each in self._comparing.differences]
-        self._comparing.differences.clear()
-        return found
-
-    def told(self) -> list[str]:
-        """Return how much was compared, and which known differences were met."""
-        if self._comparing is None:
-            return []
-        from ..cel.compare import KNOWN  # noqa: PLC0415 - as above
-
-        met = [row for row in KNOWN if row.name in self._comparing.explained]
-        lines = [f"  {self._comparing.explained[row.name]} {row.name}: {row.why} ({row.issue})" for row in met]
-        explained = sum(self._comparing.explained.values())
-        return [f"{self._comparing.agreed} evaluations agree on both engines, {explained} differ as known", *lines]
-
-
 class _SuiteRunner:
     """Runs suites, each with the policies of its folder."""
 
     def __init__(
-        self, engines: _Engines, selected: Callable[[Case], bool], arguments: argparse.Namespace, *, keep: bool
+        self, environment: Environment, selected: Callable[[Case], bool], arguments: argparse.Namespace, *, keep: bool
     ) -> None:
-        self._engines = engines
+        self._environment = environment
         self._selected = selected
         self._arguments = arguments
         self._keep = keep
@@ -260,20 +206,18 @@ class _SuiteRunner:
             goldens = {Path(name).name: golden for name, golden in files.goldens}
             settings = Settings(goldens=goldens, selected=self._selected)
             try:
-                result = run_suite(suite, parsed, self._engines.environment, settings, observer)
+                result = run_suite(suite, parsed, self._environment, settings, observer)
             except PolicyError as error:
                 findings += error.problems
             else:
                 findings += () if self._arguments.run is not None else unmatched(parsed, observer)
-            findings += self._engines.differences(file)
         wants_coverage = self._arguments.coverage or self._arguments.min_coverage is not None
-        environment = self._engines.environment
         return Tested(
             file=file,
             suite=suite,
             result=result,
             findings=tuple(findings),
-            covered=coverage(observer, parsed.policies, environment) if wants_coverage else (),
+            covered=coverage(observer, parsed.policies, self._environment) if wants_coverage else (),
             costs=_costs(observer) if self._arguments.cost else (),
         )
 

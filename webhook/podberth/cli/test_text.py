@@ -34,8 +34,6 @@ def lines(tests: Tests) -> Iterator[Line]:
         yield from _suite(tested)
     if tests.coverage is not None:
         yield from _coverage(tests)
-    for told in tests.told:
-        yield Line((Span(told),), hanging=len(told) - len(told.lstrip()))
     for wrong in tests.wrong:
         yield Line((Span(wrong, "red"),))
 

@@ -9,8 +9,8 @@ from celpy import celtypes
 from celpy.adapter import json_to_cel
 from celpy.evaluation import CELEvalError
 
-from ...errors import EvaluationError
-from ..functions import NODES_FIELDS, ReviewContext
+from podberth.cel.functions import NODES_FIELDS, ReviewContext
+from podberth.errors import EvaluationError
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from podberth.cel.compare import KNOWN, ComparingEnvironment, Difference
 from podberth.cel.engine import Activation, CelType, Expression, Want
 from podberth.cel.functions import ReviewContext
 from podberth.errors import EvaluationError
 from podberth.kube.schema import PodSchema
+from second_engine import KNOWN, ComparingEnvironment, Difference
+from unit.cel.conftest import BINDINGS, review
 
-from .conftest import BINDINGS
+__all__ = ["review"]
 
 
 @pytest.fixture
@@ -186,10 +187,3 @@ def test_what_no_library_of_cel_pythons_has_is_explained(
 def test_what_cel_python_cannot_parse_is_a_finding(comparing: ComparingEnvironment, review: ReviewContext) -> None:
     assert evaluate(comparing, review, "[,] == []") is True
     assert [found.second.partition(":")[0] for found in comparing.differences] == ["unreadable"]
-
-
-def test_the_second_engine_can_decide(review: ReviewContext) -> None:
-    environment = ComparingEnvironment(PodSchema.packaged(), second_decides=True)
-    assert evaluate(environment, review, "0.0 / 0.0 == 0.0 / 0.0") is True
-    assert evaluate(environment, review, "[,] == []") is True  # where it has no value, the first engine does
-    assert evaluate(environment, review, "gpu.count") == 4

@@ -7,8 +7,9 @@ from celpy.evaluation import Activation, CELEvalError
 from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 
-from ...errors import EvaluationError
-from ..functions import ReviewContext
+from podberth.cel.functions import ReviewContext
+from podberth.errors import EvaluationError
+
 from .functions import functions
 from .language import Taught, parser
 from .values import Lazy, Nodes, Optional, to_cel, to_plain, told

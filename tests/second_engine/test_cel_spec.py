@@ -15,8 +15,8 @@ from conformance.cel_spec import Case, read_cases, untagged
 from conftest import SHARED
 from node_builders import index_of, need_of
 from podberth.cel.functions import ReviewContext
-from podberth.cel.second import SecondEngine, UnreadableError
 from podberth.errors import EvaluationError
+from second_engine import SecondEngine, UnreadableError
 
 FILE = "conformance/cel-spec.jsonl"
 RUN = 1715

@@ -5,8 +5,9 @@ from typing import Any
 
 from celpy import celtypes
 
-from ..functions import CARRIED, FUNCTIONS, Function, ReviewContext
-from ..types import NODES
+from podberth.cel.functions import CARRIED, FUNCTIONS, Function, ReviewContext
+from podberth.cel.types import NODES
+
 from .operators import OPERATORS
 from .values import ABSENT, Nodes, Optional, to_cel, to_plain
 

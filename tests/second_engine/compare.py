@@ -1,7 +1,4 @@
-"""Every expression on two engines: what they agree on, and what is known of where they do not.
-
-For ``podberth test`` alone; the server has one engine.
-"""
+"""Evaluate every expression on two engines; count agreements, keep differences, explain the known ones."""
 
 import json
 import re
@@ -11,13 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..errors import EvaluationError
-from ..kube.schema import PodSchema
-from .engine import Activation, Batch, CelType, Environment, Expression, Late, Room, Want, never
-from .libraries import LIBRARIES
-from .second import SecondEngine, UnreadableError, unwrapped
-from .typing import UNESCAPED
-from .values import misfit
+from podberth.cel.engine import Activation, Batch, CelType, Environment, Expression, Room, Want
+from podberth.cel.libraries import LIBRARIES
+from podberth.cel.typing import UNESCAPED
+from podberth.cel.values import misfit
+from podberth.errors import EvaluationError
+from podberth.kube.schema import PodSchema
+
+from .engine import SecondEngine, UnreadableError, unwrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +79,10 @@ KNOWN: tuple[Known, ...] = (
 class ComparingEnvironment(Environment):
     """An environment whose expressions are asked of both engines; remembers what came of it."""
 
-    def __init__(
-        self, schema: PodSchema, *, deadline: Callable[[], Late] = lambda: never, second_decides: bool = False
-    ) -> None:
-        """Compare; with ``second_decides``, an expression's value is cel-python's wherever it has one to give."""
-        super().__init__(schema, deadline=deadline)
+    def __init__(self, schema: PodSchema) -> None:
+        """Start with nothing compared."""
+        super().__init__(schema)
         self.second = SecondEngine()
-        self.second_decides = second_decides
         self.agreed = 0
         self.explained: Counter[str] = Counter()
         """By the name of a row of KNOWN."""
@@ -146,12 +141,10 @@ class _Compared(Expression):
         self._given = given
 
     def evaluate(self, activation: Activation) -> Any:
-        first, second = self.compare(activation)
-        decides = self._environment.second_decides and not isinstance(second, UnreadableError)
-        answer = unwrapped(second) if decides else first
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        first, _ = self.compare(activation)
+        if isinstance(first, Exception):
+            raise first
+        return first
 
     def compare(self, activation: Activation) -> tuple[Any, Any]:
         """Return what either engine says, an exception for none: plain Python, and a value of cel-python's."""
