@@ -6,9 +6,9 @@ Which object a reference is to, and which one it is not, is tested in tests/unit
 from collections.abc import Mapping
 from typing import Any
 
+from podberth.kinds.roles import Foretold
 from podberth.workload import gangs
 from podberth.workload.gangs import Gang
-from podberth.workload.roles import Foretold
 
 JSON = dict[str, Any]
 _SET = "jobset.sigs.k8s.io/jobset"

@@ -10,8 +10,8 @@ from crds import GROUP_CRDS, SERVED
 from e2e.operators.makers import RUN_HERE
 from e2e.operators.pods_as_made import AS_MADE
 from operator_pods import ALONE, CASES, GROUPED
+from podberth.kinds.members import Maker, Row
 from podberth.kube.unchecked import at
-from podberth.workload.subject import Maker, Row
 from podberth.workload.systems import NATIVE, SYSTEMS, System
 
 _PODS: Final = {case.maker for case in CASES} | {name for name, _, _ in ALONE}

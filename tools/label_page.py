@@ -16,8 +16,9 @@ from generated import main, spliced
 from podberth import wellknown
 from podberth.conventions import IGNORED_LABELS, LABEL_KEYS, LEVELS, TOLERABLE_TAINTS
 from podberth.files.library import shipped
+from podberth.kinds import members
 from podberth.topology.model import PASSING_TAINTS
-from podberth.workload import groups, operators, serving_operators, subject
+from podberth.workload import groups, operators, serving_operators
 from podberth.workload.dialects import DIALECTS
 from podberth.workload.sources import ROWS
 from podberth.workload.systems import SYSTEMS
@@ -94,7 +95,7 @@ def _of_library() -> list[tuple[str, str]]:
 def _members() -> list[tuple[str, str]]:
     """Return every key that the rows' readers ask a pod for, by the text of their modules."""
     found: set[tuple[str, str]] = set()
-    for module in (operators, serving_operators, groups, subject):
+    for module in (operators, serving_operators, groups, members):
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             match node:
                 case (

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from generated import ROOT, main, spliced
 
+from podberth.kinds.members import Maker, Row
 from podberth.workload.alone import EACH_ALONE
 from podberth.workload.groups import GROUP_ROWS
 from podberth.workload.kinds import KINDS
 from podberth.workload.operators import DECLARED_SET, INDEXED_JOB, OPERATOR_ROWS
-from podberth.workload.subject import Maker, Row
 from podberth.workload.systems import NO_SYSTEM, SYSTEMS, System
 
 # What is proved is asked of the tests themselves.

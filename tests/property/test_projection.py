@@ -16,9 +16,8 @@ from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.documents import load_documents
 from podberth.kube.patch import apply
-from podberth.workload.places import Template
 from podberth.workload.projection import Projected, place_of, project
-from podberth.workload.templates import templates
+from podberth.workload.templates import Template, templates
 from snapshots import policy, snapshot
 
 JSON = dict[str, Any]

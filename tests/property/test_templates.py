@@ -7,16 +7,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podberth.kinds.forms import find
 from podberth.kube.documents import load_documents
 from podberth.kube.patch import apply
 from podberth.kube.shape import shape_problems
-from podberth.workload.forms import find
 from podberth.workload.gangs import gang_of
 from podberth.workload.gpus import gpu_facts
 from podberth.workload.kinds import is_known
-from podberth.workload.places import Template
 from podberth.workload.projection import place_of, project
-from podberth.workload.templates import templates
+from podberth.workload.templates import Template, templates
 
 JSON = dict[str, Any]
 

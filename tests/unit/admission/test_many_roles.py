@@ -28,14 +28,15 @@ from podberth.check.report.text import lines
 from podberth.group_checks import levels
 from podberth.group_checks.case import MOST_ROLES
 from podberth.group_checks.together import start_of
+from podberth.kinds import roles
+from podberth.kinds.roles import MOST_KINDS, MOST_PARTS
 from podberth.kube import yaml_text
 from podberth.kube.label_sets import LabelSets
 from podberth.topology.need import pods_per_node
 from podberth.topology.nodes import NodeSet, select
-from podberth.workload import roles, templates
+from podberth.workload import templates
 from podberth.workload.gangs import Gang
 from podberth.workload.owners import OWNER_KINDS, keep
-from podberth.workload.roles import MOST_KINDS, MOST_PARTS
 from snapshots import cluster, policy, snapshot
 
 JSON = dict[str, Any]

@@ -5,15 +5,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from podberth.kinds.places import PLACEHOLDER_UID as UID
 from podberth.kube.documents import load_documents
 from podberth.kube.positions import render_path
 from podberth.kube.shape import shape_problems
 from podberth.workload.gangs import gang_of
 from podberth.workload.gpus import gpu_facts
 from podberth.workload.kinds import KINDS, is_known
-from podberth.workload.places import PLACEHOLDER_UID as UID
-from podberth.workload.places import Template
-from podberth.workload.templates import templates
+from podberth.workload.templates import Template, templates
 
 JSON = dict[str, Any]
 

@@ -8,11 +8,11 @@ from builders import gpu_pod, job, job_pod
 from named_owners import gang_of
 from operator_pods import CASES, Case
 from pages import ROOT
+from podberth.kinds.members import Subject
+from podberth.kinds.roles import Foretold
 from podberth.kube.documents import load_documents
 from podberth.workload.operators import INDEXED_JOB, OPERATOR_ROWS
 from podberth.workload.owners import OWNER_KINDS, OwnerKind, keep
-from podberth.workload.roles import Foretold
-from podberth.workload.subject import Subject
 from podberth.workload.templates import templates
 
 JSON = dict[str, Any]

@@ -3,10 +3,10 @@
 from typing import Any
 
 from builders import container, deployment, gpu_pod, job, pod, stateful_set
+from podberth.kinds.places import PLACEHOLDER_UID
 from podberth.kube.patch import apply
-from podberth.workload.places import PLACEHOLDER_UID, Template
 from podberth.workload.projection import Projected, place_of, project
-from podberth.workload.templates import templates
+from podberth.workload.templates import Template, templates
 
 JSON = dict[str, Any]
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from crds import SERVED, crds
+from podberth.kinds import forms
 from podberth.kube.documents import load_documents
-from podberth.workload import forms
 from podberth.workload.kinds import KINDS, row_for
 from podberth.workload.templates import templates
 

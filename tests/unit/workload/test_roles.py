@@ -7,10 +7,11 @@ import pytest
 from builders import container, gpu_container, gpu_pod, owned, pod, sidecar, template, workload
 from named_owners import gang_of
 from podberth.devices.claims import DeviceRequest, KnownDevices
+from podberth.kinds.roles import asks_in
+from podberth.kinds.roles import counted as pods_of
 from podberth.workload.gangs import Gang
+from podberth.workload.gpus import facts_of
 from podberth.workload.owners import OWNER_KINDS, keep
-from podberth.workload.roles import asks_in
-from podberth.workload.roles import counted as pods_of
 
 JSON = dict[str, Any]
 CPU, EIGHT, ONE = template(pod()), template(gpu_pod(8)), template(gpu_pod(1))
@@ -219,7 +220,7 @@ def test_amounts_are_what_the_scheduler_reserves() -> None:
     found = asks_in(document["spec"])
     assert found is not None
     assert dict(found.amounts) == {"nvidia.com/gpu": 9, "example.com/x": 3}
-    assert found.facts().totals == (("nvidia.com/gpu", 9),)
+    assert facts_of(found).totals == (("nvidia.com/gpu", 9),)
 
 
 def test_the_choice_of_nodes_is_kept_and_nothing_that_may_be_secret() -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from podberth.kube.documents import load_documents
 from podberth.workload.gangs import gang_of
-from podberth.workload.places import Template
-from podberth.workload.templates import templates
+from podberth.workload.templates import Template, templates
 
 JSON = dict[str, Any]
 

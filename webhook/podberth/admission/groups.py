@@ -5,8 +5,9 @@ from typing import Any
 
 from ..group_checks.case import ClusterFacts, Pods, Wrong
 from ..group_checks.checks import names_a_group, wrong_groups
+from ..kinds.places import BARE
 from ..kube import pod as pods
-from ..workload.places import BARE, Template
+from ..workload.templates import Template
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 from .state import PodState, observe

@@ -22,7 +22,7 @@ from ..topology.index import Need, NodeSelection
 from ..topology.need import CHOSEN_BY, is_small, own_tolerations
 from ..topology.together import Roles
 from ..workload.gangs import Gang, gang_of
-from ..workload.gpus import GpuFacts, gpu_facts
+from ..workload.gpus import GpuFacts, facts_of, gpu_facts
 from ..workload.systems import ACCOUNTING, PLAIN, SYSTEMS, more_decisive
 from .recall import Footprint, Tree
 from .review import AdmissionRequest
@@ -243,7 +243,7 @@ def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
     needs: dict[Need, int] = {}
     for role in gang.roles:
         if role.asks is not None:
-            facts, chosen = role.asks.facts(devices=snapshot.devices), role.asks.chosen()
+            facts, chosen = facts_of(role.asks, devices=snapshot.devices), role.asks.chosen()
             tolerations = own_tolerations(chosen, snapshot.conventions)
             counted, claimed = _counted(facts, snapshot)
             need = Need(counted, facts.per_container, 0, NodeSelection.of(chosen), tolerations, claimed=claimed)

@@ -17,8 +17,7 @@ from ..kube.unchecked import mapping_at
 from ..mutation.record import key_of
 from ..workload.gpus import gpu_facts
 from ..workload.kinds import row_for
-from ..workload.places import Template
-from ..workload.templates import each_template
+from ..workload.templates import Template, each_template
 from . import messages, response
 from .creation import OF_A_CREATION
 from .groups import wrong_in_workload

@@ -25,9 +25,8 @@ from ..mutation import record
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.kinds import is_known
-from ..workload.places import Template
 from ..workload.projection import Projected, place_of, project
-from ..workload.templates import templates
+from ..workload.templates import Template, templates
 from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, passed_by, patch
 from .model import Change, Finding, Report, Result, Verdict, Wrote
 from .numbers import ADVICE, is_placeholder, wrong_numbers

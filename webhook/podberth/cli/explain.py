@@ -26,8 +26,7 @@ from ..kube.positions import render_path
 from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..topology.objects import ClusterObjects
-from ..workload.places import Template
-from ..workload.templates import templates
+from ..workload.templates import Template, templates
 from .exitcodes import ExitCode
 from .output import write, write_text
 

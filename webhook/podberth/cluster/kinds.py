@@ -39,7 +39,7 @@ class Kind:
     of_cluster: bool = False
     """Whether its objects are in no namespace."""
     by_name: bool = False
-    """Whether its objects are looked up by their names, too (``workload.subject.by_name``)."""
+    """Whether its objects are looked up by their names, too (``kube.pod.by_name``)."""
 
     @property
     def name(self) -> str:

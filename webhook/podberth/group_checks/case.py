@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from ..kinds.members import Member
+from ..kinds.places import Steps
 from ..kube.patch import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import mapping_at, text_at
@@ -12,8 +14,7 @@ from ..topology.pod_groups import GroupKey
 from ..topology.queues import Queues
 from ..workload.gangs import Gang, member_in
 from ..workload.gpus import GpuFacts
-from ..workload.places import Steps, Template
-from ..workload.subject import Member
+from ..workload.templates import Template
 
 Found: TypeAlias = Mapping[str, Any]
 

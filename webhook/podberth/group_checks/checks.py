@@ -4,10 +4,10 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..kinds.places import Steps
 from ..kube import pod as pods
 from ..kube.unchecked import text_at
 from ..workload.groups import GROUP_ROWS
-from ..workload.places import Steps
 from ..workload.templates import objects_in
 from .case import MOST_ROLES, Case, ClusterFacts, Pods, Wrong
 from .domains import too_large_groups

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from ..kinds.forms import find
 from ..kube.unchecked import at, count, number, text
 from ..wellknown import GANG_SIZE_ANNOTATION
-from ..workload.forms import find
 from ..workload.gangs import groups_in
 from ..workload.stages import AFTER_WORKERS
 from .case import Case, Pods, Wrong, whole

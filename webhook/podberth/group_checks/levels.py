@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from ..kinds.forms import find
 from ..kube.label_sets import LabelSets
 from ..kube.patch import Path
 from ..kube.unchecked import at, count, mapping_at, text, text_at
 from ..topology.need import covers
-from ..workload.forms import find
 from .case import Case, Pods, Wrong
 from .moments import stages
 from .together import JOB_SCHEDULING, Start, all_of, exactly, start_of

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
+from ..kinds.places import Steps
 from ..kube.unchecked import at, count, mapping_at, number, text
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from ..workload.gangs import groups_in
-from ..workload.places import Steps
 from ..workload.training_kinds import CLUSTERS, KUBEFLOW_KINDS
 from .case import Case, Found, Pods, Wrong, whole
 from .together import BATCH_MINIMUM, JOB_SCHEDULING, MINIMUM

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from ..kinds.forms import find
+from ..kinds.places import Steps
 from ..kube.unchecked import at, list_at, text_at
-from ..workload.forms import find
-from ..workload.places import Steps
 from .case import Case, Pods
 
 # From an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1 JobSetTemplateSpec).

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from ..kinds.forms import find
+from ..kinds.members import Row
+from ..kinds.places import TEMPLATE
 from ..kube.unchecked import text_at
 from ..topology.pod_groups import NATIVE_GROUP
-from ..workload.forms import find
 from ..workload.gangs import groups_in
-from ..workload.places import TEMPLATE
-from ..workload.subject import Row
 from .case import Case, Pods, Wrong
 
 

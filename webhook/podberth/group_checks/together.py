@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..kinds.forms import find
 from ..kube.unchecked import at, count, list_at, mapping_at, number, text, text_at
 from ..wellknown import GANG_SIZE_ANNOTATION
-from ..workload.forms import find
 from ..workload.gangs import groups_in
 from ..workload.training_kinds import KUBEFLOW_KINDS
 from .case import Case, Pods

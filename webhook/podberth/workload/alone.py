@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from .subject import Maker
+from ..kinds.members import Maker
 
 _REPLICAS: Final = "kubernetes/api apps/v1/types.go"
 

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from ..kinds.forms import CONTAINER_FIELDS
+from ..kinds.members import job_pods
+from ..kinds.places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Found, Place, Scene, Steps, WorkloadKind, unknown
+from ..kinds.roles import read_once
+from ..kinds.stamping import add_annotations, add_labels, owned_by_workload, set_name
 from ..kube.paths import ELEMENT
 from ..kube.unchecked import at, count, mapping_at, text, text_at
 from .core_kinds import stamp_job
-from .forms import CONTAINER_FIELDS
-from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Found, Place, Scene, Steps, WorkloadKind, unknown
-from .roles import read_once
-from .stamping import add_annotations, add_labels, owned_by_workload, set_name
-from .subject import job_pods
 
 ANY_KEY: Final = PLACEHOLDER_HASH * 4
 """Stands for a SHA-1 that is another for every replica."""

@@ -6,12 +6,12 @@ Old API versions are no longer served, but still shipped in public samples.
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from ..kinds.members import job_pods
+from ..kinds.places import PLACEHOLDER_HASH, PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Place, Scene, WorkloadKind, unknown
+from ..kinds.stamping import add_annotations, add_env, add_labels, containers, own, owned_by_workload
 from ..kube.paths import ELEMENT
 from ..kube.unchecked import at, count, list_at, mapping_at
 from ..wellknown import JOB_COMPLETION_INDEX
-from .places import PLACEHOLDER_HASH, PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Place, Scene, WorkloadKind, unknown
-from .stamping import add_annotations, add_env, add_labels, containers, own, owned_by_workload
-from .subject import job_pods
 
 TEMPLATE_PATH: Final = ("spec", "template")
 

@@ -7,7 +7,7 @@ cluster's own. Every default is written where the field is absent, on a Pod that
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .stamping import containers
+from ..kinds.stamping import containers
 
 # SetDefaults_PodSpec and SetDefaults_Pod, kubernetes pkg/apis/core/v1/defaults.go
 _POD: Final[dict[str, Any]] = {

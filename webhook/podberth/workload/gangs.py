@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..devices.claims import NO_DEVICES, KnownDevices
+from ..kinds.members import Member, Row, Subject, ordinal
+from ..kinds.roles import MOST_KINDS, MOST_PARTS, Role, alike, counted
 from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..kube.unchecked import LARGEST_SIZE, mapping_at, number
 from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
+from .gpus import may_ask_for_accelerators
 from .groups import GROUP_ROWS, NATIVE_GROUPS
 from .owners import LOOKED_UP
-from .roles import MOST_KINDS, MOST_PARTS, Role, alike, counted
 from .sources import member_of
-from .subject import Member, Row, Subject, ordinal
 from .systems import ACCOUNTING, NATIVE, PLAIN, system_of
 
 NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
@@ -226,7 +227,9 @@ def _with_accelerators(member: Member, pod: Subject, devices: KnownDevices, syst
     return tuple(
         role
         for role in member.roles
-        if role.count and role.asks is not None and role.asks.some(pod.namespace, devices, believe_claims=believe)
+        if role.count
+        and role.asks is not None
+        and may_ask_for_accelerators(role.asks, pod.namespace, devices, believe_claims=believe)
     )
 
 

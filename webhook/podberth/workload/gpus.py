@@ -6,15 +6,17 @@ before it).
 Whether the request is wise is not judged here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from ..devices.claims import NO_DEVICES, DeviceRequest, KnownDevices
 from ..devices.resources import COUNTED_KINDS, DEVICE_CLASS_PREFIX, recognise
+from ..kinds.roles import Asks
 from ..kube.pod import Container, annotations, containers, spec
 from ..kube.positions import render_path
 from ..kube.quantity import parse_count, parse_quantity
+from ..kube.reserved import LARGEST_AMOUNT, reserved
 from ..wellknown import GPU_MEMORY_ANNOTATION
 from .dialects import foreign_dialect
 
@@ -27,9 +29,6 @@ _MEBIBYTE: Final = 2**20
 _UNKNOWN: Final = (DeviceRequest("", 0),)
 _MAYBE_GPUS: Final = frozenset({*COUNTED_KINDS, ""})
 """Kinds of claims that are, or may be, for accelerators."""
-
-# CEL's int has 64 bits (cel-spec, langdef, "Values"); a sum of quantities, each of at most that, may have more.
-_LARGEST: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +151,7 @@ def gpu_facts(
     requests = tuple([request for _, request in found])
     totals = reserved((container.kind, request.resource, request.quantity) for container, request in found)
     return GpuFacts(
-        count=min(sum(totals.values()), _LARGEST),
+        count=min(sum(totals.values()), LARGEST_AMOUNT),
         per_container=_largest(found),
         kind=_KINDS.get(_one_of({request.kind for request in requests}), "mixed"),
         vendor=_one_of({request.vendor for request in requests}),
@@ -163,6 +162,31 @@ def gpu_facts(
         dialect=foreign_dialect(pod),
         problems=tuple(problems),
     )
+
+
+def facts_of(
+    asks: Asks, namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
+) -> GpuFacts:
+    """Return what the pods of a template, of which an owner says what they ask for, ask of accelerators."""
+    if not (asks.amounts or asks.claims):
+        return _NO_GPUS
+    claims = [dict(each) for each in asks.claims]
+    used = [{"name": each["name"]} for each in claims]
+    main = {"name": "", "resources": {"limits": dict(asks.amounts), "claims": used}}
+    pod = {"spec": {"containers": [main], "resourceClaims": claims}}
+    return gpu_facts(pod, namespace, devices, believe_claims=believe_claims)
+
+
+_NO_GPUS: Final = GpuFacts()
+
+
+def may_ask_for_accelerators(asks: Asks, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
+    """Tell whether that is, or may be, for accelerators. Asked of each role at each review of a gang's pod."""
+    for name, _ in asks.amounts:
+        found = recognise(name) or devices.resources.get(name)
+        if found is not None and found.kind in COUNTED_KINDS:
+            return True
+    return bool(asks.claims) and facts_of(asks, namespace, devices, believe_claims=believe_claims).kind != "none"
 
 
 def _requests(
@@ -198,35 +222,12 @@ def _requests(
             )
 
 
-def reserved(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
-    """Return what the scheduler reserves of each resource: max(init + sidecars before it, main + sidecars).
-
-    ``found`` are the kind of a container, a resource and its amount there, in the pod's order.
-    Source: AggregateContainerRequests, component-helpers resource/helpers.go (KEP-753).
-    """
-    running: dict[str, int] = {}
-    sidecars: dict[str, int] = {}
-    peaks: dict[str, int] = {}
-    for kind, resource, quantity in found:
-        if kind == "init":
-            peaks[resource] = max(peaks.get(resource, 0), quantity + sidecars.get(resource, 0))
-            continue
-        if kind == "ephemeral":
-            continue  # those hold no resources
-        running[resource] = running.get(resource, 0) + quantity
-        if kind == "sidecar":
-            sidecars[resource] = sidecars.get(resource, 0) + quantity
-    for resource, peak in peaks.items():
-        running[resource] = max(running.get(resource, 0), peak)
-    return {resource: min(quantity, _LARGEST) for resource, quantity in running.items()}
-
-
 def _largest(found: list[tuple[Container, GpuRequest]]) -> int:
     """Return the amount of the one container that has most; by place, for names need not differ in a wrong Pod."""
     amounts: dict[tuple[str | int, ...], int] = {}
     for container, request in found:
         amounts[container.path] = amounts.get(container.path, 0) + request.quantity
-    return min(max(amounts.values()), _LARGEST)
+    return min(max(amounts.values()), LARGEST_AMOUNT)
 
 
 def _one_of(words: set[str]) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ..kinds.forms import CONTAINER_FIELDS, POD_SPEC_FIELDS
+from ..kinds.places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Place, Scene, Steps, WorkloadKind
+from ..kinds.stamping import add_annotations, add_labels, own, owned_by_workload, set_name
 from ..kube.paths import ELEMENT
 from ..kube.unchecked import at, count, list_at, mapping_at, text
 from .batch_kinds import item_replicas
 from .core_kinds import replicas
-from .forms import CONTAINER_FIELDS, POD_SPEC_FIELDS
-from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Place, Scene, Steps, WorkloadKind
-from .stamping import add_annotations, add_labels, own, owned_by_workload, set_name
 
 # ---- Dynamo, Grove --------------------------------------------------------------------------------------------------
 _SERVICE: Final = Form(

@@ -7,8 +7,8 @@ groups called so, each is looked up in its own API group.
 import json
 from typing import Final
 
+from ..kinds.members import Member, Row, Subject, completion_index, index_of, named
 from ..kube.unchecked import at, count, number, text_at
-from .subject import Member, Row, Subject, completion_index, index_of, named
 
 NATIVE_GROUPS: Final = "scheduling.k8s.io"
 """The API group of Kubernetes' own PodGroups."""

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..kinds.places import PLACEHOLDER_UID, WorkloadKind
 from ..kube.paths import ELEMENT
 from .batch_kinds import BATCH_KINDS
 from .core_kinds import CORE_KINDS
 from .graph_kinds import GRAPH_KINDS
-from .places import PLACEHOLDER_UID, WorkloadKind
 from .serving_kinds import SERVING_KINDS
 from .trainer_kinds import TRAINER_KINDS
 from .training_kinds import TRAINING_KINDS

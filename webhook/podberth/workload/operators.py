@@ -8,12 +8,12 @@ row; what a step creates (a JobSet, a PyTorchJob) has its own. Those that serve 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..kinds.members import Maker, Member, Row, Subject, completion_index, index_of, job_pods, named, ordinal
+from ..kinds.roles import Role, asks_of, counted, read_once
 from ..kube.unchecked import LARGEST_SIZE, at, count, list_at, number
 from ..wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
-from .roles import Role, asks_of, counted, read_once
 from .serving_operators import GROVE, LEADER_WORKER_SET, ROLE_BASED_GROUPS, SERVING_ROWS
 from .stages import SPARK_EXECUTORS, stages_of
-from .subject import Maker, Member, Row, Subject, completion_index, index_of, job_pods, named, ordinal
 
 
 def _job_set(pod: Subject) -> Member:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from ..kinds.roles import MOST_PARTS, TEMPLATE_PATCHES, asks_in, asks_of
 from ..kube.paths import ELEMENT
 from ..kube.unchecked import at, list_at, mapping_at, text_at
 from .finished import is_finished
-from .roles import MOST_PARTS, TEMPLATE_PATCHES, asks_in, asks_of
 from .systems import OWNER_LABELS
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .places import Template
-from .templates import templates
+from .templates import Template, templates
 
 
 def present(workload: Mapping[str, Any], *, namespace: str) -> Template:

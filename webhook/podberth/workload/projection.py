@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from ..kinds import forms
+from ..kinds.places import PLACEHOLDERS, Steps
 from ..kube.carry import ABSENT, NotCarriedError, carry, operations
 from ..kube.json_patch import same
 from ..kube.patch import Patch, apply
 from ..kube.positions import render_path
 from ..kube.shape import RESOURCED_LISTS
 from ..wellknown import APPLIED_ANNOTATION
-from . import forms
-from .places import PLACEHOLDERS, Steps, Template
+from .templates import Template
 
 
 @dataclass(frozen=True, slots=True)

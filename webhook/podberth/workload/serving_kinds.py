@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from ..kinds.forms import COMPONENT, CONTAINER_FIELDS, INLINE, POD_SPEC_FIELDS
+from ..kinds.places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Place, Scene, Stamp, WorkloadKind, no_stamp, unknown
+from ..kinds.stamping import add_annotations, add_labels, own
 from ..kube.paths import ELEMENT
 from ..kube.unchecked import at, count, mapping_at
 from .core_kinds import stamp_stateful_set
-from .forms import COMPONENT, CONTAINER_FIELDS, INLINE, POD_SPEC_FIELDS
-from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Place, Scene, Stamp, WorkloadKind, no_stamp, unknown
-from .stamping import add_annotations, add_labels, own
 from .training_kinds import stamp_group
 
 # The embedded PodSpecs of these CRDs are older than 1.36's field.

@@ -7,10 +7,10 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ..kinds.members import STATEFUL_SET_INDEX, Maker, Member, Row, Subject, index_of, named
+from ..kinds.roles import TEMPLATE_PATCHES, Role, asks_in, asks_of, counted, read_once
 from ..kube.shape import RESOURCED_LISTS
 from ..kube.unchecked import at, count, list_at, number, text, text_at
-from .roles import TEMPLATE_PATCHES, Role, asks_in, asks_of, counted, read_once
-from .subject import STATEFUL_SET_INDEX, Maker, Member, Row, Subject, index_of, named
 
 
 def _leader_worker_set(pod: Subject) -> Member | None:

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Final
 
+from ..kinds.members import Member, Row, Subject
 from .groups import GROUP_ROWS
 from .operators import DECLARED_SET, INDEXED_JOB, OPERATOR_ROWS
 from .stages import BETWEEN_ROLES, stages_of
-from .subject import Member, Row, Subject
 
 # The operator's own word comes first: it tells one object from another of the same name, and its size. An Indexed Job
 # comes late, for its pods may have been put into a larger group by hand, and last what only says how large it is.

@@ -7,8 +7,8 @@ the webhook of the owners that a snapshot has, the controller of those that it l
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from ..kinds.roles import read_once
 from ..kube.unchecked import at, count, list_at, text_at
-from .roles import read_once
 
 
 def _job_set(owner: Mapping[str, Any]) -> str:

@@ -6,23 +6,55 @@ with what is wrong.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from ..kinds import forms
+from ..kinds.places import BARE, PLACEHOLDER_UID, POD_SPEC, TEMPLATE, Form, Found, Place, Scene, Steps
+from ..kinds.roles import Foretold
 from ..kube.budget import excess
 from ..kube.carry import ABSENT
 from ..kube.paths import ELEMENT
 from ..kube.positions import render_path
 from ..kube.shape import template_problems
 from ..kube.unchecked import at, mapping_at, text_at
-from . import forms
 from .defaults import apply_defaults
 from .kinds import nested_in, row_for
-from .places import BARE, PLACEHOLDER_UID, POD_SPEC, TEMPLATE, Place, Scene, Steps, Template
-from .roles import Foretold
 
 # An AppWrapper of Lists of AppWrappers ends somewhere; documents nest no deeper in earnest.
 _DEEPEST: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A foretold Pod, and where it comes from.
+
+    ``path`` leads from the document to its place, so that a finding at the Pod's ``spec.x`` stands near ``path`` +
+    that (``projection.place_of``). A template of a wrong shape comes back as it is, and ``problems`` says what is
+    wrong with it: nothing else may be asked about its pod.
+    """
+
+    pod: dict[str, Any]
+    path: Steps
+    kind: str
+    """The kind of the object that the template is of; an AppWrapper's is that of what it wraps."""
+    problems: tuple[str, ...] = ()
+    too_large: str = ""
+    """What of the template is beyond its bound (``kube.budget``), which is then its only problem; empty: nothing."""
+    role: str = ""
+    replicas: int = 1
+    owner_uid: str = ""
+    """The uid in its controller's owner reference, empty for a bare Pod."""
+    owners: Mapping[str, Found] = field(default_factory=dict)
+    """What ``gangs.gang_of`` reads of the pod's owners, by uid."""
+    document: Found
+    """The whole document, as it was given."""
+    own: dict[str, Any]
+    """The pod as far as the document itself says it: no defaults, no stamps."""
+    form: Form = TEMPLATE
+    lacks: frozenset[str] = frozenset()
+    fixed: tuple[tuple[Steps, str], ...] = ()
+    """Parts of the pod that are asked for elsewhere in the document, and where."""
 
 
 def templates(

@@ -6,9 +6,9 @@ But for what stands in a pod's spec: that says who schedules it, or how many nod
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..kinds.members import STATEFUL_SET_INDEX
 from ..kube.pod import annotations, controller, labels, metadata
 from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
-from .subject import STATEFUL_SET_INDEX
 
 KEYS: Final = frozenset(
     {

@@ -10,15 +10,15 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Final
 
+from ..kinds.forms import find
+from ..kinds.places import PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
+from ..kinds.roles import Foretold, read_once
+from ..kinds.runtime_patches import patched_jobs
+from ..kinds.stamping import add_annotations, add_labels
 from ..kube.paths import ELEMENT
 from ..kube.shape import template_problems
 from ..kube.unchecked import at, count, mapping_at, text, text_at
 from .batch_kinds import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
-from .forms import find
-from .places import PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
-from .roles import Foretold, read_once
-from .runtime_patches import patched_jobs
-from .stamping import add_annotations, add_labels
 
 _NODE: Final = "node"
 

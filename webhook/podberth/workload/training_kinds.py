@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from ..kinds.places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind
+from ..kinds.roles import Foretold, read_once
+from ..kinds.stamping import add_annotations, add_labels, own, owned_by_workload, set_name
 from ..kube.paths import ELEMENT
 from ..kube.unchecked import at, count, mapping_at, text
 from .batch_kinds import ANY_KEY, item_replicas
 from .core_kinds import stamp_job
 from .operators import ray_workers
-from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind
-from .roles import Foretold, read_once
-from .stamping import add_annotations, add_labels, own, owned_by_workload, set_name
 
 _TRAINING: Final = "training.kubeflow.org"
 

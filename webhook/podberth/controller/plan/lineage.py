@@ -18,7 +18,7 @@ from ...workload.stages import UNREADABLE
 from .model import LookUp, Made, Owned, Place, WaitingPod, World
 
 # Steps up from the pod's controller. The most that are known to be there are five: from the StatefulSet of a leader's
-# workers to the leader, the leaders' StatefulSet, the LeaderWorkerSet, the RoleBasedGroup (workload.subject,
+# workers to the leader, the leaders' StatefulSet, the LeaderWorkerSet, the RoleBasedGroup (kinds.members,
 # Subject.lineage), to an AppWrapper; one to spare. References may go in a circle, so there is an end.
 _LONGEST: Final = 6
 MOST_OWNERS: Final = 64

@@ -171,35 +171,3 @@ class WorkloadKind:
     places: tuple[Place, ...] = ()
     nested: tuple[tuple[str, ...], ...] = ()
     """Paths to whole objects that may be workloads themselves."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
-    """A foretold Pod, and where it comes from.
-
-    ``path`` leads from the document to its place, so that a finding at the Pod's ``spec.x`` stands near ``path`` +
-    that (``projection.place_of``). A template of a wrong shape comes back as it is, and ``problems`` says what is
-    wrong with it: nothing else may be asked about its pod.
-    """
-
-    pod: dict[str, Any]
-    path: Steps
-    kind: str
-    """The kind of the object that the template is of; an AppWrapper's is that of what it wraps."""
-    problems: tuple[str, ...] = ()
-    too_large: str = ""
-    """What of the template is beyond its bound (``kube.budget``), which is then its only problem; empty: nothing."""
-    role: str = ""
-    replicas: int = 1
-    owner_uid: str = ""
-    """The uid in its controller's owner reference, empty for a bare Pod."""
-    owners: Mapping[str, Found] = field(default_factory=dict)
-    """What ``gangs.gang_of`` reads of the pod's owners, by uid."""
-    document: Found
-    """The whole document, as it was given."""
-    own: dict[str, Any]
-    """The pod as far as the document itself says it: no defaults, no stamps."""
-    form: Form = TEMPLATE
-    lacks: frozenset[str] = frozenset()
-    fixed: tuple[tuple[Steps, str], ...] = ()
-    """Parts of the pod that are asked for elsewhere in the document, and where."""

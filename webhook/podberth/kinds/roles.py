@@ -11,12 +11,10 @@ from typing import Any, Final, TypeVar
 
 import orjson
 
-from ..devices.claims import NO_DEVICES, KnownDevices
-from ..devices.resources import COUNTED_KINDS, recognise
 from ..kube.pod import containers
 from ..kube.quantity import parse_count
+from ..kube.reserved import reserved
 from ..kube.shape import shape_problems
-from .gpus import GpuFacts, gpu_facts, reserved
 
 # As topology.need has it for a pod's own choice; what is longer is not kept, and the role then counts as unknown.
 _LONGEST_CHOICE: Final = 4096
@@ -44,33 +42,10 @@ class Asks:
     choice: str = ""
     """Its choice of nodes as JSON of a PodSpec's fields; empty: none."""
 
-    def facts(
-        self, namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
-    ) -> GpuFacts:
-        """Return what that is of accelerators, as ``gpus`` reads a pod."""
-        if not (self.amounts or self.claims):
-            return _NO_GPUS
-        claims = [dict(each) for each in self.claims]
-        used = [{"name": each["name"]} for each in claims]
-        main = {"name": "", "resources": {"limits": dict(self.amounts), "claims": used}}
-        pod = {"spec": {"containers": [main], "resourceClaims": claims}}
-        return gpu_facts(pod, namespace, devices, believe_claims=believe_claims)
-
-    def some(self, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
-        """Tell whether that is, or may be, for accelerators. Asked of each role at each review of a gang's pod."""
-        for name, _ in self.amounts:
-            found = recognise(name) or devices.resources.get(name)
-            if found is not None and found.kind in COUNTED_KINDS:
-                return True
-        return bool(self.claims) and self.facts(namespace, devices, believe_claims=believe_claims).kind != "none"
-
     def chosen(self) -> dict[str, Any]:
         """Return the fields of a PodSpec that choose nodes."""
         found: dict[str, Any] = orjson.loads(self.choice) if self.choice else {}
         return found
-
-
-_NO_GPUS: Final = GpuFacts()
 
 
 @dataclass(frozen=True, slots=True)
