@@ -250,6 +250,10 @@ RIGHT: Final[Mapping[str, tuple[str, str]]] = {
     ),
     # ---- namespaces -------------------------------------------------------------------------------------------------
     "a group of the same name here and elsewhere": (job(template=_OF_RING), _pod_groups(2, "ml", "prod")),
+    "a group of one pod here, a larger one elsewhere": (
+        job(template=_OF_RING),
+        f"{_pod_groups(1, 'ml')}\n---\n{_pod_groups(2, 'prod')}",
+    ),
     "a group that is not there yet": (job(template=_OF_RING), ""),
     # ---- exclusive --------------------------------------------------------------------------------------------------
     "exclusive topology and Kueue's of one level": (

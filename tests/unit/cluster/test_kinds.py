@@ -62,7 +62,11 @@ MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
             (("team", "channel"), (DeviceRequest("compute-domain-default-channel.nvidia.com", 1),)),
         ),
         ("computedomains.resource.nvidia.com", named({"spec": {}}), None),
-        ("podgroups.scheduling.volcano.sh", named({"spec": {"minMember": 1}}), None),
+        (
+            "podgroups.scheduling.volcano.sh",
+            named({"spec": {"minMember": 1}}),
+            (("scheduling.volcano.sh", "team", "x"), PodGroup(0)),
+        ),
         (
             "podgroups.scheduling.run.ai",
             named({"spec": {"minMember": 8}}),

@@ -163,7 +163,10 @@ def test_pod_groups_tell_how_many_start_together_each_in_its_own_api_group() -> 
     )
     assert objects.group_sizes == {
         ("scheduling.k8s.io", "team", "a"): 4,
+        ("scheduling.k8s.io", "team", "basic"): 0,
         ("scheduling.volcano.sh", "team", "a"): 3,
+        ("scheduling.run.ai", "default", "one"): 0,
+        ("scheduling.x-k8s.io", "default", "wrong"): 0,
     }
     assert objects.pod_groups == {("team", "a"), ("team", "basic")}
 

@@ -72,7 +72,7 @@ class Snapshot:
     pod_groups: Mapping[str, frozenset[str]]
     """Names of the native PodGroups by namespace."""
     group_sizes: Mapping[GroupKey, int]
-    """The least pods that PodGroups of all systems let start together."""
+    """The least pods that each PodGroup of any system lets start together; 0 of a group that does not say."""
     served_groups: frozenset[str]
     """API groups whose PodGroups the cluster serves, as far as known."""
     queues: Queues

@@ -63,11 +63,9 @@ def _take_owner(kind: OwnerKind, document: Document) -> Filed:
 
 
 def _take_pod_group(group: str, document: Document) -> Filed:
-    # Of a native one the name alone counts, too: a gang may join it.
-    size = min_member(group, document)
-    if group == NATIVE_GROUP:
-        return (group, *_place(document)), PodGroup(size, shared_claims(document))
-    return ((group, *_place(document)), PodGroup(size)) if size else None
+    # That a group exists counts whatever its size: a gang may join it, and no other group of its name is made.
+    shared = shared_claims(document) if group == NATIVE_GROUP else frozenset()
+    return (group, *_place(document)), PodGroup(min_member(group, document), shared)
 
 
 def _take_queue(kind: QueueKind, document: Document) -> Filed:

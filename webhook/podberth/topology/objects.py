@@ -74,7 +74,7 @@ class ClusterObjects:
     pod_groups: frozenset[NamespacedName] = frozenset()
     """Kubernetes' own (scheduling.k8s.io), by namespace and name."""
     group_sizes: Mapping[GroupKey, int] = field(default_factory=dict)
-    """How many pods the PodGroups of all systems let start together at the least; without those that do not say."""
+    """How many pods the PodGroups of all systems let start together at the least; 0 of a group that does not say."""
     served_groups: frozenset[str] = frozenset()
     """API groups whose PodGroups the cluster serves: of which there is one, or discovery names the kind."""
     queues: Mapping[QueueKey, Queue] = field(default_factory=dict)
@@ -175,9 +175,7 @@ class _Heap:
             shared = shared_claims(document)
             if shared:
                 self.group_claims[place] = shared
-        size = min_member(group, document)
-        if size:
-            self.group_sizes[group, *place] = size
+        self.group_sizes[group, *place] = min_member(group, document)
 
     def _add_queue(self, kind: QueueKind, place: NamespacedName, document: Document) -> None:
         namespace = place[0] if kind == LOCAL_QUEUE else ""
