@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from pydantic import BaseModel
 
-from podberth.policy.fields import Gives
+from podberth.policy.fields import gives
 
 
 @cache
@@ -25,16 +25,7 @@ def meanings(owner: type[BaseModel]) -> dict[str, str]:
     return found
 
 
-def gives(owner: type[BaseModel], name: str) -> str:
-    """Return what the field's CEL expressions give; empty where it holds none."""
-    return _gives((owner.model_fields[name].annotation, *owner.model_fields[name].metadata))
-
-
-def _gives(parts: tuple[object, ...]) -> str:
-    for part in parts:
-        if isinstance(part, Gives):
-            return part.type
-        inner = (*getattr(part, "__args__", ()), *getattr(part, "__metadata__", ()))
-        if found := _gives(inner):
-            return found
-    return ""
+def given_type(owner: type[BaseModel], name: str) -> str:
+    """Return the type that the field's CEL expressions give; empty where it holds none."""
+    found = gives(owner.model_fields[name])
+    return found.want.value if found else ""

@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Le
 from generated import main, spliced
-from policy_model import gives, meanings
+from policy_model import given_type, meanings
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -87,7 +87,7 @@ def _models(annotation: Any) -> Iterator[tuple[type[BaseModel], str]]:
 
 
 def _type(owner: type[BaseModel], name: str) -> str:
-    result = gives(owner, name)
+    result = given_type(owner, name)
     # A field that several models share stands in their common parent.
     declared = next(found[name] for each in owner.__mro__ if name in (found := vars(each).get("__annotations__", {})))
     if result:

@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from generated import main
-from policy_model import gives, meanings
+from policy_model import given_type, meanings
 from pydantic import BaseModel
 
 from podberth.policy import claim_template, model
@@ -50,7 +50,7 @@ def _describe(definition: dict[str, Any], owner: type[BaseModel]) -> None:
         described.pop("title", None)
         if described.get("default", ...) is None:
             del described["default"]
-        meaning, result = meanings(owner).get(name, ""), gives(owner, name)
+        meaning, result = meanings(owner).get(name, ""), given_type(owner, name)
         text = " ".join(filter(None, (meaning, f"CEL: {result}." if result else "")))
         if text:
             described["description"] = text

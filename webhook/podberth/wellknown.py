@@ -4,28 +4,8 @@ What differs between clusters and providers (resource names, topology level keys
 lives in ``conventions``. Nothing is computed here.
 """
 
-from typing import Literal, TypeAlias
-
 API_VERSION = "podberth.io/v1alpha1"
 POLICY_KIND = "GPUPolicy"
-
-Concern: TypeAlias = Literal[
-    "tolerations",
-    "nodeAffinity",
-    "resources",
-    "gang",
-    "topology",
-    "labels",
-    "annotations",
-    "env",
-    "schedulerName",
-    "runtimeClassName",
-    "priorityClassName",
-    "resourceClaims",
-    "applyConfiguration",
-    "jsonPatch",
-]
-"""What a policy can write: the key of an entry of ``mutations``, and of the record."""
 
 # ---- written by users -----------------------------------------------------------------------------------------------
 GPU_MEMORY_ANNOTATION = "podberth.io/gpu-memory"

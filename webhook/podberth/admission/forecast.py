@@ -48,8 +48,10 @@ def forecasts(
         except EvaluationError:
             continue
         side = [side for side in ("required", "preferred") if side in proposal.leaves]
-        path = ("spec", "mutations", index, proposal.concern, *side)
-        notes += [places[name].problem(path, 1, 1, comes_first(each.other)) for each in standing.conflicts]
+        notes += [
+            places[name].problem(("spec", "mutations", index, proposal.concern, *side), 1, 1, comes_first(each.other))
+            for each in standing.conflicts
+        ]
         if isinstance(change, Change):
             draft, known = trial, record.add(known, name, [change])
     return tuple(sorted(set(notes)))

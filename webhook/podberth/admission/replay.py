@@ -184,11 +184,11 @@ def _ground(matcher: Matcher) -> Ground | None:
             return None
         if mutation.concern == "gang":
             named = mutation.facts.get("name") == GANG_NAME
-            if not named and "system" not in mutation.literals:
+            if not named and "system" in {**mutation.leaves, **mutation.facts}:
                 return None  # any group may have that name
             reads |= _OF_THE_MEMBERS if named else _OF_THE_MEMBERS | {GANG_NAME}  # so may the pod's own gang
         visited.update(paths)
-        if mutation.concern == "topology" and "slice" not in mutation.literals:
+        if mutation.concern == "topology" and "slice" in {**mutation.leaves, **mutation.facts}:
             reads |= _OF_THE_MEMBER
         reads |= mutation.reads | (set(mutation.facts.values()) - {GANG_NAME})
     rewritten = visited.intersection(resources.VISITS)

@@ -11,7 +11,7 @@ import orjson
 from ..errors import EvaluationError
 from ..kube.patch import Draft, Path
 from ..kube.shape import shape_problems
-from ..wellknown import APPLIED_ANNOTATION, HOSTNAME_LABEL, Concern
+from ..wellknown import APPLIED_ANNOTATION, HOSTNAME_LABEL
 from .change import Change
 
 FORBIDDEN: tuple[Path, ...] = (
@@ -35,7 +35,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def take(draft: Draft, document: dict[str, Any], concern: Concern) -> Change | None:
+def take(draft: Draft, document: dict[str, Any], concern: str) -> Change | None:
     """Make the draft ``document``; None where it is that already.
 
     Returns:

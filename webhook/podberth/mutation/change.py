@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..wellknown import Concern
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -15,7 +13,7 @@ class Change:
     ``describe`` makes a phrase for the user ("tolerates nvidia.com/gpu:NoSchedule"), for policies that give no reason.
     """
 
-    concern: Concern
+    concern: str
     wrote: Any
     describe: Callable[[], str]
 
@@ -24,7 +22,7 @@ class Change:
 class Skipped:
     """A mutation that was asked for and left out on purpose, with the reason to tell the user."""
 
-    concern: Concern
+    concern: str
     reason: str
 
 
@@ -32,7 +30,7 @@ class Skipped:
 class Proposal:
     """What a policy wants of one concern: the concern's leaves by name, evaluated, and its literals."""
 
-    concern: Concern
+    concern: str
     leaves: Mapping[str, Any]
     """By leaf name; a concern with one leaf has it under "". Keys of labels and annotations are their own names."""
     reason: str

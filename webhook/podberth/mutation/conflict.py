@@ -141,7 +141,7 @@ def _name(field: names.Field) -> "_Rule":
 
 def _gang(case: _Case) -> _Answer:
     """Hold system, name and size; of a gang that the pod does not join nothing is written, nor its size."""
-    name, size, system = (case.proposal.leaves[leaf] for leaf in ("name", "size", "system"))
+    name, size, system = (case.proposal.leaves.get(leaf) for leaf in ("name", "size", "system"))
     joined = {path: case.draft.get(path) for each, path in gang.REFERENCES.items() if system and each != system}
     others = ((path, written.writer(case.others, path, found)) for path, found in joined.items() if found)
     first = next(((path, other) for path, other in others if other is not None), None)
@@ -162,7 +162,7 @@ def _topology(case: _Case) -> _Answer:
 
     Of what can write anything, that it wrote pod affinity is all that can be compared.
     """
-    level, mode, every = (case.proposal.leaves[leaf] for leaf in ("level", "mode", "slice"))
+    level, mode, every = (case.proposal.leaves.get(leaf) for leaf in ("level", "mode", "slice"))
     slices = isinstance(every, int) and every > 1
     wanted = {"sliceLevel": level, "slice": str(every)} if slices else {"level": level}
     member, drawn = case.draft.get(gang.MEMBERSHIP["label"]), case.draft.get(colocation.COLOCATED)

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 from ..devices.claims import NO_DEVICES, KnownDevices
 from ..kube.patch import Draft
 from ..kube.schema import PodSchema
-from ..wellknown import Concern
 from . import (
     affinity,
     apply_configuration,
@@ -120,12 +119,12 @@ def _annotations(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | 
 
 def _gang(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     leaves = proposal.leaves
-    return gang.join(draft, leaves["name"], leaves["size"], leaves["system"], surroundings.gang())
+    return gang.join(draft, leaves["name"], leaves.get("size", 0), leaves.get("system"), surroundings.gang())
 
 
 def _topology(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     leaves = proposal.leaves
-    return colocation.colocate(draft, leaves["level"], leaves["mode"], leaves["slice"], surroundings.gang())
+    return colocation.colocate(draft, leaves["level"], leaves["mode"], leaves.get("slice"), surroundings.gang())
 
 
 def _env(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:
@@ -163,7 +162,7 @@ def _json_patch(draft: Draft, proposal: Proposal, surroundings: Surroundings) ->
     return json_patch.apply(draft, proposal.leaves[""], surroundings.schema)
 
 
-BUILDERS: Mapping[Concern, Builder] = {
+BUILDERS: Mapping[str, Builder] = {
     "tolerations": _tolerations,
     "nodeAffinity": _node_affinity,
     "resources": _resources,

@@ -1,19 +1,20 @@
 """Two policies that write one field from different expressions, seen before any pod comes.
 
-For mutations whose fields the policy itself names: labels, annotations, variables, single fields of the spec, a gang's
-name and size. What must have a value first is ``admission.forecast``'s. Whether one pod ever meets both policies is in
-their conditions, which nobody can decide in general: so it is a note, never a refusal. On a pod that meets both, the
-first in order wins and the user is told (``mutation.conflict``).
+For mutations of which each expression is the value of one field: labels, annotations, variables, single fields of the
+spec, a gang's name and size. ``admission.forecast`` compares mutations whose expressions need a value first. Whether
+one pod ever meets both policies depends on their conditions, which nobody can decide in general: so it is a note, never
+a refusal. On a pod that meets both, the first in order wins and the user is warned (``mutation.conflict``).
 """
 
 from collections.abc import Iterable, Iterator
 
+from ..cel.engine import Want
 from ..errors import Problem
 from ..kube.positions import Path
 from .leaves import leaves_of
 from .parse import ParsedPolicy
 
-_NAMED = frozenset({"labels", "annotations", "env", "schedulerName", "runtimeClassName", "priorityClassName", "gang"})
+_SCALARS = frozenset({Want.STRING, Want.INT})
 
 
 def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
@@ -40,6 +41,7 @@ def comes_first(winner: str) -> str:
 def _fields(item: ParsedPolicy) -> Iterator[tuple[Path, Path, str]]:
     """Yield the fields that a policy names: where in the document, which, and the text that says what is written."""
     for index, mutation in enumerate(item.policy.spec.mutations):
-        if mutation.concern in _NAMED:
-            for leaf in leaves_of(mutation)[0]:
+        leaves, literals = leaves_of(mutation)
+        if not literals and all(leaf.want in _SCALARS for leaf in leaves):
+            for leaf in leaves:
                 yield ("spec", "mutations", index, *leaf.path), leaf.path, leaf.source.strip()

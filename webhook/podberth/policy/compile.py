@@ -13,7 +13,6 @@ from ..cel.cost import MAX_MICROSECONDS, too_dear, total_of
 from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Late, Room, Want, never
 from ..errors import PolicyError, Problem
 from ..kube.positions import Path
-from ..wellknown import Concern
 from .leaves import leaves_of
 from .match import is_static
 from .model import GPUPolicy, Mutation
@@ -64,13 +63,15 @@ class CompiledMutation:
     """One entry of ``mutations``: its leaves by name ("" for a concern with one leaf), and its literals."""
 
     name: str
-    concern: Concern
+    concern: str
     when: Bound | None
     reason: Bound | None
     leaves: Mapping[str, Bound]
     facts: Mapping[str, tuple[str, str]]
     """Leaves that are no more than a scalar of ``gpu`` or ``gang``: nobody has to evaluate ``gang.name``."""
     literals: Mapping[str, Any]
+    nullable: frozenset[str]
+    """Leaves of which a null is no reason to leave the entry out."""
     templates: Mapping[str, str]
     """Of resourceClaims: the claim templates that the policy declares, by name, with the names that are written."""
 
@@ -342,6 +343,7 @@ class _Compiler:
             leaves=leaves,
             facts=facts,
             literals=literals,
+            nullable=frozenset(leaf.name for leaf in sources if leaf.may_be_null),
             templates=self._templates if item.concern == "resourceClaims" else {},
         )
 

@@ -11,10 +11,6 @@ from typing import Any, Protocol, TypeAlias
 from ..cel.engine import Activation
 from ..errors import EvaluationError
 from .compile import Bound, CompiledMutation, CompiledPolicy, CompiledValidation
-from .leaves import OPTIONAL
-
-_KEYED = frozenset({"labels", "annotations", "env"})
-"""Concerns where a null leaves out its key alone."""
 
 # "If the result of the valueExpression is more than 10kb in length, it will be truncated to 10kb."
 # (kubernetes/api admissionregistration/v1/types.go AuditAnnotation)
@@ -137,10 +133,10 @@ class Evaluation:
             reason = "" if mutation.reason is None else self.value(mutation.reason) or ""
         except EvaluationError as error:
             raise EvaluationError(f"{mutation.name}: {error}") from error
-        if None in leaves.values() and mutation.concern not in _KEYED:
-            missing = {(mutation.concern, name) for name, value in leaves.items() if value is None}
-            if not missing <= OPTIONAL:
-                return None
+        if None in leaves.values() and any(
+            value is None and name not in mutation.nullable for name, value in leaves.items()
+        ):
+            return None
         return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
 
     def failures(self) -> list[Failure]:

@@ -4,13 +4,15 @@ What they must agree on with each other is ``refusals``' matter.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
+from ..cel.types import Want
 from ..kube.names import MAX_SUBDOMAIN, SUBDOMAIN, is_subdomain
 from .wording import shown
 
@@ -95,16 +97,34 @@ Expression: TypeAlias = Annotated[str, BeforeValidator(_expression), _like(r"\S"
 
 @dataclass(frozen=True, slots=True)
 class Gives:
-    """What an expression is checked to give, for the reader of a field; ``compile`` does the checking."""
+    """The type of value that an expression must give; ``compile`` checks it."""
 
-    type: str
+    want: Want
+    may_be_null: bool = False
+    """Whether a null is the same as no expression; elsewhere null means that the entry writes nothing."""
 
 
-BoolExpression: TypeAlias = Annotated[Expression, Gives("bool")]
-StringExpression: TypeAlias = Annotated[Expression, Gives("string")]
-IntExpression: TypeAlias = Annotated[Expression, Gives("int")]
-MapExpression: TypeAlias = Annotated[Expression, Gives("map")]
-MapsExpression: TypeAlias = Annotated[Expression, Gives("list of maps")]
+def gives(field: FieldInfo) -> Gives | None:
+    """Return what the CEL expressions of a model's field give; None where it holds none."""
+    return _gives((field.annotation, *field.metadata))
+
+
+def _gives(parts: Iterable[object]) -> Gives | None:
+    for part in parts:
+        inner = (*getattr(part, "__args__", ()), *getattr(part, "__metadata__", ()))
+        found = part if isinstance(part, Gives) else _gives(inner)
+        if found:
+            return found
+    return None
+
+
+BoolExpression: TypeAlias = Annotated[Expression, Gives(Want.BOOL)]
+StringExpression: TypeAlias = Annotated[Expression, Gives(Want.STRING)]
+IntExpression: TypeAlias = Annotated[Expression, Gives(Want.INT)]
+NullableStringExpression: TypeAlias = Annotated[Expression, Gives(Want.STRING, may_be_null=True)]
+NullableIntExpression: TypeAlias = Annotated[Expression, Gives(Want.INT, may_be_null=True)]
+MapExpression: TypeAlias = Annotated[Expression, Gives(Want.MAP)]
+MapsExpression: TypeAlias = Annotated[Expression, Gives(Want.LIST_OF_MAPS)]
 Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_SUBDOMAIN)), _like(f"^{SUBDOMAIN}$")]
 QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified), _like(f"^({SUBDOMAIN}/)?{_NAME.pattern}$")]
 ClaimTemplateName: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_TEMPLATE_NAME)), _like(f"^{SUBDOMAIN}$")]

@@ -1,12 +1,15 @@
-"""Which expressions an entry of ``mutations`` has, where they stand in it, and what each must be."""
+"""Which expressions an entry of ``mutations`` has, where they stand in it, and what each must be: as its model says."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
 from ..cel.engine import Want
 from ..kube.positions import Path
-from .model import Gang, Mutation, NodeAffinity, Topology
+from .fields import Gives, gives
+from .model import CONCERNS, Mutation
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,61 +20,32 @@ class Leaf:
     path: Path
     source: str
     want: Want
-
-
-_ONE_LEAF: Mapping[str, tuple[str, Want]] = {
-    "tolerations": ("tolerations", Want.LIST_OF_MAPS),
-    "resources": ("resources", Want.LIST_OF_MAPS),
-    "schedulerName": ("scheduler_name", Want.STRING),
-    "runtimeClassName": ("runtime_class_name", Want.STRING),
-    "priorityClassName": ("priority_class_name", Want.STRING),
-    "resourceClaims": ("resource_claims", Want.LIST_OF_MAPS),
-    "applyConfiguration": ("apply_configuration", Want.MAP),
-    "jsonPatch": ("json_patch", Want.LIST_OF_MAPS),
-}
-"""Concerns of one expression: the model's field, and what the expression must be."""
-OPTIONAL: frozenset[tuple[str, str]] = frozenset({("gang", "system"), ("topology", "slice")})
-"""Concern and name of leaves whose null is as good as none; another leaf's null means that there is nothing to do."""
+    may_be_null: bool = False
+    """Whether the entry applies although the value is null; else null means that there is nothing to do."""
 
 
 def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
-    """Return the expressions and the literals of a mutation entry."""
-    if item.node_affinity is not None:
-        return _node_affinity(item.node_affinity)
-    if item.gang is not None:
-        return _gang(item.gang)
-    if item.topology is not None:
-        return _topology(item.topology)
-    concern = item.concern
-    if concern in _ONE_LEAF:
-        field, want = _ONE_LEAF[concern]
-        return [Leaf("", (concern,), getattr(item, field), want)], {}
-    values: Mapping[str, str] = item.labels or item.annotations or item.env or {}
-    return [Leaf(key, (concern, key), source, Want.STRING) for key, source in values.items()], {}
+    """Return the expressions and the literals of a mutation entry, without the fields that it does not have."""
+    concern, value = next(iter(item.written.items()))
+    if isinstance(value, BaseModel):
+        fields = list(_fields(value))
+        leaves = [
+            Leaf(name, (concern, name), source, of.want, of.may_be_null)
+            for name, source, of in fields
+            if of is not None
+        ]
+        return leaves, {name: literal for name, literal, of in fields if of is None}
+    of = gives(Mutation.model_fields[CONCERNS[concern]])
+    want = Want.ANY if of is None else of.want
+    if isinstance(value, dict):
+        # A null leaves out its key alone.
+        return [Leaf(key, (concern, key), source, want, may_be_null=True) for key, source in value.items()], {}
+    return [Leaf("", (concern,), value, want)], {}
 
 
-def _node_affinity(affinity: NodeAffinity) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
-    if affinity.required is not None:
-        return [Leaf("required", ("nodeAffinity", "required"), affinity.required, Want.LIST_OF_MAPS)], {}
-    leaf = Leaf("preferred", ("nodeAffinity", "preferred"), affinity.preferred or "", Want.LIST_OF_MAPS)
-    return [leaf], {"weight": affinity.weight}
-
-
-def _gang(gang: Gang) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
-    leaves, literals = [Leaf("name", ("gang", "name"), gang.name, Want.STRING)], dict[str, Any]()
-    if gang.size is None:
-        literals["size"] = 0
-    else:
-        leaves.append(Leaf("size", ("gang", "size"), gang.size, Want.INT))
-    if gang.system is None:
-        literals["system"] = ""
-    else:
-        leaves.append(Leaf("system", ("gang", "system"), gang.system, Want.STRING))
-    return leaves, literals
-
-
-def _topology(topology: Topology) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
-    level = Leaf("level", ("topology", "level"), topology.level, Want.STRING)
-    if topology.slice is None:
-        return [level], {"mode": topology.mode, "slice": 0}
-    return [level, Leaf("slice", ("topology", "slice"), topology.slice, Want.INT)], {"mode": topology.mode}
+def _fields(value: BaseModel) -> Iterator[tuple[str, Any, Gives | None]]:
+    """Yield the fields of a part of a mutation that are given: name, value, and what an expression gives."""
+    for name, field in type(value).model_fields.items():
+        given = getattr(value, name)
+        if given is not None:
+            yield field.alias or name, given, gives(field)

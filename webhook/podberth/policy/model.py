@@ -7,13 +7,14 @@ several in ``refusals``. Files, places and words for the author are ``parse``'s.
 docs/policy.md and its description in the JSON Schema.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from pydantic.alias_generators import to_camel
 
-from ..wellknown import API_VERSION, POLICY_KIND, Concern
+from ..wellknown import API_VERSION, POLICY_KIND
 from .claim_template import ClaimTemplate
 from .fields import (
     BoolExpression,
@@ -25,6 +26,8 @@ from .fields import (
     MapExpression,
     MapsExpression,
     Message,
+    NullableIntExpression,
+    NullableStringExpression,
     QualifiedName,
     StringExpression,
     Subdomain,
@@ -172,7 +175,7 @@ class Gang(_Model):
     """A label value."""
     size: IntExpression | None = None
     """How many pods; none or 0: unknown."""
-    system: StringExpression | None = None
+    system: NullableStringExpression | None = None
     """Whose group a so far plain gang joins, `native`, `coscheduling` or `koordinator`; none or `''`: no group's, or
     the native PodGroup of that name where it exists."""
 
@@ -184,16 +187,15 @@ class Topology(_Model):
     """A node label key; `''`: nothing to do."""
     mode: Literal["required", "preferred"]
     """Whether the pod waits where no domain has room."""
-    slice: IntExpression | None = None
+    slice: NullableIntExpression | None = None
     """Every so many members in one domain; none, 0 or 1: the whole gang."""
-
-
-CONCERNS: tuple[Concern, ...] = get_args(Concern)
-"""What a mutation can write; each entry has exactly one."""
 
 
 class Mutation(_Model):
     """One thing to write, when ``when`` holds."""
+
+    # A mutation has one field here, because documents enter here and the schema, the CRD and docs/policy.md are made
+    # from these models. ``leaves`` reads its expressions from the field's type; all else is in ``mutation.concerns``.
 
     name: QualifiedName | None = None
     """Unique; named in errors."""
@@ -231,15 +233,21 @@ class Mutation(_Model):
     """Operations of RFC 6902: maps with op, path, from, value."""
 
     @cached_property
-    def concerns(self) -> tuple[Concern, ...]:
-        """What the entry writes; exactly one in a policy that was not refused."""
-        by_name = {field.alias: getattr(self, name) for name, field in type(self).model_fields.items()}
-        return tuple(concern for concern in CONCERNS if by_name[concern] is not None)
+    def written(self) -> dict[str, Any]:
+        """What the entry writes, by concern; exactly one in a policy that was not refused."""
+        values = ((concern, getattr(self, field)) for concern, field in CONCERNS.items())
+        return {concern: value for concern, value in values if value is not None}
 
     @property
-    def concern(self) -> Concern:
+    def concern(self) -> str:
         """The one thing that the entry writes."""
-        return self.concerns[0]
+        return next(iter(self.written))
+
+
+CONCERNS: Mapping[str, str] = {
+    field.alias or name: name for name, field in Mutation.model_fields.items() if name not in ("name", "when", "reason")
+}
+"""What a mutation can write, with the field's name here; each entry has exactly one."""
 
 
 # ---- what it judges ------------------------------------------------------------------------------------------------

@@ -66,8 +66,8 @@ def _limits(spec: Spec) -> Iterator[Refusal]:
             path = (*_SPEC, "auditAnnotations", index, "valueExpression")
             yield path, f"got {size} bytes, want at most {MAX_AUDIT_EXPRESSION_BYTES}"
     for index, item in enumerate(spec.mutations):
-        for key, entries in (("labels", item.labels), ("annotations", item.annotations), ("env", item.env)):
-            if entries is not None and len(entries) > MAX_ENTRIES:
+        for key, entries in item.written.items():
+            if isinstance(entries, dict) and len(entries) > MAX_ENTRIES:
                 yield (*_SPEC, "mutations", index, key), f"got {len(entries)} entries, want at most {MAX_ENTRIES}"
     size = sum(len(source.encode(errors="replace")) for source in _expressions(spec))
     if size > MAX_POLICY_BYTES:
@@ -78,7 +78,7 @@ def _expressions(spec: Spec) -> Iterator[str]:
     yield from (item.expression for item in spec.match_conditions)
     yield from (item.expression for item in spec.variables)
     for item in spec.mutations:
-        yield from (leaf.source for leaf in leaves_of(item)[0]) if item.concerns else ()
+        yield from (leaf.source for leaf in leaves_of(item)[0]) if item.written else ()
         yield from (source for source in (item.when, item.reason) if source is not None)
     for validation in spec.validations:
         yield from (validation.expression, validation.message_expression or "")
@@ -140,8 +140,8 @@ def _validations(spec: Spec) -> Iterator[Refusal]:
 def _mutations(spec: Spec) -> Iterator[Refusal]:
     for index, item in enumerate(spec.mutations):
         path = (*_SPEC, "mutations", index)
-        if len(item.concerns) != 1:
-            got = " and ".join(item.concerns) or "none"
+        if len(item.written) != 1:
+            got = " and ".join(item.written) or "none"
             yield path, f"got {got}, want exactly one of {', '.join(CONCERNS)}; make several entries of it"
         yield from _node_affinity(item, path)
         yield from _system(item, path)
@@ -173,7 +173,7 @@ def _system(item: Mutation, path: Path) -> Iterator[Refusal]:
 def _claim_templates(spec: Spec) -> Iterator[Refusal]:
     for index, item in enumerate(spec.claim_templates):
         yield from _devices(item.spec.spec.devices, (*_SPEC, "claimTemplates", index, "spec", "spec", "devices"))
-    if spec.claim_templates and not any(item.concerns == ("resourceClaims",) for item in spec.mutations):
+    if spec.claim_templates and not any(tuple(item.written) == ("resourceClaims",) for item in spec.mutations):
         yield (*_SPEC, "claimTemplates"), "claimTemplates without a mutation of resourceClaims; nothing would name them"
 
 
