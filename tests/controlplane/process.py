@@ -42,6 +42,22 @@ class Launch:
     ready_file: Path | None = None
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Start processes as a terminal does: SIGINT ends those that the block starts, even where it is ignored here.
+
+    A shell without job control ignores SIGINT in what it runs in the background, as nohup's SIGHUP, and a process
+    inherits that over exec (signal(7)). A handler is not inherited: the child has the default action.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class Guard:
     """Ends the processes it watches if this process dies without a chance to (see guard.py)."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.process import interruptible
 from controlplane.wait import wait_for
 from demonstrations import ROOT, WIDTH, environ, leftovers
 
@@ -122,13 +123,15 @@ def test_it_ends_with_the_count_and_the_time(finished: subprocess.CompletedProce
 
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM], ids=lambda kind: kind.name)
 def test_a_signal_stops_it_and_leaves_nothing(tmp_path: Path, kind: signal.Signals) -> None:
-    with subprocess.Popen(
-        [sys.executable, str(SCRIPT)],
-        env=environ(tmp_path),
-        encoding="utf-8",
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    ) as process:
+    with interruptible():
+        process = subprocess.Popen(
+            [sys.executable, str(SCRIPT)],
+            env=environ(tmp_path),
+            encoding="utf-8",
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+    with process:
         assert process.stderr is not None
         assert "starting podberth" in process.stderr.readline()
         wait_for(

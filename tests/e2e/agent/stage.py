@@ -14,6 +14,7 @@ from typing import Any
 
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
+from controlplane.process import interruptible
 from controlplane.wait import wait_for
 from nvml.driver import Driver, environment
 from podberth.topology.codec import DATA_KEY
@@ -121,7 +122,7 @@ class Stage:
             environ = environment(driver.file)
         self._count += 1
         log = self.directory / f"agent-{self._count}.log"
-        with log.open("w") as output:
+        with log.open("w") as output, interruptible():
             process = subprocess.Popen(command, env=environ, stdout=output, stderr=output, text=True)
         try:
             yield Agent(process, log, token_file)
