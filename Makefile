@@ -22,12 +22,13 @@ demo: $(VENV)/.installed  ## GPU pods rewritten over HTTPS: no cluster, no GPU
 demo-cluster: $(VENV)/.installed  ## kubectl apply intercepted on a real control plane
 	@$(BIN)/python demo/cluster.py
 
-check: $(VENV)/.installed  ## lint, format, types, architecture
+check: $(VENV)/.installed  ## lint, format, types, architecture, words
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/mypy tests/unit tests/property tests/integration tests/conformance tests/second_engine tests/e2e tests/deployment tests/controlplane tests/operator_pods tests/nvml tests/gotools tests/monitoring tests/*.py demo bench tools
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python tools/plain_words.py
 
 test: $(VENV)/.installed  ## every test that this machine can run
 	@$(BIN)/python tests/run.py
