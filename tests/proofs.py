@@ -10,7 +10,8 @@ from crds import GROUP_CRDS, SERVED
 from e2e.operators.makers import RUN_HERE
 from e2e.operators.pods_as_made import AS_MADE
 from operator_pods import ALONE, CASES, GROUPED
-from podberth.kinds.members import Maker, Row
+from podberth.kinds.dossier import KindNote
+from podberth.kinds.members import Membership
 from podberth.kube.unchecked import at
 from podberth.workload.systems import NATIVE, SYSTEMS, System
 
@@ -22,13 +23,13 @@ _SCHEDULERS: Final = {NATIVE}
 _CRDS_OF_GROUPS: Final = {file.rpartition("/")[2].partition("_")[0] for file in GROUP_CRDS}
 
 
-def of_maker(maker: Maker) -> str:
+def of_note(note: KindNote) -> str:
     """Return what is proved of a kind; empty: nothing is."""
     return _said(
-        pods=maker.name in _PODS,
-        crd=maker.kind in SERVED,
-        scheduler=maker.name in _PLAYED,
-        operator=maker.name in _MADE_HERE,
+        pods=note.name in _PODS,
+        crd=note.kind in SERVED,
+        scheduler=note.name in _PLAYED,
+        operator=note.name in _MADE_HERE,
     )
 
 
@@ -37,7 +38,7 @@ def of_system(system: System) -> str:
     return _said(pods=True, crd=system.pod_groups in _CRDS_OF_GROUPS, scheduler=system.name in _SCHEDULERS)
 
 
-def of_group(row: Row) -> str:
+def of_group(row: Membership) -> str:
     """Return what is proved of a way of naming a group."""
     pods = any(at(document, *row.steps) for document, _ in GROUPED)
     # The controller makes the groups that podberth has pods name; the rest is made by others.
@@ -45,7 +46,7 @@ def of_group(row: Row) -> str:
     return _said(pods=pods, crd=crd, scheduler=is_written(row) and row.system in _SCHEDULERS)
 
 
-def is_written(row: Row) -> bool:
+def is_written(row: Membership) -> bool:
     """Tell whether podberth itself writes the key of a group, by what its system says of that."""
     [system] = (each for each in SYSTEMS if each.name == row.system)
     key = f"label `{row.label}`" if row.label else f"`spec.{row.field}."

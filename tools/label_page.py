@@ -8,19 +8,20 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from types import ModuleType
 
 from generated import main, spliced
 
 from podberth import wellknown
 from podberth.conventions import IGNORED_LABELS, LABEL_KEYS, LEVELS, TOLERABLE_TAINTS
 from podberth.files.library import shipped
-from podberth.kinds import members
+from podberth.kinds import dossiers, members
 from podberth.topology.model import PASSING_TAINTS
-from podberth.workload import groups, operators, serving_operators
+from podberth.workload import groups
 from podberth.workload.dialects import DIALECTS
-from podberth.workload.sources import ROWS
+from podberth.workload.memberships import MEMBERSHIPS
 from podberth.workload.systems import SYSTEMS
 
 PAGE = "docs/labels.md"
@@ -33,7 +34,11 @@ def _parts() -> dict[str, str]:
         "library": _table(("key", "read by"), _of_library()),
         "gangs": _table(
             ("label", "annotation", "source"),
-            [(_keys(row.label), _keys(row.annotation), row.source) for row in ROWS if row.label or row.annotation],
+            [
+                (_keys(row.label), _keys(row.annotation), row.source)
+                for row in MEMBERSHIPS
+                if row.label or row.annotation
+            ],
         ),
         "members": _table(("key", "of the pod's"), _members()),
         "systems": _table(
@@ -92,10 +97,14 @@ def _of_library() -> list[tuple[str, str]]:
     return [(f"`{key}`", ", ".join(pages)) for key, pages in sorted(readers.items())]
 
 
+def _dossiers() -> Iterator[ModuleType]:
+    return (each for each in vars(dossiers).values() if isinstance(each, ModuleType) and hasattr(each, "DOSSIER"))
+
+
 def _members() -> list[tuple[str, str]]:
     """Return every key that the rows' readers ask a pod for, by the text of their modules."""
     found: set[tuple[str, str]] = set()
-    for module in (operators, serving_operators, groups, members):
+    for module in (*_dossiers(), groups, members):
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             match node:
                 case (

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from generated import ROOT, main, spliced
 
-from podberth.kinds.members import Maker, Row
-from podberth.workload.alone import EACH_ALONE
-from podberth.workload.groups import GROUP_ROWS
+from podberth.kinds.dossier import KindNote
+from podberth.kinds.members import Membership
+from podberth.workload.groups import GROUPS
 from podberth.workload.kinds import KINDS
-from podberth.workload.operators import DECLARED_SET, INDEXED_JOB, OPERATOR_ROWS
+from podberth.workload.memberships import LAST, NOTES, OPERATORS, notes_of
 from podberth.workload.systems import NO_SYSTEM, SYSTEMS, System
 
 # What is proved is asked of the tests themselves.
@@ -22,7 +22,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 import proofs
 
 PAGE = "docs/systems.md"
-_ROWS = (*OPERATOR_ROWS, INDEXED_JOB, DECLARED_SET)
+_ROWS = (*OPERATORS, *LAST)
+_EACH_ALONE = NOTES[""]
 _SYSTEMS = (*SYSTEMS, NO_SYSTEM)
 
 
@@ -50,10 +51,10 @@ def _parts() -> dict[str, str]:
         ),
         "operators": _table(
             ("made by", "recognised by", "role from", "size from", "written where", "left alone", "proved"),
-            [*_operators(), *map(_alone, EACH_ALONE)],
+            [*_operators(), *map(_alone, _EACH_ALONE)],
         ),
         "groups": _table(
-            ("group", "recognised by", "size from", "written where", "left alone", "proved"), map(_group, GROUP_ROWS)
+            ("group", "recognised by", "size from", "written where", "left alone", "proved"), map(_group, GROUPS)
         ),
         "sources": _table(("row", "source"), dict.fromkeys(_sources())),
     }
@@ -63,26 +64,26 @@ def _operators() -> Iterator[tuple[str, ...]]:
     """Yield a row for each kind: it has the key of its table's row, and the rest of it that is not its own."""
     for row in _ROWS:
         role = f"label `{row.role}`" if row.role else row.role_from or "none"
-        for maker in row.makers:
-            size = maker.size or row.size
-            yield maker.name, _keys(row), role, size, _written(maker), maker.keeps, proofs.of_maker(maker)
+        for note in notes_of(row):
+            size = note.size or row.size
+            yield note.name, _keys(row), role, size, _written(note), note.keeps, proofs.of_note(note)
 
 
-def _alone(maker: Maker) -> tuple[str, ...]:
+def _alone(note: KindNote) -> tuple[str, ...]:
     size = "none: no gang, each pod by itself"
-    return maker.name, maker.sign, "none", size, _written(maker), maker.keeps, proofs.of_maker(maker)
+    return note.name, note.sign, "none", size, _written(note), note.keeps, proofs.of_note(note)
 
 
-def _group(row: Row) -> tuple[str, ...]:
+def _group(row: Membership) -> tuple[str, ...]:
     system = next(each for each in SYSTEMS if each.name == row.system)
     joined = f"{_keys(row)}, where a policy chooses the system"
     written = joined if proofs.is_written(row) else "nothing: the pod says it already"
     return row.name, _keys(row), row.size, written, system.keeps or "the group itself", proofs.of_group(row)
 
 
-def _written(maker: Maker) -> str:
+def _written(note: KindNote) -> str:
     """Say where podberth writes, and of what place in its author's object it warns."""
-    places = maker.templates or ", ".join(dict.fromkeys(_templates(maker.kind)))
+    places = note.templates or ", ".join(dict.fromkeys(_templates(note.kind)))
     return f"the pod; warnings name {places}" if places else "the pod"
 
 
@@ -96,12 +97,12 @@ def _templates(kind: str) -> Iterator[str]:
 def _sources() -> Iterator[tuple[str, str]]:
     yield from ((row.title, row.source) for row in _SYSTEMS)
     for row in _ROWS:
-        yield from ((maker.name, f"{row.source}; left alone: {maker.source}") for maker in row.makers)
-    yield from ((maker.name, maker.source) for maker in EACH_ALONE)
-    yield from ((row.name, row.source) for row in GROUP_ROWS)
+        yield from ((note.name, f"{row.source}; left alone: {note.source}") for note in notes_of(row))
+    yield from ((note.name, note.source) for note in _EACH_ALONE)
+    yield from ((row.name, row.source) for row in GROUPS)
 
 
-def _keys(row: Row) -> str:
+def _keys(row: Membership) -> str:
     found = [
         *([f"label `{row.label}`"] if row.label else []),
         *([f"annotation `{row.annotation}`"] if row.annotation else []),

@@ -1,4 +1,4 @@
-"""Pods of every kind that ``workload.operators``, ``groups`` and ``alone`` name, as its source makes them."""
+"""Pods of every kind that a membership or a note of the dossiers names, as its source makes them."""
 
 from .alone import ALONE
 from .batch import BATCH_CASES

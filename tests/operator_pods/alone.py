@@ -1,4 +1,4 @@
-"""Pods that are no gang's, as they are made, by the name of who makes them (``workload.alone``)."""
+"""Pods that are in no gang, as they are made, by the name of who makes them."""
 
 from builders import gpu_pod, job, job_pod, owned, workload
 

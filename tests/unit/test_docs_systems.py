@@ -9,7 +9,8 @@ from crds import SERVED, crds
 from e2e.operators.test_operators_run import EVERY
 from operator_pods import CASES
 from pages import ROOT, page
-from podberth.workload.operators import DECLARED_SET, INDEXED_JOB, OPERATOR_ROWS
+from podberth.workload.memberships import LAST, notes_of
+from podberth.workload.memberships import OPERATORS as MEMBERSHIPS
 from podberth.workload.systems import PLAIN, SYSTEMS
 
 PAGE = page("docs/systems.md")
@@ -27,7 +28,7 @@ OPERATORS = (
     *("PodCliqueSet", "DynamoGraphDeployment", "SparkApplication", "spark-submit", "step of an Argo workflow"),
     *("InferenceService over several nodes", "LLMInferenceService", "StatefulSet that declares a gang"),
 )
-MAKERS = [maker for row in (*OPERATOR_ROWS, INDEXED_JOB, DECLARED_SET) for maker in row.makers]
+NOTES = [note for row in (*MEMBERSHIPS, *LAST) for note in notes_of(row)]
 
 
 def rows_of(part: str) -> list[list[str]]:
@@ -75,19 +76,19 @@ def test_no_row_claims_more_than_the_tests_run_over() -> None:
     """Each word of each row by the tables of the tests; so a row cannot keep a word that its test has lost."""
     played, run_here = {each.row for each in EVERY}, {each.row for each in EVERY if hasattr(each, "workload")}
     claimed = {cells[0]: set(cells[-1].split(", ")) for cells in rows_of("operators")}
-    for maker in MAKERS:
-        words = claimed[maker.name]
-        assert ("pods" in words) == (maker.name in {case.maker for case in CASES})
-        assert ("CRD" in words) == (maker.kind in SERVED)
-        assert ("scheduler" in words) == (maker.name in played)
-        assert ("operator" in words) == (maker.name in run_here)
-        assert ", ".join(each for each in ("pods", "CRD", "scheduler", "operator") if each in words) == proofs.of_maker(
-            maker
+    for note in NOTES:
+        words = claimed[note.name]
+        assert ("pods" in words) == (note.name in {case.maker for case in CASES})
+        assert ("CRD" in words) == (note.kind in SERVED)
+        assert ("scheduler" in words) == (note.name in played)
+        assert ("operator" in words) == (note.name in run_here)
+        assert ", ".join(each for each in ("pods", "CRD", "scheduler", "operator") if each in words) == proofs.of_note(
+            note
         )
 
 
 def test_whoever_is_played_before_the_scheduler_has_a_row() -> None:
-    assert {each.row for each in EVERY} <= {maker.name for maker in MAKERS}
+    assert {each.row for each in EVERY} <= {note.name for note in NOTES}
 
 
 @pytest.mark.shared("crds")

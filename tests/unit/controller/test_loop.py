@@ -8,7 +8,7 @@ import pytest
 from builders import job_pod
 from podberth.controller.in_flight import AT_ONCE
 from podberth.controller.plan.model import Change, Create, LookUp
-from podberth.workload.told import told
+from podberth.workload.gang_keys import with_gang_keys
 
 from .scene import JOB, MADE, POD, Scene, gang, play
 
@@ -35,7 +35,7 @@ def test_a_size_that_no_pod_says_is_the_owners_where_that_may_be_read(status: in
         await scene.until(lambda: scene.reasons() == ([] if minimum == 3 else ["PodGroupWithoutMinimum"]))
 
     name = f"job-{JOB.uid}"
-    member = told(job_pod(0, uid=JOB.uid, labels={"podberth.io/gang": name}))
+    member = with_gang_keys(job_pod(0, uid=JOB.uid, labels={"podberth.io/gang": name}))
     pod = replace(POD, groups=(replace(POD.groups[0], name=name),), gang=name, size=0, told=member, sized_by_owner=True)
     spec = {"parallelism": 3, "completions": 3}
     play(story, pods={"team/pod": pod}, owner_status=status, owner_spec=spec)

@@ -9,7 +9,7 @@ from builders import job_pod
 from podberth.controller import owner_cache as looked_up
 from podberth.controller.plan.model import Change, Create, LookUp
 from podberth.errors import ClusterError
-from podberth.workload.told import told
+from podberth.workload.gang_keys import with_gang_keys
 
 from .scene import FRESH, JOB, POD, Scene, gang, play
 
@@ -47,7 +47,7 @@ def test_an_owner_that_cannot_be_read_is_asked_for_again_now_and_then(monkeypatc
 
     monkeypatch.setattr(looked_up, "ASK_AGAIN_SECONDS", 0.01)
     name = f"job-{JOB.uid}"
-    member = told(job_pod(0, uid=JOB.uid, labels={"podberth.io/gang": name}))
+    member = with_gang_keys(job_pod(0, uid=JOB.uid, labels={"podberth.io/gang": name}))
     pod = replace(gang(name, JOB), size=0, told=member, sized_by_owner=True)
     play(story, pods={"team/pod": pod}, owner_status=403, owner_spec={"parallelism": 3, "completions": 3})
 

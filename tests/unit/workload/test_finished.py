@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from podberth.workload.finished import _WORDS, is_finished
+from podberth.workload.finished import FINISHED, is_finished
 
 # One status that is the end, and one that is not, as the controllers write them.
 SAID: dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]] = {
@@ -21,7 +21,7 @@ SAID: dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def test_there_is_an_example_of_every_row() -> None:
-    assert SAID.keys() == _WORDS.keys()
+    assert SAID.keys() == FINISHED.keys()
 
 
 @pytest.mark.parametrize(("group", "kind"), SAID)

@@ -11,9 +11,9 @@ from named_owners import gang_of
 from operator_pods.groups import GROUPED
 from podberth.kube.unchecked import at
 from podberth.workload.gangs import Gang
-from podberth.workload.groups import GROUP_ROWS
+from podberth.workload.groups import GROUPS
+from podberth.workload.memberships import MEMBERSHIPS
 from podberth.workload.present import present
-from podberth.workload.sources import ROWS
 
 JSON = dict[str, Any]
 
@@ -270,7 +270,7 @@ def test_a_group_named_on_the_pod_is_its_gang(document: JSON, expected: Gang) ->
 
 
 def test_every_way_of_naming_a_group_has_a_pod_and_says_whose_group_it_is() -> None:
-    for row in GROUP_ROWS:
+    for row in GROUPS:
         assert {found.system for document, found in GROUPED if at(document, *row.steps)} == {row.system}, row.steps
 
 
@@ -335,6 +335,6 @@ def job_set_named(name: str) -> JSON:
 
 
 def test_every_row_names_its_source_and_a_key() -> None:
-    for row in ROWS:
+    for row in MEMBERSHIPS:
         assert row.source
         assert row.label or row.annotation or row.field

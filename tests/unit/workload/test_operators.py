@@ -19,11 +19,9 @@ from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
 from podberth.topology.objects import collect
 from podberth.wellknown import APPLIED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
-from podberth.workload.alone import EACH_ALONE
 from podberth.workload.gangs import Gang
 from podberth.workload.gpus import gpu_facts
-from podberth.workload.operators import DECLARED_SET, INDEXED_JOB, OPERATOR_ROWS
-from podberth.workload.sources import ROWS
+from podberth.workload.memberships import LAST, MEMBERSHIPS, NOTES, OPERATORS, notes_of
 from shipped import shipped
 
 JSON = dict[str, Any]
@@ -48,16 +46,16 @@ def test_the_pods_of_an_operator_are_one_gang(case: Case) -> None:
         assert alone == replace(expected, size=case.alone, sized_by_owner=alone.sized_by_owner, by_role=alone.by_role)
 
 
-OWN_ROWS = (*OPERATOR_ROWS, INDEXED_JOB, DECLARED_SET)
+OWN_ROWS = (*OPERATORS, *LAST)
 
 
 def test_every_kind_of_every_row_has_a_case_and_every_case_a_kind() -> None:
-    assert [row.name for row in OWN_ROWS if not row.makers] == []
-    assert {maker.name for row in OWN_ROWS for maker in row.makers} == {case.maker for case in CASES}
+    assert [row.name for row in OWN_ROWS if not notes_of(row)] == []
+    assert {maker.name for row in OWN_ROWS for maker in notes_of(row)} == {case.maker for case in CASES}
 
 
 def test_every_case_is_read_by_the_row_of_its_kind() -> None:
-    row_of = {maker.name: row for row in OWN_ROWS for maker in row.makers}
+    row_of = {maker.name: row for row in OWN_ROWS for maker in notes_of(row)}
     for case in CASES:
         for document, _, _ in case.members:
             row, metadata = row_of[case.maker], document["metadata"]
@@ -82,7 +80,7 @@ def test_every_owner_that_is_read_is_known_from_a_snapshot() -> None:
 
 def test_every_kind_that_is_asked_for_owns_a_pod_of_a_case() -> None:
     """So the test above forgets none: the kinds are those that the rows name in ``pod.owner``."""
-    code = "".join(file.read_text() for file in (ROOT / "webhook/podberth/workload").rglob("*.py"))
+    code = "".join(file.read_text() for file in (ROOT / "webhook/podberth/kinds").rglob("*.py"))
     asked = set(re.findall(r'pod\.owner\("(\w+)"\)', code))
     assert {"RoleBasedGroup", "SparkApplication", "PodCliqueSet"} <= asked
     assert asked <= {owner["kind"] for case in CASES for owner in (*case.owners.values(), CRON_JOB)}
@@ -92,8 +90,8 @@ def test_every_key_that_names_a_gang_sends_its_pods_to_podberth() -> None:
     """Rule 10. Pods of an Indexed Job are all alike, so those without a GPU have no one to belong to."""
     condition = (ROOT / "manifests/base/mutating-webhook.yaml").read_text().partition("- name: gpu-or-gang")[2]
     labels, _, annotations = condition.partition("- name: no-mirror-pod")[0].partition("metadata.annotations.exists")
-    for row in ROWS:
-        if row is not INDEXED_JOB:
+    for row in MEMBERSHIPS:
+        if row is not LAST[0]:
             assert not row.label or f"'{row.label}'" in labels
             assert not row.annotation or f"'{row.annotation}'" in annotations
 
@@ -103,12 +101,12 @@ def test_every_key_that_names_a_gang_sends_its_pods_to_podberth() -> None:
 
 @pytest.mark.parametrize(("maker", "document", "owners"), ALONE, ids=lambda each: each if isinstance(each, str) else "")
 def test_a_pod_by_itself_is_in_no_gang(maker: str, document: JSON, owners: JSON) -> None:
-    assert maker in {each.name for each in EACH_ALONE}
+    assert maker in {each.name for each in NOTES[""]}
     assert not gang_of(document, "default", owners).known
 
 
 def test_every_kind_whose_pods_are_each_by_itself_has_one() -> None:
-    assert {each.name for each in EACH_ALONE} == {maker for maker, _, _ in ALONE}
+    assert {each.name for each in NOTES[""]} == {maker for maker, _, _ in ALONE}
 
 
 def test_the_pod_that_submits_a_ray_job_is_no_member() -> None:

@@ -8,11 +8,12 @@ from builders import gpu_pod, job, job_pod
 from named_owners import gang_of
 from operator_pods import CASES, Case
 from pages import ROOT
+from podberth.kinds.dossier import OwnerKind
 from podberth.kinds.members import Subject
 from podberth.kinds.roles import Foretold
 from podberth.kube.documents import load_documents
-from podberth.workload.operators import INDEXED_JOB, OPERATOR_ROWS
-from podberth.workload.owners import OWNER_KINDS, OwnerKind, keep
+from podberth.workload.memberships import LAST, OPERATORS
+from podberth.workload.owners import OWNER_KINDS, keep
 from podberth.workload.templates import templates
 
 JSON = dict[str, Any]
@@ -112,12 +113,12 @@ def test_rubbish_is_kept_as_nothing_or_as_rubbish_that_reads_alike(kind: OwnerKi
         subject = Subject(
             namespace="team",
             name="",
-            labels={row.label: "x" for row in (*OPERATOR_ROWS, INDEXED_JOB) if row.label},
+            labels={row.label: "x" for row in (*OPERATORS, LAST[0]) if row.label},
             annotations={},
             spec={},
             controller=None,
             owners={"u": kept},
             group_sizes={},
         )
-        for row in (*OPERATOR_ROWS, INDEXED_JOB):
+        for row in (*OPERATORS, LAST[0]):
             row.read(subject)

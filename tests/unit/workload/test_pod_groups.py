@@ -7,7 +7,7 @@ import pytest
 
 from builders import gpu_pod, pod
 from podberth.workload.gangs import Gang, gang_of
-from podberth.workload.groups import GROUP_ROWS
+from podberth.workload.groups import GROUPS
 
 JSON = dict[str, Any]
 
@@ -28,7 +28,7 @@ GROUPED = [
 
 
 def test_every_way_of_naming_a_pod_group_says_whose_it_is() -> None:
-    assert [row.steps for row in GROUP_ROWS if ("PodGroup" in row.size) != bool(row.api_groups)] == []
+    assert [row.steps for row in GROUPS if ("PodGroup" in row.size) != bool(row.api_groups)] == []
 
 
 @pytest.mark.parametrize(("api_group", "document"), GROUPED)

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from builders import container, cron_job, deployment, gpu_pod, job, pod, sidecar, stateful_set, workload
+from podberth.kinds.places import PLACEHOLDER_UID
 from podberth.kube.shape import shape_problems
-from podberth.workload.kinds import KINDS, PLACEHOLDER_UID, row_for
+from podberth.workload.kinds import KINDS, row_for
 from podberth.workload.present import present
 
 JSON = dict[str, Any]

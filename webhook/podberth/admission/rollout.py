@@ -8,7 +8,7 @@ from typing import Any
 from ..kube import pod as pods
 from ..kube.patch import Draft
 from ..mutation import gang, record
-from ..workload.operators import OPERATOR_ROWS
+from ..workload.memberships import OPERATORS
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 from .state import gang_in
@@ -30,7 +30,7 @@ def rollout_key(
     pod, namespace = _as_seen_by(policy, pod, snapshot, known), request.namespace
     group = gang_in(pod, request, snapshot)
     labels = pods.labels(pod)
-    for row in OPERATOR_ROWS:
+    for row in OPERATORS:
         if row.label and labels.get(row.label):
             return f"{row.label}/{namespace}/{labels[row.label]}"
     # The gang of an Indexed Job is named by its uid; the Job itself, below, by its name.

@@ -12,37 +12,11 @@ from typing import Any, Final
 from ..kube import pod as pods
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.finished import is_finished
-from ..workload.kinds import is_known, row_for
+from ..workload.kinds import LINKS, TEMPLATES_ONLY, is_known, row_for
 from ..workload.templates import templates
 from .run import Settings
 from .sources import Document, Source, without_place
 
-TEMPLATES_ONLY: Final = frozenset(
-    {
-        "ClusterServingRuntime",
-        "ClusterTrainingRuntime",
-        "ClusterWorkflowTemplate",
-        "LLMInferenceServiceConfig",
-        "PodTemplate",
-        "ServingRuntime",
-        "TrainingRuntime",
-        "WorkflowTemplate",
-    }
-)
-"""What others use by name, or make pods of by hand: no workload by itself."""
-LINKS: Final = frozenset(
-    {
-        ("grove.io", "PodClique"),
-        ("grove.io", "PodCliqueScalingGroup"),
-        ("nvidia.com", "DynamoComponentDeployment"),
-        ("serving.knative.dev", "Revision"),
-    }
-)
-"""Groups and kinds that stand between a workload and what it has made, and have no template of a user's.
-
-Sources: the controllers' SetControllerReference in ai-dynamo/grove operator/internal/controller, ai-dynamo/dynamo
-deploy/operator/internal/controller, knative/serving pkg/reconciler.
-"""
 _HASH: Final = "pod-template-hash"
 # kubernetes pkg/controller/cronjob, getJobName: the minute of the start
 _MINUTES: Final = re.compile(r"-\d{8}$")

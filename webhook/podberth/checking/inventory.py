@@ -26,14 +26,13 @@ from ..api.protocol import (
     garbled,
     read_object,
 )
-from ..check.owners import LINKS, TEMPLATES_ONLY
 from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
 from ..cluster.kinds import KINDS as FOLLOWED
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path, version_path
 from ..topology.pod_groups import PLURAL
-from ..workload.kinds import KINDS
+from ..workload.kinds import KINDS, LINKS, TEMPLATES_ONLY
 from .against import Gathered
 
 FILE: Final = "cluster"

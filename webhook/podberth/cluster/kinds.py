@@ -11,11 +11,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..api.protocol import Document, Resource
 from ..devices.claims import is_generated, read_claim, read_compute_domain, read_template, shared_claims
+from ..kinds.dossier import OwnerKind
 from ..kube.api_path import collection_path
 from ..topology.objects import default_value
 from ..topology.pod_groups import NATIVE_GROUP, PLURAL, POD_GROUP_GROUPS, PodGroup, min_member
 from ..topology.queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE, QueueKind, read_queue
-from ..workload.owners import OWNER_KINDS, OwnerKind, keep
+from ..workload.owners import OWNER_KINDS, keep
 
 Filed: TypeAlias = tuple[Hashable, Any] | None
 Role: TypeAlias = Literal[

@@ -7,7 +7,7 @@ from typing import Any, Final
 from ..kinds.places import Steps
 from ..kube import pod as pods
 from ..kube.unchecked import text_at
-from ..workload.groups import GROUP_ROWS
+from ..workload.groups import GROUPS
 from ..workload.templates import objects_in
 from .case import MOST_ROLES, Case, ClusterFacts, Pods, Wrong
 from .domains import too_large_groups
@@ -80,8 +80,8 @@ CHECKS: Final[tuple[Check, ...]] = (
 
 
 _MANY: Final = f"got {{:,}} pod templates, want {MOST_ROLES} at most to be compared: its groups are not judged"
-_KEYS: Final = POD_KEYS | {key for row in GROUP_ROWS for key in (row.label, row.annotation) if key}
-_FIELDS: Final = tuple(row.field for row in GROUP_ROWS if row.field)
+_KEYS: Final = POD_KEYS | {key for row in GROUPS for key in (row.label, row.annotation) if key}
+_FIELDS: Final = tuple(row.field for row in GROUPS if row.field)
 
 
 def names_a_group(pod: Mapping[str, Any]) -> bool:

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..kinds.forms import find
+from ..kinds.replica_specs import LAUNCHER_LAST
 from ..kube.unchecked import at, count, number, text
 from ..wellknown import GANG_SIZE_ANNOTATION
 from ..workload.gangs import groups_in
-from ..workload.stages import AFTER_WORKERS
 from .case import Case, Pods, Wrong, whole
 from .together import MINIMUM
 
 _VOLCANO_JOB: Final = ("batch.volcano.sh", "Job")
-# The roles that the operator's row counts beside its workers, as ``workload.operators`` has them.
+# The roles that an operator's membership counts beside its workers.
 _FRONTS: Final[Mapping[tuple[str, str], frozenset[str]]] = {
     ("kubeflow.org", "MPIJob"): frozenset({"launcher"}),
     ("kubeflow.org", "PyTorchJob"): frozenset({"master"}),
@@ -75,7 +75,7 @@ def _made_later(case: Case, front: Pods) -> str:
 
     Volcano's dependsOn: pkg/controllers/job/job_controller_actions.go waitDependsOnTaskMeetCondition.
     """
-    if at(case.document, "spec", "launcherCreationPolicy") == AFTER_WORKERS:
+    if at(case.document, "spec", "launcherCreationPolicy") == LAUNCHER_LAST:
         return "launcherCreationPolicy"
     task = find(case.document, front.template.path[len(case.base) : -1])
     return "dependsOn" if case.kind == _VOLCANO_JOB and at(task, "dependsOn", "name") else ""

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from ..kinds.places import Steps
+from ..kinds.ray_clusters import CLUSTERS
+from ..kinds.replica_specs import REPLICA_SPECS
 from ..kube.unchecked import at, count, mapping_at, number, text
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from ..workload.gangs import groups_in
-from ..workload.training_kinds import CLUSTERS, KUBEFLOW_KINDS
 from .case import Case, Found, Pods, Wrong, whole
 from .together import BATCH_MINIMUM, JOB_SCHEDULING, MINIMUM
 
@@ -142,7 +143,7 @@ _KINDS: Final[Mapping[tuple[str, str], Callable[[Found], _Findings]]] = {
     ("batch", "CronJob"): _cron_job,
     ("jobset.x-k8s.io", "JobSet"): _job_set,
     ("batch.volcano.sh", "Job"): _volcano_job,
-    **{("kubeflow.org", kind): _kubeflow for kind in KUBEFLOW_KINDS},
+    **{("kubeflow.org", kind): _kubeflow for kind in REPLICA_SPECS},
     ("ray.io", "RayCluster"): _ray,
     **{("ray.io", kind): _ray for kind in ("RayJob", "RayCronJob", "RayService")},
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ..kinds.forms import find
-from ..kinds.members import Row
+from ..kinds.members import Membership
 from ..kinds.places import TEMPLATE
 from ..kube.unchecked import text_at
 from ..topology.pod_groups import NATIVE_GROUP
@@ -49,7 +49,7 @@ def _elsewhere(case: Case, pods: Pods) -> Iterator[Wrong]:
             )
 
 
-def _is_in(namespace: str, case: Case, row: Row, name: str) -> bool:
+def _is_in(namespace: str, case: Case, row: Membership, name: str) -> bool:
     sizes, native = case.known.group_sizes, case.known.pod_groups
     return any((group, namespace, name) in sizes for group in row.api_groups) or (
         NATIVE_GROUP in row.api_groups and name in native.get(namespace, ())

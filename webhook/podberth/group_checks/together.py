@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..kinds.forms import find
+from ..kinds.replica_specs import REPLICA_SPECS
 from ..kube.unchecked import at, count, list_at, mapping_at, number, text, text_at
 from ..wellknown import GANG_SIZE_ANNOTATION
 from ..workload.gangs import groups_in
-from ..workload.training_kinds import KUBEFLOW_KINDS
 from .case import Case, Pods
 from .moments import moments
 
@@ -228,7 +228,7 @@ RULES: Final[Mapping[tuple[str, str], _Rule]] = {
     **{("ray.io", kind): _ray for kind in ("RayCluster", "RayCronJob", "RayJob")},
     ("trainer.kubeflow.org", "TrainJob"): _all,
     ("workloads.x-k8s.io", "RoleBasedGroup"): _roles,
-    **{("kubeflow.org", kind): _kubeflow for kind in KUBEFLOW_KINDS},
+    **{("kubeflow.org", kind): _kubeflow for kind in REPLICA_SPECS},
 }
 """Kinds of which an object is a gang, or several that are alike."""
 _ON_DEMAND: Final[Mapping[tuple[str, str], Callable[[Case], bool]]] = {

@@ -1,15 +1,15 @@
-"""A pod as the tables of gangs read it. Which keys mean what is for ``operators`` and ``groups``.
+"""A pod as its gang is read from it: by the keys that it carries, and by its owners. Dossiers say which keys.
 
 Owners come from a snapshot as they are: no reader here raises, whatever they hold.
 """
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..kube.pod import OwnerReference, by_name, controller_in, is_owner
-from ..kube.unchecked import at, count, number
+from ..kube.unchecked import number
 from ..wellknown import JOB_COMPLETION_INDEX
 from .roles import Foretold, Role
 
@@ -44,11 +44,13 @@ class Member:
     """Whether the size is unknown for want of the owner that says it."""
     alike: bool = False
     """Whether all members are made of one template."""
+    owner: Mapping[str, Any] | None = field(default=None, compare=False)
+    """The object that says the size, where labels of the pod name it; else it is among the pod's owners."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A pod as the rows see it, with its controller and the owners that a snapshot has."""
+    """A pod as memberships see it, with its controller and the owners that a snapshot has."""
 
     namespace: str
     name: str
@@ -104,33 +106,8 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Maker:
-    """A kind whose controller makes pods: what docs/systems.md tells of it beyond its row. Nothing is decided by it."""
-
-    kind: str
-    """As "group/Kind", by which the table of kinds has its templates; empty: nothing but its pods is ever seen."""
-    title: str = ""
-    """What its users call it, where that is not its kind."""
-    keeps: str
-    """In words, what of it and its pods podberth leaves alone, because its controller writes, hashes or copies it."""
-    source: str
-    """Of that."""
-    sign: str = ""
-    """In words, by what its pods are known, where the row's key does not say it or they have no row."""
-    size: str = ""
-    """In words, where the size is from, if not from where the row has it."""
-    templates: str = ""
-    """In words, where a warning says that its author may write; empty: as the table of kinds has it."""
-
-    @property
-    def name(self) -> str:
-        """What its users call it."""
-        return self.title or self.kind.rpartition("/")[2]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One way of belonging: ``read`` is asked where the label, the annotation or the field of the spec is there."""
+class Membership:
+    """One way of belonging to a gang: ``read`` is asked where label, annotation or field of the spec is there."""
 
     name: str
     """What makes such pods, as its users call it."""
@@ -151,8 +128,6 @@ class Row:
     """Whether its owner makes all pods of one template."""
     api_groups: tuple[str, ...] = ()
     """Of the PodGroup that the key names; empty where it names none."""
-    makers: tuple[Maker, ...] = ()
-    """The kinds whose pods carry the key; empty where it stands on pods of any."""
     system: str = ""
     """The system that reads the key, where it names a group of one."""
 
@@ -164,7 +139,7 @@ class Row:
         return ("metadata", "labels", self.label) if self.label else ("metadata", "annotations", self.annotation)
 
     def concerns(self, pod: Subject) -> bool:
-        """Tell whether the pod carries the row's key."""
+        """Tell whether the pod has the membership's key."""
         return bool(
             (self.label and pod.labels.get(self.label))
             or (self.annotation and pod.annotations.get(self.annotation))
@@ -172,7 +147,7 @@ class Row:
         )
 
     def member(self, pod: Subject) -> Member | None:
-        """Return the pod's place by this row; None where its key says nothing."""
+        """Return the pod's place by this membership; None where its key says nothing."""
         found = self.read(pod)
         if found is None or found.role or not self.role:
             return found
@@ -192,12 +167,6 @@ def named(kind: str, identity: str) -> str:
         return name
     digest = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:10]
     return f"{name[: _LONGEST_NAME - 11]}-{digest}"
-
-
-def job_pods(spec: object) -> int:
-    """Return how many pods of a Job run at once: never more than are left to complete (job_controller.go manageJob)."""
-    parallelism = count(at(spec, "parallelism"), 1)
-    return min(parallelism, count(at(spec, "completions"), parallelism))
 
 
 def completion_index(pod: Subject) -> int:

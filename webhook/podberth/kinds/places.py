@@ -1,13 +1,10 @@
-"""What a row of the table of kinds says: where a kind's pod templates stand, and how its operator makes pods of them.
-
-A row is data and a few small functions; ``kinds`` has the table, ``present`` and ``projection`` read it.
-"""
+"""Where the pod templates of a kind stand, and how its operator makes pods of them: data, and a few small functions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from ..kube.unchecked import mapping_at, text
+from ..kube.unchecked import count, mapping_at, text
 
 Steps: TypeAlias = tuple[str | int, ...]
 """Keys and list indexes."""
@@ -23,6 +20,9 @@ PLACEHOLDER_HASH: Final = "0000000000"
 Kubernetes' hashes are written without vowels and without 0 (apimachinery pkg/util/rand SafeEncodeString), so that no
 real one is met.
 """
+
+PLACEHOLDER_DIGEST: Final = PLACEHOLDER_HASH * 4
+"""Stands for a SHA-1 that is another for every replica."""
 
 PLACEHOLDER_MINUTES: Final = "00000000"
 """Stands for the time in the name of a CronJob's Job."""
@@ -132,6 +132,16 @@ def unknown(_scene: Scene) -> int:
     return 0
 
 
+def spec_replicas(scene: Scene) -> int:
+    """Return ``spec.replicas``, one by default."""
+    return count(scene.spec.get("replicas"), 1)
+
+
+def item_replicas(scene: Scene) -> int:
+    """Return the replicas of the innermost item, one by default."""
+    return count(scene.item.get("replicas"), 1)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """One place in a kind where a pod template stands."""
@@ -171,3 +181,5 @@ class WorkloadKind:
     places: tuple[Place, ...] = ()
     nested: tuple[tuple[str, ...], ...] = ()
     """Paths to whole objects that may be workloads themselves."""
+    only_template: bool = False
+    """Whether others use it by name, or somebody makes pods of it by hand: it is no workload by itself."""

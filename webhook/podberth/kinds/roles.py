@@ -15,6 +15,7 @@ from ..kube.pod import containers
 from ..kube.quantity import parse_count
 from ..kube.reserved import reserved
 from ..kube.shape import shape_problems
+from ..kube.unchecked import at, count
 
 # As topology.need has it for a pod's own choice; what is longer is not kept, and the role then counts as unknown.
 _LONGEST_CHOICE: Final = 4096
@@ -138,6 +139,11 @@ def _choice(pod_spec: Mapping[str, Any]) -> str:
 def _shared(asks: Asks) -> Asks:
     """Return the first that was equal."""
     return asks
+
+
+def role_of(part: object) -> Role:
+    """Return the pods of a part of an owner that has ``replicas`` and a ``template``."""
+    return Role(count(at(part, "replicas"), 1), asks_of(at(part, "template")))
 
 
 def counted(roles: Iterable[Role]) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..kube.shape import RESOURCED_LISTS
-from .places import Scene
+from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene
 
 
 def add_labels(pod: dict[str, Any], labels: Mapping[str, str]) -> None:
@@ -38,6 +38,12 @@ def owned_by_workload(pod: dict[str, Any], scene: Scene) -> None:
     """Write the workload itself as the owner, as an operator does that makes its pods without help."""
     version, kind = scene.document.get("apiVersion"), scene.document.get("kind")
     own(pod, str(version), str(kind), scene.name, scene.uid)
+
+
+def own_by_deployment(pod: dict[str, Any], name: str) -> None:
+    """As the Deployment and ReplicaSet controllers do (kubernetes pkg/controller/deployment/sync.go)."""
+    own(pod, "apps/v1", "ReplicaSet", f"{name}-{PLACEHOLDER_HASH}", PLACEHOLDER_UID)
+    add_labels(pod, {"pod-template-hash": PLACEHOLDER_HASH})
 
 
 def set_name(pod: dict[str, Any], name: str) -> None:

@@ -40,7 +40,7 @@ NamespacedName = tuple[str, str]
 SYSTEM_CLASS: Final = "system-node-critical"
 """The PriorityClass that every API server makes and nobody may delete: who knows it has been told of all."""
 
-# API groups whose objects create pods of gangs and say how many (sources: the rows of ``workload.operators``).
+# API groups whose objects create pods of gangs and say how many (sources: the owners of the dossiers).
 # An owner is looked up by uid, so whatever else is in these groups does no harm.
 OWNER_GROUPS: frozenset[str] = frozenset(
     {

@@ -1,7 +1,7 @@
 """Which gang a pod belongs to: pods that start together and talk to each other, or are of no use at all.
 
-Here the pieces come together: what ``sources`` says of owners and groups, what ``systems`` says of the scheduler, and
-the user's own word, the label ``podberth.io/gang``. Facts only: nothing is written, and no member is placed.
+Here the pieces come together: what ``memberships`` says of owners and groups, what ``systems`` says of the scheduler,
+and the user's own word, the label ``podberth.io/gang``. Facts only: nothing is written, and no member is placed.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..devices.claims import NO_DEVICES, KnownDevices
-from ..kinds.members import Member, Row, Subject, ordinal
+from ..kinds.members import Member, Membership, Subject, ordinal
 from ..kinds.roles import MOST_KINDS, MOST_PARTS, Role, alike, counted
 from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..kube.unchecked import LARGEST_SIZE, mapping_at, number
 from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from .gpus import may_ask_for_accelerators
-from .groups import GROUP_ROWS, NATIVE_GROUPS
+from .groups import GROUPS, NATIVE_GROUPS
+from .memberships import member_of
 from .owners import LOOKED_UP
-from .sources import member_of
 from .systems import ACCOUNTING, NATIVE, PLAIN, system_of
 
 NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
@@ -170,10 +170,10 @@ def member_in(
 
 def groups_in(
     pod: Mapping[str, Any], namespace: str, group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES
-) -> Iterator[tuple[Row, Member]]:
+) -> Iterator[tuple[Membership, Member]]:
     """Yield the groups that the pod itself names, whatever its operator says, with the way in which it does."""
     subject = _subject(pod, namespace, {}, group_sizes)
-    for row in GROUP_ROWS:
+    for row in GROUPS:
         member = row.read(subject) if row.concerns(subject) else None
         if member is not None:
             yield row, member

@@ -7,7 +7,7 @@ groups called so, each is looked up in its own API group.
 import json
 from typing import Final
 
-from ..kinds.members import Member, Row, Subject, completion_index, index_of, named
+from ..kinds.members import Member, Membership, Subject, completion_index, index_of, named
 from ..kube.unchecked import at, count, number, text_at
 
 NATIVE_GROUPS: Final = "scheduling.k8s.io"
@@ -119,8 +119,8 @@ def _yunikorn_application(pod: Subject) -> Member | None:
     return Member("YuniKorn", name, size, role=pod.annotations["yunikorn.apache.org/task-group-name"])
 
 
-GROUP_ROWS: Final[tuple[Row, ...]] = (
-    Row(
+GROUPS: Final[tuple[Membership, ...]] = (
+    Membership(
         name="Kueue pod group",
         system="kueue",
         source="kubernetes-sigs/kueue pkg/controller/jobs/pod/constants/constants.go",
@@ -129,7 +129,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         label="kueue.x-k8s.io/pod-group-name",
         annotation="kueue.x-k8s.io/pod-group-name",
     ),
-    Row(
+    Membership(
         name="PodGroup",
         system="native",
         source="kubernetes/api core/v1/types.go PodSchedulingGroup; KEP-4671",
@@ -138,7 +138,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         field="schedulingGroup",
         api_groups=(NATIVE_GROUPS,),
     ),
-    Row(
+    Membership(
         name="Workload (Kubernetes 1.35)",
         system="native",
         source="kubernetes/api 1.35 core/v1/types.go WorkloadReference; KEP-4671",
@@ -146,7 +146,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         size="unknown: its Workload is not followed",
         field="workloadRef",
     ),
-    Row(
+    Membership(
         name="Volcano PodGroup",
         system="volcano",
         source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/labels.go",
@@ -155,7 +155,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         annotation="scheduling.k8s.io/group-name",
         api_groups=(_VOLCANO_GROUPS,),
     ),
-    Row(
+    Membership(
         name="Volcano PodGroup",
         system="volcano",
         source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/labels.go",
@@ -164,7 +164,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         annotation="scheduling.volcano.sh/group-name",
         api_groups=(_VOLCANO_GROUPS,),
     ),
-    Row(
+    Membership(
         name="Koordinator gang",
         system="koordinator",
         source="koordinator-sh/koordinator apis/extension/coscheduling.go",
@@ -173,7 +173,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         annotation="gang.scheduling.koordinator.sh/name",
         api_groups=(_KOORDINATOR_GROUPS,),
     ),
-    Row(
+    Membership(
         name="Koordinator PodGroup",
         system="koordinator",
         source="koordinator-sh/koordinator apis/thirdparty/scheduler-plugins/pkg/apis/scheduling/v1alpha1/types.go "
@@ -183,7 +183,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         label="pod-group.scheduling.sigs.k8s.io",
         api_groups=(_KOORDINATOR_GROUPS,),
     ),
-    Row(
+    Membership(
         name="Koordinator gang, by the labels of before",
         system="koordinator",
         source="koordinator-sh/koordinator apis/extension/coscheduling.go LabelLightweightCoschedulingPodGroupName",
@@ -192,7 +192,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         label="pod-group.scheduling.sigs.k8s.io/name",
         api_groups=(_KOORDINATOR_GROUPS,),
     ),
-    Row(
+    Membership(
         name="coscheduling PodGroup",
         system="coscheduling",
         source="kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go",
@@ -201,7 +201,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         label="scheduling.x-k8s.io/pod-group",
         api_groups=_COSCHEDULING_GROUPS,
     ),
-    Row(
+    Membership(
         name="KAI PodGroup",
         system="kai",
         source="kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go PodGroupAnnotationForPod",
@@ -210,7 +210,7 @@ GROUP_ROWS: Final[tuple[Row, ...]] = (
         annotation="pod-group-name",
         api_groups=(_KAI_GROUPS,),
     ),
-    Row(
+    Membership(
         name="YuniKorn application",
         system="yunikorn",
         source="apache/yunikorn-site docs/user_guide/gang_scheduling.md",

@@ -16,8 +16,8 @@ from ...wellknown import (
     MANAGED_BY,
     MANAGED_BY_LABEL,
 )
+from ...workload.gang_keys import with_gang_keys
 from ...workload.gangs import gang_of
-from ...workload.told import told
 from .model import Made, WaitingPod
 from .systems import references
 
@@ -35,7 +35,7 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
     if not (named or templates) or over or text_at(document, "spec", "nodeName"):
         return None
     noted = annotations(document)
-    tells = told(document) if gang and named else {}
+    tells = with_gang_keys(document) if gang and named else {}
     return WaitingPod(
         namespace=namespace,
         name=text(metadata.get("name")),

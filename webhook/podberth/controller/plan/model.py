@@ -52,7 +52,7 @@ class WaitingPod:
     templates: tuple[str, ...] = ()
     """The ResourceClaimTemplates that it names."""
     told: Mapping[str, Any] = field(default_factory=dict)
-    """The pod as far as it tells of its gang (``workload.told``); empty where its label names none."""
+    """The pod as far as it tells of its gang (``workload.gang_keys``); empty where its label names none."""
     sized_by_owner: bool = False
     """Whether it is a member of an operator's gang of which an owner of its says how many pods there are."""
 

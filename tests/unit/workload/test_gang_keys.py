@@ -12,14 +12,14 @@ import pytest
 from builders import gpu_pod, job_pod, owned
 from named_owners import gang_of
 from operator_pods import CASES, Case
-from podberth.workload import operators, serving_operators
-from podberth.workload.operators import DECLARED_SET, INDEXED_JOB, OPERATOR_ROWS
+from podberth.kinds import dossiers
+from podberth.workload.gang_keys import GANG_KEYS, with_gang_keys
+from podberth.workload.memberships import LAST, OPERATORS
 from podberth.workload.owners import LOOKED_UP, OWNER_KINDS
 from podberth.workload.stages import STAGES
-from podberth.workload.told import KEYS, told
 
 JSON = dict[str, Any]
-ROWS = (*OPERATOR_ROWS, INDEXED_JOB, DECLARED_SET)
+ROWS = (*OPERATORS, *LAST)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.source}-{case.name}")
@@ -28,7 +28,7 @@ def test_what_is_kept_of_a_pod_says_the_same_of_its_gang(case: Case) -> None:
         for owners in (case.owners, {}):
             # Who schedules it is said in its spec, and so is how many pods a model of KServe's has.
             whole = replace(gang_of(document, "default", owners), system="plain")
-            kept = gang_of(told(document), "default", owners)
+            kept = gang_of(with_gang_keys(document), "default", owners)
             size = 0 if case.source == "InferenceService" else whole.size
             assert replace(kept, system="plain", role=whole.role) == replace(whole, size=size)
 
@@ -38,7 +38,7 @@ def test_of_a_pod_nothing_else_is_kept() -> None:
         gpu_pod(8, labels={"app": "x", "ray.io/cluster": "r"}, annotations={"note": "long"}), "Job", uid="j"
     )
     reference = {"apiVersion": "batch/v1", "kind": "Job", "name": document["metadata"]["ownerReferences"][0]["name"]}
-    assert told(document) == {
+    assert with_gang_keys(document) == {
         "metadata": {
             "name": document["metadata"].get("name"),
             "labels": {"ray.io/cluster": "r"},
@@ -51,7 +51,7 @@ def test_of_a_pod_nothing_else_is_kept() -> None:
 @pytest.mark.parametrize("key", ["volcano.sh/job-name", "podberth.io/gang-size"])
 def test_a_value_that_is_longer_than_a_name_is_unknown(key: str) -> None:
     def kept(value: str) -> JSON:
-        made: JSON = told(gpu_pod(8, annotations={key: value}))["metadata"]["annotations"]
+        made: JSON = with_gang_keys(gpu_pod(8, annotations={key: value}))["metadata"]["annotations"]
         return made
 
     assert kept("x" * 253) == {key: "x" * 253}
@@ -60,14 +60,15 @@ def test_a_value_that_is_longer_than_a_name_is_unknown(key: str) -> None:
 
 def test_every_key_of_a_row_is_kept() -> None:
     named = {key for row in ROWS for key in (row.label, row.annotation, row.role) if key}
-    assert named <= KEYS
+    assert named <= GANG_KEYS
 
 
-@pytest.mark.parametrize("module", [operators, serving_operators])
-def test_every_key_that_their_readers_ask_a_pod_for_is_kept(module: ModuleType) -> None:
-    asked = set(re.findall(r'pod\.(?:labels|annotations)(?:\.get\(|\[)\s*"([^"]+)"', inspect.getsource(module)))
-    assert len(asked) > 10
-    assert asked <= KEYS
+def test_every_key_that_their_readers_ask_a_pod_for_is_kept() -> None:
+    modules = [each for each in vars(dossiers).values() if isinstance(each, ModuleType) and hasattr(each, "DOSSIER")]
+    readers = "".join(map(inspect.getsource, modules))
+    asked = set(re.findall(r'pod\.(?:labels|annotations)(?:\.get\(|\[)\s*"([^"]+)"', readers))
+    assert len(asked) > 20
+    assert asked <= GANG_KEYS
 
 
 # ---- whose size is an owner's to say --------------------------------------------------------------------------------

@@ -10,15 +10,16 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Final
 
-from ..kinds.forms import find
-from ..kinds.places import PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
-from ..kinds.roles import Foretold, read_once
-from ..kinds.runtime_patches import patched_jobs
-from ..kinds.stamping import add_annotations, add_labels
-from ..kube.paths import ELEMENT
-from ..kube.shape import template_problems
-from ..kube.unchecked import at, count, mapping_at, text, text_at
-from .batch_kinds import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
+from ...kube.paths import ELEMENT
+from ...kube.shape import template_problems
+from ...kube.unchecked import at, count, mapping_at, text, text_at
+from ..dossier import Dossier, KindNote
+from ..forms import find
+from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
+from ..places import PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
+from ..roles import Foretold, read_once
+from ..runtime_patches import patched_jobs
+from ..stamping import add_annotations, add_labels
 
 _NODE: Final = "node"
 
@@ -27,7 +28,7 @@ _NODE: Final = "node"
 _STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
-def jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
+def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
     """Return the replicated jobs that a TrainJob's JobSet gets of a runtime; of an empty one as it stands there.
 
     Sources: kubeflow/trainer pkg/apis/trainer/v1alpha1/trainingruntime_types.go, pkg/runtime/core/trainingruntime.go
@@ -94,11 +95,11 @@ def _runtime_owner(scene: Scene) -> Found:
 
 
 def _job_set_of_runtime(runtime: Found) -> Found:
-    return Foretold(_job_set(runtime, jobs_of_runtime(runtime, {})))
+    return Foretold(_job_set(runtime, _jobs_of_runtime(runtime, {})))
 
 
 def _jobs_by_name(runtime: Found) -> Mapping[str, Found]:
-    jobs = jobs_of_runtime(runtime, {})
+    jobs = _jobs_of_runtime(runtime, {})
     return {job["name"]: job for job in reversed(jobs) if isinstance(job.get("name"), str)}
 
 
@@ -107,7 +108,7 @@ def _same_job(scene: Scene) -> Found:
 
 
 def _jobs_before(runtime: Found) -> Mapping[str, int]:
-    return jobs_before(jobs_of_runtime(runtime, {}))
+    return jobs_before(_jobs_of_runtime(runtime, {}))
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
@@ -115,7 +116,6 @@ def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
     stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), read_once(scene.document, _jobs_before))
 
 
-# ---- TrainJob -------------------------------------------------------------------------------------------------------
 # kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go Trainer
 _TRAINER: Final = Form(
     seats=((("spec",), ()),),
@@ -131,9 +131,13 @@ _TRAINER: Final = Form(
     },
     front_always=True,
 )
+
+
 # What nodes beside a launcher that is one itself take over of it (pkg/runtime/core/trainingruntime.go newRuntimeInfo,
 # plugins/jobset/builder.go Trainer): not what is run.
 _TRAINERS_NODES: Final = replace(_TRAINER, front_fields={"env": "env", "resources": "resourcesPerNode"})
+
+
 _RUNTIMES_NODES: Final = Form(seats=_TRAINER.seats, fields=_TRAINER.fields)
 
 
@@ -148,7 +152,7 @@ def _runtime_of(scene: Scene) -> Found:
 
 
 def _jobs(scene: Scene) -> list[dict[str, Any]]:
-    return jobs_of_runtime(_runtime_of(scene), scene.document)
+    return _jobs_of_runtime(_runtime_of(scene), scene.document)
 
 
 def _trainer(scene: Scene) -> Found:
@@ -227,6 +231,7 @@ def _runtime_kind(kind: str) -> WorkloadKind:
         api_versions=frozenset({"trainer.kubeflow.org/v1alpha1"}),
         kind=kind,
         source="kubeflow/trainer pkg/apis/trainer/v1alpha1/trainingruntime_types.go",
+        only_template=True,
         places=(
             Place(
                 path=("spec", "template", "spec", "replicatedJobs", ELEMENT, *JOB_TEMPLATE),
@@ -238,37 +243,50 @@ def _runtime_kind(kind: str) -> WorkloadKind:
     )
 
 
-TRAINER_KINDS: Final[tuple[WorkloadKind, ...]] = (
-    _runtime_kind("TrainingRuntime"),
-    _runtime_kind("ClusterTrainingRuntime"),
-    WorkloadKind(
-        api_versions=frozenset({"trainer.kubeflow.org/v1alpha1"}),
-        kind="TrainJob",
-        source="kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go",
-        places=(
-            Place(
-                path=("spec",),
-                form=_TRAINER,
-                stamp=_stamp_train_job,
-                role="trainer",
-                replicas=lambda scene: replicated_pods(_trainer(scene)),
-                owner=_train_owner,
-            ),
-            *(
+DOSSIER: Final = Dossier(
+    name="Trainer v2",
+    kinds=(
+        _runtime_kind("TrainingRuntime"),
+        _runtime_kind("ClusterTrainingRuntime"),
+        WorkloadKind(
+            api_versions=frozenset({"trainer.kubeflow.org/v1alpha1"}),
+            kind="TrainJob",
+            source="kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go",
+            places=(
                 Place(
                     path=("spec",),
-                    form=form,
-                    stamp=_stamp_nodes,
-                    role=_NODE,
-                    when=when,
-                    replicas=lambda scene: replicated_pods(_nodes(scene)),
+                    form=_TRAINER,
+                    stamp=_stamp_train_job,
+                    role="trainer",
+                    replicas=lambda scene: replicated_pods(_trainer(scene)),
                     owner=_train_owner,
-                )
-                for form, when in (
-                    (_TRAINERS_NODES, _nodes_have_the_trainers),
-                    (_RUNTIMES_NODES, _nodes_are_the_runtimes),
-                )
+                ),
+                *(
+                    Place(
+                        path=("spec",),
+                        form=form,
+                        stamp=_stamp_nodes,
+                        role=_NODE,
+                        when=when,
+                        replicas=lambda scene: replicated_pods(_nodes(scene)),
+                        owner=_train_owner,
+                    )
+                    for form, when in (
+                        (_TRAINERS_NODES, _nodes_have_the_trainers),
+                        (_RUNTIMES_NODES, _nodes_are_the_runtimes),
+                    )
+                ),
             ),
+        ),
+    ),
+    notes=(
+        KindNote(
+            key="jobset.sigs.k8s.io/jobset-name",
+            kind="trainer.kubeflow.org/TrainJob",
+            title="TrainJob (Trainer v2)",
+            keeps="the JobSet that Trainer makes of it; the group that a runtime's `podGroupPolicy` names on its pods",
+            source="kubeflow/trainer pkg/runtime/framework/plugins/{jobset,coscheduling,volcano}",
+            templates="`spec.trainer`, and `spec.template.spec.replicatedJobs.*.template.spec.template` of its runtime",
         ),
     ),
 )

@@ -1,0 +1,119 @@
+"""The form of a dossier: what podberth knows of one foreign thing, each fact with its source.
+
+A field that is left out means that the thing has none of it. A fact that two dossiers need stands in a plain module of
+this room; a table that the product reads is a comprehension over ``dossiers.DOSSIERS``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from .members import Membership
+from .places import WorkloadKind
+
+Fields: TypeAlias = "Mapping[str, Fields] | None"
+"""Fields to keep, each with those below it, None for all of it; ELEMENT is every element of a list or a map.
+
+Of a pod template, or a PodSpec, what its pods ask of a node is kept (``roles``), in its place.
+"""
+TEMPLATE_ASKS: Final[Fields] = {"template": None}
+POD_SPEC_ASKS: Final[Fields] = {"podSpec": None}
+"""These two stand for themselves, and no field is kept of them by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerKind:
+    """A kind of objects that own pods, or own such owners: what is read of one, and so what is kept of it."""
+
+    source: str
+    group: str
+    versions: tuple[str, ...]
+    """Those in which the fields are where they are read, the one to ask for first."""
+    kind: str
+    plural: str
+    spec: Fields
+    """What of its spec is read."""
+    followed: bool = True
+    """Whether a webhook follows it; else it is looked up alone, for there are many, and its pods say how many they are.
+    """
+    by_name: bool = False
+    """Whether pods name it that it does not own: then it is found by its name, too."""
+    stages: Callable[[Mapping[str, Any]], str] | None = None
+    """Returns the field by which some of its pods are made only when others run, empty for none; None: there is no such
+    field. A group of all these pods would wait for those that are not made before the first ones run."""
+    stages_of_roles: bool = False
+    """Whether its roles wait for each other, while the pods of one role come together."""
+
+    @property
+    def api_versions(self) -> tuple[str, ...]:
+        """Its versions as owner references have them."""
+        return tuple(f"{self.group}/{version}" if self.group else version for version in self.versions)
+
+
+def link(kind: str, group: str, version: str, source: str) -> OwnerKind:
+    """Return a kind that only leads from a pod, or from another link, to the object that counts."""
+    return OwnerKind(source=source, group=group, versions=(version,), kind=kind, plural=f"{kind.lower()}s", spec={})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """Where in a kind's status a word says that it makes no more pods, and which words do."""
+
+    source: str
+    group: str
+    kind: str
+    field: tuple[str, ...]
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindNote:
+    """What docs/systems.md says of a kind whose controller makes pods, beyond its membership. It decides nothing."""
+
+    key: str = ""
+    """The label or annotation of the membership that its pods have; empty: each of its pods is by itself."""
+    kind: str
+    """As "group/Kind", by which the table of kinds has its templates; empty: nothing but its pods is ever seen."""
+    title: str = ""
+    """What its users call it, where that is not its kind."""
+    keeps: str
+    """In words, what of it and its pods podberth leaves alone, because its controller writes, hashes or copies it."""
+    source: str
+    """Of that."""
+    sign: str = ""
+    """In words, by what its pods are known, where no membership's key says it."""
+    size: str = ""
+    """In words, where the size is from, if not from where the membership has it."""
+    templates: str = ""
+    """In words, where a warning says that its author may write; empty: as the table of kinds has it."""
+
+    @property
+    def name(self) -> str:
+        """What its users call it."""
+        return self.title or self.kind.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dossier:
+    """All that podberth knows of one foreign thing."""
+
+    name: str
+    """As its users call it."""
+    kinds: tuple[WorkloadKind, ...] = ()
+    """Its kinds that hold pod templates: where these stand, and what its controllers and webhooks write on the pods."""
+    memberships: tuple[Membership, ...] = ()
+    """How its pods say which gang they belong to."""
+    last_memberships: tuple[Membership, ...] = ()
+    """Likewise, where a group that the pod names comes before."""
+    pod_keys: frozenset[str] = frozenset()
+    """Labels and annotations that the readers of memberships ask a pod for, besides the memberships' own."""
+    notes: tuple[KindNote, ...] = ()
+    owners: tuple[OwnerKind, ...] = ()
+    """What is read of its objects as owners."""
+    finished: tuple[Finished, ...] = ()
+    links: frozenset[tuple[str, str]] = frozenset()
+    """Groups and kinds that stand between a workload and what it has made, and have no template of a user's."""
+    podless_groups: frozenset[str] = frozenset()
+    """API groups of which no kind has a pod template of its user's."""
+    podless_kinds: frozenset[str] = frozenset()
+    """Single kinds without one, as "apiVersion/Kind", of groups of which others have one."""

@@ -1,0 +1,59 @@
+"""AIBrix: StormServices, whose role sets serve one model, and fleets of RayClusters."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+from ...kube.paths import ELEMENT
+from ...kube.unchecked import mapping_at
+from ..dossier import Dossier
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Place, Scene, WorkloadKind, item_replicas
+from ..ray_clusters import ray_kind
+from ..stamping import add_annotations, add_labels, own
+
+_VERSIONS: Final = frozenset({"orchestration.aibrix.ai/v1alpha1"})
+
+
+def _stamp(pod: dict[str, Any], scene: Scene) -> None:
+    """As the roles' syncers do (vllm-project/aibrix pkg/controller/roleset, pkg/controller/constants/stormservice.go).
+
+    Each role set is a gang of its own, and there may be several.
+    """
+    direct = scene.document.get("kind") == "RoleSet"
+    role_set = scene.name if direct else f"{scene.name}-roleset-{PLACEHOLDER_HASH}"
+    labels = {"roleset-name": role_set, "role-name": scene.key, "role-template-hash": PLACEHOLDER_HASH}
+    add_labels(pod, labels if direct else {"storm-service-name": scene.name, **labels})
+    spec = scene.spec if direct else mapping_at(scene.spec, "template", "spec")
+    strategy = mapping_at(spec, "schedulingStrategy")
+    if "coschedulingSchedulingStrategy" in strategy:
+        add_labels(pod, {"scheduling.x-k8s.io/pod-group": role_set})
+    if "volcanoSchedulingStrategy" in strategy:
+        add_annotations(pod, {"scheduling.k8s.io/group-name": role_set})
+    uid = scene.uid if direct else PLACEHOLDER_UID
+    own(pod, "orchestration.aibrix.ai/v1alpha1", "RoleSet", role_set, uid)
+
+
+def _storm_kind(kind: str, *path: str) -> WorkloadKind:
+    return WorkloadKind(
+        api_versions=_VERSIONS,
+        kind=kind,
+        source="vllm-project/aibrix api/orchestration/v1alpha1/{stormservice,roleset}_types.go",
+        places=(Place(path=(*path, ELEMENT, "template"), stamp=_stamp, replicas=item_replicas),),
+    )
+
+
+DOSSIER: Final = Dossier(
+    name="AIBrix",
+    kinds=(
+        *(
+            replace(
+                ray_kind(kind),
+                api_versions=_VERSIONS,
+                source=f"vllm-project/aibrix api/orchestration/v1alpha1/{kind.lower()}_types.go",
+            )
+            for kind in ("RayClusterFleet", "RayClusterReplicaSet")
+        ),
+        _storm_kind("StormService", "spec", "template", "spec", "roles"),
+        _storm_kind("RoleSet", "spec", "roles"),
+    ),
+    podless_groups=frozenset({"autoscaling.aibrix.ai", "model.aibrix.ai"}),
+)

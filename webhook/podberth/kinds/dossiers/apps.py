@@ -1,0 +1,193 @@
+"""Kubernetes' own kinds whose pods are each by itself, but for a StatefulSet that declares a gang.
+
+Old API versions are no longer served, but still shipped in public samples.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from ...kube.paths import ELEMENT
+from ...kube.unchecked import at, count, number, text_at
+from ...wellknown import GANG_SIZE_ANNOTATION
+from ..dossier import Dossier, Finished, KindNote, OwnerKind
+from ..jobs import stamp_stateful_set
+from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, named, ordinal
+from ..places import PLACEHOLDER_HASH, Place, Scene, Stamp, WorkloadKind, spec_replicas, unknown
+from ..stamping import add_labels, own, own_by_deployment, owned_by_workload
+
+
+def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:
+    """As the DaemonSet controller does: for a node, which it names in an affinity that is not foretold.
+
+    Sources: kubernetes pkg/controller/daemon/{daemon_controller,util/daemonset_util}.go.
+    """
+    own(pod, "apps/v1", "DaemonSet", scene.name, scene.uid)
+    add_labels(pod, {"controller-revision-hash": PLACEHOLDER_HASH, "pod-template-generation": "1"})
+    spec = pod["spec"]
+    tolerations = list(spec.get("tolerations") or ())
+    keys = ["not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"]
+    keys += ["network-unavailable"] if spec.get("hostNetwork") is True else []
+    for key in keys:
+        effect = "NoExecute" if key in {"not-ready", "unreachable"} else "NoSchedule"
+        wanted = {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect}
+        if wanted not in tolerations:
+            tolerations.append(wanted)
+    spec["tolerations"] = tolerations
+
+
+def _stamp_stateful_set(pod: dict[str, Any], scene: Scene) -> None:
+    own(pod, "apps/v1", "StatefulSet", scene.name, scene.uid)
+    stamp_stateful_set(pod, scene.name, scene.spec)
+
+
+def _declared_set(pod: Subject) -> Member | None:
+    """A StatefulSet whose template says how large a gang it is. Without that its pods are replicas, not members."""
+    controller, size = pod.controller, number(pod.annotations[GANG_SIZE_ANNOTATION])
+    if controller is None or (controller.group, controller.kind) != ("apps", "StatefulSet") or not size:
+        return None
+    return Member("StatefulSet", named("statefulset", controller.uid), size, ordinal(pod))
+
+
+def _stages(owner: Mapping[str, Any]) -> str:
+    # kubernetes pkg/controller/statefulset/stateful_set_control.go; the default is of pkg/apis/apps/v1/defaults.go.
+    policy = text_at(owner, "spec", "podManagementPolicy") or "OrderedReady"
+    waits = policy != "Parallel" and count(at(owner, "spec", "replicas"), 1) > 1
+    return f"spec.podManagementPolicy {policy}; want Parallel" if waits else ""
+
+
+def _stamp_deployment(pod: dict[str, Any], scene: Scene) -> None:
+    own_by_deployment(pod, scene.name)
+
+
+def _kind(kind: str, versions: str, stamp: Stamp, count_of: Callable[[Scene], int] = spec_replicas) -> WorkloadKind:
+    place = Place(path=("spec", "template"), stamp=stamp, replicas=count_of)
+    return WorkloadKind(api_versions=frozenset(versions.split()), kind=kind, source=_APPS, places=(place,))
+
+
+_APPS: Final = "kubernetes/api apps/v1/types.go"
+_CORE: Final = "kubernetes/api core/v1/types.go"
+
+DOSSIER: Final = Dossier(
+    name="Deployment, StatefulSet, DaemonSet, Pod",
+    kinds=(
+        _kind("Deployment", "apps/v1 apps/v1beta2 apps/v1beta1 extensions/v1beta1", _stamp_deployment),
+        _kind("StatefulSet", "apps/v1 apps/v1beta2 apps/v1beta1", _stamp_stateful_set),
+        _kind("DaemonSet", "apps/v1 apps/v1beta2 extensions/v1beta1", _stamp_daemon_set, unknown),
+        _kind("ReplicaSet", "apps/v1 apps/v1beta2 extensions/v1beta1", owned_by_workload),
+        replace(_kind("ReplicationController", "v1", owned_by_workload), source=_CORE),
+        WorkloadKind(
+            api_versions=frozenset({"v1"}),
+            kind="PodTemplate",
+            source=f"{_CORE}: no controller makes pods of it by itself",
+            places=(Place(path=("template",)),),
+            only_template=True,
+        ),
+        WorkloadKind(api_versions=frozenset({"v1"}), kind="List", source=_CORE, nested=(("items", ELEMENT),)),
+    ),
+    last_memberships=(
+        Membership(
+            name="StatefulSet that declares a gang",
+            source="podberth's own annotation; kubernetes/api apps/v1/types.go PodIndexLabel",
+            read=_declared_set,
+            size=f"the annotation `{GANG_SIZE_ANNOTATION}`",
+            annotation=GANG_SIZE_ANNOTATION,
+        ),
+    ),
+    pod_keys=frozenset({STATEFUL_SET_INDEX}),
+    notes=(
+        KindNote(
+            key=GANG_SIZE_ANNOTATION,
+            kind="apps/StatefulSet",
+            title="StatefulSet that declares a gang",
+            keeps="its pods' names, ordinals and claims; its template, whose revision is hashed",
+            source="kubernetes pkg/controller/statefulset/stateful_set_utils.go, pkg/controller/history",
+        ),
+        *(
+            KindNote(
+                kind=f"apps/{kind}",
+                title=title,
+                sign=f"an owner of kind {owner}",
+                keeps="its template, whose revision is hashed",
+                source=_APPS,
+            )
+            for kind, title, owner in (
+                ("Deployment", "Deployment, ReplicaSet", "ReplicaSet"),
+                ("DaemonSet", "DaemonSet", "DaemonSet"),
+                ("StatefulSet", "StatefulSet that says nothing", "StatefulSet"),
+            )
+        ),
+    ),
+    owners=(
+        OwnerKind(
+            source="kubernetes/api apps/v1/types.go StatefulSetSpec",
+            group="apps",
+            versions=("v1",),
+            stages=_stages,
+            kind="StatefulSet",
+            plural="statefulsets",
+            spec={"replicas": None, "podManagementPolicy": None},
+            followed=False,
+        ),
+        OwnerKind(
+            # Of the StatefulSet of a LeaderWorkerSet's workers its leader, of Spark's executors the driver.
+            source="kubernetes-sigs/lws pkg/controllers/pod_controller.go setControllerReferenceWithStatefulSet",
+            group="",
+            versions=("v1",),
+            kind="Pod",
+            plural="pods",
+            spec={},
+            followed=False,
+        ),
+    ),
+    finished=(
+        Finished(
+            source="kubernetes/api core/v1/types.go PodPhase",
+            group="",
+            kind="Pod",
+            field=("phase",),
+            words=frozenset({"Succeeded", "Failed"}),
+        ),
+    ),
+    podless_groups=frozenset(
+        {
+            "admissionregistration.k8s.io",
+            "apiextensions.k8s.io",
+            "apiregistration.k8s.io",
+            "authentication.k8s.io",
+            "authorization.k8s.io",
+            "autoscaling",
+            "certificates.k8s.io",
+            "coordination.k8s.io",
+            "discovery.k8s.io",
+            "events.k8s.io",
+            "flowcontrol.apiserver.k8s.io",
+            "networking.k8s.io",
+            "node.k8s.io",
+            "policy",
+            "rbac.authorization.k8s.io",
+            "resource.k8s.io",
+            "scheduling.k8s.io",
+            "snapshot.storage.k8s.io",
+            "storage.k8s.io",
+        }
+    ),
+    podless_kinds=frozenset(
+        {
+            "apps/v1/ControllerRevision",
+            "v1/ConfigMap",
+            "v1/Endpoints",
+            "v1/Event",
+            "v1/LimitRange",
+            "v1/Namespace",
+            "v1/Node",
+            "v1/PersistentVolume",
+            "v1/PersistentVolumeClaim",
+            "v1/ResourceQuota",
+            "v1/Secret",
+            "v1/Service",
+            "v1/ServiceAccount",
+            "v1/APIResourceList",
+        }
+    ),
+)

@@ -1,0 +1,142 @@
+"""Argo Workflows: each step is a pod by itself."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from ...kube.paths import ELEMENT
+from ...kube.unchecked import at, text
+from ..dossier import Dossier, Finished, KindNote
+from ..forms import CONTAINER_FIELDS
+from ..places import PLACEHOLDER_HASH, Form, Place, Scene, Steps, WorkloadKind, unknown
+from ..stamping import add_labels, owned_by_workload, set_name
+
+# Of a workflow's spec and of a template (argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_types.go Template,
+# WorkflowSpec; workflow/controller/workflowpod.go takes the template's where it says something, else the workflow's).
+_FIELDS: Final = frozenset(
+    {
+        "activeDeadlineSeconds",
+        "affinity",
+        "automountServiceAccountToken",
+        "containers",
+        "hostAliases",
+        "initContainers",
+        "nodeSelector",
+        "priorityClassName",
+        "schedulerName",
+        "securityContext",
+        "serviceAccountName",
+        "tolerations",
+        "volumes",
+    }
+)
+
+
+_INHERITED: Final = frozenset(
+    {
+        "affinity",
+        "nodeSelector",
+        "priorityClassName",
+        "schedulerName",
+        "securityContext",
+        "serviceAccountName",
+        "tolerations",
+    }
+)
+
+
+_SEATS: Final[tuple[tuple[Steps, Steps], ...]] = (
+    (("metadata", "labels"), ("metadata", "labels")),
+    (("metadata", "annotations"), ("metadata", "annotations")),
+    (("spec",), ()),
+)
+
+
+_CONTAINER: Final = Form(
+    seats=_SEATS,
+    fields=_FIELDS - {"containers"},
+    front=(("container",), ("script",)),
+    front_name="main",
+    front_fields=CONTAINER_FIELDS,
+)
+
+
+_SET: Final = Form(seats=(*_SEATS, (("spec", "containers"), ("containerSet", "containers"))), fields=_FIELDS)
+
+
+def _stamp(pod: dict[str, Any], scene: Scene) -> None:
+    """As createWorkflowPod (argoproj/argo-workflows workflow/controller/workflowpod.go), without its own containers."""
+    generated = f"{text(at(scene.document, 'metadata', 'generateName'))}{PLACEHOLDER_HASH}"
+    name = scene.name if scene.document.get("kind") == "Workflow" and scene.name else generated
+    add_labels(pod, {"workflows.argoproj.io/workflow": name, "workflows.argoproj.io/completed": "false"})
+    owned_by_workload(pod, scene)
+    pod["metadata"]["ownerReferences"][0].update(kind="Workflow", name=name)
+    set_name(pod, f"{name}-{scene.key}-{PLACEHOLDER_HASH}")
+    pod["spec"]["restartPolicy"] = "Never"
+
+
+def _has(*fields: str) -> Callable[[Scene], bool]:
+    return lambda scene: any(isinstance(scene.item.get(field), Mapping) for field in fields)
+
+
+def _places(*base: str) -> tuple[Place, ...]:
+    def place(form: Form, *fields: str) -> Place:
+        return Place(
+            path=(*base, "templates", ELEMENT),
+            form=form,
+            stamp=_stamp,
+            when=_has(*fields),
+            replicas=unknown,
+            base=base,
+            inherited=_INHERITED,
+        )
+
+    return (place(_CONTAINER, "container", "script"), place(_SET, "containerSet"))
+
+
+_SOURCE: Final = "argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_types.go"
+
+
+def _kind(kind: str, *base: str) -> WorkloadKind:
+    return WorkloadKind(
+        api_versions=frozenset({"argoproj.io/v1alpha1"}),
+        kind=kind,
+        source=_SOURCE,
+        places=_places(*base),
+        only_template=kind.endswith("Template"),
+    )
+
+
+DOSSIER: Final = Dossier(
+    name="Argo Workflows",
+    kinds=(
+        _kind("Workflow", "spec"),
+        _kind("WorkflowTemplate", "spec"),
+        _kind("ClusterWorkflowTemplate", "spec"),
+        _kind("CronWorkflow", "spec", "workflowSpec"),
+    ),
+    notes=(
+        KindNote(
+            kind="argoproj.io/Workflow",
+            title="step of an Argo workflow",
+            sign="an owner of kind Workflow",
+            keeps="what a step creates is a gang by its own row",
+            source="argoproj/argo-workflows workflow/controller/workflowpod.go createWorkflowPod",
+        ),
+    ),
+    finished=(
+        Finished(
+            source="argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_phase.go WorkflowPhase.Completed",
+            group="argoproj.io",
+            kind="Workflow",
+            field=("phase",),
+            words=frozenset({"Succeeded", "Failed", "Error"}),
+        ),
+    ),
+    podless_kinds=frozenset(
+        {
+            "argoproj.io/v1alpha1/AppProject",
+            "argoproj.io/v1alpha1/Application",
+            "argoproj.io/v1alpha1/ApplicationSet",
+        }
+    ),
+)

@@ -1,0 +1,180 @@
+"""Grove: PodCliqueSets, whose gangs are made of cliques and of what scaling groups add."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ...kube.paths import ELEMENT
+from ...kube.unchecked import at, count, list_at, text_at
+from ..cliques import stamp_clique
+from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind, link
+from ..members import Member, Membership, Subject, index_of
+from ..places import Form, Place, Scene, WorkloadKind, spec_replicas
+from ..roles import Role, asks_in, counted, read_once
+
+_CLIQUE: Final = Form(
+    seats=(
+        (("metadata", "labels"), ("labels",)),
+        (("metadata", "annotations"), ("annotations",)),
+        (("spec",), ("spec", "podSpec")),
+    )
+)
+
+
+def _clique_replicas(scene: Scene) -> int:
+    groups = list_at(scene.spec, "template", "podCliqueScalingGroups")
+    times = 1
+    for group in groups:
+        names = at(group, "cliqueNames")
+        if isinstance(names, list) and scene.key in names:
+            times = count(at(group, "replicas"), 1)
+    return count(at(scene.item, "spec", "replicas"), 1) * times * spec_replicas(scene)
+
+
+def _pod_gang(pod: Subject) -> Member:
+    index = index_of(pod.labels.get("grove.io/podclique-pod-index"))
+    clique = _clique(pod)
+    owner = pod.owner("PodCliqueSet")
+    scaled = "grove.io/base-podgang" in pod.labels
+    roles = read_once(owner, _scaled_cliques, clique) if scaled else read_once(owner, _cliques)
+    return Member("PodCliqueSet", pod.labels["grove.io/podgang"], counted(roles), index, clique, roles=roles)
+
+
+def _clique(pod: Subject) -> str:
+    """Return a clique's name in its PodCliqueSet: a PodClique's is that behind its owner's name and number.
+
+    Source: ai-dynamo/grove operator/api/common/namegen.go.
+    """
+    full = pod.labels.get("grove.io/podclique") or ""
+    kind = "podcliquescalinggroup" if "grove.io/podcliquescalinggroup" in pod.labels else "podcliqueset"
+    owner = pod.labels.get("app.kubernetes.io/part-of" if kind == "podcliqueset" else f"grove.io/{kind}")
+    return full.removeprefix(f"{owner}-{pod.labels.get(f'grove.io/{kind}-replica-index')}-")
+
+
+def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    """Return the pods of a base gang: each clique, as often as its scaling group needs it at least; none if it scales.
+
+    Source: ai-dynamo/grove operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
+    """
+    times = {name: least for names, least in _scaling_groups(owner) for name in names}
+    return _pods(owner, times)
+
+
+def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> tuple[Role, ...]:
+    """Return the pods of a gang beyond what a scaling group needs at least: its cliques, once each (syncflow.go)."""
+    group = next((names for names, _ in _scaling_groups(owner) if clique in names), [])
+    return _pods(owner, dict.fromkeys(group, 1), only=frozenset(group))
+
+
+def _scaling_groups(owner: Mapping[str, Any] | None) -> Iterator[tuple[list[str], int]]:
+    """Yield the names of the cliques of each scaling group, and how often they come at least."""
+    for group in list_at(owner, "spec", "template", "podCliqueScalingGroups"):
+        names = at(group, "cliqueNames")
+        if isinstance(names, list):
+            yield [str(name) for name in names], count(at(group, "minAvailable"), 1)
+
+
+def _pods(
+    owner: Mapping[str, Any] | None, times: Mapping[str, int], only: frozenset[str] | None = None
+) -> tuple[Role, ...]:
+    cliques = list_at(owner, "spec", "template", "cliques")
+    roles: list[Role] = []
+    for clique in cliques:
+        name = text_at(clique, "name")
+        if only is not None and name not in only:
+            continue
+        # Within a scaling group a clique does not scale by itself (syncflow.go determinePodCliqueReplicas).
+        if at(clique, "spec", "autoScalingConfig") is not None and name not in times:
+            return ()
+        pods = count(at(clique, "spec", "replicas"), 1) * times.get(name, 1)
+        roles.append(Role(pods, asks_in(at(clique, "spec", "podSpec"))))
+    return tuple(roles)
+
+
+DOSSIER: Final = Dossier(
+    name="Grove",
+    kinds=(
+        WorkloadKind(
+            api_versions=frozenset({"grove.io/v1alpha1"}),
+            kind="PodCliqueSet",
+            source="ai-dynamo/grove operator/api/core/v1alpha1/podcliqueset.go",
+            places=(
+                Place(
+                    path=("spec", "template", "cliques", ELEMENT),
+                    form=_CLIQUE,
+                    stamp=lambda pod, scene: stamp_clique(pod, scene, scene.key),
+                    replicas=_clique_replicas,
+                    lacks=frozenset({"schedulingGroup"}),
+                ),
+            ),
+        ),
+    ),
+    memberships=(
+        Membership(
+            name="PodCliqueSet (Grove), and DynamoGraphDeployment, which makes one with Grove",
+            source="ai-dynamo/grove operator/api/common/labels.go",
+            read=_pod_gang,
+            size="the PodCliqueSet: `replicas` of the gang's cliques, unless one autoscales",
+            sized_by=("PodCliqueSet",),
+            label="grove.io/podgang",
+            role_from="the clique's name in label `grove.io/podclique`",
+        ),
+    ),
+    pod_keys=frozenset(
+        {
+            "app.kubernetes.io/part-of",
+            "grove.io/base-podgang",
+            "grove.io/podclique",
+            "grove.io/podclique-pod-index",
+            "grove.io/podcliquescalinggroup",
+            "grove.io/podcliquescalinggroup-replica-index",
+            "grove.io/podcliqueset-replica-index",
+        }
+    ),
+    notes=(
+        KindNote(
+            key="grove.io/podgang",
+            kind="grove.io/PodCliqueSet",
+            title="PodCliqueSet (Grove)",
+            keeps="the gate `grove.io/podgang-pending-creation` and `schedulerName`, which Grove writes; for KAI the "
+            "annotation `pod-group-name` and label `kai.scheduler/subgroup-name`, too: KAI places them",
+            source="ai-dynamo/grove operator/internal/controller/podclique/components/pod/pod.go buildResource, "
+            "operator/internal/scheduler",
+        ),
+    ),
+    owners=(
+        OwnerKind(
+            source="ai-dynamo/grove operator/api/core/v1alpha1/podcliqueset.go",
+            group="grove.io",
+            versions=("v1alpha1",),
+            kind="PodCliqueSet",
+            plural="podcliquesets",
+            spec={
+                "template": {
+                    "cliques": {
+                        ELEMENT: {
+                            "name": None,
+                            "spec": {"replicas": None, "autoScalingConfig": {}, "podSpec": POD_SPEC_ASKS},
+                        }
+                    },
+                    "podCliqueScalingGroups": {ELEMENT: {"cliqueNames": {ELEMENT: None}, "minAvailable": None}},
+                }
+            },
+        ),
+        link(
+            "PodClique",
+            "grove.io",
+            "v1alpha1",
+            source="ai-dynamo/grove operator/internal/controller/podclique/components/pod/pod.go "
+            "(SetControllerReference)",
+        ),
+        link(
+            "PodCliqueScalingGroup",
+            "grove.io",
+            "v1alpha1",
+            source="ai-dynamo/grove "
+            "operator/internal/controller/podcliquescalinggroup/components/podclique/podclique.go",
+        ),
+    ),
+    # ai-dynamo/grove operator/internal/controller (SetControllerReference)
+    links=frozenset({("grove.io", "PodClique"), ("grove.io", "PodCliqueScalingGroup")}),
+)

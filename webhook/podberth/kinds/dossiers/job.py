@@ -1,0 +1,110 @@
+"""Kubernetes' own Jobs and CronJobs. A Job that is Indexed is a gang; any other is a queue of tasks."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...kube.unchecked import at, count, mapping_at
+from ...wellknown import JOB_COMPLETION_INDEX
+from ..dossier import Dossier, KindNote, OwnerKind
+from ..jobs import job_pods, stamp_job
+from ..members import Member, Membership, Subject, completion_index, named
+from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Place, Scene, WorkloadKind
+
+
+def _job_spec(scene: Scene) -> Mapping[str, Any]:
+    cron = scene.document.get("kind") == "CronJob"
+    return mapping_at(scene.spec, "jobTemplate", "spec") if cron else scene.spec
+
+
+def _stamp_job(pod: dict[str, Any], scene: Scene) -> None:
+    stamp_job(pod, scene.name, scene.uid, scene.spec)
+
+
+def _stamp_cron_job(pod: dict[str, Any], scene: Scene) -> None:
+    stamp_job(pod, f"{scene.name}-{PLACEHOLDER_MINUTES}", PLACEHOLDER_UID, _job_spec(scene))
+
+
+def _job_replicas(scene: Scene) -> int:
+    return job_pods(_job_spec(scene))
+
+
+def _indexed_job(pod: Subject) -> Member | None:
+    """An Indexed Job. One that works through more completions than run at once is a queue of tasks, not a gang.
+
+    Kubernetes' own Job controller draws the same line (KEP-5547: Indexed, and parallelism equal to completions). It
+    makes no more pods than there are completions (pkg/controller/job/job_controller.go manageJob).
+    """
+    if pod.controller is None or pod.controller.kind != "Job":
+        return None
+    # Before a CronJob has made its first Job, the CronJob's template stands for it.
+    spec = at(pod.owner("Job"), "spec") or at(pod.owner("CronJob"), "spec", "jobTemplate", "spec")
+    size = 0
+    if isinstance(spec, Mapping):
+        parallelism = count(spec.get("parallelism"), 1)
+        size = count(spec.get("completions"), parallelism)
+        if size > parallelism:
+            return None
+    return Member("Job", named("job", pod.controller.uid), size, completion_index(pod))
+
+
+_SOURCE: Final = "kubernetes/api batch/v1/types.go"
+
+DOSSIER: Final = Dossier(
+    name="Job",
+    kinds=(
+        WorkloadKind(
+            api_versions=frozenset({"batch/v1", "extensions/v1beta1"}),
+            kind="Job",
+            source=_SOURCE,
+            places=(Place(path=("spec", "template"), stamp=_stamp_job, replicas=_job_replicas),),
+        ),
+        WorkloadKind(
+            api_versions=frozenset({"batch/v1", "batch/v1beta1", "batch/v2alpha1"}),
+            kind="CronJob",
+            source=_SOURCE,
+            places=(
+                Place(path=("spec", "jobTemplate", "spec", "template"), stamp=_stamp_cron_job, replicas=_job_replicas),
+            ),
+        ),
+    ),
+    last_memberships=(
+        Membership(
+            name="Indexed Job",
+            source="kubernetes/api batch/v1/types.go JobCompletionIndexAnnotation",
+            read=_indexed_job,
+            size="the Job: `completions`, where `parallelism` is not less",
+            sized_by=("Job", "CronJob"),
+            alike=True,
+            label=JOB_COMPLETION_INDEX,
+            annotation=JOB_COMPLETION_INDEX,
+        ),
+    ),
+    notes=(
+        KindNote(
+            key=JOB_COMPLETION_INDEX,
+            kind="batch/Job",
+            title="Indexed Job",
+            keeps="the finalizer that the Job controller takes off; `schedulingGroup` and PodGroup, where it makes "
+            "them itself (gate `WorkloadWithJob`)",
+            source="kubernetes pkg/controller/job/job_controller.go; KEP-5547",
+        ),
+        KindNote(
+            kind="batch/Job",
+            title="Job that is not Indexed, or has more completions than run at once",
+            sign="an owner of kind Job, without an index, or with a Job of that many completions",
+            keeps="the finalizer that the Job controller takes off",
+            source="kubernetes/api batch/v1/types.go JobSpec.CompletionMode",
+        ),
+    ),
+    owners=(
+        OwnerKind(
+            # Also the way from a pod to what owns its Job: a JobSet, an MPIJob.
+            source="kubernetes/api batch/v1/types.go JobSpec",
+            group="batch",
+            versions=("v1",),
+            kind="Job",
+            plural="jobs",
+            spec={"parallelism": None, "completions": None},
+        ),
+    ),
+)

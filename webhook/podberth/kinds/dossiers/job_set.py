@@ -1,0 +1,144 @@
+"""JobSets: replicated Jobs that are one gang."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...kube.paths import ELEMENT
+from ...kube.unchecked import at, count, list_at, text_at
+from ..dossier import TEMPLATE_ASKS, Dossier, KindNote, OwnerKind
+from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
+from ..jobs import job_pods
+from ..members import Member, Membership, Subject, completion_index, index_of, named
+from ..places import Found, Place, Scene, WorkloadKind
+from ..roles import Role, asks_of, counted, read_once
+from ..stamping import add_annotations
+
+
+def _jobs_before(job_set: Found) -> Mapping[str, int]:
+    return jobs_before(at(job_set, "spec", "replicatedJobs"))
+
+
+def _stamp(pod: dict[str, Any], scene: Scene) -> None:
+    for key in ("exclusive-topology", "node-selector"):
+        name = f"alpha.jobset.sigs.k8s.io/{key}"
+        # Of one replicated job, or of all (pkg/controllers/jobset_controller.go, labelAndAnnotateObject).
+        own = text_at(scene.item, "template", "metadata", "annotations", name)
+        said = own or at(scene.document, "metadata", "annotations", name)
+        if isinstance(said, str):
+            add_annotations(pod, {name: said})
+    stamp_job_set(pod, scene.name, scene.uid, scene.item, read_once(scene.document, _jobs_before))
+
+
+def _job_set(pod: Subject) -> Member:
+    uid, name = (pod.labels.get(f"jobset.sigs.k8s.io/jobset-{field}") or "" for field in ("uid", "name"))
+    owner = pod.labelled_owner("jobset.x-k8s.io", "JobSet", name, uid) or pod.owner("JobSet")
+    jobs = list_at(owner, "spec", "replicatedJobs")
+    roles = read_once(owner, _replicated_jobs)
+    index = _replicated_index(pod, jobs)
+    return Member("JobSet", named("jobset", uid or name), counted(roles), index, owner=owner, roles=roles)
+
+
+def _replicated_jobs(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    return tuple(map(_replicated_job, list_at(owner, "spec", "replicatedJobs")))
+
+
+def _replicated_index(pod: Subject, jobs: list[Any]) -> int:
+    """Return the pod's number among all Jobs of its replicated job: each of them numbers its own from 0.
+
+    Of the first Job, as of the only one, these are the same.
+    """
+    index, job = completion_index(pod), index_of(pod.labels.get("jobset.sigs.k8s.io/job-index"))
+    if index < 0 or job == 0 or pod.labels.get("jobset.sigs.k8s.io/replicatedjob-replicas") == "1":
+        return index
+    role = pod.labels.get("jobset.sigs.k8s.io/replicatedjob-name")
+    templates = (at(each, "template", "spec") for each in jobs if at(each, "name") == role)
+    spec = at(pod.owner("Job"), "spec") or next(templates, None)
+    if job < 0 or not isinstance(spec, Mapping):
+        return -1
+    return job * count(spec.get("completions"), count(spec.get("parallelism"), 1)) + index
+
+
+def _replicated_job(job: object) -> Role:
+    pods = count(at(job, "replicas"), 1) * job_pods(at(job, "template", "spec"))
+    return Role(pods, asks_of(at(job, "template", "spec", "template")))
+
+
+def _stages(owner: Mapping[str, Any]) -> str:
+    # kubernetes-sigs/jobset pkg/controllers/jobset_controller.go reconcileReplicatedJobs
+    jobs = at(owner, "spec", "replicatedJobs")
+    if not isinstance(jobs, list) or len(jobs) <= 1:
+        return ""
+    if any(at(job, "dependsOn") for job in jobs):
+        return "spec.replicatedJobs[].dependsOn"
+    order = at(owner, "spec", "startupPolicy", "startupPolicyOrder")
+    return "spec.startupPolicy.startupPolicyOrder InOrder" if order == "InOrder" else ""
+
+
+DOSSIER: Final = Dossier(
+    name="JobSet",
+    kinds=(
+        WorkloadKind(
+            api_versions=frozenset({"jobset.x-k8s.io/v1alpha2", "jobset.x-k8s.io/v1alpha1"}),
+            kind="JobSet",
+            source="kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go",
+            places=(
+                Place(
+                    path=("spec", "replicatedJobs", ELEMENT, *JOB_TEMPLATE),
+                    stamp=_stamp,
+                    replicas=lambda scene: replicated_pods(scene.item),
+                ),
+            ),
+        ),
+    ),
+    memberships=(
+        Membership(
+            name="JobSet, and TrainJob (Trainer v2), which makes one",
+            source="kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go; kubeflow/trainer pkg/runtime/framework/"
+            "plugins/jobset",
+            read=_job_set,
+            size="the JobSet: `replicas` of each replicated job, times `parallelism`, or `completions` if they are "
+            "fewer",
+            sized_by=("JobSet",),
+            label="jobset.sigs.k8s.io/jobset-name",
+            role="jobset.sigs.k8s.io/replicatedjob-name",
+        ),
+    ),
+    pod_keys=frozenset(
+        {
+            "jobset.sigs.k8s.io/job-index",
+            "jobset.sigs.k8s.io/jobset-uid",
+            "jobset.sigs.k8s.io/replicatedjob-replicas",
+        }
+    ),
+    notes=(
+        KindNote(
+            key="jobset.sigs.k8s.io/jobset-name",
+            kind="jobset.x-k8s.io/JobSet",
+            keeps="the affinity of pods with `alpha.jobset.sigs.k8s.io/exclusive-topology`: its webhook draws the "
+            "pod of index 0 to a domain, and the others after it by `nodeSelector`",
+            source="kubernetes-sigs/jobset pkg/webhooks/pod_webhook.go patchPod",
+        ),
+    ),
+    owners=(
+        OwnerKind(
+            source="kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go",
+            group="jobset.x-k8s.io",
+            versions=("v1alpha2",),
+            stages=_stages,
+            stages_of_roles=True,
+            kind="JobSet",
+            plural="jobsets",
+            spec={
+                "replicatedJobs": {
+                    ELEMENT: {
+                        "name": None,
+                        "replicas": None,
+                        "template": {"spec": {"parallelism": None, "completions": None, "template": TEMPLATE_ASKS}},
+                        "dependsOn": {ELEMENT: {"status": None}},
+                    }
+                },
+                "startupPolicy": {"startupPolicyOrder": None},
+            },
+        ),
+    ),
+)

@@ -1,0 +1,54 @@
+"""Knative Serving: services that scale by themselves."""
+
+from typing import Any, Final
+
+from ..dossier import Dossier
+from ..forms import POD_SPEC_FIELDS
+from ..places import PLACEHOLDER_HASH, Form, Place, Scene, WorkloadKind, unknown
+from ..stamping import add_labels, own_by_deployment
+
+_REVISION: Final = Form(
+    seats=(
+        (("metadata", "labels"), ("metadata", "labels")),
+        (("metadata", "annotations"), ("metadata", "annotations")),
+        (("spec",), ("spec",)),
+    ),
+    fields=POD_SPEC_FIELDS,
+)
+"""A RevisionTemplateSpec: beside the PodSpec's fields stand a revision's own."""
+
+
+def _stamp(pod: dict[str, Any], scene: Scene) -> None:
+    """As the revision's Deployment (knative/serving pkg/reconciler/revision/resources/deploy.go), without its proxy."""
+    revision = f"{scene.name}-{PLACEHOLDER_HASH}"
+    add_labels(
+        pod,
+        {
+            "app": revision,
+            "serving.knative.dev/configuration": scene.name,
+            "serving.knative.dev/revision": revision,
+            "serving.knative.dev/service": scene.name,
+        },
+    )
+    for container in pod["spec"].get("containers") or ():
+        container["name"] = container.get("name") or "user-container"
+    own_by_deployment(pod, f"{revision}-deployment")
+
+
+def _kind(kind: str) -> WorkloadKind:
+    return WorkloadKind(
+        api_versions=frozenset(
+            {"serving.knative.dev/v1", "serving.knative.dev/v1beta1", "serving.knative.dev/v1alpha1"}
+        ),
+        kind=kind,
+        source="knative/serving pkg/apis/serving/v1/{service,configuration,revision}_types.go",
+        places=(Place(path=("spec", "template"), form=_REVISION, stamp=_stamp, replicas=unknown),),
+    )
+
+
+DOSSIER: Final = Dossier(
+    name="Knative Serving",
+    kinds=(_kind("Service"), _kind("Configuration")),
+    # knative/serving pkg/reconciler (SetControllerReference)
+    links=frozenset({("serving.knative.dev", "Revision")}),
+)

@@ -1,0 +1,127 @@
+"""KubeRay: RayClusters, and what makes them. A cluster is a gang: its head and its workers."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...kube.paths import ELEMENT
+from ...kube.unchecked import at, count, list_at
+from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
+from ..members import Member, Membership, Subject, index_of, named
+from ..ray_clusters import ray_kind, ray_workers
+from ..roles import Role, asks_of, counted, read_once
+
+
+def _ray_index(pod: Subject, groups: list[Any]) -> int:
+    """Return a worker's number in its group; the head has none.
+
+    A replica of several hosts has a number, and each host one in its replica
+    (ray-project/kuberay ray-operator/controllers/ray/common/pod.go DefaultWorkerPodTemplate).
+    """
+    replica = index_of(pod.labels.get("ray.io/worker-group-replica-index"))
+    host = pod.labels.get("ray.io/replica-host-index")
+    if host is None or replica < 0:
+        return replica
+    role = pod.labels.get("ray.io/group")
+    hosts = next((count(at(each, "numOfHosts"), 1) for each in groups if at(each, "groupName") == role), 0)
+    number_of = index_of(host)
+    return replica * hosts + number_of if number_of >= 0 and (hosts or not replica) else -1
+
+
+def _ray_cluster(pod: Subject) -> Member | None:
+    """A RayCluster's head or worker. One that autoscales has no size, and its clean-up Job is no member."""
+    if pod.labels.get("ray.io/node-type") not in {"head", "worker"}:
+        return None
+    owner = pod.owner("RayCluster")
+    groups = list_at(owner, "spec", "workerGroupSpecs")
+    roles = read_once(owner, _ray_groups)
+    identity = pod.controller.uid if pod.controller else pod.labels["ray.io/cluster"]
+    index = _ray_index(pod, groups)
+    return Member("RayCluster", named("raycluster", identity), counted(roles), index, roles=roles)
+
+
+def _ray_groups(cluster: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    spec = at(cluster, "spec")
+    if not isinstance(spec, Mapping) or spec.get("enableInTreeAutoscaling") is True:
+        return ()
+    head = Role(1, asks_of(at(spec, "headGroupSpec", "template")))
+    groups = list_at(spec, "workerGroupSpecs")
+    return (head, *(Role(ray_workers(group), asks_of(at(group, "template"))) for group in groups))
+
+
+DOSSIER: Final = Dossier(
+    name="KubeRay",
+    kinds=(
+        ray_kind("RayCluster"),
+        ray_kind("RayJob", ("spec", "submitterPodTemplate")),
+        ray_kind("RayCronJob", ("spec", "jobTemplate", "submitterPodTemplate")),
+        ray_kind("RayService"),
+    ),
+    memberships=(
+        Membership(
+            name="RayCluster, and those of RayJob and RayService",
+            source="ray-project/kuberay ray-operator/controllers/ray/utils/constant.go",
+            read=_ray_cluster,
+            size="the RayCluster: the head, and `replicas` times `numOfHosts` of its worker groups, held between "
+            "`minReplicas` and `maxReplicas`, unless it autoscales",
+            sized_by=("RayCluster",),
+            label="ray.io/cluster",
+            role="ray.io/group",
+        ),
+    ),
+    pod_keys=frozenset({"ray.io/node-type", "ray.io/replica-host-index", "ray.io/worker-group-replica-index"}),
+    notes=(
+        KindNote(
+            key="ray.io/cluster",
+            kind="ray.io/RayCluster",
+            keeps="the spec of heads without GPUs; one that autoscales joins no group; its spec, which KubeRay "
+            "hashes for upgrades; `schedulerName` and group of KubeRay's batch scheduler",
+            source="ray-project/kuberay ray-operator/controllers/ray/{raycluster_controller.go,batchscheduler}",
+        ),
+        KindNote(
+            key="ray.io/cluster",
+            kind="ray.io/RayJob",
+            keeps="as of its RayCluster; the pod that submits, of a Job and without the label: it is no member",
+            source="ray-project/kuberay ray-operator/controllers/ray/rayjob_controller.go getSubmitterTemplate",
+        ),
+        KindNote(
+            key="ray.io/cluster",
+            kind="ray.io/RayService",
+            keeps="as of its RayClusters, of which an upgrade makes a second: a gang by itself; the label "
+            "`ray.io/serve`, which KubeRay turns on running pods",
+            source="ray-project/kuberay ray-operator/controllers/ray/rayservice_controller.go",
+        ),
+    ),
+    owners=(
+        OwnerKind(
+            source="ray-project/kuberay ray-operator/apis/ray/v1/raycluster_types.go",
+            group="ray.io",
+            versions=("v1",),
+            kind="RayCluster",
+            plural="rayclusters",
+            spec={
+                "enableInTreeAutoscaling": None,
+                "headGroupSpec": {"template": TEMPLATE_ASKS},
+                "workerGroupSpecs": {
+                    ELEMENT: {
+                        "groupName": None,
+                        "replicas": None,
+                        "minReplicas": None,
+                        "maxReplicas": None,
+                        "numOfHosts": None,
+                        "suspend": None,
+                        "template": TEMPLATE_ASKS,
+                    }
+                },
+            },
+        ),
+    ),
+    finished=(
+        Finished(
+            source="ray-project/kuberay ray-operator/apis/ray/v1/rayjob_types.go IsJobDeploymentTerminal",
+            group="ray.io",
+            kind="RayJob",
+            field=("jobDeploymentStatus",),
+            words=frozenset({"Complete", "Failed"}),
+        ),
+    ),
+)

@@ -1,0 +1,101 @@
+"""KServe's LLMInferenceService: of several nodes it makes a LeaderWorkerSet, of one a Deployment."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from ...kube.unchecked import count, mapping_at
+from ..dossier import Dossier, KindNote
+from ..forms import INLINE
+from ..leader_workers import stamp_group
+from ..places import Place, Scene, Stamp, WorkloadKind, no_stamp, unknown
+from ..stamping import add_labels, own_by_deployment
+
+# The embedded PodSpecs of these CRDs are older than 1.36's field.
+_NO_GROUP: Final = frozenset({"schedulingGroup"})
+
+
+def _stamp(pod: dict[str, Any], scene: Scene) -> None:
+    """As the reconcilers of one node (a Deployment) and of several (a LeaderWorkerSet) do.
+
+    Source: kserve/kserve pkg/controller/v1alpha2/llmisvc/workload_{single,multi}_node.go.
+    """
+    above = mapping_at(scene.document, *(str(step) for step in scene.path[:-1]))
+    prefill = "-prefill" if "prefill" in scene.path else ""
+    add_labels(
+        pod,
+        {
+            "app.kubernetes.io/name": scene.name,
+            "app.kubernetes.io/part-of": "llminferenceservice",
+            "kserve.io/component": "workload",
+        },
+    )
+    if "router" in scene.path:
+        own_by_deployment(pod, f"{scene.name}-kserve-router-scheduler")
+    elif above.get("worker") is not None:
+        size = _nodes(mapping_at(above, "parallelism"))
+        stamp_group(pod, f"{scene.name}-kserve-mn{prefill}", size, leader=scene.path[-1] == "template")
+    else:
+        own_by_deployment(pod, f"{scene.name}-kserve{prefill}")
+
+
+def _nodes(parallelism: Mapping[str, Any]) -> int:
+    """Return the pods of one replica (ParallelismSpec.GetSize, kserve/kserve pkg/apis/serving/v1alpha2)."""
+    data, local = count(parallelism.get("data"), 0), count(parallelism.get("dataLocal"), 1)
+    return max(data // max(local, 1), 1) if data else count(parallelism.get("pipeline"), 1)
+
+
+def _replicas(scene: Scene) -> int:
+    above = mapping_at(scene.document, *(str(step) for step in scene.path[:-1]))
+    size = _nodes(mapping_at(above, "parallelism")) - 1 if scene.path[-1] == "worker" else 1
+    return count(above.get("replicas"), 1) * size
+
+
+def _places(stamp: Stamp, replicas: Callable[[Scene], int]) -> Iterator[Place]:
+    for path in (
+        ("template",),
+        ("worker",),
+        ("prefill", "template"),
+        ("prefill", "worker"),
+        ("router", "scheduler", "template"),
+    ):
+        yield Place(
+            path=("spec", *path),
+            form=INLINE,
+            stamp=stamp,
+            optional=True,
+            role="-".join(path).removesuffix("-template").replace("template", "leader"),
+            replicas=replicas,
+            lacks=_NO_GROUP,
+        )
+
+
+_VERSIONS: Final = frozenset({"serving.kserve.io/v1alpha1", "serving.kserve.io/v1alpha2"})
+_SOURCE: Final = "kserve/kserve pkg/apis/serving/v1alpha2/llm_inference_service_types.go"
+
+DOSSIER: Final = Dossier(
+    name="LLMInferenceService",
+    kinds=(
+        WorkloadKind(
+            api_versions=_VERSIONS,
+            kind="LLMInferenceService",
+            source=_SOURCE,
+            places=tuple(_places(_stamp, _replicas)),
+        ),
+        WorkloadKind(
+            api_versions=_VERSIONS,
+            kind="LLMInferenceServiceConfig",
+            source=f"{_SOURCE}, whose baseRefs name it",
+            places=tuple(_places(no_stamp, unknown)),
+            only_template=True,
+        ),
+    ),
+    notes=(
+        KindNote(
+            key="leaderworkerset.sigs.k8s.io/name",
+            kind="serving.kserve.io/LLMInferenceService",
+            title="LLMInferenceService over several nodes (KServe)",
+            keeps="the LeaderWorkerSet that KServe makes of it, one more for prefill, and holds to its own spec",
+            source="kserve/kserve pkg/controller/v1alpha2/llmisvc/workload_multi_node.go",
+        ),
+    ),
+)

@@ -1,0 +1,37 @@
+"""Kubeflow's Notebooks: each a StatefulSet of one pod."""
+
+from typing import Any, Final
+
+from ...kube.unchecked import mapping_at
+from ..dossier import Dossier
+from ..jobs import stamp_stateful_set
+from ..places import PLACEHOLDER_UID, Form, Place, Scene, WorkloadKind
+from ..stamping import add_annotations, add_labels, own
+
+
+def _stamp(pod: dict[str, Any], scene: Scene) -> None:
+    """As generateStatefulSet (kubeflow/kubeflow components/notebook-controller/controllers/notebook_controller.go)."""
+    for key, add in (("labels", add_labels), ("annotations", add_annotations)):
+        said = mapping_at(scene.document, "metadata", key)
+        kept = {name: value for name, value in said.items() if isinstance(value, str) and "kubectl" not in name}
+        add(pod, kept)
+    add_labels(pod, {"statefulset": scene.name, "notebook-name": scene.name})
+    own(pod, "apps/v1", "StatefulSet", scene.name, PLACEHOLDER_UID)
+    stamp_stateful_set(pod, scene.name, {})
+
+
+_NOTEBOOK: Final = Form(seats=((("spec",), ("spec",)),))
+"""A NotebookTemplateSpec: it has a spec alone."""
+
+
+DOSSIER: Final = Dossier(
+    name="Notebook",
+    kinds=(
+        WorkloadKind(
+            api_versions=frozenset({"kubeflow.org/v1", "kubeflow.org/v1beta1", "kubeflow.org/v1alpha1"}),
+            kind="Notebook",
+            source="kubeflow/kubeflow components/notebook-controller/api/v1/notebook_types.go",
+            places=(Place(path=("spec", "template"), form=_NOTEBOOK, stamp=_stamp),),
+        ),
+    ),
+)

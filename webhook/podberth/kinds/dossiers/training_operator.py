@@ -1,0 +1,121 @@
+"""The Training Operator v1: jobs of several frameworks, each with roles that have replicas."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...kube.paths import ELEMENT
+from ...kube.unchecked import at, text
+from ..dossier import Dossier, KindNote
+from ..members import Member, Membership, Subject, index_of, named
+from ..places import Place, Scene, WorkloadKind, item_replicas
+from ..replica_specs import (
+    JOB_NAME,
+    LEFT_ALONE,
+    LEFT_ALONE_SOURCE,
+    REPLICA_SPECS,
+    TRAINING,
+    replica_owner,
+    set_restart_policy,
+)
+from ..roles import Role, counted, read_once, role_of
+from ..stamping import add_labels, owned_by_workload, set_name
+
+
+def _stamp(pod: dict[str, Any], scene: Scene) -> None:
+    """As createNewPod (kubeflow/training-operator pkg/controller.v1/common/pod.go) for a role's first pod."""
+    kind, role = text(scene.document.get("kind")), scene.key.lower()
+    labels = {
+        "operator-name": f"{kind.lower()}-controller",
+        "job-name": scene.name,
+        "replica-type": role,
+        "replica-index": "0",
+    }
+    if role in {"master", "chief", "launcher"}:
+        labels["job-role"] = "launcher" if role == "launcher" else "master"
+    add_labels(pod, {f"{TRAINING}/{key}": value for key, value in labels.items()})
+    owned_by_workload(pod, scene)
+    set_name(pod, f"{scene.name}-{role}-0")
+    set_restart_policy(pod, scene)
+
+
+def _kind(kind: str, *versions: str) -> WorkloadKind:
+    places = [Place(path=("spec", REPLICA_SPECS[kind], ELEMENT, "template"), stamp=_stamp, replicas=item_replicas)]
+    if "v1alpha1" in versions:
+        old = Place(path=("spec", "replicaSpecs", ELEMENT, "template"), stamp=_stamp, replicas=item_replicas)
+        places.append(old)
+    return WorkloadKind(
+        api_versions=frozenset(f"kubeflow.org/{version}" for version in versions),
+        kind=kind,
+        source="kubeflow/training-operator pkg/apis/kubeflow.org/v1",
+        places=tuple(places),
+    )
+
+
+def _kubeflow(pod: Subject) -> Member:
+    """A job of Training Operator v1, or of mpi-operator, whose launcher is a Job's pod and its workers are its own."""
+    job = pod.labels["training.kubeflow.org/job-name"]
+    # mpi-operator has no replica types; what Training Operator calls job-role marks one pod of a type.
+    role = pod.labels.get("training.kubeflow.org/replica-type") or pod.labels.get("training.kubeflow.org/job-role")
+    index = index_of(pod.labels.get("training.kubeflow.org/replica-index"))
+    controller = pod.controller
+    if controller is not None and controller.group == "kubeflow.org" and controller.kind != "MPIJob":
+        roles = read_once(pod.owner(controller.kind), _replica_specs)
+        name = named(controller.kind.lower(), controller.uid)
+        return Member(controller.kind, name, counted(roles), index, role or "", roles=roles)
+    # Launcher and workers have no owner in common that both could name.
+    roles = read_once(pod.owner("MPIJob"), _replica_specs)
+    return Member("MPIJob", named("mpijob", job), counted(roles), index, role or "", roles=roles)
+
+
+def _replica_specs(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    spec = at(job, "spec")
+    for key, roles in spec.items() if isinstance(spec, Mapping) else ():
+        if str(key).endswith("ReplicaSpecs") and isinstance(roles, Mapping):
+            return tuple(map(role_of, roles.values()))
+    return ()
+
+
+DOSSIER: Final = Dossier(
+    name="Training Operator v1",
+    kinds=(
+        _kind("PyTorchJob", "v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1"),
+        _kind("TFJob", "v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1"),
+        _kind("XGBoostJob", "v1", "v1alpha1"),
+        _kind("PaddleJob", "v1"),
+        _kind("JAXJob", "v1"),
+        _kind("MPIJob", "v1"),
+    ),
+    memberships=(
+        Membership(
+            name="PyTorchJob, TFJob, MPIJob, XGBoostJob, PaddleJob, JAXJob (Training Operator v1, mpi-operator)",
+            source="kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go, kubeflow/mpi-operator "
+            "pkg/apis/kubeflow/v2beta1/constants.go",
+            read=_kubeflow,
+            size="the job: `replicas` of its replica specs",
+            sized_by=tuple(REPLICA_SPECS),
+            label=JOB_NAME,
+            role_from="labels `training.kubeflow.org/replica-type`, `job-role`",
+        ),
+    ),
+    pod_keys=frozenset(f"{TRAINING}/{key}" for key in ("job-role", "replica-index", "replica-type")),
+    notes=(
+        *(
+            KindNote(
+                key=JOB_NAME,
+                kind=f"kubeflow.org/{kind}",
+                keeps=LEFT_ALONE,
+                source=LEFT_ALONE_SOURCE,
+                templates=f"`spec.{REPLICA_SPECS[kind]}.*.template`",
+            )
+            for kind in ("PyTorchJob", "XGBoostJob", "PaddleJob", "JAXJob")
+        ),
+        KindNote(
+            key=JOB_NAME,
+            kind="kubeflow.org/TFJob",
+            keeps=f"the spec of chiefs, parameter servers and evaluators without GPUs; {LEFT_ALONE}",
+            source=f"kubeflow/training-operator pkg/apis/kubeflow.org/v1/tensorflow_types.go; {LEFT_ALONE_SOURCE}",
+            templates="`spec.tfReplicaSpecs.*.template`",
+        ),
+    ),
+    owners=tuple(replica_owner(kind, "v1") for kind in REPLICA_SPECS if kind != "MPIJob"),
+)

@@ -1,0 +1,62 @@
+"""JobSets: what JobSet writes on pods, of a JobSet by itself and of one that a TrainJob makes."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..kube.unchecked import at, count, mapping_at, text
+from .jobs import job_pods, stamp_job
+from .places import PLACEHOLDER_DIGEST, PLACEHOLDER_UID, Found
+from .stamping import add_annotations, add_labels
+
+JOB_TEMPLATE: Final = ("template", "spec", "template")
+
+
+EVERY: Final = "*"
+"""No replicated job is called so."""
+
+
+def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, before: Mapping[str, int]) -> None:
+    """As for the first pod of a replicated job's first Job; ``before`` is what ``jobs_before`` says of them all.
+
+    Sources: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go (labelAndAnnotateObject), pkg/webhooks
+    jobset_webhook.go: a Job of a JobSet is Indexed, and its pods restart on failure, unless it says otherwise.
+    """
+    role = text(replicated.get("name"))
+    job_name = f"{name}-{role}-0"
+    replicas = count(replicated.get("replicas"), 1)
+    said = {
+        "jobset-name": name,
+        "jobset-uid": uid,
+        "replicatedjob-name": role,
+        "replicatedjob-replicas": str(replicas),
+        "global-replicas": str(before[EVERY]),
+        "job-index": "0",
+        "job-global-index": str(before.get(role, before[EVERY])),
+        "job-key": PLACEHOLDER_DIGEST,
+        "restart-attempt": "0",
+    }
+    keys = {f"jobset.sigs.k8s.io/{key}": value for key, value in said.items()}
+    add_labels(pod, keys)
+    add_annotations(pod, keys)
+    pod["spec"]["restartPolicy"] = pod["spec"].get("restartPolicy") or "OnFailure"
+    pod["spec"]["subdomain"] = pod["spec"].get("subdomain") or name
+    spec = mapping_at(replicated, "template", "spec")
+    stamp_job(pod, job_name, PLACEHOLDER_UID, {"completionMode": "Indexed", **spec})
+
+
+def jobs_before(jobs: object) -> Mapping[str, int]:
+    """Return how many Jobs stand before those of each replicated job, by its name, and under EVERY how many there are.
+
+    Where two have one name it is the first's.
+    """
+    before: dict[str, int] = {}
+    every = 0
+    for each in jobs if isinstance(jobs, list) else ():
+        before.setdefault(text(at(each, "name")), every)
+        every += count(at(each, "replicas"), 1)
+    return {**before, EVERY: every}
+
+
+def replicated_pods(replicated: Found) -> int:
+    """Return how many pods one replicated job runs at once."""
+    return count(replicated.get("replicas"), 1) * job_pods(mapping_at(replicated, "template", "spec"))

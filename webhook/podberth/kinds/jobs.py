@@ -1,0 +1,65 @@
+"""Jobs and StatefulSets: what their controllers write on pods, which many operators leave to them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..kube.unchecked import at, count, list_at
+from ..wellknown import JOB_COMPLETION_INDEX
+from .places import PLACEHOLDER_HASH
+from .stamping import add_annotations, add_env, add_labels, containers, own
+
+
+def stamp_stateful_set(pod: dict[str, Any], name: str, spec: Mapping[str, Any]) -> None:
+    """As for the first pod (newStatefulSetPod, kubernetes pkg/controller/statefulset/stateful_set_utils.go)."""
+    start = at(spec, "ordinals", "start")
+    ordinal = str(start if isinstance(start, int) else 0)
+    pod_name = f"{name}-{ordinal}"
+    pod["metadata"]["name"] = pod_name
+    add_labels(
+        pod,
+        {
+            "apps.kubernetes.io/pod-index": ordinal,
+            "controller-revision-hash": f"{name}-{PLACEHOLDER_HASH}",
+            "statefulset.kubernetes.io/pod-name": pod_name,
+        },
+    )
+    pod_spec = pod["spec"]
+    pod_spec["hostname"] = pod_name
+    if at(spec, "serviceName"):
+        pod_spec["subdomain"] = spec["serviceName"]
+    templates = list_at(spec, "volumeClaimTemplates")
+    claims = [at(each, "metadata", "name") for each in templates]
+    if claims:
+        volumes = [{"name": claim, "persistentVolumeClaim": {"claimName": f"{claim}-{pod_name}"}} for claim in claims]
+        others = [each for each in pod_spec.get("volumes") or () if each.get("name") not in claims]
+        pod_spec["volumes"] = volumes + others
+
+
+def stamp_job(pod: dict[str, Any], name: str, uid: str, spec: Mapping[str, Any]) -> None:
+    """As the apiserver's generateSelector and the Job controller do, for index 0 where the Job is Indexed.
+
+    Sources: kubernetes pkg/registry/batch/job/strategy.go, pkg/controller/job/{job_controller,indexed_job_utils}.go.
+    """
+    own(pod, "batch/v1", "Job", name, uid)
+    metadata = pod["metadata"]
+    if spec.get("manualSelector") is not True:
+        for prefix in ("", "batch.kubernetes.io/"):
+            add_labels(pod, {f"{prefix}controller-uid": uid, f"{prefix}job-name": name})
+    metadata["finalizers"] = [*(metadata.get("finalizers") or ()), "batch.kubernetes.io/job-tracking"]
+    if spec.get("completionMode") != "Indexed":
+        return
+    add_labels(pod, {JOB_COMPLETION_INDEX: "0"})
+    add_annotations(pod, {JOB_COMPLETION_INDEX: "0"})
+    if spec.get("backoffLimitPerIndex") is not None:
+        add_annotations(pod, {"batch.kubernetes.io/job-index-failure-count": "0"})
+    metadata["generateName"] = f"{name}-0-"
+    pod["spec"]["hostname"] = f"{name}-0"
+    field = {"fieldPath": f"metadata.labels['{JOB_COMPLETION_INDEX}']"}
+    for container in containers(pod):
+        add_env(container, {"name": "JOB_COMPLETION_INDEX", "valueFrom": {"fieldRef": dict(field)}})
+
+
+def job_pods(spec: object) -> int:
+    """Return how many pods of a Job run at once: never more than are left to complete (job_controller.go manageJob)."""
+    parallelism = count(at(spec, "parallelism"), 1)
+    return min(parallelism, count(at(spec, "completions"), parallelism))

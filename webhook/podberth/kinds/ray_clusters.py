@@ -1,0 +1,103 @@
+"""RayClusters: where their templates stand in what makes them, and what KubeRay writes on their pods."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..kube.paths import ELEMENT
+from ..kube.unchecked import LARGEST_SIZE, at, count, mapping_at, text
+from .jobs import stamp_job
+from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind
+from .roles import Foretold, read_once
+from .stamping import add_labels, own
+
+CLUSTERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "RayClusterFleet": ("template", "spec"),
+    "RayClusterReplicaSet": ("template", "spec"),
+    "RayCronJob": ("jobTemplate", "rayClusterSpec"),
+    "RayJob": ("rayClusterSpec",),
+    "RayService": ("rayClusterConfig",),
+}
+"""From the spec of what makes RayClusters to that of the cluster."""
+
+
+def _cluster_path(scene: Scene) -> tuple[str, ...]:
+    return CLUSTERS.get(str(scene.document.get("kind")), ())
+
+
+def _cluster(scene: Scene) -> Found:
+    """Return the RayCluster that a RayJob, a RayService or another makes, or the RayCluster itself."""
+    below = _cluster_path(scene)
+    return read_once(scene.document, _cluster_of, _cluster_name(scene), *below) if below else scene.document
+
+
+def _cluster_of(document: Found, name: str, *below: str) -> Found:
+    metadata = {"name": name, "labels": at(document, "metadata", "labels")}
+    spec = mapping_at(document, "spec", *below)
+    return Foretold({"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": spec})
+
+
+def _cluster_name(scene: Scene) -> str:
+    return f"{scene.name}-{PLACEHOLDER_HASH}" if _cluster_path(scene) else scene.name
+
+
+def _stamp_ray(pod: dict[str, Any], scene: Scene) -> None:
+    """As BuildPod and its labels (ray-project/kuberay ray-operator/controllers/ray/common/pod.go)."""
+    head = scene.path[-2] == "headGroupSpec"
+    group = "headgroup" if head else text(scene.item.get("groupName"))
+    name = _cluster_name(scene)
+    node_type = "head" if head else "worker"
+    add_labels(
+        pod,
+        {
+            "app.kubernetes.io/created-by": "kuberay-operator",
+            "app.kubernetes.io/name": "kuberay",
+            "ray.io/cluster": name,
+            "ray.io/group": group,
+            "ray.io/identifier": f"{name}-{node_type}",
+            "ray.io/is-ray-node": "yes",
+            "ray.io/node-type": node_type,
+        },
+    )
+    own(pod, "ray.io/v1", "RayCluster", name, PLACEHOLDER_UID if _cluster_path(scene) else scene.uid)
+
+
+def _workers(scene: Scene) -> int:
+    if mapping_at(_cluster(scene), "spec").get("enableInTreeAutoscaling") is True:
+        return 0
+    return ray_workers(scene.item)
+
+
+def _stamp_submitter(pod: dict[str, Any], scene: Scene) -> None:
+    """As the Job that submits (ray-operator/controllers/ray/rayjob_controller.go)."""
+    stamp_job(pod, scene.name, PLACEHOLDER_UID, {})
+
+
+def ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
+    """Return a kind of which an object is a RayCluster or makes some; ``submitter`` is the place of who submits."""
+    path = ("spec", *CLUSTERS.get(kind, ()))
+    places = [
+        Place(path=(*path, "headGroupSpec", "template"), stamp=_stamp_ray, role="head", owner=_cluster, optional=True),
+        Place(
+            path=(*path, "workerGroupSpecs", ELEMENT, "template"), stamp=_stamp_ray, replicas=_workers, owner=_cluster
+        ),
+    ]
+    if submitter:
+        places.append(Place(path=submitter, stamp=_stamp_submitter, role="submitter", optional=True))
+    return WorkloadKind(
+        api_versions=frozenset({"ray.io/v1", "ray.io/v1alpha1"}),
+        kind=kind,
+        source="ray-project/kuberay ray-operator/apis/ray/v1",
+        places=tuple(places),
+    )
+
+
+def ray_workers(group: object) -> int:
+    """Return the pods of a worker group, whose replicas are held between their bounds; one that is suspended has none.
+
+    Source: ray-project/kuberay ray-operator/controllers/ray/utils/util.go GetWorkerGroupDesiredReplicas.
+    """
+    if at(group, "suspend") is True:
+        return 0
+    least, most = count(at(group, "minReplicas")), count(at(group, "maxReplicas"), LARGEST_SIZE)
+    said = count(at(group, "replicas"))
+    return (least if said < least else min(said, most)) * count(at(group, "numOfHosts"), 1)
