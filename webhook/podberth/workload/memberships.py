@@ -26,7 +26,8 @@ NOTES: Final[Mapping[str, tuple[KindNote, ...]]] = {
 
 def notes_of(membership: Membership) -> tuple[KindNote, ...]:
     """Return the notes on the kinds whose pods have the membership's key; none where pods of any kind may have it."""
-    return NOTES.get(membership.label or membership.annotation, ())
+    key = membership.label or membership.annotation
+    return NOTES[key] if key in NOTES and key else ()
 
 
 def member_of(pod: Subject) -> Member | None:
