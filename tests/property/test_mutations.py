@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from podberth.mutation.gang import MEMBERSHIP, REFERENCES
 
 from builders import gpu_container, pod, review, sidecar
 from podberth.admission import decide
@@ -15,7 +16,6 @@ from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import Draft, apply
 from podberth.mutation import record
-from podberth.mutation.gang import MEMBERSHIP, REFERENCES
 from podberth.mutation.pipeline import ANYTHING
 from podberth.mutation.seal import Sealer
 from podberth.workload.systems import JOINED
@@ -85,7 +85,7 @@ SERVED = [
     for row in JOINED.values()
 ]
 # Those whose claims hold whatever is added beside them.
-NAMED = [number for number, mutation in enumerate(MUTATIONS) if not ANYTHING.intersection(mutation)]
+NAMED = [number for number, mutation in enumerate(MUTATIONS) if mutation.keys().isdisjoint(ANYTHING)]
 
 
 @cache
@@ -201,7 +201,8 @@ def bearers(document: dict[str, Any], claims: dict[str, Any], wrote: str) -> lis
 RIVALS = [
     (one, other)
     for one, other in product(range(len(MUTATIONS)), repeat=2)
-    if one != other and (MUTATIONS[one].keys() & MUTATIONS[other].keys() or ANYTHING.intersection(MUTATIONS[one]))
+    if one != other
+    and (MUTATIONS[one].keys() & MUTATIONS[other].keys() or not MUTATIONS[one].keys().isdisjoint(ANYTHING))
 ]
 
 

@@ -22,7 +22,7 @@ from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
 from podberth.mutation import record
-from podberth.mutation.colocation import EXCLUSIVE_TOPOLOGY
+from podberth.mutation.concerns.topology import EXCLUSIVE_TOPOLOGY
 from podberth.mutation.record import sealed
 from podberth.mutation.seal import OFFLINE, Bearer
 from podberth.wellknown import (

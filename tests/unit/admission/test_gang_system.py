@@ -12,7 +12,7 @@ from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.errors import PolicyError
 from podberth.kube.patch import apply
-from podberth.mutation.gang import REFERENCES
+from podberth.mutation.membership import REFERENCES
 from podberth.wellknown import APPLIED_ANNOTATION
 from podberth.workload.systems import JOINED
 from records import without_seals

@@ -8,8 +8,8 @@ from builders import container, pod
 from podberth.errors import EvaluationError
 from podberth.kube.patch import Draft
 from podberth.kube.schema import PodSchema
-from podberth.mutation import apply_configuration, json_patch
 from podberth.mutation.change import Change
+from podberth.mutation.concerns import apply_configuration, json_patch
 
 SCHEMA = PodSchema.packaged()
 HOST = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n"]}]}

@@ -7,23 +7,23 @@ import pytest
 from builders import pod
 from podberth.errors import EvaluationError
 from podberth.kube.patch import Draft
-from podberth.mutation import names
 from podberth.mutation.change import Change, Skipped
+from podberth.mutation.concerns import priority_class_name, runtime_class_name, scheduler_name
+
+FIELDS = ("schedulerName", "runtimeClassName", "priorityClassName")
 
 
-def set_name(draft: Draft, field: names.Field, value: object, default: str = "") -> object:
-    match field:
-        case "schedulerName":
-            return names.set_scheduler(draft, value)
-        case "runtimeClassName":
-            return names.set_runtime_class(draft, value)
-        case "priorityClassName":
-            return names.set_priority_class(draft, value, default, None)
+def set_name(draft: Draft, field: str, value: object, default: str = "") -> object:
+    if field == "schedulerName":
+        return scheduler_name.write(draft, value)
+    if field == "runtimeClassName":
+        return runtime_class_name.write(draft, value)
+    return priority_class_name.write(draft, value, default, None)
 
 
-@pytest.mark.parametrize("field", names.FIELDS)
+@pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("present", [[], [None], [""]])
-def test_a_field_without_a_value_is_set(field: names.Field, present: list[Any]) -> None:
+def test_a_field_without_a_value_is_set(field: str, present: list[Any]) -> None:
     document = pod()
     for value in present:
         document["spec"][field] = value
@@ -34,8 +34,8 @@ def test_a_field_without_a_value_is_set(field: names.Field, present: list[Any]) 
     assert set_name(draft, field, "ours") is None
 
 
-@pytest.mark.parametrize("field", names.FIELDS)
-def test_the_users_value_stays(field: names.Field) -> None:
+@pytest.mark.parametrize("field", FIELDS)
+def test_the_users_value_stays(field: str) -> None:
     document = pod()
     document["spec"][field] = "mine"
     draft = Draft(document)
@@ -46,14 +46,14 @@ def test_the_users_value_stays(field: names.Field) -> None:
 
 def test_the_default_scheduler_is_nobodys_choice() -> None:
     draft = Draft(pod(schedulerName="default-scheduler"))
-    names.set_scheduler(draft, "ours")
+    scheduler_name.write(draft, "ours")
 
     assert draft.document["spec"]["schedulerName"] == "ours"
 
 
 def test_a_priority_class_takes_the_computed_values_of_the_default_class_along() -> None:
     draft = Draft(pod(priorityClassName="usual", priority=100, preemptionPolicy="Never"))
-    change = names.set_priority_class(draft, "urgent", "usual", {"usual", "urgent"})
+    change = priority_class_name.write(draft, "urgent", "usual", {"usual", "urgent"})
 
     assert draft.document["spec"] == {**pod()["spec"], "priorityClassName": "urgent"}
     assert {each["path"]: each["op"] for each in draft.patch()} == {
@@ -68,20 +68,20 @@ def test_a_priority_class_takes_the_computed_values_of_the_default_class_along()
 def test_the_default_class_itself_changes_nothing() -> None:
     draft = Draft(pod(priorityClassName="usual", priority=100))
 
-    assert names.set_priority_class(draft, "usual", "usual", None) is None
+    assert priority_class_name.write(draft, "usual", "usual", None) is None
     assert draft.patch() == []
 
 
 def test_a_class_that_the_cluster_does_not_have_is_not_written() -> None:
     draft = Draft(pod(priorityClassName="usual", priority=100))
 
-    skipped = names.set_priority_class(draft, "urgent", "usual", {"usual"})
+    skipped = priority_class_name.write(draft, "urgent", "usual", {"usual"})
     assert skipped == Skipped("priorityClassName", "the cluster has no PriorityClass urgent")
     assert draft.patch() == []
 
 
-@pytest.mark.parametrize("field", names.FIELDS)
-def test_an_empty_name_does_nothing_and_what_is_no_name_is_an_error(field: names.Field) -> None:
+@pytest.mark.parametrize("field", FIELDS)
+def test_an_empty_name_does_nothing_and_what_is_no_name_is_an_error(field: str) -> None:
     assert set_name(Draft(pod()), field, "") is None
     for wrong in ("Upper", "a_b", "-a", "a" * 254, 1):
         with pytest.raises(EvaluationError, match=f"{field}: got .*, want an object's name"):

@@ -10,6 +10,7 @@ from calls import calls_of
 from podberth.kube.budget import RECORD_CLAIMS
 from podberth.kube.patch import Draft
 from podberth.mutation import record
+from podberth.mutation.change import Record
 from podberth.mutation.seal import OFFLINE
 from records import with_record
 
@@ -59,7 +60,7 @@ def test_a_claim_that_the_pod_holds_is_believed(concern: str, wrote: Any) -> Non
     ],
 )
 def test_a_rewritten_resource_is_where_the_container_asks_for_it(resources: dict[str, Any], holds: bool) -> None:
-    claim: record.Record = {"p": {"resources": [{"container": "a", "from": "gpu", "to": "mig", "quantity": 2}]}}
+    claim: Record = {"p": {"resources": [{"container": "a", "from": "gpu", "to": "mig", "quantity": 2}]}}
     document = pod({"name": "a", "resources": resources})
     assert (record.held(Draft(document), claim) == claim) is holds
 
@@ -116,7 +117,7 @@ def full() -> dict[str, Any]:
     )
 
 
-def claims_of(number: int) -> record.Record:
+def claims_of(number: int) -> Record:
     claim = {
         "tolerations": [{"key": "k1"}],
         "env": {"a": {"A": "1"}},

@@ -1,7 +1,7 @@
 """Conflicts of policies that can be seen in constants, before any pod comes.
 
 An expression that reads nothing has one value. So a mutation of such can be tried: on a pod that has what the policies
-would rewrite and a gang, and nothing else, with the rules of a review (``mutation.conflict``). For mutations of which
+would rewrite and a gang, and nothing else, with the rules of a review (``mutation.standing``). For mutations of which
 fields and expressions alone say too little; the others are ``policy.clashes``'s. As there, what is said is a note.
 """
 
@@ -12,16 +12,15 @@ from ..cel.engine import Environment, ReviewContext
 from ..errors import EvaluationError, Problem
 from ..kube.patch import Draft
 from ..mutation import pipeline, record
-from ..mutation.change import Change, Proposal
-from ..mutation.conflict import stand
-from ..mutation.gang import NOTHING_KNOWN
+from ..mutation.change import Change, Proposal, Record
+from ..mutation.concern import Surroundings
+from ..mutation.membership import NOTHING_KNOWN
 from ..mutation.narrowing import Nodes
+from ..mutation.standing import stand
 from ..policy.clashes import comes_first
 from ..policy.compile import CompiledMutation, CompiledPolicy
 from ..policy.parse import ParsedPolicy
 from ..wellknown import GANG_LABEL
-
-_TRIED = frozenset({"tolerations", "nodeAffinity", "resources", "topology"})
 
 
 def forecasts(
@@ -37,8 +36,8 @@ def forecasts(
         for policy in policies
         for index, proposal in _constants(policy, environment, review)
     ]
-    surroundings = pipeline.Surroundings(lambda: NOTHING_KNOWN, "", None, environment.schema)
-    draft, known = Draft(_pod(proposal for _, _, proposal in constants)), record.Record()
+    surroundings = Surroundings(lambda: NOTHING_KNOWN, "", None, environment.schema)
+    draft, known = Draft(_pod(proposal for _, _, proposal in constants)), Record()
     notes: list[Problem] = []
     for name, index, proposal in constants:
         trial = draft.fork()
@@ -63,7 +62,7 @@ def _constants(
     """Yield what a policy would write whatever the pod, with the place among its mutations."""
     for index, mutation in enumerate(policy.mutations):
         reads = mutation.facts or any(bound.reads for bound in mutation.leaves.values())
-        if mutation.concern in _TRIED and not reads:
+        if pipeline.CONCERNS[mutation.concern].foreseen and not reads:
             try:
                 leaves = _values(mutation, environment, review)
             except EvaluationError:

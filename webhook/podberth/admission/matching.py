@@ -12,7 +12,7 @@ from ..kube.budget import DEVICES, GPUS, beyond
 from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
 from ..mutation import record
-from ..mutation.gang import GangFacts
+from ..mutation.membership import GangFacts
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, Watch, combine
 from ..policy.match import MatchRequest, SetUpError, mismatch

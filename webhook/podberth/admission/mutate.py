@@ -11,15 +11,16 @@ from functools import partial
 
 from ..errors import EvaluationError, ReviewError
 from ..kube.patch import Draft, Path
-from ..mutation import gang, pipeline, record
-from ..mutation.change import Change, Proposal, Skipped
-from ..mutation.conflict import revived, stand, undone
+from ..mutation import membership, pipeline, record
+from ..mutation.change import Change, Proposal, Record, Skipped
+from ..mutation.concern import Surroundings
 from ..mutation.narrowing import Nodes
 from ..mutation.seal import bearer_of
-from ..mutation.written import operations, removals
+from ..mutation.standing import revived, stand, undone
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Watch
 from ..topology.need import NodeSelection, own_tolerations
+from ..wellknown import GANG_LABEL
 from . import messages, response
 from .checked import Checked, checked, outgrown
 from .gate import overreach, refusal
@@ -30,10 +31,6 @@ from .restore import restore
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 from .stand_in import SEAL
-
-# What a policy wrote of these on an earlier pass stands: by now other policies have narrowed the choice of nodes, so
-# the same question has another answer, and a reinvocation must change nothing.
-_ONCE = frozenset({"nodeAffinity", "topology"})
 
 
 def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
@@ -173,7 +170,7 @@ class _Run:
         self.snapshot = matcher.snapshot
         self.draft = Draft(matcher.pod)
         self.matcher = matcher
-        self.surroundings = pipeline.Surroundings(
+        self.surroundings = Surroundings(
             gang=partial(known_of, matcher),
             default_priority_class=matcher.snapshot.default_priority_class,
             priority_classes=matcher.snapshot.known_priority_classes,
@@ -186,7 +183,7 @@ class _Run:
         self.before = held if matcher.found.standing else {}
         # Kept for updates, if it counts for nothing here only because nobody can tell who sent it.
         self.kept = held if matcher.found.sent is None else {}
-        self.record: record.Record = self.before
+        self.record: Record = self.before
         self.nodes = Nodes(self._nodes_left, self.before)
         self.step = _Step(self.draft)
         self.decisions: list[Decision] = []
@@ -211,10 +208,10 @@ class _Run:
             warnings=warnings,
         )
 
-    def _final_record(self) -> record.Record:
+    def _final_record(self) -> Record:
         """Return the record without what later policies have written over, in a list that a policy set as a whole."""
         written = record.joined(record.held(self.draft, self.kept), self.record) if self.kept else self.record
-        if not any(pipeline.ANYTHING.intersection(concerns) for concerns in written.values()):
+        if not any(concern in pipeline.ANYTHING for concerns in written.values() for concern in concerns):
             return written
         return record.held(self.draft, written)
 
@@ -256,13 +253,14 @@ class _Run:
         if refused is not None:
             step.tell(policy, "skip", refused)
             return
-        if concern in _ONCE and (concern in self.before.get(policy.name, {}) or self._came_too_early(policy, concern)):
+        placed = pipeline.CONCERNS[concern].decides == "placement"
+        if placed and (concern in self.before.get(policy.name, {}) or self._came_too_early(policy, concern)):
             return
         proposal = self._remaining(policy, asked, step)
         if proposal is None:
             return
         anything = concern in pipeline.ANYTHING
-        guarded = anything or bool(removals(self.record))
+        guarded = anything or bool(pipeline.written(self.record).removals())
         trial = step.draft.fork() if guarded or self.traced else step.draft
         change = self._build(trial, proposal)
         if isinstance(change, Skipped):
@@ -288,11 +286,13 @@ class _Run:
         """Say whether on an earlier pass the gang's label was not there yet: a later policy wrote it."""
         if concern != "topology":
             return False
-        label = gang.MEMBERSHIP["label"]
+        written = pipeline.written(self.before)
         joined = {
             name
             for name, concerns in self.before.items()
-            if "gang" in concerns or label[-1] in concerns.get("labels", ()) or operations(concerns, label)
+            if "gang" in concerns
+            or GANG_LABEL in concerns.get("labels", ())
+            or written.operations(name, membership.LABEL)
         }
         return any(
             each.name in joined for each in self.snapshot.policies if each.source.sort_key > policy.source.sort_key
@@ -331,7 +331,7 @@ class _Run:
     def _build(self, draft: Draft, proposal: Proposal) -> Change | Skipped | None:
         return pipeline.apply(draft, proposal, self.surroundings)
 
-    def _written(self) -> record.Record:
+    def _written(self) -> Record:
         """Return the record with what the policy has written whose turn it is."""
         return record.add(self.record, "", self.step.changes)
 

@@ -2,7 +2,7 @@
 
 What policies answer is remembered one by one (``recall``); here it is the whole of a decision, with what it wrote. The
 basis of a decision is what the matching policies' expressions read of the pod as it came, and what their builders read
-and write (``mutation.pipeline.visits``). A decision that looked further than its basis is not kept: the draft knows
+and write (``Concern.visits``). A decision that looked further than its basis is not kept: the draft knows
 every path that was read, the matcher whether a fact was observed or a condition asked anew after a write.
 
 Names that policies only pass on, of a gang and of containers, are replaced for it by others (``stand_in``).
@@ -15,8 +15,10 @@ from typing import Any
 import orjson
 
 from ..kube.patch import Draft, apply
-from ..mutation import names, pipeline, record, resources
+from ..mutation import record
+from ..mutation.concerns.resources import VISITS as CONTAINERS
 from ..mutation.leaf import is_label_value, is_object_name
+from ..mutation.pipeline import CONCERNS
 from ..mutation.seal import Sealer, bearer_of
 from . import messages, response, stand_in
 from .matching import GANG_NAME, Matcher, known_of
@@ -38,7 +40,7 @@ _OF_A_CONTAINER = ((), ("name",), ("resources",))
 # Ten times what the shipped policies write; anybody can send a pod that has them write more.
 _LONGEST_COURSE = 16 * 1024
 # Not every gang's name is an object's, so what stands for it would not be judged as the name is.
-_OBJECT_NAMES = frozenset(names.FIELDS)
+_OBJECT_NAMES = frozenset({"schedulerName", "runtimeClassName", "priorityClassName"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +181,7 @@ def _ground(matcher: Matcher) -> Ground | None:
     reads: set[tuple[str, ...]] = {("gang", "system"), ("topology",)}
     visited: set[tuple[str, ...]] = {record.PATH}
     for mutation in mutations:
-        paths = pipeline.visits(mutation.concern, {**mutation.leaves, **mutation.facts})
+        paths = CONCERNS[mutation.concern].visits({**mutation.leaves, **mutation.facts})
         if paths is None or (mutation.concern in _OBJECT_NAMES and GANG_NAME in mutation.facts.values()):
             return None
         if mutation.concern == "gang":
@@ -191,7 +193,7 @@ def _ground(matcher: Matcher) -> Ground | None:
         if mutation.concern == "topology" and "slice" in {**mutation.leaves, **mutation.facts}:
             reads |= _OF_THE_MEMBER
         reads |= mutation.reads | (set(mutation.facts.values()) - {GANG_NAME})
-    rewritten = visited.intersection(resources.VISITS)
+    rewritten = visited.intersection(CONTAINERS)
     if rewritten and matcher.state.gpu.dialect:
         return None  # it may come from annotations, which a rewrite would have us read again
     conditions: frozenset[tuple[str, ...]] = frozenset()
@@ -212,7 +214,7 @@ def _ground(matcher: Matcher) -> Ground | None:
 def _within(known: Footprint, draft: Draft) -> bool:
     """Say whether the builders stayed in what the footprint says that they visit."""
     return all(
-        (known.containers and path[:2] in resources.VISITS and path[3:4] in _OF_A_CONTAINER)
+        (known.containers and path[:2] in CONTAINERS and path[3:4] in _OF_A_CONTAINER)
         or any(path[: len(below)] == below for below in known.paths)
         for path in draft.visited
     )

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..kube import pod as pods
 from ..kube.patch import Draft
-from ..mutation import gang, record
+from ..mutation import membership, record
+from ..mutation.change import Record
 from ..workload.memberships import OPERATORS
 from .review import AdmissionRequest
 from .snapshot import Snapshot
@@ -18,9 +19,7 @@ _POD_TEMPLATE_HASH = "pod-template-hash"
 _CRON_MINUTES = re.compile(r"-\d{8}$")
 
 
-def rollout_key(
-    policy: str, pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot, known: record.Record
-) -> str:
+def rollout_key(policy: str, pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot, known: Record) -> str:
     """Return what a policy's rollout hashes: the operator's object, the group, or the top owner, by name.
 
     Never a uid or a pod-template-hash, so that a new revision does not roll the dice again; and nothing that the policy
@@ -48,13 +47,13 @@ def rollout_key(
     return f"{owner.kind}/{namespace}/{owner.name}"
 
 
-def _as_seen_by(policy: str, pod: dict[str, Any], snapshot: Snapshot, known: record.Record) -> dict[str, Any]:
+def _as_seen_by(policy: str, pod: dict[str, Any], snapshot: Snapshot, known: Record) -> dict[str, Any]:
     """Return the pod without the gang that, by the record, this policy or a later one has written."""
     draft = Draft(pod)
     wrote = record.held(draft, known)
     for each in dropwhile(lambda each: each.name != policy, snapshot.policies):
         for part in wrote.get(each.name, {}).get("gang", ()):
-            draft.remove(gang.MEMBERSHIP[part])
+            draft.remove(membership.MEMBERSHIP[part])
     return draft.document
 
 

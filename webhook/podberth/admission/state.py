@@ -17,7 +17,7 @@ from ..kube.paths import ELEMENT
 from ..kube.pod import spec
 from ..kube.selector import label_selector_matches
 from ..kube.shape import RESOURCED_LISTS
-from ..mutation.names import DEFAULT_SCHEDULER
+from ..mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
 from ..topology.index import Need, NodeSelection
 from ..topology.need import CHOSEN_BY, is_small, own_tolerations
 from ..topology.together import Roles

@@ -13,8 +13,7 @@ from ..group_checks.case import MOST_ROLES
 from ..kube.budget import ALL_ENTRIES, entries_in
 from ..kube.patch import apply
 from ..kube.positions import render_path
-from ..kube.unchecked import mapping_at
-from ..mutation.record import key_of
+from ..kube.unchecked import key_of, mapping_at
 from ..workload.gpus import gpu_facts
 from ..workload.kinds import row_for
 from ..workload.templates import Template, each_template

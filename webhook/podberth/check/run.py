@@ -22,6 +22,7 @@ from ..kube.mishaps import is_template
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
 from ..mutation import record
+from ..mutation.change import Record
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.kinds import is_known
@@ -357,7 +358,7 @@ def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapsho
                 yield policy.name
 
 
-def _wrote(written: Sequence[Written], claims: record.Record) -> tuple[Wrote, ...]:
+def _wrote(written: Sequence[Written], claims: Record) -> tuple[Wrote, ...]:
     """Return what each policy wrote, as the pod's record says, with its first reason."""
     reasons: dict[str, str] = {}
     for each in written:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+import orjson
+
 LARGEST_SIZE: Final = 2**31 - 1
 """Replica counts are int32 throughout the API (kubernetes/api batch/v1 JobSpec.Parallelism)."""
 
@@ -51,3 +53,11 @@ def number(text: str | None) -> int | None:
         return None
     value = int(text)
     return value if value <= LARGEST_SIZE else None
+
+
+def key_of(value: object) -> bytes:
+    """Return bytes that are equal for equal JSON, for sets and keys; JSON that no API server sends equals nothing."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # nested more deeply than orjson writes, or a number beyond 64 bits
+        return str(id(value)).encode()

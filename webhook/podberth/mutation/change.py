@@ -1,8 +1,11 @@
-"""What a builder reports of its work: the record's words for machines, a summary for people."""
+"""What a policy wants of a mutation, and what came of it: the record's words for machines, a summary for people."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
+
+Record: TypeAlias = dict[str, dict[str, Any]]
+"""What policies wrote: by policy and concern, each as ``Change.wrote`` says it; policies in the order of writing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A mutation that was asked for and left out on purpose, with the reason to tell the user."""
+    """A mutation that was asked for and left out on purpose, with the reason for the user."""
 
     concern: str
     reason: str

@@ -1,34 +1,49 @@
-"""Labels and annotations: set where the user has not set them."""
+"""Labels and annotations: each is set where the user has not set it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ..errors import EvaluationError
-from ..kube.patch import Draft
+from ..kube.patch import Draft, Path
 from . import leaf
 from .change import Change
+from .concern import Concern, Present, is_string_map
+from .conflict import Answer, Case
 
 
-def set_labels(draft: Draft, values: Mapping[str, object]) -> Change | None:
-    """Set labels, user's own values first; a null value means nothing to do.
+def concern(field: str, word: str, check: Callable[[str, object], object] = lambda _key, _value: None) -> Concern:
+    """Return the concern of a map of the metadata; ``word`` is what one entry is called.
 
-    Raises:
-        EvaluationError: a value is no string, or no label value.
+    ``check`` raises EvaluationError for a value that may not be written.
     """
-    for key, value in values.items():
-        if value is not None:
-            leaf.label_value(value, f"labels[{key}]")
-    wrote = _set(draft, "labels", values)
-    return Change("labels", wrote, lambda: "label " + _phrase(wrote)) if wrote else None
 
+    def build(draft: Draft, values: Mapping[str, object]) -> Change | None:
+        for key, value in values.items():
+            if value is not None:
+                check(key, value)
+        wrote = _set(draft, field, values)
+        return Change(field, wrote, lambda: f"{word} {_phrase(wrote)}") if wrote else None
 
-def set_annotations(draft: Draft, values: Mapping[str, object]) -> Change | None:
-    """Set annotations, user's own values first; a null value means nothing to do.
+    def holds(there: Present, wrote: dict[str, str]) -> bool:
+        present = there.draft.get(("metadata", field)) or {}
+        return all(present.get(key) == value for key, value in wrote.items())
 
-    Raises:
-        EvaluationError: a value is no string.
-    """
-    wrote = _set(draft, "annotations", values)
-    return Change("annotations", wrote, lambda: "annotation " + _phrase(wrote)) if wrote else None
+    def wrote_at(wrote: dict[str, str], path: Path, value: object) -> bool:
+        return path[:2] == ("metadata", field) and wrote.get(str(path[2])) == value
+
+    def conflicts(case: Case) -> Answer:
+        wanted: dict[Path, Any] = {("metadata", field, key): value for key, value in case.proposal.leaves.items()}
+        return case.fields(wanted), case.proposal
+
+    return Concern(
+        name=field,
+        build=lambda draft, proposal, _: build(draft, proposal.leaves),
+        visits=lambda leaves: tuple([("metadata", field, key) for key in leaves]),
+        is_claim=is_string_map,
+        holds=holds,
+        wrote_at=wrote_at,
+        conflicts=conflicts,
+    )
 
 
 def _set(draft: Draft, field: str, values: Mapping[str, object]) -> dict[str, str]:

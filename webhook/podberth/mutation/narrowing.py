@@ -6,13 +6,13 @@ leaves no node, no policy is named.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from ..kube.patch import Draft
-from . import affinity, written
-from .change import Change
-from .record import Record
+from . import affinity
+from .change import Change, Record
+from .written import Written
 
 Left: TypeAlias = Callable[[Draft], int]
 """How many known nodes could run the pod of a draft; 0 where no node is known at all."""
@@ -35,7 +35,7 @@ class Rival:
     why: str
 
 
-def rival(draft: Draft, leaves: Mapping[str, Any], others: Record, nodes: Nodes) -> Rival | None:
+def rival(draft: Draft, leaves: Mapping[str, Any], others: Written, nodes: Nodes) -> Rival | None:
     """Return the first policy with which, and those before it, the terms of ``leaves`` leave no node; None: some stay.
 
     Preferred terms are in nobody's way: only a requirement that contradicts all of them is found for these.
@@ -55,7 +55,7 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: Record, nodes: Nodes)
 
     if not emptied(draft):
         return None
-    base = _without(draft, before, nodes.before)
+    base = _without(draft, before, _requirements(replace(others, record=nodes.before)))
     if emptied(base):
         return None
     for name, theirs in before.items():
@@ -70,25 +70,25 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: Record, nodes: Nodes)
     return None
 
 
-def _requirements(others: Record) -> dict[str, list[dict[str, Any]]]:
+def _requirements(others: Written) -> dict[str, list[dict[str, Any]]]:
     """Return the terms that each policy requires, in their order; none where only operations say what it wrote."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for name, concerns in others.items():
+    for name, concerns in others.record.items():
         theirs = concerns.get("nodeAffinity", {}).get("required", [])
-        if theirs or any(written.operations(concerns, path) for path in affinity.RESTRICTING):
+        if theirs or any(others.operations(name, path) for path in affinity.RESTRICTING):
             found[name] = theirs
     return found
 
 
-def _without(draft: Draft, rivals: Collection[str], came_with: Record) -> Draft:
+def _without(draft: Draft, rivals: Collection[str], came_with: Collection[str]) -> Draft:
     """Return the pod as it would be had these policies required nothing.
 
-    Where they had done so before the pod came in this time, what the user requires cannot be told from it any more:
-    then nothing is required.
+    Where one of them ``came_with`` its requirement, which it wrote before the pod came in this time, what the user
+    requires cannot be told from it any more: then nothing is required.
     """
     own = Draft(draft.original).get(affinity.REQUIRED)
     base = draft.fork()
-    if own and not any(name in rivals for name in _requirements(came_with)):
+    if own and not any(name in rivals for name in came_with):
         base.set(affinity.REQUIRED, own)
     else:
         base.remove(affinity.REQUIRED[:-1])

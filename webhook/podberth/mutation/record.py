@@ -7,26 +7,20 @@ seal of podberth's for this pod it is as if there were none. What it says counts
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import orjson
 
-from ..errors import EvaluationError
 from ..kube.budget import RECORD, RECORD_CLAIMS
-from ..kube.json_patch import steps_of
-from ..kube.patch import Draft, Path
-from ..kube.quantity import parse_quantity
+from ..kube.patch import Draft
 from ..wellknown import APPLIED_ANNOTATION
-from . import affinity, claims, colocation, environment, gang, names, resources, terms, tolerations
-from .change import Change
-from .containers import SIDES
+from .change import Change, Record
+from .concern import Present
+from .pipeline import CONCERNS
 from .seal import SEAL_LENGTH, Sealer, bearer_of
 
-Record: TypeAlias = dict[str, dict[str, Any]]
 PATH = ("metadata", "annotations", APPLIED_ANNOTATION)
 
-_NAMES = ("container", "from", "to")
 # No policy is called "=": its name is a DNS subdomain, as every object's.
 _BEFORE_SEAL = ',"=":"'
 _BEHIND_SEAL = '"}'
@@ -131,7 +125,11 @@ def _decoded(text: str) -> Record:
     if not isinstance(decoded, dict):
         return {}
     claims = {
-        policy: {concern: wrote for concern, wrote in concerns.items() if _is_claim(concern, wrote)}
+        policy: {
+            concern: wrote
+            for concern, wrote in concerns.items()
+            if concern in CONCERNS and CONCERNS[concern].is_claim(wrote)
+        }
         for policy, concerns in decoded.items()
         if isinstance(concerns, dict)
     }
@@ -152,9 +150,9 @@ def _size(record: Record) -> int:
 
 def held(draft: Draft, record: Record) -> Record:
     """Return the part of ``record`` that the pod of ``draft`` holds."""
-    there = _There(draft)
+    there = Present(draft)
     kept = {
-        policy: {concern: wrote for concern, wrote in concerns.items() if _FORMS[concern][1](there, wrote)}
+        policy: {concern: wrote for concern, wrote in concerns.items() if CONCERNS[concern].holds(there, wrote)}
         for policy, concerns in record.items()
     }
     return {policy: concerns for policy, concerns in kept.items() if concerns}
@@ -204,206 +202,3 @@ def _joined(before: Any, wrote: Any) -> Any:
         keys = [*before, *(key for key in wrote if key not in before)]
         return {key: _joined(before.get(key), wrote[key]) if key in wrote else before[key] for key in keys}
     return wrote
-
-
-def _is_claim(concern: str, wrote: Any) -> bool:
-    """Say whether a claim has the form that the concern's builder writes."""
-    form = _FORMS.get(concern)
-    return form is not None and form[0](wrote)
-
-
-def _is_rewrite(wrote: Any) -> bool:
-    return _is_list_of_maps(wrote) and all(
-        isinstance(item.get("quantity"), int) and all(isinstance(item.get(key), str) for key in _NAMES)
-        for item in wrote
-    )
-
-
-def _is_affinity(wrote: Any) -> bool:
-    if not isinstance(wrote, dict):
-        return False
-    sides = [wrote[side] for side in ("required", "preferred") if side in wrote]
-    return bool(sides) and all(map(_is_list_of_maps, sides)) and isinstance(wrote.get("weight", 1), int)
-
-
-def _is_env(wrote: Any) -> bool:
-    return isinstance(wrote, dict) and bool(wrote) and all(map(_is_string_map, wrote.values()))
-
-
-def _is_name(wrote: Any) -> bool:
-    return isinstance(wrote, str) and bool(wrote)
-
-
-def _are_claims(wrote: Any) -> bool:
-    return _is_list_of_maps(wrote) and all(map(_is_resource_claim, wrote))
-
-
-def _are_operations(wrote: Any) -> bool:
-    return _is_list_of_maps(wrote) and all(
-        item.get("op") in ("add", "replace", "remove") and str(item.get("path")).startswith("/") for item in wrote
-    )
-
-
-def _is_string_map(value: Any) -> bool:
-    return isinstance(value, dict) and bool(value) and all(isinstance(item, str) for item in value.values())
-
-
-def _is_resource_claim(item: dict[str, Any]) -> bool:
-    lists = [item.get(key, []) for key in ("containers", "requests")]
-    texts = [item.get("name"), item.get("template"), item.get("instead", "")]
-    return all(isinstance(each, str) for each in texts) and all(
-        isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists
-    )
-
-
-def _is_list_of_maps(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
-
-
-class _There:
-    """A pod against which many claims are held: what is long in it is looked through once.
-
-    A record may make 100 claims (``kube.budget``), and each list of the pod has its own bound.
-    """
-
-    def __init__(self, draft: Draft) -> None:
-        self.draft = draft
-        self._items: dict[int, tuple[list[Any], frozenset[bytes]]] = {}
-
-    def has(self, items: list[Any], item: Any) -> bool:
-        """Say whether a list of the pod has an item; the list is read once, however often it is asked."""
-        found = self._items.get(id(items))
-        if found is None:
-            found = self._items[id(items)] = (items, frozenset(map(key_of, items)))
-        return key_of(item) in found[1]
-
-    @cached_property
-    def containers(self) -> dict[str, Path]:
-        return resources.container_paths(self.draft)
-
-    @cached_property
-    def tolerations(self) -> frozenset[bytes]:
-        return frozenset(map(key_of, self.draft.get(tolerations.PATH) or ()))
-
-    @cached_property
-    def preferred(self) -> frozenset[bytes]:
-        return frozenset(map(key_of, self.draft.get(affinity.PREFERRED) or ()))
-
-    @cached_property
-    def required(self) -> list[terms.Known]:
-        return affinity.known(self.draft)
-
-    @cached_property
-    def env(self) -> dict[str, dict[str, Any]]:
-        return environment.present(self.draft)
-
-    @cached_property
-    def templates(self) -> dict[str, str]:
-        return claims.templates(self.draft)
-
-
-def _holds_in(field: str) -> "_Holds":
-    def holds(there: _There, wrote: dict[str, str]) -> bool:
-        present = there.draft.get(("metadata", field)) or {}
-        return all(present.get(key) == value for key, value in wrote.items())
-
-    return holds
-
-
-def _holds_name(field: names.Field) -> "_Holds":
-    return lambda there, wrote: bool(there.draft.get(names.FIELDS[field]) == wrote)
-
-
-def _holds_env(there: _There, wrote: dict[str, dict[str, str]]) -> bool:
-    return environment.holds(there.env, wrote)
-
-
-def _holds_claim(there: _There, item: dict[str, Any]) -> bool:
-    return claims.holds(there.draft, there.templates, item)
-
-
-def key_of(item: Any) -> bytes:
-    """Return what is equal for equal JSON, for sets and keys; what no API server sends is equal to nothing."""
-    try:
-        return orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # nested more deeply than orjson writes, or a number beyond 64 bits
-        return str(id(item)).encode()
-
-
-def _holds_affinity(there: _There, wrote: dict[str, Any]) -> bool:
-    if not all(key_of(item) in there.preferred for item in wrote.get("preferred", ())):
-        return False
-    try:
-        return "required" not in wrote or affinity.is_required(there.draft, wrote["required"], there.required)
-    except EvaluationError:
-        return False
-
-
-def _holds_tolerations(there: _There, wrote: list[dict[str, Any]]) -> bool:
-    return all(key_of(item) in there.tolerations for item in wrote)
-
-
-def _holds_resource(there: _There, item: dict[str, Any]) -> bool:
-    path = there.containers.get(item["container"])
-    if path is None:
-        return False
-    asked = [(there.draft.get((*path, "resources", side)) or {}).get(item["to"]) for side in SIDES]
-    # As ``workload.gpus`` reads it: where there is no limit, the request counts.
-    amount = next((each for each in asked if each is not None), None)
-    try:
-        return amount is not None and bool(parse_quantity(amount) == item["quantity"])
-    except ValueError:
-        return False
-
-
-def _holds_membership(there: _There, wrote: dict[str, Any]) -> bool:
-    return all(part in gang.MEMBERSHIP and there.draft.get(gang.MEMBERSHIP[part]) == wrote[part] for part in wrote)
-
-
-def _holds_colocation(there: _There, wrote: dict[str, Any]) -> bool:
-    if not {"level", "sliceLevel"}.intersection(wrote):
-        return False
-    said = [*colocation.drawn_to(there.draft, slices=False), there.draft.get(colocation.LEVEL)]
-    whole = "level" not in wrote or wrote["level"] in said
-    return whole and ("sliceLevel" not in wrote or wrote["sliceLevel"] in colocation.drawn_to(there.draft, slices=True))
-
-
-def _holds_operation(there: _There, operation: dict[str, Any]) -> bool:
-    """Say whether the pod is as an operation left it; one whose value was too long to be kept is believed."""
-    *above, last = steps_of(operation["path"])
-    container: Any = there.draft.get(())  # not past the draft, which keeps account of what a decision is made from
-    for step in above:
-        container = _below(container, step)
-    if last == "-":
-        return isinstance(container, list) and ("value" not in operation or there.has(container, operation["value"]))
-    found = _below(container, last)
-    gone = operation["op"] == "remove"
-    return (found is None) == gone and bool(operation.get("value", found) == found)
-
-
-def _below(container: Any, step: str) -> Any:
-    if isinstance(container, list) and step.isdecimal() and int(step) < len(container):
-        return container[int(step)]
-    return container.get(step) if isinstance(container, dict) else None
-
-
-def _each(holds: "_Holds") -> "_Holds":
-    return lambda there, wrote: all(holds(there, item) for item in wrote)
-
-
-_Holds: TypeAlias = Callable[[_There, Any], bool]
-_FORMS: Mapping[str, tuple[Callable[[Any], bool], _Holds]] = {
-    "tolerations": (_is_list_of_maps, _holds_tolerations),
-    "resources": (_is_rewrite, _each(_holds_resource)),
-    "nodeAffinity": (_is_affinity, _holds_affinity),
-    "gang": (_is_string_map, _holds_membership),
-    "topology": (_is_string_map, _holds_colocation),
-    "labels": (_is_string_map, _holds_in("labels")),
-    "annotations": (_is_string_map, _holds_in("annotations")),
-    "env": (_is_env, _holds_env),
-    **{field: (_is_name, _holds_name(field)) for field in names.FIELDS},
-    "resourceClaims": (_are_claims, _each(_holds_claim)),
-    "applyConfiguration": (_are_operations, _each(_holds_operation)),
-    "jsonPatch": (_are_operations, _each(_holds_operation)),
-}
-"""Of each concern: whether a claim has the form that the builder writes, and whether a pod holds what it says."""

@@ -3,7 +3,7 @@
 For mutations of which each expression is the value of one field: labels, annotations, variables, single fields of the
 spec, a gang's name and size. ``admission.forecast`` compares mutations whose expressions need a value first. Whether
 one pod ever meets both policies depends on their conditions, which nobody can decide in general: so it is a note, never
-a refusal. On a pod that meets both, the first in order wins and the user is warned (``mutation.conflict``).
+a refusal. On a pod that meets both, the first in order wins and the user is warned (``mutation.standing``).
 """
 
 from collections.abc import Iterable, Iterator

@@ -4,7 +4,7 @@ import pytest
 
 from builders import gpu_pod
 from podberth.controller.plan.systems import GROUP_SYSTEMS, GroupSystem, nested
-from podberth.mutation.gang import REFERENCES
+from podberth.mutation.membership import REFERENCES
 from podberth.workload.systems import JOINED
 
 MAKES = [row for row in GROUP_SYSTEMS if row.minimum]

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 
 from ...cel.tree import Call, Entries, Items, Literal, Tree
 from ...errors import Problem
-from ...mutation.names import DEFAULT_SCHEDULER
+from ...mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
 from ...policy.leaves import Leaf
 from ..conditions import Present, Where
 from ..formula import Any, Compares, Formula, Holds

@@ -1,32 +1,35 @@
-"""Topology: a plain gang's members are drawn to one domain by affinity; a group made of its members is told its level.
+"""Topology: affinity attracts a plain gang's members to one domain; a group made of its members gets its level.
 
-Whose gang a pod is in, and which group, is ``gang``'s.
+Which gang and group a pod is in is written by ``gang``.
 """
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ..errors import EvaluationError
-from ..kube.patch import Draft
-from ..wellknown import (
+from ...errors import EvaluationError
+from ...kube.patch import Draft
+from ...kube.paths import pointer
+from ...wellknown import (
     COLOCATED_LABEL,
     GANG_LEVEL_ANNOTATION,
     GANG_LEVEL_MODE_ANNOTATION,
     GANG_SLICE_LABEL,
 )
-from ..workload.systems import JOINED, NATIVE
-from . import gang, leaf
-from .change import Change, Skipped
+from ...workload.systems import JOINED, NATIVE
+from .. import leaf, membership
+from ..change import Change, Proposal, Skipped
+from ..concern import Concern, Present, Surroundings, is_string_map
+from ..conflict import Answer, Case, Conflict
+from ..membership import GangFacts
 
-_LABEL = gang.MEMBERSHIP["label"]
-LEVEL = ("metadata", "annotations", GANG_LEVEL_ANNOTATION)
+_LEVEL = ("metadata", "annotations", GANG_LEVEL_ANNOTATION)
 _LEVEL_MODE = ("metadata", "annotations", GANG_LEVEL_MODE_ANNOTATION)
-COLOCATED = ("metadata", "labels", COLOCATED_LABEL)
+_COLOCATED = ("metadata", "labels", COLOCATED_LABEL)
 _SLICE = ("metadata", "labels", GANG_SLICE_LABEL)
-POD_AFFINITY = ("spec", "affinity", "podAffinity")
-REQUIRED = gang.REQUIRED_AFFINITY
-PREFERRED = (*POD_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
-APART = ("spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+_POD_AFFINITY = ("spec", "affinity", "podAffinity")
+_REQUIRED = membership.REQUIRED_AFFINITY
+_PREFERRED = (*_POD_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
+_APART = ("spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 # Their controllers' webhooks write pod affinity on a domain of their own, some after us.
 EXCLUSIVE_TOPOLOGY = (
     "alpha.jobset.sigs.k8s.io/exclusive-topology",  # kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go
@@ -34,14 +37,13 @@ EXCLUSIVE_TOPOLOGY = (
     "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
 )
 _EXCLUSIVE = tuple(("metadata", "annotations", name) for name in EXCLUSIVE_TOPOLOGY)
-VISITS = (*gang.VISITS, LEVEL, _LEVEL_MODE, COLOCATED, _SLICE, *_EXCLUSIVE, ("spec", "affinity"))
-"""What the builder reads and writes, whatever a policy says."""
+_VISITS = (*membership.VISITS, _LEVEL, _LEVEL_MODE, _COLOCATED, _SLICE, *_EXCLUSIVE, ("spec", "affinity"))
 # The largest weight there is: keeping a gang together outranks every other preference of ours.
-WEIGHT = 100
+_WEIGHT = 100
 
 
 def colocate(
-    draft: Draft, level: object, mode: Literal["required", "preferred"], every: object, known: gang.GangFacts
+    draft: Draft, level: object, mode: Literal["required", "preferred"], every: object, known: GangFacts
 ) -> Change | Skipped | None:
     """Attract the members of a plain gang to one domain of ``level``, a node label key; an empty level does nothing.
 
@@ -66,35 +68,30 @@ def colocate(
     if level in ("", None):
         return None
     key, members = leaf.text(level, "topology.level"), _number_of_members(every)
-    if draft.get(gang.SCHEDULING_GROUP):
+    if draft.get(membership.SCHEDULING_GROUP):
         return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft, known)
-    system = next((system for system, path in gang.REFERENCES.items() if draft.get(path)), "")
+    system = next((system for system, path in membership.REFERENCES.items() if draft.get(path)), "")
     reason = JOINED[system].places(slices=members > 1) if system else ""
-    if not reason and (not draft.get(_LABEL) or _is_drawn(draft, slices=members > 1)):
+    if not reason and (not draft.get(membership.LABEL) or _is_drawn(draft, slices=members > 1)):
         return None
     reason = reason or _own_placement(draft, key, mode) or _take_slice(draft, members, known)
     return Skipped("topology", reason) if reason else _attract(draft, key, mode, members)
 
 
 def _attract(draft: Draft, key: str, mode: str, members: int) -> Change:
-    name, slices = draft.get(_LABEL), members > 1
-    draft.set(COLOCATED, name)
+    name, slices = draft.get(membership.LABEL), members > 1
+    draft.set(_COLOCATED, name)
     term: dict[str, Any] = {"labelSelector": {"matchLabels": {COLOCATED_LABEL: name}}, "topologyKey": key}
     if slices:
         term["matchLabelKeys"] = [GANG_SLICE_LABEL]
     if mode == "required":
-        draft.append(REQUIRED, term)
+        draft.append(_REQUIRED, term)
     else:
-        draft.append(PREFERRED, {"weight": WEIGHT, "podAffinityTerm": term})
+        draft.append(_PREFERRED, {"weight": _WEIGHT, "podAffinityTerm": term})
     if slices:
         wrote = {"slice": str(members), "sliceLevel": key, "sliceMode": mode}
         return Change("topology", wrote, lambda: f"every {members} of the gang {mode} in one domain of {key}")
     return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}")
-
-
-def drawn_to(draft: Draft, *, slices: bool) -> list[str]:
-    """Return the levels that pod affinity draws the pod to, with its whole gang or with its slice of it."""
-    return [str(term.get("topologyKey")) for term in _terms(draft) if bool(term.get("matchLabelKeys")) == slices]
 
 
 def _number_of_members(every: object) -> int:
@@ -104,37 +101,37 @@ def _number_of_members(every: object) -> int:
     return members
 
 
-def _say_level(draft: Draft, key: str, mode: str, known: gang.GangFacts) -> Change | Skipped | None:
-    if not gang.is_made_of_members(draft, known) or draft.get(LEVEL) is not None:
+def _say_level(draft: Draft, key: str, mode: str, known: GangFacts) -> Change | Skipped | None:
+    if not membership.is_made_of_members(draft, known) or draft.get(_LEVEL) is not None:
         return None
     if mode != "required":
         return Skipped("topology", "a native PodGroup has no preferred topology; use mode: required")
-    draft.set(LEVEL, key)
+    draft.set(_LEVEL, key)
     draft.set(_LEVEL_MODE, mode)
-    anew = ", where its PodGroup is made anew" if draft.get(gang.REFERENCES[NATIVE]) in known.native else ""
+    anew = ", where its PodGroup is made anew" if draft.get(membership.REFERENCES[NATIVE]) in known.native else ""
     return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}{anew}")
 
 
-def _no_slices(draft: Draft, known: gang.GangFacts) -> Skipped | None:
-    if not gang.is_made_of_members(draft, known):
+def _no_slices(draft: Draft, known: GangFacts) -> Skipped | None:
+    if not membership.is_made_of_members(draft, known):
         return None
     return Skipped("topology", "a native PodGroup has no field for slices")
 
 
 def _terms(draft: Draft) -> list[Mapping[str, Any]]:
-    preferred = [item.get("podAffinityTerm") or {} for item in draft.get(PREFERRED) or ()]
-    return [*(draft.get(REQUIRED) or ()), *preferred]
+    preferred = [item.get("podAffinityTerm") or {} for item in draft.get(_PREFERRED) or ()]
+    return [*(draft.get(_REQUIRED) or ()), *preferred]
 
 
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
     """Tell whether the pod is drawn already: by a term of this kind, or by what only its label says."""
-    if draft.get(COLOCATED) is None:
+    if draft.get(_COLOCATED) is None:
         return False
-    ours = [term for term in _terms(draft) if gang.draws(term)]
+    ours = [term for term in _terms(draft) if membership.draws(term)]
     return not ours or any(bool(term.get("matchLabelKeys")) == slices for term in ours)
 
 
-def _take_slice(draft: Draft, members: int, known: gang.GangFacts) -> str:
+def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
     """Write in which slice the pod is, where it does not say so itself; return why that cannot be, or nothing."""
     if members <= 1 or draft.get(_SLICE) is not None:
         return ""
@@ -154,9 +151,66 @@ def _own_placement(draft: Draft, key: str, mode: str) -> str:
     for path in _EXCLUSIVE:
         if draft.get(path) is not None:
             return f"{path[-1]} places this pod already"
-    if not all(map(gang.draws, _terms(draft))):
+    if not all(map(membership.draws, _terms(draft))):
         return "the pod has pod affinity of its own"
-    apart = {term.get("topologyKey") for term in draft.get(APART) or ()}
+    apart = {term.get("topologyKey") for term in draft.get(_APART) or ()}
     if apart and (mode == "required" or key in apart):
         return "the pod has pod anti-affinity of its own"
     return ""
+
+
+def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
+    leaves = proposal.leaves
+    return colocate(draft, leaves["level"], leaves["mode"], leaves.get("slice"), surroundings.gang())
+
+
+def _holds(there: Present, wrote: dict[str, Any]) -> bool:
+    if not {"level", "sliceLevel"}.intersection(wrote):
+        return False
+    said = [*_levels(there.draft, slices=False), there.draft.get(_LEVEL)]
+    whole = "level" not in wrote or wrote["level"] in said
+    return whole and ("sliceLevel" not in wrote or wrote["sliceLevel"] in _levels(there.draft, slices=True))
+
+
+def _levels(draft: Draft, *, slices: bool) -> list[str]:
+    """Return the levels on which pod affinity keeps the pod with its whole gang, or with its slice of it."""
+    return [str(term.get("topologyKey")) for term in _terms(draft) if bool(term.get("matchLabelKeys")) == slices]
+
+
+def _conflicts(case: Case) -> Answer:
+    """Compare level and mode: a preference for what is required already is met. A slice and its gang are two things.
+
+    Of what can write anything, that it wrote pod affinity is all that can be compared.
+    """
+    level, mode, every = (case.proposal.leaves.get(each) for each in ("level", "mode", "slice"))
+    slices = isinstance(every, int) and every > 1
+    wanted = {"sliceLevel": level, "slice": str(every)} if slices else {"level": level}
+    member, drawn = case.draft.get(membership.LABEL), case.draft.get(_COLOCATED)
+    if level in ("", None) or not member:
+        return [], case.proposal
+    for name, concerns in case.others.record.items():
+        wrote = concerns.get("topology")
+        if wrote is not None and not wanted.keys() <= wrote.keys():
+            continue
+        if wrote is not None:
+            held = wrote.get("sliceMode" if slices else "mode") in (mode, "required")
+            said = held and wanted.items() <= wrote.items()
+            return ([], case.proposal) if said else ([Conflict(pointer(_POD_AFFINITY), name)], None)
+        affinity_there = case.draft.get(_REQUIRED) or case.draft.get(_PREFERRED)
+        if affinity_there and not drawn and case.others.operations(name, _POD_AFFINITY):
+            return [Conflict(pointer(_POD_AFFINITY), name)], None
+    return case.fields({_COLOCATED: member}), case.proposal
+
+
+CONCERN = Concern(
+    name="topology",
+    build=_build,
+    visits=lambda _: _VISITS,
+    is_claim=is_string_map,
+    holds=_holds,
+    wrote_at=lambda _wrote, path, _value: path == _COLOCATED,
+    conflicts=_conflicts,
+    decides="placement",
+    in_group=membership.is_made_of_members,
+    foreseen=True,
+)

@@ -2,13 +2,13 @@
 
 from typing import Any, cast, get_args
 
-from ..errors import EvaluationError
-from ..kube import json_patch, typed
-from ..kube.json_patch import Operation, Steps, Verb
-from ..kube.patch import Draft
-from ..kube.schema import PodSchema
-from . import bounds, leaf
-from .change import Change
+from ...errors import EvaluationError
+from ...kube import json_patch, typed
+from ...kube.json_patch import Operation, Steps, Verb
+from ...kube.patch import Draft
+from ...kube.schema import PodSchema
+from .. import bounds, leaf, operations
+from ..change import Change
 
 _KEYS = ("op", "path", "from", "value")
 _VERBS = get_args(Verb)
@@ -57,3 +57,6 @@ def _steps(item: dict[str, Any], where: str, key: str) -> Steps:
         return json_patch.steps_of(leaf.text(item.get(key), f"{where}.{key}"))
     except json_patch.PatchError as error:
         raise EvaluationError(f"{where}.{key}: {error}") from error
+
+
+CONCERN = operations.concern("jsonPatch", apply)

@@ -6,7 +6,7 @@ import pytest
 
 from podberth.errors import EvaluationError
 from podberth.kube.patch import Draft
-from podberth.mutation import tolerations
+from podberth.mutation.concerns import tolerations
 
 GPU = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
@@ -19,7 +19,7 @@ def test_a_toleration_is_appended_after_the_users_own() -> None:
     draft = pod({"key": "team", "operator": "Equal", "value": "a"})
     change = tolerations.add(draft, [GPU])
 
-    assert draft.get(tolerations.PATH)[1:] == [GPU]
+    assert draft.get(("spec", "tolerations"))[1:] == [GPU]
     assert change is not None
     assert change.wrote == [GPU]
     assert change.describe() == "tolerates nvidia.com/gpu:NoSchedule"
@@ -53,14 +53,14 @@ def test_a_narrower_or_other_toleration_is_no_cover(present: dict[str, Any]) -> 
     draft = pod(present)
 
     assert tolerations.add(draft, [GPU]) is not None
-    assert draft.get(tolerations.PATH) == [present, GPU]
+    assert draft.get(("spec", "tolerations")) == [present, GPU]
 
 
 def test_the_same_toleration_twice_is_added_once() -> None:
     draft = pod()
     tolerations.add(draft, [GPU, dict(GPU)])
 
-    assert draft.get(tolerations.PATH) == [GPU]
+    assert draft.get(("spec", "tolerations")) == [GPU]
 
 
 @pytest.mark.parametrize(

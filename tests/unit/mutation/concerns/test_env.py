@@ -7,15 +7,16 @@ import pytest
 from builders import container, pod, sidecar
 from podberth.errors import EvaluationError
 from podberth.kube.patch import Draft
-from podberth.mutation import environment
 from podberth.mutation.change import Change, Skipped
+from podberth.mutation.concern import Present
+from podberth.mutation.concerns import env
 
 OURS = {"name": "A", "value": "1"}
 
 
 def add(document: dict[str, Any], **values: object) -> tuple[Change | Skipped | None, dict[str, Any]]:
     draft = Draft(document)
-    change = environment.add(draft, values)
+    change = env.add(draft, values)
     return change, draft.document["spec"]
 
 
@@ -78,8 +79,8 @@ def test_an_environment_that_no_apiserver_sends_is_passed_over() -> None:
 
 
 def test_holds_says_whether_the_containers_have_what_was_written() -> None:
-    there = environment.present(Draft(pod(container("a", env=[OURS]))))
+    there = Present(Draft(pod(container("a", env=[OURS]))))
 
-    assert environment.holds(there, {"a": {"A": "1"}})
-    assert not environment.holds(there, {"a": {"A": "2"}})
-    assert not environment.holds(there, {"b": {"A": "1"}})
+    assert env.CONCERN.holds(there, {"a": {"A": "1"}})
+    assert not env.CONCERN.holds(there, {"a": {"A": "2"}})
+    assert not env.CONCERN.holds(there, {"b": {"A": "1"}})

@@ -3,91 +3,21 @@
 No group is made here: a pod that joins one which is not there yet says what it has to be, and waits for it.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any
 
-from ..errors import EvaluationError
-from ..kube.patch import Draft, Path
-from ..topology.pod_groups import GroupKey
-from ..wellknown import COLOCATED_LABEL, GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
-from ..workload.systems import JOINED, NATIVE, PLAIN
-from . import leaf
-from .change import Change, Skipped
+from ...errors import EvaluationError
+from ...kube.patch import Draft, Path
+from ...kube.paths import pointer
+from ...wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from ...workload.systems import JOINED, NATIVE, PLAIN
+from .. import leaf, membership
+from ..change import Change, Proposal, Skipped
+from ..concern import Concern, Present, Surroundings, is_string_map
+from ..conflict import Answer, Case, Conflict
+from ..membership import MEMBERSHIP, GangFacts
 
-SCHEDULING_GROUP = ("spec", "schedulingGroup")
-_LABEL = ("metadata", "labels", GANG_LABEL)
-_SIZE = ("metadata", "annotations", GANG_SIZE_ANNOTATION)
-_ACCELERATED = ("metadata", "annotations", GANG_ACCELERATED_ANNOTATION)
-REFERENCES: Mapping[str, tuple[str, ...]] = {
-    NATIVE: (*SCHEDULING_GROUP, "podGroupName"),
-    "coscheduling": ("metadata", "labels", "scheduling.x-k8s.io/pod-group"),
-    "koordinator": ("metadata", "labels", "pod-group.scheduling.sigs.k8s.io"),
-}
-"""Where a pod names its PodGroup, by the system that has it (``workload.systems``)."""
-# Koordinator's own ways of naming a gang without a PodGroup (its apis/extension/coscheduling.go).
-_GROUPED = (
-    *REFERENCES.values(),
-    ("spec", "workloadRef"),  # what schedulingGroup was in 1.35 (kubernetes/api core/v1/types.go WorkloadReference)
-    ("metadata", "labels", "pod-group.scheduling.sigs.k8s.io/name"),
-    ("metadata", "annotations", "gang.scheduling.koordinator.sh/name"),
-)
-MEMBERSHIP: Mapping[str, Path] = {
-    "label": _LABEL,
-    "size": _SIZE,
-    "accelerated": _ACCELERATED,
-    "schedulingGroup": REFERENCES[NATIVE],
-    "coscheduling": REFERENCES["coscheduling"],
-    "koordinator": REFERENCES["koordinator"],
-}
-"""The fields that a membership may write, by the record's words for them."""
 _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
-REQUIRED_AFFINITY = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-VISITS = (SCHEDULING_GROUP, _LABEL, _SIZE, _ACCELERATED, *_GROUPED[1:], REQUIRED_AFFINITY)
-"""What a membership reads and writes, whatever a policy says."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GangFacts:
-    """What is known of a pod's gang, and of the groups that it may join."""
-
-    names: frozenset[str] = frozenset()
-    """The gang's name, and what is written for it."""
-    size: int = 0
-    apart: int = 0
-    """How many of ``size`` ask for accelerators, where it is known that not all do; else 0."""
-    is_accelerated: bool = True
-    """Whether the pod itself asks for some."""
-    system: str = PLAIN
-    """Who places the pod's group."""
-    index: int = -1
-    """The pod's number within its role; -1: unknown."""
-    role: str = ""
-    namespace: str = ""
-    native: frozenset[str] = frozenset()
-    """Names of the native PodGroups in the namespace."""
-    groups: Collection[GroupKey] = field(default=frozenset())
-    """PodGroups of all systems."""
-    by_role: bool = False
-    """Whether an owner says what its roles ask for, be it known or to be looked up."""
-    minimum: int = 0
-    """How many pods the native PodGroup that is called as the gang wants; 0: there is none, or it does not say."""
-    served: frozenset[str] = frozenset()
-    """API groups whose PodGroups the cluster serves."""
-    staged: str = ""
-    """The field by which some members are made only when others run; empty: none is known that says so."""
-    sized_by_owner: str = ""
-    """The gang's name where its size is an owner's to say, whom whoever makes the group looks up; else empty."""
-
-    def group_of(self, name: str) -> str:
-        """Return the system that has a PodGroup of that name in the namespace; empty: none has."""
-        if name in self.native:
-            return NATIVE
-        own = (system for system, row in JOINED.items() if (row.pod_groups, self.namespace, name) in self.groups)
-        return next(own, "")
-
-
-NOTHING_KNOWN: Final = GangFacts()
 
 
 def join(draft: Draft, name: object, size: object, system: object, known: GangFacts) -> Change | Skipped | None:
@@ -112,7 +42,7 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
         EvaluationError: ``name`` is no label value, ``size`` no number, or ``system`` none that can be chosen.
     """
     members, wanted = leaf.number(size, "gang.size"), _system(system)
-    if known.system not in (PLAIN, NATIVE, wanted) or any(map(draft.get, _GROUPED)):
+    if known.system not in (PLAIN, NATIVE, wanted) or any(map(draft.get, membership.GROUPED)):
         return None
     group = leaf.label_value(leaf.text(name, "gang.name"), "gang.name")
     own = group in known.names and members == known.size
@@ -143,13 +73,8 @@ def _join_native(draft: Draft, group: str) -> Change | Skipped:
     reason = _drawn(draft)
     if reason:
         return Skipped("gang", reason)
-    draft.set(SCHEDULING_GROUP, {"podGroupName": group})
+    draft.set(membership.SCHEDULING_GROUP, {"podGroupName": group})
     return Change("gang", {"schedulingGroup": group}, lambda: f"joins PodGroup {group}")
-
-
-def draws(term: Mapping[str, Any]) -> bool:
-    """Tell whether a term of pod affinity is podberth's, to draw the pod to its gang."""
-    return COLOCATED_LABEL in ((term.get("labelSelector") or {}).get("matchLabels") or {})
 
 
 def _drawn(draft: Draft) -> str:
@@ -157,27 +82,27 @@ def _drawn(draft: Draft) -> str:
 
     The scheduler places a group pod by pod and takes none back: the first one goes where the others may not fit.
     """
-    drawn = any(map(draws, draft.get(REQUIRED_AFFINITY) or ()))
+    drawn = any(map(membership.draws, draft.get(membership.REQUIRED_AFFINITY) or ()))
     return "its required pod affinity can keep a native group from starting: join before topology" if drawn else ""
 
 
 def _mark(draft: Draft, group: str, members: int, apart: int) -> Change | None:
     wrote: dict[str, str] = {}
-    if not draft.get(_LABEL):
-        draft.set(_LABEL, group)
+    if not draft.get(membership.LABEL):
+        draft.set(membership.LABEL, group)
         wrote["label"] = group
-    if members > 0 and draft.get(_SIZE) is None:
-        draft.set(_SIZE, str(members))
+    if members > 0 and draft.get(membership.SIZE) is None:
+        draft.set(membership.SIZE, str(members))
         wrote["size"] = str(members)
-    if apart and draft.get(_ACCELERATED) is None:
-        draft.set(_ACCELERATED, str(apart))
+    if apart and draft.get(membership.ACCELERATED) is None:
+        draft.set(membership.ACCELERATED, str(apart))
         wrote["accelerated"] = str(apart)
     return Change("gang", wrote, lambda: f"member of gang {group}") if wrote else None
 
 
 def _misfit(draft: Draft, group: str, members: int) -> str:
     """Say why what the pod says of its gang cannot be said of the group; empty: it can."""
-    named, sized = draft.get(_LABEL), draft.get(_SIZE)
+    named, sized = draft.get(membership.LABEL), draft.get(membership.SIZE)
     if named and named != group:
         return f"the pod's label {GANG_LABEL} says {named}, the policy {group}"
     if sized is not None and members > 0 and sized != str(members):
@@ -199,17 +124,49 @@ def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
 
 
 def _refer(draft: Draft, system: str, marked: Change | None, group: str) -> Change:
-    path = REFERENCES[system]
+    path = membership.REFERENCES[system]
     draft.set(path, group)
     wrote = {**(marked.wrote if marked else {}), _WORDS[path]: group}
     return Change("gang", wrote, lambda: f"joins {system} PodGroup {group}")
 
 
-def is_made_of_members(draft: Draft, known: GangFacts) -> bool:
-    """Tell whether the pod is in a native PodGroup that is made of what its members say, be it there or not.
+def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
+    leaves = proposal.leaves
+    return join(draft, leaves["name"], leaves.get("size", 0), leaves.get("system"), surroundings.gang())
 
-    One that is there may be on its way out, its owner deleted: who starts anew under the name needs the next.
-    """
-    group = draft.get(REFERENCES[NATIVE])
-    sized = draft.get(_SIZE) is not None or known.sized_by_owner == group
-    return bool(group) and draft.get(_LABEL) == group and sized
+
+def _holds(there: Present, wrote: dict[str, Any]) -> bool:
+    return all(part in MEMBERSHIP and there.draft.get(MEMBERSHIP[part]) == wrote[part] for part in wrote)
+
+
+def _conflicts(case: Case) -> Answer:
+    """Compare system, name and size; of a gang that the pod does not join nothing is written, nor its size."""
+    name, size, system = (case.proposal.leaves.get(each) for each in ("name", "size", "system"))
+    joined = {path: case.draft.get(path) for each, path in membership.REFERENCES.items() if system and each != system}
+    others = ((path, case.others.writer(path, found)) for path, found in joined.items() if found)
+    first = next(((path, other) for path, other in others if other is not None), None)
+    if first is not None:
+        return [Conflict(pointer(first[0]), first[1])], None
+    grouped = case.draft.get(membership.SCHEDULING_GROUP)
+    named = case.fields({MEMBERSHIP["schedulingGroup" if grouped else "label"]: name})
+    if named:
+        return named, None
+    # A group that is there has a size of its own. One that podberth makes has the size that its members say.
+    said = not grouped or any("size" in wrote for _, wrote in case.others.by("gang"))
+    sized = said and isinstance(size, int) and size > 0
+    return case.fields({MEMBERSHIP["size"]: str(size)} if sized else {}), case.proposal
+
+
+CONCERN = Concern(
+    name="gang",
+    build=_build,
+    visits=lambda _: membership.VISITS,
+    is_claim=is_string_map,
+    holds=_holds,
+    wrote_at=lambda wrote, path, value: path in _WORDS and wrote.get(_WORDS[path]) == value,
+    conflicts=_conflicts,
+    decides="grouping",
+    # A pod whose label names a native PodGroup is in its hands already, and still has to join it; one that asks for a
+    # system's scheduler may still be of no group of it.
+    in_group=lambda _, facts: facts.system in JOINED,
+)

@@ -4,13 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ..kube.patch import Draft, Path
-from ..kube.quantity import parse_count
-from . import leaf
-from .change import Change, Skipped
-from .containers import SIDES, containers
+from ...kube.patch import Draft, Path
+from ...kube.paths import pointer
+from ...kube.quantity import parse_count
+from .. import leaf, restoring
+from ..change import Change, Proposal, Skipped
+from ..concern import Concern, Present, Surroundings, for_each, is_list_of_maps
+from ..conflict import Answer, Case, Conflict
+from ..containers import SIDES, containers
 
-PATH = ("spec", "resourceClaims")
+_PATH = ("spec", "resourceClaims")
 _KEYS = ("name", "template", "containers", "requests", "instead")
 
 InStead: TypeAlias = Callable[[Mapping[str, Any]], int | None]
@@ -53,14 +56,14 @@ def add(
     Raises:
         EvaluationError: an item is not of that form.
     """
-    items = [_claim(item, f"resourceClaims[{at}]") for at, item in enumerate(leaf.maps(value, "resourceClaims"))]
+    items = [_checked(item, f"resourceClaims[{at}]") for at, item in enumerate(leaf.maps(value, "resourceClaims"))]
     lost = _unequal(draft, items, in_stead, stood) if in_stead is not None else ""
     if lost:
         return Skipped("resourceClaims", lost)
     done: list[dict[str, Any]] = []
     refused: list[str] = []
     for claim in items:
-        source = template_of(draft, claim["name"])
+        source = _template_of(draft, claim["name"])
         todo = _todo(draft, claim)
         if source not in (None, claim["template"]):
             refused.append(_elsewhere(claim))
@@ -75,8 +78,8 @@ def add(
 
 
 def _do(draft: Draft, claim: dict[str, Any], todo: list[_Todo]) -> None:
-    if todo and template_of(draft, claim["name"]) is None:
-        draft.append(PATH, {"name": claim["name"], "resourceClaimTemplateName": claim["template"]})
+    if todo and _template_of(draft, claim["name"]) is None:
+        draft.append(_PATH, {"name": claim["name"], "resourceClaimTemplateName": claim["template"]})
     for each in todo:
         for use in each.uses:
             draft.append((*each.path, "resources", "claims"), use)
@@ -95,7 +98,7 @@ def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood
         return ""
     trial = draft.fork()
     for claim in items:
-        if template_of(trial, claim["name"]) not in (None, claim["template"]):
+        if _template_of(trial, claim["name"]) not in (None, claim["template"]):
             continue
         todo = _todo(trial, claim)
         reason = _wrong(trial, claim, todo, in_stead) if "instead" in claim else _shared(trial, claim, todo, counted)
@@ -170,19 +173,14 @@ def _miscounted(claim: dict[str, Any], todo: _Todo, in_stead: InStead) -> str:
     return ""
 
 
-def holds(draft: Draft, there: Mapping[str, str], claim: dict[str, Any]) -> bool:
-    """Say whether the pod, whose ``templates`` are ``there``, has all of one item of a change."""
-    return there.get(claim["name"]) == claim["template"] and not _todo(draft, claim)
-
-
-def templates(draft: Draft) -> dict[str, str]:
+def _templates(draft: Draft) -> dict[str, str]:
     """Return the templates of the pod's claims by name; empty where a claim has another source."""
-    return {claim.get("name") or "": claim.get("resourceClaimTemplateName") or "" for claim in draft.get(PATH) or ()}
+    return {claim.get("name") or "": claim.get("resourceClaimTemplateName") or "" for claim in draft.get(_PATH) or ()}
 
 
-def template_of(draft: Draft, name: str) -> str | None:
+def _template_of(draft: Draft, name: str) -> str | None:
     """Return the template of the pod's claim of that name; empty where it has another source, None without a claim."""
-    return templates(draft).get(name)
+    return _templates(draft).get(name)
 
 
 def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
@@ -220,7 +218,7 @@ def _missing(claim: dict[str, Any], present: list[dict[str, Any]]) -> list[dict[
     return [{"name": claim["name"], "request": each} for each in claim["requests"] if each not in requests]
 
 
-def _claim(item: dict[str, Any], where: str) -> dict[str, Any]:
+def _checked(item: dict[str, Any], where: str) -> dict[str, Any]:
     leaf.fields(item, where, _KEYS)
     for key in ("name", "template"):
         leaf.object_name(item.get(key), f"{where}.{key}")
@@ -235,3 +233,52 @@ def _claim(item: dict[str, Any], where: str) -> dict[str, Any]:
 def _phrase(claim: dict[str, Any]) -> str:
     of = f" for {claim['instead']}" if "instead" in claim else ""
     return f"claim {claim['name']} from template {claim['template']}{of}"
+
+
+def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
+    def in_stead(claim: Mapping[str, Any]) -> int | None:
+        named = {"resourceClaimTemplateName": claim["template"]}
+        requests = claim.get("requests", ())
+        return surroundings.devices.in_stead(surroundings.namespace, named, claim["instead"], requests)
+
+    wrote = (item for concerns in surroundings.record().values() for item in concerns.get("resourceClaims", ()))
+    return add(draft, proposal.leaves[""], in_stead, [item for item in wrote if "instead" in item])
+
+
+def _is_claim(item: dict[str, Any]) -> bool:
+    lists = [item.get(key, []) for key in ("containers", "requests")]
+    texts = [item.get("name"), item.get("template"), item.get("instead", "")]
+    return all(isinstance(text, str) for text in texts) and all(
+        isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists
+    )
+
+
+def _holds(there: Present, claim: dict[str, Any]) -> bool:
+    return there.read(_templates).get(claim["name"]) == claim["template"] and not _todo(there.draft, claim)
+
+
+def _conflicts(case: Case) -> Answer:
+    wrote = {item["name"]: name for name, items in case.others.by("resourceClaims") for item in items}
+    present = case.draft.get(_PATH) or []
+    templates = _templates(case.draft)
+
+    def conflict(item: dict[str, Any]) -> Conflict | None:
+        name = item.get("name")
+        if not isinstance(name, str) or templates.get(name) in (None, item.get("template")):
+            return None
+        other = wrote.get(name) or case.others.item_writer(_PATH, present, name)
+        return None if other is None else Conflict(f"{pointer(_PATH)} {name}", other)
+
+    return case.by_item(conflict)
+
+
+CONCERN = Concern(
+    name="resourceClaims",
+    build=_build,
+    is_claim=lambda wrote: is_list_of_maps(wrote) and all(map(_is_claim, wrote)),
+    holds=for_each(_holds),
+    conflicts=_conflicts,
+    # A resource that a claim stands for is taken away again.
+    restore=lambda draft, before, claims: restoring.resources(draft, before, claims, add),
+    decides="accounting",
+)

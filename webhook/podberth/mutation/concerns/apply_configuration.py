@@ -1,12 +1,12 @@
 """An apply configuration: fields merged into the pod as the API server would (``kube.merge``)."""
 
-from ..errors import EvaluationError
-from ..kube import merge
-from ..kube.patch import Draft
-from ..kube.schema import PodSchema
-from ..kube.typed import POD_TYPE
-from . import bounds, leaf
-from .change import Change
+from ...errors import EvaluationError
+from ...kube import merge
+from ...kube.patch import Draft
+from ...kube.schema import PodSchema
+from ...kube.typed import POD_TYPE
+from .. import bounds, leaf, operations
+from ..change import Change
 
 
 def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
@@ -22,3 +22,6 @@ def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
     except merge.ConfigurationError as error:
         raise EvaluationError(str(error)) from error
     return bounds.take(draft, document, "applyConfiguration")
+
+
+CONCERN = operations.concern("applyConfiguration", apply)

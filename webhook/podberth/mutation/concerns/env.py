@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import EvaluationError
-from ..kube.patch import Draft
-from . import leaf
-from .change import Change, Skipped
-from .containers import containers
+from ...errors import EvaluationError
+from ...kube.patch import Draft
+from .. import leaf
+from ..change import Change, Skipped
+from ..concern import Concern, Present, is_string_map
+from ..conflict import Answer, Case, Conflict
+from ..containers import containers
 
 
 def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
@@ -41,24 +43,6 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
     return Change("env", wrote, lambda: _phrase(wrote))
 
 
-def present(draft: Draft) -> dict[str, dict[str, Any]]:
-    """Return the variables that the containers have, by container and name; those from a source have null."""
-    return {
-        container.get("name") or "": {str(item.get("name")): item.get("value") for item in _maps(container.get("env"))}
-        for _, container in containers(draft)
-    }
-
-
-def variables(container: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the entries of a container's ``env``."""
-    return _maps(container.get("env"))
-
-
-def holds(there: Mapping[str, Mapping[str, Any]], wrote: Mapping[str, Mapping[str, str]]) -> bool:
-    """Say whether what is ``there`` (``present``) has the variables of a change."""
-    return all(name in there and values.items() <= there[name].items() for name, values in wrote.items())
-
-
 def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[dict[str, str], set[str]]:
     """Return what is to be added to a container, and what its envFrom may have."""
     present = {str(item.get("name")) for item in _maps(container.get("env"))}
@@ -76,3 +60,39 @@ def _maps(value: object) -> list[dict[str, Any]]:
 def _phrase(wrote: Mapping[str, Mapping[str, str]]) -> str:
     names = sorted({f"{name}={value}" for added in wrote.values() for name, value in added.items()})
     return f"env {', '.join(names)} in container {', '.join(wrote)}"
+
+
+def _present(draft: Draft) -> dict[str, dict[str, Any]]:
+    """Return the variables that the containers have, by container and name; those from a source have null."""
+    return {
+        container.get("name") or "": {str(item.get("name")): item.get("value") for item in _maps(container.get("env"))}
+        for _, container in containers(draft)
+    }
+
+
+def _holds(there: Present, wrote: Mapping[str, Mapping[str, str]]) -> bool:
+    present = there.read(_present)
+    return all(name in present and values.items() <= present[name].items() for name, values in wrote.items())
+
+
+def _conflicts(case: Case) -> Answer:
+    found: list[Conflict] = []
+    for path, container in containers(case.draft):
+        label = container.get("name") or ""
+        for item in _maps(container.get("env")):
+            variable = str(item.get("name"))
+            if case.proposal.leaves.get(variable) in (None, item.get("value")):
+                continue
+            other = next((name for name, wrote in case.others.by("env") if variable in wrote.get(label, {})), None)
+            other = other or case.others.item_writer((*path, "env"), container["env"], variable)
+            found += [Conflict(f"env {variable} of container {label}", other)] if other is not None else []
+    return found, case.proposal
+
+
+CONCERN = Concern(
+    name="env",
+    build=lambda draft, proposal, _: add(draft, proposal.leaves),
+    is_claim=lambda wrote: isinstance(wrote, dict) and bool(wrote) and all(map(is_string_map, wrote.values())),
+    holds=_holds,
+    conflicts=_conflicts,
+)

@@ -9,8 +9,9 @@ from builders import container, pod, sidecar
 from podberth.errors import EvaluationError
 from podberth.kube.patch import Draft
 from podberth.kube.shape import RESOURCED_LISTS
-from podberth.mutation import claims
 from podberth.mutation.change import Change, Skipped
+from podberth.mutation.concern import Present
+from podberth.mutation.concerns import resource_claims as claims
 
 CLAIM = {"name": "nic", "template": "rdma"}
 MADE = {"name": "nic", "resourceClaimTemplateName": "rdma"}
@@ -50,7 +51,7 @@ def test_a_claim_is_made_and_used(more: dict[str, Any], expected: dict[str, Any]
     assert draft.document["spec"]["resourceClaims"] == [MADE]
     assert uses(draft) == expected
     assert isinstance(change, Change)
-    assert all(claims.holds(draft, claims.templates(draft), item) for item in change.wrote)
+    assert claims.CONCERN.holds(Present(draft), change.wrote)
     assert claims.add(draft, [{**CLAIM, **more}]) is None
 
 
@@ -115,7 +116,7 @@ def test_a_claim_instead_of_a_resource_is_used_by_those_that_ask_for_it_and_they
     assert GPU not in str(draft.document)
     assert isinstance(change, Change)
     assert change.describe() == "claim nic from template rdma for nvidia.com/gpu"
-    assert all(claims.holds(draft, claims.templates(draft), item) for item in change.wrote)
+    assert claims.CONCERN.holds(Present(draft), change.wrote)
     assert claims.add(draft, [{**CLAIM, "instead": GPU}]) is None
 
 

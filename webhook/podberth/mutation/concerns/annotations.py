@@ -1,0 +1,5 @@
+"""Annotations, by key."""
+
+from .. import metadata
+
+CONCERN = metadata.concern("annotations", "annotation")

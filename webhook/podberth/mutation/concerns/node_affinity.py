@@ -1,0 +1,88 @@
+"""Node affinity: terms that nodes must meet, or should."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import EvaluationError
+from ...kube.patch import Draft
+from ...kube.paths import pointer
+from ...kube.unchecked import key_of
+from .. import affinity, narrowing
+from ..change import Change, Proposal, Skipped
+from ..concern import Concern, Present, Surroundings, is_list_of_maps
+from ..conflict import Answer, Case, Conflict
+from ..restoring import unordered
+
+
+def _build(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:
+    if "required" in proposal.leaves:
+        return affinity.require(draft, proposal.leaves["required"])
+    return affinity.prefer(draft, proposal.leaves["preferred"], proposal.leaves["weight"])
+
+
+def _is_claim(wrote: Any) -> bool:
+    if not isinstance(wrote, dict):
+        return False
+    sides = [wrote[side] for side in ("required", "preferred") if side in wrote]
+    return bool(sides) and all(map(is_list_of_maps, sides)) and isinstance(wrote.get("weight", 1), int)
+
+
+def _preferred(draft: Draft) -> frozenset[bytes]:
+    return frozenset(map(key_of, draft.get(affinity.PREFERRED) or ()))
+
+
+def _holds(there: Present, wrote: dict[str, Any]) -> bool:
+    if not all(key_of(item) in there.read(_preferred) for item in wrote.get("preferred", ())):
+        return False
+    try:
+        return "required" not in wrote or affinity.is_required(
+            there.draft, wrote["required"], there.read(affinity.known)
+        )
+    except EvaluationError:
+        return False
+
+
+def _conflicts(case: Case) -> Answer:
+    rival = narrowing.rival(case.draft, case.proposal.leaves, case.others, case.nodes)
+    if rival is None:
+        return [], case.proposal
+    return [Conflict(pointer(affinity.NODE_AFFINITY), rival.policy, rival.why)], None
+
+
+def _restore(draft: Draft, before: Draft, claims: Sequence[dict[str, Any]]) -> bool:
+    old = before.get(affinity.NODE_AFFINITY)
+    wanted = unordered(old)
+    if unordered(draft.get(affinity.NODE_AFFINITY)) == wanted:
+        return False
+    trial = draft.fork()
+    try:
+        for wrote in claims:
+            _write_once_more(trial, wrote)
+    except EvaluationError:
+        return False
+    if unordered(trial.get(affinity.NODE_AFFINITY)) != wanted:
+        return False
+    draft.set(affinity.NODE_AFFINITY, old)
+    return True
+
+
+def _write_once_more(trial: Draft, wrote: dict[str, Any]) -> None:
+    if "required" in wrote:
+        affinity.require(trial, wrote["required"])
+    present = set(map(key_of, trial.get(affinity.PREFERRED) or ()))
+    for item in wrote.get("preferred", ()):
+        if key_of(item) not in present:
+            trial.append(affinity.PREFERRED, item)
+
+
+CONCERN = Concern(
+    name="nodeAffinity",
+    build=_build,
+    visits=lambda _: affinity.VISITS,
+    is_claim=_is_claim,
+    holds=_holds,
+    conflicts=_conflicts,
+    restore=_restore,
+    decides="placement",
+    foreseen=True,
+)

@@ -1,0 +1,131 @@
+"""Resource names: one device resource replaced by another in one container, limits and requests together."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...kube.patch import Draft, Path
+from ...kube.paths import pointer
+from ...kube.quantity import parse_quantity
+from ...kube.shape import RESOURCED_LISTS
+from .. import leaf, restoring
+from ..change import Change
+from ..concern import Concern, Present, for_each, is_list_of_maps
+from ..conflict import Answer, Case, Conflict
+from ..containers import SIDES, containers
+
+_NAMES = ("container", "from", "to")
+_KEYS = (*_NAMES, "quantity")
+VISITS = tuple(("spec", kind) for kind in RESOURCED_LISTS)
+"""What the builder reads and writes: of each container its name and its resources."""
+
+
+def rewrite(draft: Draft, value: object) -> Change | None:
+    """Replace resources as ``value`` (a list of {container, from, to, quantity}) says.
+
+    A container that does not have ``from`` is left alone, so a second pass changes nothing. The quantity is written
+    in the API's canonical form, a string.
+
+    Raises:
+        EvaluationError: an item is not of that form.
+    """
+    done: list[dict[str, Any]] = []
+    paths = _container_paths(draft)
+    for position, item in enumerate(leaf.maps(value, "resources")):
+        where = f"resources[{position}]"
+        leaf.fields(item, where, _KEYS)
+        container, old, new = (leaf.text(item.get(key), f"{where}.{key}") for key in _NAMES)
+        quantity = str(leaf.number(item.get("quantity"), f"{where}.quantity"))
+        path = paths.get(container)
+        if path is not None and old != new and _rewrite_one(draft, (*path, "resources"), old, (new, quantity)):
+            done.append({"container": container, "from": old, "to": new, "quantity": int(quantity)})
+    return Change("resources", done, lambda: ", ".join(map(_phrase, done))) if done else None
+
+
+def _phrase(item: dict[str, Any]) -> str:
+    return f"{item['to']}: {item['quantity']} for {item['from']} in container {item['container']}"
+
+
+def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str]) -> bool:
+    sides = [side for side in SIDES if old in (draft.get((*resources, side)) or {})]
+    for side in sides:
+        draft.remove((*resources, side, old))
+        draft.set((*resources, side, wanted[0]), wanted[1])
+    return bool(sides)
+
+
+def _container_paths(draft: Draft) -> dict[str, Path]:
+    """Return where the containers and init containers stand, by name; of several of one name the first counts."""
+    found: dict[str, Path] = {}
+    for path, container in containers(draft):
+        if isinstance(name := container.get("name"), str):
+            found.setdefault(name, path)
+    return found
+
+
+def _is_claim(wrote: Any) -> bool:
+    return is_list_of_maps(wrote) and all(
+        isinstance(item.get("quantity"), int) and all(isinstance(item.get(key), str) for key in _NAMES)
+        for item in wrote
+    )
+
+
+def _holds(there: Present, item: dict[str, Any]) -> bool:
+    path = there.read(_container_paths).get(item["container"])
+    if path is None:
+        return False
+    asked = [(there.draft.get((*path, "resources", side)) or {}).get(item["to"]) for side in SIDES]
+    # As ``workload.gpus`` reads it: where there is no limit, the request counts.
+    amount = next((found for found in asked if found is not None), None)
+    try:
+        return amount is not None and bool(parse_quantity(amount) == item["quantity"])
+    except ValueError:
+        return False
+
+
+def _conflicts(case: Case) -> Answer:
+    """Find a resource that both rewrite to something else, or that one makes and the other rewrites."""
+    paths = _container_paths(case.draft)
+
+    def conflict(item: dict[str, Any]) -> Conflict | None:
+        named = item.get("container")
+        path = paths.get(named) if isinstance(named, str) else None
+        return _rewritten(case, item, path) if path is not None else None
+
+    return case.by_item(conflict)
+
+
+def _rewritten(case: Case, item: dict[str, Any], path: Path) -> Conflict | None:
+    container, old, new = (item.get(key) for key in _NAMES)
+    if not isinstance(old, str) or old == new:
+        return None
+    sides = [(*path, "resources", side) for side in SIDES]
+    present = [(*side, old) for side in sides if old in (case.draft.get(side) or {})]
+    place = f"{pointer((*path, 'resources'))} {old}"
+    for name, wrote in case.others.by("resources"):
+        rewrites = [done for done in wrote if done["container"] == container]
+        if any(_differ(done, item) for done in rewrites if present or done["from"] == old):
+            return Conflict(place, name)
+    other = next(filter(None, map(case.others.patcher, present)), None)
+    return Conflict(place, other) if other is not None else None
+
+
+def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Say whether two rewrites of one container cannot both be done: they leave one resource different amounts."""
+    if one["from"] == other.get("from"):
+        return any(one[key] != other.get(key) for key in ("to", "quantity"))
+    if one["to"] == other.get("from") or one["from"] == other.get("to"):
+        return True
+    return bool(one["to"] == other.get("to") and one["quantity"] != other.get("quantity"))
+
+
+CONCERN = Concern(
+    name="resources",
+    build=lambda draft, proposal, _: rewrite(draft, proposal.leaves[""]),
+    visits=lambda _: VISITS,
+    is_claim=_is_claim,
+    holds=for_each(_holds),
+    conflicts=_conflicts,
+    restore=lambda draft, before, claims: restoring.resources(draft, before, claims, rewrite),
+    decides="accounting",
+    foreseen=True,
+)

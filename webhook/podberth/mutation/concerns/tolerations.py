@@ -1,0 +1,146 @@
+"""Tolerations: added where the pod does not tolerate the same already, whatever its spelling."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ...errors import EvaluationError
+from ...kube.patch import Draft
+from ...kube.paths import pointer
+from ...kube.selector import covers
+from ...kube.unchecked import key_of
+from .. import leaf
+from ..change import Change
+from ..concern import Concern, is_list_of_maps
+from ..conflict import Answer, Case, Conflict
+
+_PATH = ("spec", "tolerations")
+# core/v1 Toleration; Lt and Gt (1.35, alpha) compare numbers and are the user's business
+_KEYS = ("key", "operator", "value", "effect", "tolerationSeconds")
+_OPERATORS = ("Exists", "Equal")
+# The effect of a taint that ends running pods: the only one for which tolerationSeconds says anything.
+_EVICT = "NoExecute"
+_EFFECTS = ("", "NoSchedule", "PreferNoSchedule", _EVICT)
+
+
+def add(draft: Draft, value: object) -> Change | None:
+    """Append each of ``value`` (a list of tolerations) that the pod's own tolerations do not cover.
+
+    Returns:
+        The change, with the tolerations added; None when all were covered.
+
+    Raises:
+        EvaluationError: an item is no toleration. A toleration without a key would tolerate everything: refused.
+    """
+    added: list[dict[str, Any]] = []
+    present = list(draft.get(_PATH) or ())
+    for position, item in enumerate(leaf.maps(value, "tolerations")):
+        toleration = _toleration(item, f"tolerations[{position}]")
+        if not any(covers(other, toleration) for other in present):
+            present.append(toleration)
+            added.append(toleration)
+    for toleration in added:
+        draft.append(_PATH, toleration)
+    return Change("tolerations", added, lambda: "tolerates " + ", ".join(map(_phrase, added))) if added else None
+
+
+def _toleration(item: dict[str, Any], where: str) -> dict[str, Any]:
+    leaf.fields(item, where, _KEYS)
+    leaf.text(item.get("key"), f"{where}.key")
+    for key, allowed, default in (("operator", _OPERATORS, "Equal"), ("effect", _EFFECTS, "")):
+        if item.get(key, default) not in allowed:
+            raise EvaluationError(
+                f"{where}.{key}: got {leaf.kind(item[key])}, want one of {', '.join(filter(None, allowed))}"
+            )
+    if item.get("operator") == "Exists" and item.get("value"):
+        raise EvaluationError(f"{where}.value: got {leaf.kind(item['value'])}, want none with operator Exists")
+    if "tolerationSeconds" in item:
+        leaf.number(item["tolerationSeconds"], f"{where}.tolerationSeconds")
+    return {key: item[key] for key in _KEYS if item.get(key) not in (None, "")}
+
+
+def _phrase(toleration: dict[str, Any]) -> str:
+    value = f"={toleration['value']}" if toleration.get("value") else ""
+    effect = f":{toleration['effect']}" if toleration.get("effect") else ""
+    return f"{toleration['key']}{value}{effect}"
+
+
+def _keys(draft: Draft) -> frozenset[bytes]:
+    return frozenset(map(key_of, draft.get(_PATH) or ()))
+
+
+def _conflicts(case: Case) -> Answer:
+    """Compare how long NoExecute taints are tolerated.
+
+    Tolerations are ORed, so another operator or value only lets the pod onto more nodes. But of those that match one
+    taint the first in the list says how many seconds, and the others nothing (kubernetes pkg/controller/tainteviction;
+    component-helpers GetMatchingTolerations).
+    """
+    wrote = {key_of(item): name for name, items in case.others.by("tolerations") for item in items}
+    if not wrote:
+        return [], case.proposal
+    found: list[Conflict] = []
+    kept: list[Any] = []
+    for item in case.items:
+        first = _first(case.draft.get(_PATH) or (), item, wrote) if isinstance(item, dict) else None
+        if first is None:
+            kept.append(item)
+            continue
+        place = f"{pointer(_PATH)} tolerationSeconds of {item.get('key')}:{_EVICT}"
+        found.append(Conflict(place, wrote[first[0]]))
+        if not first[1]:
+            kept.append(item)
+    return found, case.kept(kept)
+
+
+def _first(
+    present: Iterable[dict[str, Any]], item: dict[str, Any], wrote: Mapping[bytes, str]
+) -> tuple[bytes, bool] | None:
+    """Return the key of a policy's toleration that says, before ``item`` does, how long a taint is tolerated.
+
+    Beside it, whether it says so of every taint that ``item`` is for.
+    """
+    ours = _evicting(item)
+    if ours is None:
+        return None
+    for each in present:
+        theirs = _evicting(each)
+        if theirs is None or not (covers(theirs, ours) or covers(ours, theirs)):
+            continue
+        key, whole = key_of(each), covers(theirs, ours)
+        if key in wrote and each.get("tolerationSeconds") != item.get("tolerationSeconds"):
+            return key, whole and item.get("effect") == _EVICT
+        if whole:
+            return None
+    return None
+
+
+def _evicting(toleration: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the part of a toleration that decides which NoExecute taints it tolerates; None: it tolerates none."""
+    if toleration.get("effect") not in (None, "", _EVICT):
+        return None
+    return {**{key: toleration.get(key) for key in ("key", "operator", "value")}, "effect": _EVICT}
+
+
+def _restore(draft: Draft, before: Draft, claims: Sequence[list[dict[str, Any]]]) -> bool:
+    old, new = before.get(_PATH) or [], draft.get(_PATH) or []
+    present = set(map(key_of, new))
+    missing = {key for wrote in claims for item in wrote if (key := key_of(item)) not in present}
+    if not missing:
+        return False
+    # In the old order, so that a request which lacks nothing else ends up changing no toleration at all.
+    wanted, before_it = present | missing, set(map(key_of, old))
+    kept = [item for item in old if key_of(item) in wanted]
+    draft.set(_PATH, kept + [item for item in new if key_of(item) not in before_it])
+    return True
+
+
+CONCERN = Concern(
+    name="tolerations",
+    build=lambda draft, proposal, _: add(draft, proposal.leaves[""]),
+    visits=lambda _: (_PATH,),
+    is_claim=is_list_of_maps,
+    holds=lambda there, wrote: all(key_of(item) in there.read(_keys) for item in wrote),
+    conflicts=_conflicts,
+    restore=_restore,
+    foreseen=True,
+)
