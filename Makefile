@@ -1,11 +1,11 @@
 # Set-up and checks. `make demo` and `make test` need nothing but make, Python 3.11+ and, for the control plane, Go 1.26+;
-# the tests also a C compiler (tests/nvml).
+# `make test-all` also a C compiler (tests/nvml).
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -I -m pytest
 
-.PHONY: demo demo-cluster check test lock clean
+.PHONY: demo demo-cluster check test test-all lock clean
 
 # The environment: every package at its locked version, by hash; then podberth itself, editable.
 $(VENV)/.installed: requirements/dev.lock pyproject.toml
@@ -30,8 +30,11 @@ check: $(VENV)/.installed  ## lint, format, types, architecture, words
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python tools/plain_words.py
 
-test: $(VENV)/.installed  ## every test that this machine can run
+test: $(VENV)/.installed  ## the tests that a change needs
 	@$(BIN)/python tests/run.py
+
+test-all: $(VENV)/.installed  ## every test that this machine can run
+	@$(BIN)/python tests/run.py --all
 
 lock: $(VENV)/.installed  ## resolve pyproject.toml again into requirements/*.lock
 	@$(BIN)/python -m pip install --quiet uv

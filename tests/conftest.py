@@ -47,6 +47,8 @@ _PERMITTED = (_SHARED_DATA, _BROWSER)
 # How long an example takes is bench/'s affair: a busy machine is slow. CI=true has other defaults, which stay.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+# `make test` has a quarter of the examples (tests/lanes.py); properties.examples takes part in that.
+settings.register_profile("quick", max_examples=settings().max_examples // 4)
 
 # All that is in these starts a control plane of its own, or has the fixture.
 _ON_CONTROL_PLANES = ("tests/e2e/", "tests/controlplane/test_controlplane.py", "tests/deployment/test_status.py")
@@ -105,9 +107,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SecondRuns())
     config.addinivalue_line("markers", "shared(path): needs this file or folder of ../shared")
     config.addinivalue_line("markers", "hosts: has hosts of its own, in network namespaces")
+    config.addinivalue_line("markers", "go_program: needs a program of tests/gotools; set by the fixtures of a test")
     config.stash[_LEFT_OUT] = Counter()
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark a test that needs a program in Go, so that `make test` can do without it."""
+    if _go_programs(item):
+        item.add_marker("go_program")
+
+
+@pytest.hookimpl(trylast=True)  # what -m and -k have taken out needs nothing
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Take out what cannot run here, and put what needs the control plane last: the quick tests speak first."""
     without = _lacks_control_plane()
@@ -157,13 +167,17 @@ def _need(item: pytest.Item, *, without: bool) -> str:
         return _CONTROL_PLANE
     if "chromium" in getattr(item, "fixturenames", ()) and find_browser() is None:
         return _BROWSER
-    wanted = _GO_PROGRAMS.keys() & set(getattr(item, "fixturenames", ()))
-    if any(missing(name) for fixture in wanted for name in _GO_PROGRAMS[fixture]):
+    if any(map(missing, _go_programs(item))):
         return _GO
     if item.get_closest_marker("hosts") and (lack := _lacks_hosts()):
         return f"{_HOSTS}: {lack}"
     absent = [path for mark in item.iter_markers("shared") for path in mark.args if not (SHARED / path).exists()]
     return f"{_SHARED_DATA} ({', '.join(absent)})" if absent else ""
+
+
+def _go_programs(item: pytest.Item) -> list[str]:
+    """Return the programs of tests/gotools that the fixtures of a test stand for."""
+    return [name for fixture in getattr(item, "fixturenames", ()) for name in _GO_PROGRAMS.get(fixture, ())]
 
 
 def _uses_control_plane(item: pytest.Item) -> bool:

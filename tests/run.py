@@ -1,17 +1,19 @@
-"""`make test`: every test that this machine can run; arguments are pytest's.
+"""`make test`: the tests that a change needs. `make test-all`, which is `--all`: every test that this machine can run.
 
-The control plane and the other programs in Go are built here, before pytest would swallow the progress of builds that
-take minutes the first time. Where they cannot be, tests/conftest.py leaves out what needs them and says so in the last
-line; with CI=true that is a failure.
+The control plane is built here, and for `--all` the other programs in Go, before pytest would swallow the progress of
+builds that take minutes the first time. Where they cannot be built, tests/conftest.py leaves out what needs them and
+says so in the last line; with CI=true that is a failure.
 
-Then tests/e2e runs in one pytest and all else in another, side by side: tests of processes wait most of their time.
-What the second says is shown when the first has ended, and then the end of the first again.
+The tests run in two lanes side by side (tests/lanes.py), each a run of pytest: tests of processes wait most of their
+time. The output of the second is shown when the first has ended, and then the end of the first again.
 """
 
+import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -20,32 +22,31 @@ import pytest
 
 from controlplane.build import BuildError, assets
 from gotools import build as gotools
+from lanes import ALL, CHANGE, Lane
 from stage_times import TITLE
 
 ROOT = Path(__file__).parents[1]
-# About half of the time each: `seconds of each folder`, at the end of a run, tells.
-LANES = ("tests/e2e",), ("--ignore=tests/e2e",)
 
 
-def main(arguments: list[str]) -> int:
-    """Build what is needed, run pytest, return its status."""
+def main(*, everything: bool) -> int:
+    """Build the programs that the tests need, run pytest, return its status."""
     os.chdir(ROOT)
-    try:
-        assets()
-    except BuildError as error:
-        sys.stderr.write(f"{error}\n")
-    try:
-        for name in gotools.PROGRAMS:
-            gotools.program(name)
-    except gotools.BuildError as error:
-        sys.stderr.write(f"{error}\n")
-    if arguments or (os.cpu_count() or 1) == 1:
-        return int(pytest.main(["--durations=5", *arguments]))
-    return side_by_side(*LANES)
+    _build(everything=everything)
+    return side_by_side(*(ALL if everything else CHANGE))
 
 
-def side_by_side(first: Sequence[str], second: Sequence[str]) -> int:
-    """Run pytest twice at the same time, with these arguments; return the status of the first that failed, or 0."""
+def _build(*, everything: bool) -> None:
+    """Build the control plane, or everything; an error is shown, and left to the tests that need what is missing."""
+    programs: list[Callable[[], object]] = [partial(gotools.program, name) for name in gotools.PROGRAMS] if everything else []
+    for build in (assets, *programs):
+        try:
+            build()
+        except (BuildError, gotools.BuildError) as error:
+            sys.stderr.write(f"{error}\n")
+
+
+def side_by_side(first: Lane, second: Lane) -> int:
+    """Run two lanes at the same time; return the status of the first that failed, or 0."""
     with TemporaryFile("w+") as log, _pytest(second, log) as behind, _pytest(first, subprocess.PIPE) as before:
         try:
             end = _show(before.stdout or ())
@@ -54,13 +55,13 @@ def side_by_side(first: Sequence[str], second: Sequence[str]) -> int:
             return int(pytest.ExitCode.INTERRUPTED)
         log.seek(0)
         _show(log)
-    sys.stdout.write(f"\npytest {' '.join(first)}, above, ended so:\n{''.join(end)}")
+    sys.stdout.write(f"\nthe tests {first.name}, above, ended so:\n{''.join(end)}")
     return next(filter(None, statuses), 0)
 
 
-def _pytest(arguments: Sequence[str], output: IO[str] | int) -> subprocess.Popen[str]:
+def _pytest(lane: Lane, output: IO[str] | int) -> subprocess.Popen[str]:
     color = f"--color={'yes' if sys.stdout.isatty() else 'no'}"
-    command = [sys.executable, "-I", "-m", "pytest", "--durations=5", color, *arguments]
+    command = [sys.executable, "-I", "-m", "pytest", "--durations=10", color, *lane.arguments]
     return subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True)
 
 
@@ -75,4 +76,6 @@ def _show(lines: Iterable[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="every test, and not only those that a change needs")
+    sys.exit(main(everything=parser.parse_args().all))

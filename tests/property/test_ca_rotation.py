@@ -17,6 +17,7 @@ from podberth.pki.authorities import SECRET_KEY, Authorities, certificates_in, d
 from podberth.pki.issue import clock_tolerance
 from podberth.pki.leaf import SignedLeaf, sign, signing_due
 from podberth.pki.rotation import Held, Profile, Registration, Store, Trust, new_signer, plan, rotated
+from properties import examples
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -248,7 +249,7 @@ class Cluster(RuleBasedStateMachine):
 
 TestCluster = Cluster.TestCase
 TestCluster.settings = settings(
-    max_examples=100,
+    max_examples=examples(100),
     stateful_step_count=60,
     suppress_health_check=list(HealthCheck),
 )

@@ -14,6 +14,7 @@ from podberth.cel.typing import messages
 from podberth.errors import EvaluationError
 from podberth.kube.paths import ELEMENT
 from podberth.kube.schema import PodSchema
+from properties import examples
 from second_engine import ComparingEnvironment
 
 _SCHEMA = PodSchema.packaged()
@@ -160,7 +161,7 @@ def problems_of(source: str) -> tuple[CelProblem, ...]:
 
 
 @given(st.text(alphabet="ab.'\"(){}[],:?|&!=+ \n1éobjectspec\ud800", max_size=40))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_any_text_compiles_or_says_where_it_does_not(source: str) -> None:
     lines = source.split("\n")
     for problem in problems_of(source):
@@ -194,7 +195,7 @@ def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 @given(st.recursive(_LEAVES, _larger, max_leaves=6), st.sampled_from(Want), _PODS, _GPUS)
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_what_compiles_has_a_value_or_an_error(source: str, want: Want, pod: Any, gpu: Any) -> None:
     try:
         expression = _ENVIRONMENT.compile(source, want=want)

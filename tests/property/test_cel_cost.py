@@ -18,6 +18,7 @@ from podberth.cel.engine import Activation, CompileError, Environment, Expressio
 from podberth.cel.functions import ReviewContext
 from podberth.cel.prices import TURN_MICROSECONDS
 from podberth.errors import EvaluationError
+from properties import examples
 from snapshots import environment
 
 _WORTH_SECONDS = 0.0005
@@ -125,7 +126,9 @@ def seconds(expression: Expression, tries: int) -> float:
 
 
 @given(expressions())
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(
+    max_examples=examples(150), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much]
+)
 def test_the_bound_is_never_below_a_third_of_what_is_measured(source: str) -> None:
     try:
         expression = environment().compile(source, want=Want.BOOL)

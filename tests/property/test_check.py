@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checking import ROOT, checked, patched, shipped
+from properties import examples
 
 FILES = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "tests" / "manifests").glob("*.yaml")])
 
@@ -74,7 +75,7 @@ METADATA = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(spec=SPECS, metadata=METADATA, count=st.integers(1, 4))
 def test_a_second_pass_over_a_generated_workload_changes_nothing(
     spec: dict[str, Any], metadata: dict[str, Any], count: int

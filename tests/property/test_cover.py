@@ -15,6 +15,7 @@ from podberth.kube.selector import node_selector_matches
 from podberth.topology import cover as cover_module
 from podberth.topology.boxes import Row, fewest
 from podberth.topology.cover import Kind, cover
+from properties import examples
 
 Labels = Mapping[str, str]
 
@@ -33,7 +34,7 @@ LABELS = st.fixed_dictionaries(
 )
 CLUSTERS = st.tuples(st.lists(LABELS, min_size=1, max_size=8), st.lists(LABELS, min_size=1, max_size=8))
 
-thorough = settings(max_examples=400)
+thorough = settings(max_examples=examples(400))
 
 
 def kinds(labels: Sequence[Labels], nodes: int = 2) -> list[Kind]:
@@ -113,7 +114,7 @@ def least(wanted: set[Row], others: set[Row]) -> tuple[int, int]:
     raise AssertionError("each wanted row is a box of its own")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.sets(ROWS, min_size=1, max_size=5), st.sets(ROWS, min_size=1, max_size=7))
 def test_no_fewer_terms_and_expressions_would_do(wanted: set[Row], others: set[Row]) -> None:
     others -= wanted
@@ -124,7 +125,7 @@ def test_no_fewer_terms_and_expressions_would_do(wanted: set[Row], others: set[R
     assert (len(found.boxes), sum(len(box.keys) for box in found.boxes)) == least(wanted, others)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sets(st.tuples(*(st.sampled_from("abcdef") for _ in range(4))), min_size=30, max_size=200), st.data())
 def test_boxes_are_exact_even_when_the_steps_run_out(rows: set[Row], data: st.DataObject) -> None:
     wanted = data.draw(st.sets(st.sampled_from(sorted(rows, key=str)), min_size=1, max_size=len(rows) - 1))

@@ -12,6 +12,7 @@ from podberth.kube.edit import edited
 from podberth.kube.json_patch import Operation, Verb, edit
 from podberth.kube.paths import pointer
 from podberth.kube.yaml_text import Flow, Indents, as_yaml, flow
+from properties import examples
 
 # What a careless writer of YAML gets wrong.
 WORDS = (
@@ -73,7 +74,7 @@ def _items(container: Any) -> list[tuple[Any, Any]]:
     return list(container.items()) if isinstance(container, dict) else list(enumerate(container))
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.data(), objects, st.sampled_from(sorted(STYLES)), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_the_edited_text_reads_as_the_edited_document(
     data: st.DataObject, document: dict[str, Any], style: str, line_end: str
@@ -92,7 +93,7 @@ def test_the_edited_text_reads_as_the_edited_document(
         assert result == text
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data(), objects, st.sampled_from([Indents(2, 0), Indents(2, 2), Indents(3, 1)]))
 def test_what_is_added_leaves_every_line_and_comment(
     data: st.DataObject, document: dict[str, Any], indents: Any
@@ -144,7 +145,7 @@ ODD = (
 )
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(st.data(), st.sampled_from(ODD))
 def test_a_rare_form_is_edited_or_refused_and_its_other_documents_stay(data: st.DataObject, text: str) -> None:
     documents, problems = load_documents(text, "f")

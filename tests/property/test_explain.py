@@ -11,6 +11,7 @@ from podberth.admission.explain import explain
 from podberth.admission.review import decode_review
 from podberth.cel.trace import Tracer
 from podberth.kube.patch import apply
+from properties import examples
 from shipped import pods, shipped
 
 JSON = dict[str, Any]
@@ -28,7 +29,7 @@ def decided(document: JSON) -> tuple[str, tuple[str, ...], list[JSON]]:
     return verdict, (*mutated.warnings, *judged.warnings), mutated.patch
 
 
-@settings(max_examples=60)  # each traces every expression of the library
+@settings(max_examples=examples(60))  # each traces every expression of the library
 @given(st.one_of(pods(), st.builds(gpu_pod, st.integers(0, 9)), st.builds(job_pod, st.integers(0, 3))))
 def test_the_verdict_the_warnings_and_the_changes_are_those_of_the_server(document: JSON) -> None:
     found = explain(decode_review(review(document)), shipped(), tracers=TRACERS)

@@ -18,6 +18,7 @@ from podberth.controller.plan.pod_groups import GATHER_SECONDS
 from podberth.kube.patch import apply
 from podberth.kube.pod import OwnerReference
 from podberth.workload.owners import LOOKED_UP, keep
+from properties import examples
 from snapshots import policy, snapshot
 
 JSON = dict[str, Any]
@@ -114,7 +115,7 @@ def world(gang: Gang, pods: Mapping[str, JSON]) -> World:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(gang=gangs())
 def test_a_group_asks_for_no_more_pods_than_come_before_one_runs_and_for_all_where_that_is_known(gang: Gang) -> None:
     pods = {str(index): admitted(gang, index) for index in range(gang.at_once)}

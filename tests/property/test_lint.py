@@ -12,6 +12,7 @@ from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.lint.model import Linted
 from podberth.policy.parse import parse_policies
+from properties import examples
 from shipped import pods
 from snapshots import environment, policy, snapshot
 
@@ -70,7 +71,7 @@ def judged(one: str, two: str) -> tuple[Linted, Snapshot]:
     return linted, known
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(CONDITIONS, CONDITIONS, PODS)
 def test_what_is_said_never_to_be_is_never_so(one: str, two: str, document: dict[str, Any]) -> None:
     linted, known = judged(one, two)

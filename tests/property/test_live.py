@@ -14,6 +14,7 @@ from podberth.check.report.policy_report import policy_reports
 from podberth.check.run import Settings
 from podberth.check.sources import read
 from podberth.check.surroundings import referred, surroundings, within
+from properties import examples
 
 ANYTHING: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["", "a", "Failed", "Complete", "True"]),
@@ -54,7 +55,7 @@ OBJECTS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(objects=st.lists(OBJECTS, max_size=5))
 def test_nothing_raises_and_nobody_is_spoken_for_twice(objects: list[dict[str, Any]]) -> None:
     file = read("live.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))

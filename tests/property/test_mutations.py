@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from podberth.mutation.gang import MEMBERSHIP, REFERENCES
+from podberth.mutation.membership import MEMBERSHIP, REFERENCES
 
 from builders import gpu_container, pod, review, sidecar
 from podberth.admission import decide

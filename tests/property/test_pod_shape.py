@@ -13,6 +13,7 @@ from podberth.kube.selector import label_selector_matches, node_selector_matches
 from podberth.workload.gangs import gang_of
 from podberth.workload.gpus import gpu_facts
 from podberth.workload.present import present
+from properties import examples
 
 JSON = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -138,7 +139,7 @@ def read_all(document: JSON) -> None:
     tolerated(spec.get("tolerations") or (), {"key": "nvidia.com/gpu", "effect": "NoSchedule"})
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.lists(st.tuples(st.sampled_from(PLACES), JSON_VALUES), max_size=4))
 def test_after_the_shape_check_nothing_raises(changes: list[tuple[Path, object]]) -> None:
     document = FULL
@@ -148,7 +149,7 @@ def test_after_the_shape_check_nothing_raises(changes: list[tuple[Path, object]]
         read_all(document)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(JSON_VALUES)
 def test_the_shape_check_takes_any_json(document: object) -> None:
     problems = shape_problems(document)
@@ -157,7 +158,7 @@ def test_the_shape_check_takes_any_json(document: object) -> None:
         read_all(document)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.sampled_from([deployment, stateful_set, job]),
     st.lists(st.tuples(st.sampled_from(WORKLOAD_PLACES), JSON_VALUES), max_size=4),

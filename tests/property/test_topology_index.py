@@ -13,6 +13,7 @@ from podberth.kube.selector import node_selector_matches
 from podberth.topology.index import Need, NodeSelection, NodeSet, TopologyIndex
 from podberth.topology.model import Gpu, Links, MigOffer, Node, NodeTopology, Taint, Transient
 from podberth.topology.need import own_tolerations
+from properties import examples
 
 HOST = "kubernetes.io/hostname"
 LEVELS = ("zone", "rack", "serial", HOST)
@@ -251,7 +252,7 @@ QUESTIONS = st.builds(
     domain=st.sampled_from((0, 0, 1, 2, 3, 4, 8)),
 )
 
-thorough = settings(max_examples=250, suppress_health_check=[HealthCheck.data_too_large])
+thorough = settings(max_examples=examples(250), suppress_health_check=[HealthCheck.data_too_large])
 
 
 @thorough
