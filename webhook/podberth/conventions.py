@@ -1,6 +1,6 @@
-"""What names mean in a cluster: topology levels, tolerable taints, and how much a node label says.
+"""Presets for names that differ between clusters: topology levels, tolerable taints, and the meaning of node labels.
 
-These are presets, not constants of the code: a cluster that spells things differently passes its own ``Conventions``.
+These are presets, not constants of the code: a cluster with other names passes its own ``Conventions``.
 Accelerator resource names have a table of their own (``devices.resources``). Nothing here reads a node or a pod.
 """
 
@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeAlias
 
 from .wellknown import HOSTNAME_LABEL, LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
 
-# Widest first (Kueue and KAI order their levels so). Providers' keys stand in one list because no cluster carries two
+# Widest first (Kueue and KAI order their levels so). Providers' keys share one list because no cluster has two
 # providers; within a provider the order is the provider's.
 LEVELS: tuple[str, ...] = (
     "topology.kubernetes.io/region",
     "topology.kubernetes.io/zone",
-    # topograph since 1.0: tier-0 is nearest to the node, and there are as many as the provider tells of (its
-    # docs/reference/node-labels.md). Most tell of three; a Slurm tree of eight tiers has not been met
+    # topograph since 1.0: tier-0 is nearest to the node, and there are as many as the provider reports (its
+    # docs/reference/node-labels.md). Most report three; a Slurm tree of eight tiers has not been met
     "fabric.topograph.run/tier-7",
     "fabric.topograph.run/tier-6",
     "fabric.topograph.run/tier-5",
@@ -67,7 +67,7 @@ LEVELS: tuple[str, ...] = (
     HOSTNAME_LABEL,
 )
 
-# A value of None tolerates the key with any value. `sku` is a word that others use too: only AKS' own value counts.
+# A value of None tolerates the key with any value. Others use `sku`, too: only AKS' own value counts.
 TOLERABLE_TAINTS: Mapping[str, str | None] = {
     "nvidia.com/gpu": None,  # GKE, OKE, the GPU operator's convention
     "amd.com/gpu": None,
@@ -103,7 +103,8 @@ IGNORED_LABELS: frozenset[str] = frozenset(
 )
 
 Trait: TypeAlias = Literal["memory", "links", "cut"]
-"""What a label's value can settle of a node's GPUs: memory, NVLink, and whether they are cut or shared."""
+"""The traits of a node's GPUs that a label's value can settle: memory, NVLink, and whether they are partitioned or
+shared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +113,10 @@ class LabelKey:
 
     key: str
     provisioned: bool = False
-    """Whether the node that an autoscaler imagines for a node group at zero carries it."""
+    """Whether an autoscaler's template for a node group of size zero carries the label."""
     settles: frozenset[Trait] = frozenset()
-    """What is equal on all nodes with one value. A required term may exclude a value by it: no unlike node is hit."""
+    """The traits that are equal on all nodes with one value. A required term may exclude a value by them: every node
+    that it excludes has the trait."""
     number: bool = False
     """Whether the value is an amount, of which more is better."""
 
@@ -123,15 +125,15 @@ def _settles(*traits: Trait) -> frozenset[Trait]:
     return frozenset(traits)
 
 
-# Most meaningful first: a label that says what the hardware is beats one that says where or whose it is.
+# Most meaningful first: a label that describes the hardware comes before one that describes place or owner.
 #
 # `provisioned`: kubernetes/autoscaler cluster-autoscaler/cloudprovider/<provider> builds template nodes with the
 # instance type, zone and region, and the provider's accelerator label; Karpenter with the labels of its instance types
 # (aws/karpenter-provider-aws pkg/apis/v1/labels.go, Azure/karpenter-provider-azure pkg/apis/v1beta1/labels.go). What
 # GFD, the node agent and topograph write exists only once a node runs. tests/templates.yaml has the label sets.
 #
-# `settles`: GFD's product ends in -MIG-<profile> or -SHARED where GPUs are cut or shared, so it says all; a cloud's
-# accelerator or machine type says nothing of what is done to its GPUs later. Karpenter's name of an A100 is a100,
+# `settles`: GFD's product ends in -MIG-<profile> or -SHARED where GPUs are partitioned or shared, so it settles all; a
+# cloud's accelerator or machine type does not show how its GPUs are partitioned later. Karpenter calls every A100 a100,
 # whatever its memory.
 LABEL_KEYS: tuple[LabelKey, ...] = (
     LabelKey("nvidia.com/gpu.product", settles=_settles("memory", "links", "cut")),
@@ -165,12 +167,12 @@ LABEL_KEYS: tuple[LabelKey, ...] = (
 GroupSystemName: TypeAlias = Literal[
     "native", "kueue", "volcano", "kai", "koordinator", "slurm-bridge", "coscheduling", "yunikorn"
 ]
-"""A group system, as ``workload.systems`` has them."""
+"""A group system by its name in ``workload.systems``."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSystem:
-    """A system that takes over pods of some namespaces, whatever these carry, in a webhook that comes later."""
+    """A system that takes over all pods of some namespaces, in a webhook that runs after podberth's."""
 
     system: GroupSystemName
     namespace_selector: Mapping[str, Any]
@@ -188,13 +190,13 @@ class Conventions:
     ignored_labels: frozenset[str] = IGNORED_LABELS
     """Label keys that never enter an equivalence class or a generated term."""
     label_keys: tuple[LabelKey, ...] = LABEL_KEYS
-    """Label keys by how much they say of the hardware, most first; a key that is not listed ranks last."""
+    """Label keys by how well they describe the hardware, best first; a key that is not listed ranks last."""
     group_systems: tuple[GroupSystem, ...] = ()
-    """Who takes over the pods of which namespaces."""
+    """The group systems that take over the pods of whole namespaces."""
     node_groups_grow: bool = True
-    """Whether an autoscaler may bring nodes of kinds that no known node is of; then a required term only excludes."""
+    """Whether an autoscaler may add nodes of a kind that is not known yet; then a required term only excludes."""
 
     def marks_accelerators(self, key: str, value: str, effect: str) -> bool:
-        """Tell whether a taint says just that a node has accelerators, or a toleration is for no other taint."""
+        """Tell whether a taint only marks a node as having accelerators, or a toleration is for no other taint."""
         tolerable = self.tolerable_taints
         return effect == "NoSchedule" and key in tolerable and tolerable[key] in (None, value)

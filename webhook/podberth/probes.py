@@ -1,4 +1,4 @@
-"""The port of probes, plain HTTP: /livez, /readyz and /metrics, for the kubelet and Prometheus; reviews never come."""
+"""The port of probes, plain HTTP: /livez, /readyz and /metrics, for the kubelet and Prometheus. It takes no reviews."""
 
 import asyncio
 import json
@@ -16,19 +16,19 @@ from .port.places import Places
 from .settings import Address
 from .telemetry.metrics import CONTENT_TYPE
 
-# The kubelet opens one for each probe, Prometheus keeps one; strangers displace each other.
+# The kubelet opens a connection for each probe, Prometheus keeps one; strangers displace each other.
 _MOST_CONNECTIONS = 64
-# Longer than between two scrapes, a minute by default (global.scrape_interval).
+# Longer than the time between two scrapes, a minute by default (global.scrape_interval).
 _KEEPALIVE_SECONDS = 75.0
 
 Page: TypeAlias = Callable[[], WholeAnswer]
 
 
 def make_probes(unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> Mapping[str, Page]:
-    """Return the pages of that port; ``unready`` says why it is not, ``page`` is that of the metrics."""
+    """Return the pages of that port; ``unready`` returns the reasons for not being ready, ``page`` the metrics."""
 
     def livez() -> WholeAnswer:
-        # That the loop answers is all: a restart mends neither policies nor certificates.
+        # It is enough that the loop answers: a restart fixes neither policies nor certificates.
         return WholeAnswer(200, b"ok\n")
 
     def readyz() -> WholeAnswer:
@@ -48,7 +48,7 @@ class ProbePort:
     """Listens until ``stop``."""
 
     def __init__(self, pages: Mapping[str, Page]) -> None:
-        """Nothing listens yet. Must be made where a loop runs."""
+        """Nothing listens yet. The caller must be inside a running event loop."""
         self._pages = pages
         self._web = web.Server(self._answer)
         places = Places(most=_MOST_CONNECTIONS)
@@ -65,16 +65,16 @@ class ProbePort:
         return page()
 
     def start(self, address: Address) -> Address:
-        """Listen; return the address, the port filled in.
+        """Listen; return the address with the port filled in.
 
         Raises:
-            UsageError: the address cannot be had.
+            UsageError: the address cannot be used.
         """
         try:
             return self._listener.start(address)
         except OSError as error:
             where = f"{address.host}:{address.port}"
-            raise UsageError(f"--metrics-listen: got {where}, which cannot be had: {error}") from error
+            raise UsageError(f"--metrics-listen: got {where}, which cannot be used: {error}") from error
 
     async def stop(self) -> None:
         """Close the port and every connection."""
@@ -87,7 +87,7 @@ async def start_probes(pages: Mapping[str, Page], address: Address) -> tuple[Pro
     """Listen with the port of probes.
 
     Raises:
-        UsageError: the address cannot be had.
+        UsageError: the address cannot be used.
     """
     port = ProbePort(pages)
     return port, port.start(address)

@@ -1,7 +1,6 @@
-"""What an operator can set: one table of options, each a flag and an environment variable, and the frozen result.
+"""The settings of an operator: one table of options, each a flag and an environment variable, and the frozen result.
 
-A flag beats its variable. Nothing here opens a file or a socket; whether a path holds what it should is said by its
-reader.
+A flag beats its variable. Nothing here opens a file or a socket; the reader of a path checks its content.
 """
 
 import re
@@ -20,9 +19,9 @@ _SWITCH = {"on": True, "off": False}
 _LIFE_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 # An RFC 1123 subdomain: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 _OBJECT_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
-# An authority is replaced when two thirds of its life are over: the last leaf of it lives in what is left.
+# An authority is replaced after two thirds of its life; the last leaf that it signed lives in the rest.
 _LIVES_IN_A_CA = 4
-# A look at a few dozen files takes a millisecond or so; with no pause the process would do little else.
+# Checking a few dozen files takes about a millisecond; without a pause the process would do little else.
 _LEAST_RELOAD_SECONDS = 0.01
 
 Policies: TypeAlias = Path | Literal["cluster"]
@@ -32,7 +31,7 @@ Topology: TypeAlias = Path | Literal["cluster"]
 
 
 class Address(NamedTuple):
-    """Where to listen. An empty host is every interface; port 0 is any free one."""
+    """The address to listen on. An empty host is every interface; port 0 is any free one."""
 
     host: str
     port: int
@@ -40,7 +39,7 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One row of the table. ``default`` is parsed as a given value is; None means that there is none."""
+    """One row of the table. ``default`` is parsed like a given value; None means that there is no default."""
 
     name: str
     metavar: str
@@ -96,7 +95,7 @@ def parse_address(text: str) -> Address:
     """Read ``HOST:PORT``; no host is every interface.
 
     Raises:
-        ValueError: it is none; the text says what is wanted.
+        ValueError: the text is no address; the message says what is wanted.
     """
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
@@ -160,7 +159,7 @@ def path_or_cluster(text: str) -> Path | Literal["cluster"]:
     """Read a path, or the word cluster.
 
     Raises:
-        ValueError: it is empty; the text says what is wanted.
+        ValueError: the text is empty; the message says what is wanted.
     """
     return "cluster" if text == "cluster" else _path(text)
 
@@ -168,9 +167,9 @@ def path_or_cluster(text: str) -> Path | Literal["cluster"]:
 # 9443 is where controller-runtime's webhooks listen, 8080 where its metrics are: firewall rules for them often exist.
 # Drain: kube-proxy and the apiserver learn of a terminating endpoint within seconds (openchoreo PR 3743 lost a
 # quarter of its calls without any wait). Reload: the kubelet renews mounted ConfigMaps once a minute, so 2 s add
-# nothing to it.
-# A CA's year is that of cert-manager's own webhook, a leaf's day that of Istio's workloads: it bounds what a stolen one
-# is worth, for nothing revokes it, and an API server that is away for eight hours does not matter. Trust: an API server
+# almost nothing.
+# A CA's year is that of cert-manager's own webhook. A leaf's day is that of Istio's workloads: it bounds the damage of
+# a stolen leaf, which cannot be revoked, and survives an API server that is away for eight hours. Trust: an API server
 # whose watch broke tries again after 30 s at most (client-go, the reflector's backoff); twice that.
 OPTIONS: tuple[Option, ...] = (
     Option(
@@ -186,7 +185,7 @@ OPTIONS: tuple[Option, ...] = (
         "SNAPSHOT",
         None,
         "file or directory of what `kubectl get nodes,configmaps,... -o yaml` prints, or the word cluster: watch nodes "
-        "and what their agents publish; without it no node is known",
+        "and the documents of their agents; without it no node is known",
         path_or_cluster,
     ),
     Option(
@@ -207,12 +206,12 @@ OPTIONS: tuple[Option, ...] = (
         "conventions",
         "FILE",
         None,
-        "what node labels of this cluster's own mean, and whether its node groups grow; read at start",
+        "meaning of this cluster's own node labels, and whether its node groups grow; read at start",
         _path,
     ),
-    Option("listen", "HOST:PORT", ":9443", "where reviews are answered, over TLS", parse_address),
+    Option("listen", "HOST:PORT", ":9443", "address where reviews are answered, over TLS", parse_address),
     Option(
-        "metrics-listen", "HOST:PORT", ":8080", "where /livez, /readyz and /metrics are, over plain HTTP", parse_address
+        "metrics-listen", "HOST:PORT", ":8080", "address of /livez, /readyz and /metrics, plain HTTP", parse_address
     ),
     Option("tls-cert", "FILE", None, "certificate chain, PEM; reloaded when it changes", _path),
     Option("tls-key", "FILE", None, "its private key, PEM", _path),
@@ -240,7 +239,7 @@ OPTIONS: tuple[Option, ...] = (
         "ca-trust-seconds",
         "SECONDS",
         "60",
-        "how long a new authority stands in caBundle before anything is signed with it",
+        "how long a new authority is in caBundle before it signs anything",
         _seconds,
     ),
     Option(
@@ -254,20 +253,20 @@ OPTIONS: tuple[Option, ...] = (
         "record-key",
         "FILE",
         None,
-        "what the records on pods are sealed with, 16 bytes at least, the same for all replicas; reloaded when it "
+        "key for the seals of records on pods, at least 16 bytes, the same for all replicas; reloaded when it "
         "changes. Without it record.key of --self-signed or --ca-secret, or the file of --tls-key",
         _path,
     ),
-    Option("client-ca", "FILE", None, "CA of the API servers' client certificate, PEM: nobody else may ask", _path),
-    Option("client-name", "NAME", None, "common name or alternative name that it has", _text),
+    Option("client-ca", "FILE", None, "CA of the API servers' client certificate, PEM; others are refused", _path),
+    Option("client-name", "NAME", None, "common name or alternative name of that certificate", _text),
     Option(
         "events",
         "SWITCH",
         "off",
-        "on: tell of warnings on controllers' pods, and of policies of the cluster, in Events; with --topology cluster",
+        "on: publish Events about warnings on controllers' pods and about policies; with --topology cluster",
         _switch,
     ),
-    Option("reload-seconds", "SECONDS", "2", "how often files are looked at for changes", _seconds),
+    Option("reload-seconds", "SECONDS", "2", "how often files are checked for changes", _seconds),
     Option(
         "drain-seconds",
         "SECONDS",
@@ -279,10 +278,10 @@ OPTIONS: tuple[Option, ...] = (
 
 
 def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
-    """Return the settings of flags, by field name, and environment variables.
+    """Return the settings from flags, by field name, and environment variables.
 
     Raises:
-        UsageError: with everything that is wrong, one line each.
+        UsageError: one line for each setting that is wrong.
     """
     values: dict[str, Any] = {}
     problems: list[str] = []

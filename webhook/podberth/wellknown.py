@@ -15,49 +15,49 @@ GANG_LABEL = "podberth.io/gang"
 """Names the gang a pod belongs to. A label, because pod affinity selects by it. Written by users and by podberth."""
 
 GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
-"""How many pods the gang has, where nothing on the pod says so."""
+"""How many pods the gang has, if no other field of the pod gives its size."""
 
 GANG_ACCELERATED_ANNOTATION = "podberth.io/gang-accelerated"
-"""How many of the pods of ``podberth.io/gang-size`` ask for accelerators, where not all do. Written by users and by
-podberth; the gang's PodGroup is of these, and launchers and heads without are outside it."""
+"""How many of the pods of ``podberth.io/gang-size`` ask for accelerators, if not all do. Written by users and by
+podberth. The gang's PodGroup holds these pods, without launchers and heads that ask for none."""
 
 EXEMPT_LABEL = "podberth.io/exempt"
-"""On a namespace, whatever its value: no review of what is in it reaches podberth."""
+"""On a namespace, with any value: no review of its objects reaches podberth."""
 
 # ---- written by podberth --------------------------------------------------------------------------------------------
 COLOCATED_LABEL = "podberth.io/colocated"
-"""Marks the members of a gang that are drawn to one domain; the value is the gang's name."""
+"""Marks the members of a gang that prefer or require one domain; the value is the gang's name."""
 
 GANG_SLICE_LABEL = "podberth.io/gang-slice"
-"""Which slice of its gang a pod is in, where every so many members are drawn to one domain; the value is its number."""
+"""The number of a pod's slice of its gang, if every slice prefers or requires a domain of its own."""
 
 GANG_LEVEL_ANNOTATION = "podberth.io/gang-level"
-"""On which topology level the gang's PodGroup is to be in one domain: a node label key, for who makes the PodGroup."""
+"""The topology level on which the gang's PodGroup wants one domain: a node label key, read by the PodGroup's maker."""
 
 GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
-"""Whether that is ``required`` or ``preferred``."""
+"""Whether that level is ``required`` or ``preferred``."""
 
 APPLIED_ANNOTATION = "podberth.io/applied"
 """The record: which policies wrote what, as JSON (mutation/record.py)."""
 
 NEEDS_EVERY_POD_ANNOTATION = "podberth.io/needs-every-pod"
-"""On a GPUPolicy of scope All: `"false"` where the pods that it is about are sent by the ordinary webhook entries"""
+"""On a GPUPolicy of scope All: `"false"` if the ordinary webhook entries already send the pods that it is about"""
 
 TOPOLOGY_LABEL = "podberth.io/topology"
 """Marks a node's topology ConfigMap; the value is the document's schema version."""
 
 LINK_SHAPE_LABEL = "podberth.io/link-shape"
-"""On a node, by its agent if asked to: ``full-mesh``, ``islands`` or ``none``."""
+"""On a node, written by its agent on request: ``full-mesh``, ``islands`` or ``none``."""
 
 LINK_DOMAIN_LABEL = "podberth.io/link-domain-size"
-"""Likewise: how many GPUs of the node share NVLink at the most; 1: none do."""
+"""On a node, likewise: the largest number of its GPUs that share NVLink; 1: no two do."""
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "podberth"
-"""On what the controller makes; it writes nothing that has not this value."""
+"""On each object that the controller makes; it changes no object without this value."""
 
 NAMESPACE = "podberth-system"
-"""Where the webhook and the topology ConfigMaps live."""
+"""The namespace of the webhook and of the topology ConfigMaps."""
 
 EXEMPT_NAMESPACES = (
     "kube-system",
@@ -69,9 +69,10 @@ EXEMPT_NAMESPACES = (
     "nvidia-gpu-operator",
     "dra-driver-nvidia-gpu",
 )
-"""No review of what is in these reaches podberth: the namespaceSelector of each webhook in manifests/base says so.
+"""No review of objects in these namespaces reaches podberth, by the namespaceSelector of each webhook in
+manifests/base.
 
-The last three have NVIDIA's GPU operator, as Helm and as OpenShift install it, and its DRA driver by itself."""
+The last three hold NVIDIA's GPU operator, as Helm and as OpenShift install it, and NVIDIA's DRA driver by itself."""
 
 # ---- Kubernetes' own ------------------------------------------------------------------------------------------------
 # https://kubernetes.io/docs/reference/labels-annotations-taints/

@@ -117,7 +117,7 @@ def test_a_version_that_went_back_is_of_an_older_cluster() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "header", "reason", "seconds", "message"),
     [
-        (410, '{"kind":"Status","code":410}', "", "expired", 0, "GET u: got 410 nothing; list anew"),
+        (410, '{"kind":"Status","code":410}', "", "expired", 0, "GET u: got 410 nothing; list again"),
         (429, '{"message":"slow\\ndown"}', "3", "busy", 3, "GET u: got 429 slow down; try later"),
         (429, "", "Wed, 21 Oct 2026 07:28:00 GMT", "busy", 0, "GET u: got 429 nothing; try later"),
         (503, "<html>gateway</html>", "7", "failed", 7, "GET u: got 503 <html>gateway</html>; try again"),
@@ -186,7 +186,7 @@ def test_waits_grow_to_a_cap_and_start_again_after_a_watch_that_lasted() -> None
 def test_waits_start_again_once_it_went_well() -> None:
     pace = Pace(TIMING, lambda: 1.0)
     assert [pace.wait_seconds(0) for _ in range(3)] == [1, 2, 4]
-    pace.begin_anew()
+    pace.succeeded()
     assert [pace.wait_seconds(0) for _ in range(2)] == [1, 2]
 
 

@@ -1,1 +1,1 @@
-"""The client of the API server: requests, lists, watches, pages and leader election. What is read is unknown here."""
+"""The client of the API server: requests, lists, watches, pages and leader election. It does not interpret objects."""

@@ -1,7 +1,7 @@
 """The API server, through kubernetes.aio: its configuration, its credentials and its TLS. The only importer of it.
 
-Answers stay bytes: the package's model classes cost ten times what orjson does, and would take away what they do not
-know. A failure is a ``ClusterError`` that says what was asked and where.
+Answers stay bytes: the package's model classes cost ten times as much as orjson, and drop fields that they do not
+know. A failure is a ``ClusterError`` that names the request and the server.
 """
 
 import ssl
@@ -26,26 +26,26 @@ from ..kube.documents import load_documents
 from .kubeconfig import Kubeconfig
 from .protocol import LARGEST_OBJECT_BYTES, AnswerLimits, Timing, refusal
 
-# What kubernetes.aio raises of a kubeconfig that is not one: it does not look before it leaps.
+# Exceptions of kubernetes.aio for a broken kubeconfig, which it does not check first.
 _NO_CONFIGURATION = (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError)
 _TOKEN: Final = "BearerToken"  # noqa: S105 - the name of a field
-# Compressing costs the API server more than sending does, and its own clients do not ask for it either
+# Compression costs the API server more than sending, and its own clients do not ask for it
 # (kubernetes pkg/controlplane, DisableCompression).
 _HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "podberth"}
 _REDIRECT = 300
 
 
 class ClusterClient:
-    """Asks one API server. After a failure ``reset`` it: connections and TLS are then made anew."""
+    """Sends requests to one API server. After a failure call ``reset``: connections and TLS are then created again."""
 
     def __init__(self, kubeconfig: Path | Kubeconfig | None, timing: Timing, *, brief: bool = False) -> None:
-        """Find out where the API server is: as the kubeconfig says or, without one, as a pod is told.
+        """Find the API server: as the kubeconfig says or, without one, by the pod's environment.
 
-        ``brief``: for a command that is over in seconds. Credentials are then asked for once, for they may come from a
-        program.
+        ``brief``: for a command that ends in seconds. Credentials are then read once, because a program may provide
+        them.
 
         Raises:
-            UsageError: nothing says so, or what does makes no sense.
+            UsageError: no configuration is found, or it is not valid.
         """
         kubeconfig = Kubeconfig((kubeconfig,)) if isinstance(kubeconfig, Path) else kubeconfig
         self._where = "in-cluster configuration" if kubeconfig is None else kubeconfig.where
@@ -57,10 +57,10 @@ class ClusterClient:
         self._api: Any = None
 
     async def get(self, path: ApiPath, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
-        """Return the body of an answer; without limits it has the time of a list, and any length.
+        """Return the body of an answer; without limits it may take the time of a list, and have any length.
 
         Raises:
-            ClusterError: it is no success or too long, none came, or there are no credentials to ask with.
+            ClusterError: the answer is no success or too long, none came, or there are no credentials.
         """
         async with self._answer("GET", path.asking(query), self._timeout(limits)) as answer:
             return await (answer.read() if limits is None else _body(answer, limits.most_bytes))
@@ -73,20 +73,20 @@ class ClusterClient:
         content_type: str = "application/json",
         limits: AnswerLimits | None = None,
     ) -> bytes:
-        """Write: send a document, a list where it is a JSON patch, and return the body of the answer.
+        """Write: send a document (a list if it is a JSON patch), and return the body of the answer.
 
         Raises:
-            ClusterError: as ``get``; its ``status`` says whether somebody else was faster (409).
+            ClusterError: as ``get``; its ``status`` is 409 if another writer was faster.
         """
         async with self._answer(method, path, self._timeout(limits), document, content_type) as answer:
             return await (answer.read() if limits is None else _body(answer, limits.most_bytes))
 
     @asynccontextmanager
     async def stream(self, path: ApiPath, query: dict[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Yield the body of an answer, piece by piece as it comes.
+        """Yield the body of an answer, piece by piece as it arrives.
 
         Raises:
-            ClusterError: as ``get``, and where nothing comes for ``silence_seconds``.
+            ClusterError: as ``get``, and if nothing arrives for ``silence_seconds``.
         """
         silence, connect = self._timing.silence_seconds, self._timing.connect_seconds
         limits = aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=silence)
@@ -94,12 +94,12 @@ class ClusterClient:
             try:
                 yield answer.content.iter_any()
             finally:
-                # Not closed with the TLS peer's consent: whoever leaves a watch does not wait for it.
+                # Closed without waiting for the TLS peer: leaving a watch must not take time.
                 if answer.connection is not None and answer.connection.transport is not None:
                     answer.connection.transport.abort()
 
     async def reset(self) -> None:
-        """Close the connections. What is on disk then, a new CA too, counts for the next."""
+        """Close the connections. The next ones use the files as they are then, a new CA included."""
         api, self._api = self._api, None
         if api is not None:
             await api.close()
@@ -148,7 +148,7 @@ class ClusterClient:
             if loading is not None:  # a kubeconfig may name a program that makes tokens
                 await loading
         except _NO_CONFIGURATION as error:
-            raise ClusterError("refused", f"{self._where}: no credentials: {_of(error)}; mend it") from error
+            raise ClusterError("refused", f"{self._where}: no credentials: {_of(error)}; fix it") from error
         token = str(self._configuration.api_key.get(_TOKEN, "")).strip()
         headers = {**_HEADERS, "Authorization": token} if token else dict(_HEADERS)
         self._kept = dict(headers) if self._brief else None
@@ -188,7 +188,7 @@ def _loader(kubeconfig: Kubeconfig) -> Any:
     if len(kubeconfig.files) > 1:
         merger: Any = KubeConfigMerger
         merged = merger(ENV_KUBECONFIG_PATH_SEPARATOR.join(map(str, kubeconfig.files)))
-        # With kubectl the first file that says it decides; the package lets the last one.
+        # With kubectl the first file wins; with the package the last one.
         currents = (each.get("current-context") for each in merged.config_files.values())
         # Without a base path each file's own paths are relative to that file.
         return of_file(merged.config, context or next(filter(None, currents), None), config_base_path=None)
@@ -203,6 +203,6 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _of(error: BaseException) -> str:
-    """Say what happened in one line."""
+    """Return the error in one line."""
     said = getattr(error, "strerror", None) or str(error)
     return " ".join(str(said).split())[:300] or type(error).__name__

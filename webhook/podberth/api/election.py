@@ -1,7 +1,7 @@
-"""Leader election by a Lease: of all replicas one acts, and it stops before another may begin.
+"""Leader election by a Lease: one of all replicas acts, and it stops before another may begin.
 
-The client library's own is of no use here: it ends the process where it is misused, compares times of two machines, and
-waits for a hung request longer than the lease lasts.
+The client library's own election cannot be used: it ends the process on misuse, compares the clocks of two machines,
+and waits for a hung request longer than the lease lasts.
 """
 
 import asyncio
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
 LEASE: Final = "podberth-controller"
 _COLLECTION: Final = collection_path(API, "leases", NAMESPACE)
 _PATH: Final = _COLLECTION.below(LEASE)
-# At the end of the process: what takes longer is left to the lease's own end.
+# At the end of the process: a release that takes longer is left to the lease's own end.
 _RELEASE_SECONDS: Final = 2.0
 
 Act = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Election:
-    """One replica's part in it."""
+    """One replica's part in the election."""
 
     def __init__(self, client: "ClusterClient", identity: str, log: Log, term: Term | None = None) -> None:
-        """Lead nothing yet; ``run`` begins."""
+        """Start as a follower; ``run`` takes part."""
         self.leads = False
         """Whether this replica acts."""
         self.answered = False
-        """Whether the API server answered when it was last asked of the Lease."""
+        """Whether the API server answered the last request about the Lease."""
         self._client = client
         self._log = log
         self._term = term or Term()
         self._candidate = Candidate(identity, self._term)
         self._lease: Mapping[str, Any] | None = None
-        """As it was written last by this replica; None: somebody else may have written since."""
+        """The Lease as this replica last wrote it; None: another replica may have written since."""
         self._until = 0.0
         self._told = False
 
     async def run(self, act: Act) -> None:
-        """Do ``act`` whenever this replica leads, until cancelled; the Lease is then let go.
+        """Run ``act`` whenever this replica leads, until cancelled; the Lease is then released.
 
         Raises:
             Exception: what ``act`` raises.
@@ -66,7 +66,7 @@ class Election:
             await self._client.reset()
 
     async def _lead(self, act: Act) -> None:
-        """Act for as long as the Lease is renewed."""
+        """Run ``act`` for as long as the Lease is renewed."""
         self._log.event("info", "leads", lease=LEASE, identity=self._candidate.identity)
         self.leads = True
         acting = asyncio.create_task(act())
@@ -85,9 +85,9 @@ class Election:
             self._log.event("info", "leads no longer", lease=LEASE, identity=self._candidate.identity)
 
     async def _try(self) -> bool | None:
-        """Take the Lease or renew it; False: another has it, None: nobody knows."""
+        """Take the Lease or renew it; False: another replica has it, None: that is unknown."""
         began = time.monotonic()
-        # Who leads has until then, whoever does not may wait as long as a leader may.
+        # A leader may act until then; a follower may wait as long.
         patience = self._until - began if self.leads else self._term.renew_seconds
         try:
             async with asyncio.timeout(max(0.0, patience)):
@@ -121,7 +121,7 @@ class Election:
         except ClusterError as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise
-            # Somebody was faster, or has touched it; who holds it is read next time.
+            # Another replica was faster, or has changed it; the next read shows the holder.
             self._lease = None
             return False
         return True
@@ -159,7 +159,7 @@ class Election:
 
 
 def _read_lease(body: bytes) -> Mapping[str, Any]:
-    """Read an answer; a write names the version that it is made from, so what has none is no Lease."""
+    """Read an answer. A write names the version that it changes, so an answer without a version is no Lease."""
     lease = read_object(body, _PATH)
     if not text_at(lease, "metadata", "resourceVersion"):
         raise garbled(_PATH, body)

@@ -1,4 +1,4 @@
-"""Where a person's kubeconfig is, found as kubectl finds it: a flag, else KUBECONFIG, else ~/.kube/config."""
+"""The place of a user's kubeconfig, found as kubectl finds it: a flag, else KUBECONFIG, else ~/.kube/config."""
 
 import os
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from ..errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """One file, or several of which the first that says something counts."""
+    """One file, or several of which the first that sets a field wins."""
 
     files: tuple[Path, ...]
     context: str = ""
@@ -19,21 +19,21 @@ class Kubeconfig:
 
     @property
     def where(self) -> str:
-        """Name it in a message."""
+        """The files, as messages name them."""
         return f"{self.said_by}: {os.pathsep.join(map(str, self.files))}"
 
 
 def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str]) -> Kubeconfig | None:
-    """Return what says where the API server is; None: the service account of a pod.
+    """Return the kubeconfig that leads to the API server; None: the service account of a pod.
 
     Raises:
-        UsageError: a context is named, and nothing that could have it.
+        UsageError: a context is named, and there is no kubeconfig.
     """
     if flag is not None:
         return Kubeconfig((flag,), context)
     named = tuple(Path(part).expanduser() for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part)
     if named:
-        # kubectl passes over those that are not there; where none is, the message names the first.
+        # kubectl skips missing files; if all are missing, the message names the first.
         return Kubeconfig(tuple(path for path in named if path.exists()) or named[:1], context, "KUBECONFIG")
     home = environ.get("HOME", "")
     usual = Path(home) / ".kube" / "config"

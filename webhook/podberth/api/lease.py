@@ -1,7 +1,7 @@
-"""Who leads: what a replica makes of the Lease that it has read, and what it writes into it.
+"""The rules of leading: how a replica reads a Lease, and what it writes into it.
 
 The rules are client-go's (tools/leaderelection/leaderelection.go). Clocks of machines differ, so no time in a Lease is
-ever compared with one's own: it has run out when it has not changed for as long as it says, by the reader's clock.
+compared with a local one: a Lease has run out when it has not changed for its own duration, by the reader's clock.
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ API: Final = "coordination.k8s.io/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """How long things last, in seconds: those of kube-scheduler and kube-controller-manager."""
+    """Durations, in seconds: those of kube-scheduler and kube-controller-manager."""
 
     lease_seconds: int = 15
     renew_seconds: float = 10.0
-    """How long a leader goes on without having renewed: less than the lease, so nobody else leads yet."""
+    """How long a leader continues without renewal: less than the lease, so that no other leads yet."""
     retry_seconds: float = 2.0
 
 
@@ -29,14 +29,14 @@ class Candidate:
     """One replica's view of a Lease. Times are by the monotonic clock."""
 
     def __init__(self, identity: str, term: Term) -> None:
-        """Have read nothing."""
+        """Start without having read a Lease."""
         self.identity = identity
         self._term = term
         self._version = ""
         self._changed_at = 0.0
 
     def may_take(self, lease: Mapping[str, Any], at_seconds: float) -> bool:
-        """Tell whether the Lease, as it was read now, is this replica's or free."""
+        """Tell whether the Lease, as read just now, is this replica's or free."""
         version = text_at(lease, "metadata", "resourceVersion")
         if version != self._version:
             self._version, self._changed_at = version, at_seconds
@@ -45,7 +45,7 @@ class Candidate:
         return holder in ("", self.identity) or at_seconds - self._changed_at >= lasts
 
     def spec(self, lease: Mapping[str, Any] | None, now: datetime) -> dict[str, Any]:
-        """Return the spec with which this replica leads; ``lease`` is what is there, None: nothing."""
+        """Return the spec with which this replica leads; ``lease`` is the current Lease, None if there is none."""
         before = text_at(lease, "spec", "holderIdentity")
         kept = before == self.identity
         turns = count(at(lease, "spec", "leaseTransitions"))
@@ -59,5 +59,5 @@ class Candidate:
 
     @staticmethod
     def released(now: datetime) -> dict[str, Any]:
-        """Return the spec of a Lease that its holder lets go of: the next replica need not wait."""
+        """Return the spec of a Lease that its holder releases: the next replica need not wait."""
         return {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": as_micro_time(now)}

@@ -1,4 +1,4 @@
-"""The way to the API server's client, whose library is an extra: the one place that says so where it is missing."""
+"""Imports the API server's client, whose library is an extra: the one place that reports its absence."""
 
 from typing import TYPE_CHECKING
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 def client_class(what: str) -> "type[ClusterClient]":
-    """Return what makes clients; ``what`` is what somebody wanted of the cluster, for the message.
+    """Return the class of clients; ``what`` is the flag or command that needs the cluster, for the message.
 
     Raises:
-        UsageError: what asks the cluster is not installed.
+        UsageError: the library of the client is not installed.
     """
     try:
-        from .client import ClusterClient  # noqa: PLC0415 - an extra, and 20 MB for those who do without
+        from .client import ClusterClient  # noqa: PLC0415 - an extra, and 20 MB that other processes do not load
     except ImportError as error:
         raise UsageError(
             f"{what}: got {error}, want the package kubernetes: pip install 'podberth[cluster]'"

@@ -1,4 +1,4 @@
-"""A list of the API server, page by page."""
+"""Reads a list of the API server page by page."""
 
 from collections.abc import AsyncIterator
 from typing import Final, Protocol
@@ -7,11 +7,11 @@ from ..kube.api_path import ApiPath
 from .protocol import Page, Resource, read_page
 
 PAGE: Final = 500
-"""client-go's pager takes as many (tools/pager, defaultPageSize)."""
+"""The page size of client-go's pager (tools/pager, defaultPageSize)."""
 
 
 class Asks(Protocol):
-    """What of ``client.ClusterClient`` is needed here."""
+    """The part of ``client.ClusterClient`` that is needed here."""
 
     async def get(self, path: ApiPath, query: dict[str, str]) -> bytes:
         """Return the body of an answer."""
@@ -19,10 +19,10 @@ class Asks(Protocol):
 
 
 async def pages(client: Asks, resource: Resource, *, size: int = PAGE) -> AsyncIterator[Page]:
-    """Yield the pages of a list; whoever has enough leaves, and a page says whether there is a next.
+    """Yield the pages of a list; a caller that needs no more stops, and each page says whether there is a next one.
 
     Raises:
-        ClusterError: one cannot be had; its ``reason`` is ``expired`` where the list took too long.
+        ClusterError: a page cannot be read; its ``reason`` is ``expired`` if the list took too long.
     """
     token = ""
     while True:

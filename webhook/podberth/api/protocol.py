@@ -1,6 +1,6 @@
-"""The decisions of a list and a watch: what an answer or an event means, and how long to wait after it.
+"""The decisions of a list and a watch: the meaning of an answer or an event, and the wait after it.
 
-Pure: no clock, no chance, no I/O; ``reflector`` acts on it. The rules are those of client-go's reflector
+Pure: no clock, no random numbers, no I/O; ``reflector`` acts on it. The rules are those of client-go's reflector
 (k8s.io/client-go tools/cache/reflector.go) and of
 https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
 """
@@ -21,65 +21,65 @@ from ..wellknown import API_VERSION, NAMESPACE, TOPOLOGY_LABEL
 Document: TypeAlias = dict[str, Any]
 
 Reason: TypeAlias = Literal["ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug"]
-"""Why a watch is begun anew: its time was over, the connection broke or was never made, nothing came for too long, what
-came is no answer, its version is too old (410), the API server is busy (429), has a fault (5xx), or refuses (4xx)."""
+"""Why a watch is begun again: its time was over, the connection broke or was never made, nothing came for too long, the
+answer is not valid, its version is too old (410), the API server is busy (429), has a fault (5xx), or refuses (4xx)."""
 
 ListReason: TypeAlias = Literal["start", "expired", "resync"]
-"""Why all objects are listed: at the start, because a watch cannot go on from where it was, or to be sure."""
+"""Why all objects are listed: at the start, because a watch cannot continue from its version, or as a safety net."""
 
 MERGE_PATCH: Final = "application/merge-patch+json"
-"""The type of what a PATCH merges into an object (RFC 7386)."""
+"""The content type of a PATCH that is merged into an object (RFC 7386)."""
 APPLY_PATCH: Final = "application/apply-patch+yaml"
-"""The type of a server-side apply."""
+"""The content type of a server-side apply."""
 _GARBLED_SHOWN = 80
-# etcd takes 1.5 MiB an object, and JSON may spell a byte with six (\u0001).
+# etcd takes 1.5 MiB for an object, and JSON may spell a byte with six (\u0001).
 _LONGEST_LINE: Final = 16 * 1024 * 1024
-# etcd takes 1.5 MiB (--max-request-bytes). A custom resource is stored as the JSON that is answered, a built-in one as
-# protobuf, of which JSON that a person could read is less than twice as long.
+# etcd takes 1.5 MiB (--max-request-bytes). A custom resource is stored as the JSON of the answer, a built-in one as
+# protobuf; readable JSON is less than twice as long.
 LARGEST_OBJECT_BYTES: Final = 3 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """What is watched."""
+    """A resource to watch."""
 
     name: str
     path: ApiPath
     selector: str = ""
-    """Of labels; empty: all objects."""
+    """A label selector; empty: all objects."""
     of_all_namespaces: bool = False
-    """Then objects are told apart as NAMESPACE/NAME."""
+    """If true, objects are identified as NAMESPACE/NAME."""
     fields: str = ""
-    """A selector of fields; empty: all objects."""
+    """A field selector; empty: all objects."""
     optional: bool = False
-    """It may not be served, or not be for podberth to list: who follows it is told so, and does without."""
+    """Whether it may be missing, or forbidden to podberth: its reader is then notified, and works without it."""
 
     @property
     def selection(self) -> dict[str, str]:
-        """Its selectors, as a query has them."""
+        """Its selectors as query parameters."""
         selectors = {"labelSelector": self.selector, "fieldSelector": self.fields}
         return {key: selector for key, selector in selectors.items() if selector}
 
 
 NODES = Resource("nodes", collection_path("v1", "nodes"))
-# Any version of the document: that of a newer agent is to be told of, not to be overlooked.
+# Any version of the document: a newer agent's document must be reported, not ignored.
 TOPOLOGIES = Resource("configmaps", collection_path("v1", "configmaps", NAMESPACE), TOPOLOGY_LABEL)
 HEARTBEATS = Resource("leases", collection_path("coordination.k8s.io/v1", "leases", NAMESPACE), TOPOLOGY_LABEL)
 RESOURCES: tuple[Resource, ...] = (NODES, TOPOLOGIES, HEARTBEATS)
-"""What the topology is made of."""
+"""The resources of the topology."""
 NAMESPACES = Resource("namespaces", collection_path("v1", "namespaces"))
-# Of podberth's own namespace only: who may write ConfigMaps there may say how podberth decides.
+# Only from podberth's own namespace: a writer of ConfigMaps there may decide how podberth decides.
 PARAMS = Resource("params", TOPOLOGIES.path, f"!{TOPOLOGY_LABEL}")
 OBJECTS: tuple[Resource, ...] = (NAMESPACES, PARAMS)
-"""What policies read besides."""
+"""Other resources that policies read."""
 WAITING_PODS = Resource("pods", collection_path("v1", "pods"), fields="spec.nodeName=", of_all_namespaces=True)
-"""Those that no scheduler has placed: what the controller makes things for."""
+"""Pods that no scheduler has placed: the controller makes objects for them."""
 POLICIES = Resource("gpupolicies", collection_path(API_VERSION, "gpupolicies"))
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerLimits:
-    """What an answer may take at most; a longer one is none."""
+    """The limits of an answer; a longer one is an error."""
 
     seconds: float
     most_bytes: int = LARGEST_OBJECT_BYTES
@@ -87,38 +87,41 @@ class AnswerLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """How long things may take and how long to wait, in seconds."""
+    """Limits and waits, in seconds."""
 
     connect_seconds: float = 10.0
-    """For a connection, TLS included: client-go's limit for a handshake."""
+    """The limit for a connection, TLS included: client-go's limit for a handshake."""
     list_seconds: float = 60.0
-    """For one page: the API server's own --request-timeout."""
+    """The limit for one page: the API server's own --request-timeout."""
     watch_seconds: float = 300.0
-    """The least that a watch is asked to last, and half of the most (client-go's minWatchTimeout)."""
+    """The least duration that a watch asks for, and half of the most (client-go's minWatchTimeout)."""
     silence_seconds: float = 90.0
-    """Without a byte: the watch cache sends a bookmark every minute (bookmarkFrequency, apiserver storage/cacher), so
-    the connection is half-open."""
+    """Time without a byte: the watch cache sends a bookmark every minute (bookmarkFrequency, apiserver storage/cacher),
+    so a longer silence means a half-open connection."""
     resync_seconds: float = 7200.0
-    """The most between two lists of everything, and twice the least. A safety net: nothing is known to need it."""
+    """The longest time between two lists of everything, and twice the shortest. A safety net: no case is known to need
+    it."""
     refused_seconds: float = 10.0
-    """How long the first list may be refused until that is believed: an API server takes 3 to 6 s to know who may."""
+    """How long the first list may be refused until the refusal is final: a new API server needs 3 to 6 s to load
+    roles."""
     first_wait_seconds: float = 0.25
-    """The most before the first try after a failure; twice that before the next, and so on."""
+    """The longest wait before the first try after a failure; twice that before the next, and so on."""
     longest_wait_seconds: float = 15.0
-    """The most before any try. client-go takes 30 s; a webhook that does not know of a lost GPU is worth more."""
+    """The longest wait before any try. client-go waits up to 30 s; podberth less, so that it learns of a lost GPU
+    sooner."""
     least_wait_seconds: float = 0.05
-    """The least before any try, whatever chance says."""
+    """The shortest wait before any try."""
     discover_seconds: float = 120.0
-    """The most between two looks at which kinds are served, and twice the least: who installs an operator waits for
-    its images longer."""
+    """The longest time between two looks at the served kinds, and twice the shortest: an operator's images take longer
+    to be pulled."""
     look_seconds: float = 20.0
-    """Between two looks at what a GPUPolicy's status depends on and nobody tells of. A policy and its webhook entry
-    that are put up together may go unseen for as long."""
+    """The time between two looks at objects that a GPUPolicy's status depends on and that are not watched. A policy
+    that is applied together with its webhook entry may be unseen for as long."""
     settle_seconds: float = 120.0
-    """How long agents have to be heard, or one not, until a status says so: longer than an agent's pod takes to be
-    replaced, so that its rollout writes nothing."""
+    """How long agents must be heard, or one not, until a status says so: longer than replacing an agent's pod takes, so
+    that a rollout of agents writes nothing."""
     settled_seconds: float = 10.0
-    """A watch that lasted as long has worked, and the next failure is a first one."""
+    """A watch that lasted this long has worked; the next failure counts as the first."""
 
 
 # ---- events ---------------------------------------------------------------------------------------------------------
@@ -126,7 +129,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """An object is there, as ``document`` says."""
+    """An object exists, with this ``document``."""
 
     name: str
     version: str
@@ -135,7 +138,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """An object is no longer there, or no longer selected."""
+    """An object no longer exists, or is no longer selected."""
 
     name: str
     version: str
@@ -143,7 +146,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """All up to ``version`` has been sent."""
+    """All events up to ``version`` have been sent."""
 
     version: str
 
@@ -152,10 +155,10 @@ Event: TypeAlias = Put | Drop | Bookmark
 
 
 def read_event(line: bytes, what: str, after: str, *, of_all_namespaces: bool = False) -> Event:
-    """Read a line of a watch of ``what`` whose last version was ``after``.
+    """Read a line of a watch of ``what``, whose last version was ``after``.
 
     Raises:
-        ClusterError: it is an ERROR, no event, or older than what came before it.
+        ClusterError: the line is an ERROR, no event, or older than the one before it.
     """
     try:
         event = orjson.loads(line)
@@ -182,14 +185,14 @@ def _identity(thing: Mapping[str, Any], *, bookmark: bool, of_all_namespaces: bo
         raise ValueError("neither name nor version")
     if of_all_namespaces and name:
         return f"{metadata.get('namespace') or ''}/{name}", version
-    # A node's name is a key in a dozen tables.
+    # A node's name is a key in a dozen tables, which share one string.
     return intern(name or ""), version
 
 
 def _went_back(before: str, version: str) -> bool:
-    """Tell whether a version is older: they are comparable numbers since Kubernetes 1.35 (KEP-5504), and ever were.
+    """Tell whether a version is older: versions are numbers, officially since Kubernetes 1.35 (KEP-5504).
 
-    After etcd was restored from a backup, a watch from a version of the future stays silent but for bookmarks.
+    After etcd was restored from a backup, a watch from a future version receives bookmarks only.
     """
     return before.isdecimal() and version.isdecimal() and int(version) < int(before)
 
@@ -200,9 +203,9 @@ class Page:
 
     items: tuple[Put, ...]
     version: str
-    """Of the whole list."""
+    """The version of the whole list."""
     next_page: str
-    """The token to ask for the next one with; empty: this is the last."""
+    """The token for the next page; empty: this is the last."""
 
 
 def read_page(body: bytes, what: str, *, of_all_namespaces: bool = False) -> Page:
@@ -225,15 +228,15 @@ def read_page(body: bytes, what: str, *, of_all_namespaces: bool = False) -> Pag
 
 
 class Lines:
-    """Cuts a stream into lines."""
+    """Splits a stream into lines."""
 
     def __init__(self, what: str) -> None:
-        """Begin with nothing; ``what`` is for messages."""
+        """Start empty; ``what`` is for messages."""
         self._what = what
         self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the lines that are whole now; what is behind the last one waits for more.
+        """Yield the complete lines; the rest waits for more.
 
         Raises:
             ClusterError: a line is longer than any object can be.
@@ -248,10 +251,10 @@ class Lines:
 
 
 def read_object(body: bytes, what: str) -> Document:
-    """Read an answer that is one object.
+    """Read an answer that holds one object.
 
     Raises:
-        ClusterError: it is none.
+        ClusterError: the answer holds none.
     """
     try:
         found = orjson.loads(body)
@@ -266,13 +269,13 @@ def read_object(body: bytes, what: str) -> Document:
 
 
 def garbled(what: str, got: bytes) -> ClusterError:
-    """Make the error for what is no JSON of the API."""
+    """Return the error for an answer that is no JSON of the API."""
     shown = got[:_GARBLED_SHOWN].decode("utf-8", "replace")
     return ClusterError("garbled", f"{what}: got {shown!r}, want an object, a list or an event of the API; try again")
 
 
 def refusal(what: str, status: int, body: bytes, retry_after: str) -> ClusterError:
-    """Make the error for an answer other than 200. ``retry_after`` is the header's text, empty where there is none."""
+    """Return the error for an answer other than 200. ``retry_after`` is the header's text, empty if there is none."""
     try:
         thing = orjson.loads(body)
     except ValueError:
@@ -293,8 +296,8 @@ def _refusal(what: str, status: Mapping[str, Any], retry_after: float) -> Cluste
     causes = details.get("causes") if isinstance(details, dict) else None
     kinds = [cause.get("reason") for cause in causes or () if isinstance(cause, dict)]
     if code == HTTPStatus.GONE or why in {"Expired", "Gone"} or "ResourceVersionTooLarge" in kinds:
-        # Too large: of a cluster that was restored from a backup since.
-        return ClusterError("expired", f"{what}: got {code} {said}; list anew")
+        # A version of the future: the cluster was restored from a backup since.
+        return ClusterError("expired", f"{what}: got {code} {said}; list again")
     if code == HTTPStatus.TOO_MANY_REQUESTS:
         return ClusterError("busy", f"{what}: got {code} {said}; try later", retry_after_seconds=retry_after)
     if code >= HTTPStatus.INTERNAL_SERVER_ERROR or not code:
@@ -313,41 +316,41 @@ _HINTS: Mapping[int, str] = {
 
 
 class Pace:
-    """How long to wait before the next try: exponential with full jitter, up to a cap.
+    """The wait before the next try: exponential with full jitter, up to a cap.
 
-    Full: of many replicas that lose the API server at once, no two come back together
+    Full jitter: of many replicas that lose the API server at once, no two come back together
     (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
     """
 
     def __init__(self, timing: Timing, draw: Callable[[], float]) -> None:
-        """Nothing has failed yet. ``draw`` returns numbers from 0 to 1."""
+        """Start without failures. ``draw`` returns numbers from 0 to 1."""
         self._timing = timing
         self._draw = draw
         self._failures = 0
 
     def wait_seconds(self, lived_seconds: float, retry_after_seconds: float = 0.0) -> float:
-        """Return the wait after a watch that lasted so long, however it ended; 0 where there was none.
+        """Return the wait after a watch that lasted so long, however it ended; 0 if there was none.
 
-        What the API server asks for is granted up to the cap: behind a mistaken proxy it may be a day.
+        A wait that the API server asks for is granted up to the cap: a misconfigured proxy may ask for a day.
         """
         timing = self._timing
         if lived_seconds >= timing.settled_seconds:
             self._failures = 0
-        # Past the cap the exponent stops, before it overflows.
+        # Past the cap the exponent stays constant, so that it cannot overflow.
         bound = min(timing.longest_wait_seconds, timing.first_wait_seconds * 2.0 ** min(self._failures, 30))
         self._failures += 1
         asked = min(retry_after_seconds, timing.longest_wait_seconds)
         return max(timing.least_wait_seconds, asked + self._draw() * bound)
 
-    def begin_anew(self) -> None:
-        """Forget failures: what was tried has worked."""
+    def succeeded(self) -> None:
+        """Forget earlier failures: a try has worked."""
         self._failures = 0
 
 
 class Refusals:
-    """Whether the API server means it when it refuses.
+    """Whether the API server's refusals are final.
 
-    One that has just started knows neither roles nor tokens yet, and refuses everybody for some seconds.
+    A server that has just started knows neither roles nor tokens yet, and refuses everybody for some seconds.
     """
 
     def __init__(self, timing: Timing) -> None:
@@ -356,7 +359,7 @@ class Refusals:
         self._since: float | None = None
 
     def lasting(self, error: ClusterError, at: float) -> bool:
-        """Take in a failure at a time in seconds; tell whether nothing but refusals came for so long."""
+        """Record a failure at a time in seconds; tell whether there were only refusals for the whole limit."""
         if error.reason != "refused":
             self._since = None
             return False

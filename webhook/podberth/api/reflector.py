@@ -1,6 +1,6 @@
-"""Follows one resource: lists it page by page, watches it from there, and begins anew when that ends, for ever.
+"""Follows one resource: lists it page by page, watches it from there, and starts again when that ends, for ever.
 
-Thin: what answers and events mean, and how long to wait, is ``protocol``'s to say; what objects mean is the sink's.
+A thin module: ``protocol`` interprets answers and events and says how long to wait; the sink interprets objects.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from .protocol import (
 if TYPE_CHECKING:
     from .client import ClusterClient
 
-# How long the loop is held by documents at a time: as long as a slow review takes.
+# How long documents may hold the loop at a time: as long as a slow review takes.
 _HELD_SECONDS = 0.002
 # client-go takes 500 (pager.defaultPageSize). A parsed page is held as a whole, and a Node has 11 KiB and more: with
 # 500 the process is 40 MiB larger ever after and no faster (bench.live). Parsing also holds the loop, some 7 ms for
@@ -39,27 +39,27 @@ _FIRST_PAGE, _LATER_PAGE = 100, 50
 
 
 class Sink(Protocol):
-    """Where the objects of a resource go."""
+    """The receiver of a resource's objects."""
 
     def put(self, name: str, document: Document) -> None:
-        """Take in an object as it is now."""
+        """Take an object as it is now."""
         ...
 
     def drop(self, name: str) -> None:
-        """Take in that an object is gone."""
+        """Remove an object that no longer exists."""
         ...
 
     def lost(self, at: float) -> None:
-        """Take in that nothing has been seen since ``at``, by the monotonic clock."""
+        """Note that nothing has been received since ``at``, by the monotonic clock."""
         ...
 
     def regained(self, at: float) -> None:
-        """Take in that the resource can be seen again."""
+        """Note that the resource can be followed again."""
         ...
 
 
 class Counts(Protocol):
-    """Where watches and lists are counted."""
+    """Counters of watches and lists."""
 
     def restarted(self, resource: str, reason: str) -> None:
         """Count a watch that ended."""
@@ -71,19 +71,19 @@ class Counts(Protocol):
 
 
 class Reflector:
-    """One resource."""
+    """Follows one resource."""
 
     def __init__(
         self, resource: Resource, client: "ClusterClient", sink: Sink, metrics: Counts, log: Log, timing: Timing
     ) -> None:
-        """Know nothing; ``run`` begins. The client is its own: a failure resets it."""
+        """Start empty; ``run`` follows. The client must not be shared: a failure resets it."""
         self.resource = resource
         self.listed = asyncio.Event()
-        """Set when all objects were listed for the first time."""
+        """Set after all objects were listed for the first time."""
         self.contact_at = time.monotonic()
-        """When the API server was last heard, by the monotonic clock."""
+        """When the API server last answered, by the monotonic clock."""
         self.trouble = ""
-        """Why the API server was not heard at the last try (``protocol.Reason``); empty: it was."""
+        """Why the last try failed (``protocol.Reason``); empty: it succeeded."""
         self._client = client
         self._sink = sink
         self._metrics = metrics
@@ -98,15 +98,15 @@ class Reflector:
 
     @property
     def count(self) -> int:
-        """How many objects there are."""
+        """The number of objects."""
         return len(self._versions)
 
     async def run(self) -> None:
         """Follow the resource until cancelled.
 
         Raises:
-            ClusterError: waiting would not help. The API server goes on refusing, and has never answered; or an
-                optional resource is refused at the first list, or at any time not served.
+            ClusterError: waiting would not help. The API server always refuses, and has never answered; or an optional
+                resource is refused at the first list, or is not served at any time.
         """
         while True:
             lived, asked, reason = 0.0, 0.0, "ended"
@@ -123,8 +123,8 @@ class Reflector:
                     raise
                 await self._fail(error)
                 asked, reason = error.retry_after_seconds, error.reason
-            except Exception as bug:  # noqa: BLE001 - a bug that one answer meets must not end the watch
-                self._log.fault(f"{self.resource.name}: a bug in podberth; all objects are listed anew", bug)
+            except Exception as bug:  # noqa: BLE001 - a bug in handling one answer must not end the watch
+                self._log.fault(f"{self.resource.name}: a bug in podberth; all objects are listed again", bug)
                 self._expire("expired")
                 reason = "bug"
             if self._version and time.monotonic() >= self._resync_at:
@@ -143,7 +143,7 @@ class Reflector:
         await self._client.reset()
 
     async def _fail(self, error: ClusterError) -> None:
-        """Tell of a failure, and make ready for the next try."""
+        """Report a failure, and prepare for the next try."""
         name = self.resource.name
         if error.reason == "expired":
             self._expire("expired")
@@ -159,10 +159,10 @@ class Reflector:
     # ---- listing ----------------------------------------------------------------------------------------------------
 
     async def _list(self) -> None:
-        """Take in all objects, and let go of those that are no longer there.
+        """Read all objects, and remove those that no longer exist.
 
-        Without a resourceVersion: the API server answers with what is true now, where resourceVersion=0 may be any
-        past, an older one than is known here among them. Since 1.34 it pages from its watch cache either way
+        Without a resourceVersion: the API server answers with the present state. With resourceVersion=0 it may answer
+        with any past state, even one older than the known objects. Since 1.34 it pages from its watch cache either way
         (docs/adr/0018-watching-the-cluster.md has the measurement).
         """
         path, name, why = self.resource.path, self.resource.name, self._why
@@ -189,7 +189,7 @@ class Reflector:
     # ---- watching ---------------------------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        """Take in events until the API server ends the watch."""
+        """Handle events until the API server ends the watch."""
         least = self._timing.watch_seconds
         until_resync = self._resync_at - time.monotonic()
         lasts = max(1.0, min(least * (1 + random.random()), until_resync))  # noqa: S311 - to spread
@@ -218,7 +218,7 @@ class Reflector:
             self._sink.regained(self.contact_at)
 
     async def _take(self, events: Iterable[Event]) -> None:
-        """Hand on events, and let reviews be answered in between."""
+        """Pass on events, and let reviews be answered in between."""
         began = time.perf_counter()
         for event in events:
             self._hand_on(event)
@@ -229,11 +229,11 @@ class Reflector:
     def _hand_on(self, event: Event) -> None:
         known = self._versions
         if isinstance(event, Put):
-            # A list after a lost watch brings mostly what is known.
+            # A list after a lost watch mostly repeats known objects.
             if known.get(event.name) != event.version:
                 known[event.name] = event.version
                 self._sink.put(event.name, event.document)
         elif isinstance(event, Drop) and known.pop(event.name, None) is not None:
             self._sink.drop(event.name)
-        if self._version:  # while listing there is none to go on from
+        if self._version:  # there is none while listing
             self._version = event.version

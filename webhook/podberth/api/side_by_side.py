@@ -1,4 +1,4 @@
-"""Runs what has no end side by side, until one of it fails."""
+"""Runs endless coroutines side by side, until one of them fails."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable
@@ -6,10 +6,10 @@ from typing import Any
 
 
 async def run_together(endless: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Run all until cancelled, or until one ends; the others are then cancelled, and have ended on return.
+    """Run all until cancelled, or until one ends; then the others are cancelled, and have ended on return.
 
     Raises:
-        Exception: what the one that ended raises.
+        Exception: the exception of the one that ended.
     """
     tasks = [asyncio.create_task(each) for each in endless]
     try:

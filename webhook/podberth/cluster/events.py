@@ -129,7 +129,7 @@ class Events:
         """Send. What cannot be written waits alone; where nobody answers all wait, for the next one would fail too."""
         error = await self._send(series)
         if error is None:
-            self._pace.begin_anew()
+            self._pace.succeeded()
             return
         series.tries += 1
         refused = error.reason == "refused"

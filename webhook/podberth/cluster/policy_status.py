@@ -96,7 +96,7 @@ class PolicyStatuses:
         self._freshness.look(time.monotonic())
         try:
             await self._write()
-            self._pace.begin_anew()
+            self._pace.succeeded()
         except ClusterError as error:
             self._log.event("warning", "policies: a status cannot be written; tried again", problem=str(error))
             await self._client.reset()

@@ -177,7 +177,7 @@ class ServedKinds:
     def _patience(self, *, calm: bool) -> float:
         """Return how long to wait for the next look: CRDs come and go by the week, unless podberth has just begun."""
         if calm and self.settled.is_set():
-            self._pace.begin_anew()
+            self._pace.succeeded()
             return self._timing.discover_seconds * (1 + random.random()) / 2  # noqa: S311 - to spread
         return self._pace.wait_seconds(0.0)
 

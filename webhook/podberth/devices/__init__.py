@@ -1,1 +1,1 @@
-"""What accelerators are called: resource names, device classes, MIG profiles. Tables and grammars, no cluster."""
+"""The names of accelerators: resource names, device classes, MIG profiles. Tables and grammars, no cluster."""

@@ -1,6 +1,6 @@
-"""What DRA objects say of devices: what a ResourceClaim asks for, and which accelerators a DeviceClass hands out.
+"""DRA objects: the devices that a ResourceClaim asks for, and the accelerators that a DeviceClass hands out.
 
-Nobody has checked the objects: no reader here raises, whatever they hold, and what cannot be read counts as unknown.
+The objects are unchecked: no reader here raises, whatever they hold, and unreadable parts count as unknown.
 https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation and KEP-5004.
 """
 
@@ -21,9 +21,10 @@ from .resources import (
 
 NamespacedName: TypeAlias = tuple[str, str]
 ClaimNames: TypeAlias = frozenset[tuple[str, str]]
-"""Claims that the pods of a group share: name in the pod, and template; those that exist by name are shared anyway."""
+"""Claims that the pods of a group share, by name in the pod and template. Claims that exist by name are always
+shared."""
 Accelerators: TypeAlias = dict[str, Accelerator]
-"""By extended resource."""
+"""Accelerators by extended resource."""
 
 # https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin, intel-resource-drivers-for-kubernetes
 # and ROCm/k8s-gpu-dra-driver: the drivers whose devices are accelerators, with their makers.
@@ -33,12 +34,12 @@ _DRIVERS: Final[Mapping[str, str]] = {
     "gaudi.intel.com": "intel",
     "gpu.amd.com": "amd",
 }
-# How selectors of DeviceClasses name a driver, and the sort of an NVIDIA device (its attribute `type`).
+# The patterns by which selectors of DeviceClasses name a driver, and the sort of an NVIDIA device (attribute `type`).
 _DRIVER: Final = re.compile(r"""\bdevice\.driver\s*==\s*["']([^"']+)["']""")
 _MIG: Final = re.compile(r"""\.type\s*==\s*["']mig["']""")
 _VFIO: Final = re.compile(r"""\.type\s*==\s*["']vfio["']""")
 # The API's own limit for requests, selectors and more (kubernetes/api resource/v1 DeviceRequestsMaxSize,
-# DeviceSelectorsMaxSize): what is beyond is no object of an API server.
+# DeviceSelectorsMaxSize): an API server stores no longer lists.
 _MOST: Final = 32
 _LARGEST_COUNT: Final = 2**31 - 1
 
@@ -47,35 +48,36 @@ _LARGEST_COUNT: Final = 2**31 - 1
 class DeviceRequest:
     """Devices of one class that a claim asks for.
 
-    ``device_class`` is empty where alternatives differ in it, ``count`` 0 where they differ in that, or it is all that
-    a node has.
+    ``device_class`` is empty if alternatives differ in it. ``count`` is 0 if alternatives differ in it, or if the
+    request is for all devices of a node.
     """
 
     device_class: str
     count: int
     parts: tuple[tuple[str, int], ...] = ()
-    """The same by the names of the claim's requests."""
+    """The same requests by their names in the claim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownDevices:
-    """What is known of a cluster's DRA objects."""
+    """The known DRA objects of a cluster."""
 
     claims: Mapping[NamespacedName, tuple[DeviceRequest, ...]] = field(default_factory=dict)
-    """ResourceClaims that somebody has made by hand, by namespace and name."""
+    """ResourceClaims that users have made by hand, by namespace and name."""
     templates: Mapping[NamespacedName, tuple[DeviceRequest, ...]] = field(default_factory=dict)
-    """ResourceClaimTemplates, likewise."""
+    """The requests of ResourceClaimTemplates, by namespace and name."""
     declared: Mapping[str, tuple[DeviceRequest, ...]] = field(default_factory=dict)
-    """Templates that policies declare, by the name that is written, whether they are made already or not."""
+    """The requests of templates that policies declare, by their written name, whether they exist already or not."""
     groups: Mapping[NamespacedName, ClaimNames] = field(default_factory=dict)
-    """What the pods of a native PodGroup share, by its namespace and name; without those that share nothing."""
+    """The claims that the pods of a native PodGroup share, by its namespace and name; without groups that share
+    none."""
     resources: Mapping[str, Accelerator] = field(default_factory=dict)
-    """Extended resources that the table does not know, and that DeviceClasses of a known GPU driver stand behind."""
+    """Extended resources that are not in the table, and that DeviceClasses of a known GPU driver serve."""
     others: frozenset[str] = frozenset()
     """DeviceClasses of drivers that have no accelerators."""
 
     def asked(self, namespace: str, claim: Mapping[str, Any]) -> tuple[DeviceRequest, ...] | None:
-        """Return what an entry of a Pod's ``resourceClaims`` asks for; None where that is not known."""
+        """Return the devices that an entry of a Pod's ``resourceClaims`` asks for; None if they are not known."""
         template, name = claim.get("resourceClaimTemplateName"), claim.get("resourceClaimName")
         if isinstance(template, str):
             made = self.templates.get((namespace, template))
@@ -85,10 +87,10 @@ class KnownDevices:
     def in_stead(
         self, namespace: str, claim: Mapping[str, Any], resource: str, requests: Collection[str] = ()
     ) -> int | None:
-        """Return how many devices of a claim stand for an extended resource; None where that cannot be known.
+        """Return how many devices of a claim replace an extended resource; None if that cannot be known.
 
-        Those of the resource's sort, accelerators or others. Where no class is known to be of it, those of the one
-        class of which nothing is known. ``requests`` names some of the claim's; empty: all.
+        Devices of the resource's sort (accelerators or others) count. If no class is known to be of that sort, the
+        devices of the only unknown class count. ``requests`` names some of the claim's requests; empty means all.
         """
         accelerator = recognise(resource) or self.resources.get(resource)
         wanted = accelerator is not None and accelerator.kind in COUNTED_KINDS
@@ -107,17 +109,20 @@ class KnownDevices:
         return sum(counts) if all(counts) else None
 
     def kind(self, device_class: str) -> str:
-        """Return what a DeviceClass hands out, as ``Accelerator.kind``; "none" for no accelerator, "" if unknown."""
+        """Return the kind of a DeviceClass's devices, as ``Accelerator.kind``.
+
+        "none" for no accelerator, "" if unknown.
+        """
         found = recognise_class(device_class) or self.resources.get(DEVICE_CLASS_PREFIX + device_class)
         if found is not None:
             return found.kind
         return "none" if device_class in OTHER_CLASSES or device_class in self.others else ""
 
     def shares(self, namespace: str, group: object, claim: Mapping[str, Any]) -> bool:
-        """Tell whether an entry of a Pod's ``resourceClaims`` is no claim of that Pod alone.
+        """Tell whether an entry of a Pod's ``resourceClaims`` is shared with other Pods.
 
-        One that exists under a name is for whoever names it. Of a template the Pod's PodGroup has one for all its pods
-        where it lists the same name and template (core/v1 PodResourceClaim, gate DRAWorkloadResourceClaims).
+        A claim that exists by name may be used by any Pod. A claim from a template is shared by all pods of a PodGroup
+        if that lists the same name and template (core/v1 PodResourceClaim, gate DRAWorkloadResourceClaims).
         """
         if isinstance(claim.get("resourceClaimName"), str):
             return True
@@ -129,7 +134,7 @@ NO_DEVICES: Final = KnownDevices()
 
 
 def is_generated(claim: Mapping[str, Any]) -> bool:
-    """Tell whether a ResourceClaim was made for a Pod, which therefore names its template or nothing.
+    """Tell whether a ResourceClaim was generated for a Pod. Such a Pod names the claim's template, or nothing.
 
     Sources: resourceclaim.PodResourceClaimAnnotation and resourceapi.ExtendedResourceClaimAnnotation.
     """
@@ -141,24 +146,24 @@ def is_generated(claim: Mapping[str, Any]) -> bool:
 
 
 def read_claim(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
-    """Return what a ResourceClaim asks for, one entry for each class in the order of the requests."""
+    """Return the devices that a ResourceClaim asks for, one entry for each class in the order of the requests."""
     return _device_requests(document.get("spec"))
 
 
 def read_template(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
-    """Return what a ResourceClaimTemplate's claims ask for, likewise."""
+    """Return the devices that the claims of a ResourceClaimTemplate ask for, one entry for each class."""
     return _device_requests(_object(document.get("spec")).get("spec"))
 
 
 def read_declared(spec: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
-    """Return what the claims of a template of that ``spec`` ask for, likewise."""
+    """Return the devices that the claims of a template with that ``spec`` ask for, one entry for each class."""
     return _device_requests(spec.get("spec"))
 
 
 def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[DeviceRequest, ...]] | None:
-    """Return the name of a ComputeDomain's channel template, which its driver makes, and what that asks for.
+    """Return the name of the channel template that a ComputeDomain's driver makes, and the devices that it asks for.
 
-    resource.nvidia.com/v1beta1, ComputeDomainChannelSpec: one channel, or all that there are.
+    resource.nvidia.com/v1beta1, ComputeDomainChannelSpec: one channel, or all channels.
     """
     channel = _object(_object(document.get("spec")).get("channel"))
     name = _object(channel.get("resourceClaimTemplate")).get("name")
@@ -187,15 +192,15 @@ def _device_requests(spec: object) -> tuple[DeviceRequest, ...]:
 
 
 def _total(parts: list[tuple[str, int]]) -> int:
-    """Add up; unknown and five are unknown."""
+    """Add up counts; a sum with an unknown part is unknown."""
     counts = [count for _, count in parts]
     return min(sum(counts), _LARGEST_COUNT) if all(counts) else 0
 
 
 def _device_request(request: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Read a request of any version: v1beta1 has what is asked for exactly in the request itself.
+    """Read a request of any version: v1beta1 has the fields of ``exactly`` in the request itself.
 
-    None: it asks for access to devices that others have (adminAccess).
+    None: the request is for access to devices that others hold (adminAccess).
     """
     found = {_exactly(each) for each in _objects(request.get("firstAvailable"))}
     if found:
@@ -220,7 +225,7 @@ def class_resources(device_class: Mapping[str, Any]) -> frozenset[str]:
 
 
 def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
-    """Return those of the extended resources of a DeviceClass that the table does not know, if it hands out GPUs."""
+    """Return the extended resources of a DeviceClass that are not in the table, if it hands out GPUs."""
     accelerator = _class_accelerator(device_class)
     if accelerator is None:
         return {}
@@ -228,13 +233,13 @@ def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
 
 
 def hands_out_others(device_class: Mapping[str, Any]) -> bool:
-    """Tell whether a DeviceClass is of drivers that have no accelerators: its selectors name one, and none that has."""
+    """Tell whether the selectors of a DeviceClass name drivers, none of which has accelerators."""
     drivers = {driver for each in _expressions(device_class) for driver in _DRIVER.findall(each)}
     return bool(drivers) and drivers.isdisjoint(_DRIVERS) and _class_accelerator(device_class) is None
 
 
 def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
-    """Tell what a DeviceClass hands out: by its name, else by the one driver that its selectors name."""
+    """Return the accelerator of a DeviceClass: by its name, else by the one driver that its selectors name."""
     known = recognise_class(str(_object(device_class.get("metadata")).get("name")))
     if known is not None:
         return known

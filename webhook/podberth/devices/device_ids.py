@@ -1,8 +1,8 @@
-"""What the devices that the kubelet hands out are called, and which GPU each name means.
+"""The ids of devices that the kubelet hands out, and the GPU that each id refers to.
 
-A device plugin makes its names up, and the kubelet keeps them as they are. Those of the plugins that people run are
-read here; any other is None, never an error. A name says by what a GPU is known (a UUID, a minor number, a PCI
-address), not which one it is on this node: that is ``topology.allocation``'s business.
+A device plugin makes its own ids, and the kubelet keeps them unchanged. The ids of widely used plugins are read here;
+any other is None, never an error. An id names a GPU by a UUID, a minor number or a PCI address; which GPU of this node
+that is, ``topology.allocation`` finds out.
 """
 
 import re
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
-# k8s-device-plugin internal/rm/device_map.go: a UUID, and of a shared device "::" and which of its replicas.
-# HAMi pkg/device-plugin and Volcano's vgpu: a UUID, "-" and which of its shares.
+# k8s-device-plugin internal/rm/device_map.go: a UUID, and for a shared device "::" and the number of its replica.
+# HAMi pkg/device-plugin and Volcano's vgpu: a UUID, "-" and the number of its share.
 _SHARE = r"(?:(?:::|-)[0-9]{1,6})?"
 _GPU = re.compile(rf"(GPU-{_UUID}){_SHARE}")
 _MIG = re.compile(rf"(MIG-{_UUID}){_SHARE}")
@@ -22,18 +22,18 @@ _OLD_MIG = re.compile(rf"MIG-(GPU-{_UUID})/([0-9]{{1,4}})/[0-9]{{1,4}}{_SHARE}")
 # GPU instance, then a share. dcgm-exporter reads the same (internal/pkg/transformation/kubernetes.go).
 _GKE = re.compile(r"nvidia([0-9]{1,4})(?:/gi([0-9]{1,4}))?(?:/vgpu[0-9]{1,6})?")
 # ROCm/k8s-device-plugin internal/pkg/plugin: the PCI address, whose function is the part of a partitioned GPU, and
-# "-slice-" and which of its replicas (timeslice.go). Parts named amdgpu_xcp_N say nothing of their GPU.
+# "-slice-" and the number of its replica (timeslice.go). Parts named amdgpu_xcp_N do not name their GPU.
 _AMD = re.compile(r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2})\.[0-7](?:-slice-[0-9]{1,6})?")
 
-# kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/deviceinfo.go, CanonicalName: by minor number. Which MIG
-# device it is, is told by a placement that only root may read.
+# kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/deviceinfo.go, CanonicalName: by minor number. A MIG
+# device is identified by its placement, which only root may read.
 _NVIDIA_DRIVER = "gpu.nvidia.com"
 _CLAIMED = re.compile(r"gpu-([0-9]{1,4})(?:-mig-[0-9a-z-]{1,100})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceName:
-    """By what a device is known. Exactly one of the first four says which GPU; ``gpu_instance`` which part of it."""
+    """The identity of a device. Exactly one of the first four fields names the GPU; ``gpu_instance`` the part of it."""
 
     gpu_uuid: str = ""
     mig_uuid: str = ""
@@ -45,7 +45,7 @@ class DeviceName:
 
 
 def parse_device_id(device_id: str) -> DeviceName | None:
-    """Read a device plugin's id; None: of no plugin that is known. Never raises."""
+    """Read a device plugin's id; None: the id of no known plugin. Never raises."""
     if match := _GPU.fullmatch(device_id):
         return DeviceName(gpu_uuid=match[1])
     if match := _MIG.fullmatch(device_id):
@@ -60,6 +60,6 @@ def parse_device_id(device_id: str) -> DeviceName | None:
 
 
 def parse_claimed_device(driver: str, device: str) -> DeviceName | None:
-    """Read the name of a device that a DRA driver gave to a claim; None: of no driver that is known. Never raises."""
+    """Read the name of a device that a DRA driver gave to a claim; None: the name of no known driver. Never raises."""
     match = _CLAIMED.fullmatch(device) if driver == _NVIDIA_DRIVER else None
     return DeviceName(minor=int(match[1])) if match else None

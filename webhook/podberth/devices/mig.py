@@ -1,9 +1,9 @@
-"""MIG profile names: their grammar both ways, and what is known about a profile of one GPU model.
+"""MIG profile names: reading and writing them, and the facts about a profile on one GPU model.
 
 ``1g.10gb+me`` as a driver and a person write it is ``nvidia.com/mig-1g.10gb.me`` as a resource. What each GPU model
-offers is in ``devices.mig_tables``, what fits on one GPU together in ``devices.mig_placement``, which name was probably
-meant in ``devices.mig_nearest``. Limits always need the model: one name is not one shape (``1g.10gb`` is 7 to an 80 GB
-part and 4 to an A100 of 40 GB).
+offers is in ``devices.mig_tables``, which profiles fit on one GPU together in ``devices.mig_placement``, which name was
+probably meant in ``devices.mig_nearest``. Limits always need the model: the same name has several shapes (``1g.10gb``
+fits 7 times on an 80 GB part, and 4 times on an A100 of 40 GB).
 """
 
 import re
@@ -19,7 +19,7 @@ SHARED_SUFFIX = ".shared"
 
 # Grammar: NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go. An attribute starts with a letter and holds letters, digits
 # and dots; plus and minus forms do not mix. A resource spells "+" as "." (k8s-device-plugin internal/rm), so there
-# whatever follows the memory is attributes. People write either form in either place; both are read everywhere.
+# everything after the memory is attributes. People write either form in either place; both are read everywhere.
 _ATTRIBUTE = r"[a-zA-Z][a-zA-Z0-9.]*"
 _PROFILE = re.compile(
     rf"(?:(?P<ci>[1-9]\d?)c\.)?(?P<gi>[1-9]\d?)g\.(?P<gb>0|[1-9]\d{{0,3}})gb"
@@ -27,7 +27,8 @@ _PROFILE = re.compile(
 )
 
 LONGEST = 128
-"""Characters beyond any name the kubelet accepts (prefix and 63): not worth reading, let alone correcting."""
+"""Characters. No name that the kubelet accepts is longer (prefix and 63), so a longer one is neither read nor
+corrected."""
 
 # Nodes of one model and driver report the same; a cluster has a few of both.
 _REMEMBERED = 256
@@ -44,9 +45,9 @@ class Profile:
     whose memory is the machine's."""
     attributes: tuple[str, ...] = ()
     without: bool = False
-    """True where the attributes are taken away (``-me``) instead of added."""
+    """True if the attributes are taken away (``-me``) instead of added."""
     compute: int = 0
-    """Compute slices of a compute instance that is part of its GPU instance (``1c.3g.20gb``); 0 where it is all."""
+    """Compute slices of a compute instance that is part of its GPU instance (``1c.3g.20gb``); 0 if it is the whole."""
 
     @property
     def name(self) -> str:
@@ -76,7 +77,7 @@ def parse(name: str) -> Profile:
     """Read a profile or resource name in any spelling: with or without prefix, ``+me`` or ``.me``, shared or not.
 
     Raises:
-        ValueError: saying what was read and what a name looks like.
+        ValueError: the message has the given name and the form of a valid one.
     """
     text = bare(name)
     match = _PROFILE.fullmatch(text) if len(text) <= LONGEST else None
@@ -111,12 +112,15 @@ def table_for(product: str, pci_id: str = "") -> MigTable | None:
     return next((table for table in TABLES if name in table.products or plain in table.gke), None)
 
 
-# k8s-device-plugin internal/lm/{resource,mig-strategy}.go: what GFD adds to the product's name
+# k8s-device-plugin internal/lm/{resource,mig-strategy}.go: the suffixes that GFD adds to the product's name
 _PARTS = re.compile(r"(-MIG-(?P<profile>.*?))?(-SHARED)?$")
 
 
 def profile_in(product: str) -> str:
-    """Return the profile that a product label names (``NVIDIA-A30-MIG-1g.6gb``), or nothing; MIG-INVALID is none."""
+    """Return the profile that a product label names (``NVIDIA-A30-MIG-1g.6gb``); empty if none.
+
+    MIG-INVALID names none.
+    """
     found = _PARTS.search(product)
     try:
         return parse(found["profile"]).name if found and found["profile"] else ""
@@ -129,9 +133,9 @@ def live_table(name: str, offers: tuple[tuple[str, int, int], ...], table: MigTa
     """Return the profiles of a model as a node reports them: the live node wins over the table.
 
     Args:
-        name: what to call the model.
-        offers: profile, the maximum on one GPU, and MiB of each; 0 where the node does not say, then the table counts.
-        table: what is known of the model, if anything. It is the answer where the node reports nothing.
+        name: the name of the model in the new table.
+        offers: profile, the maximum on one GPU, and MiB of each; a 0 is filled in from ``table``.
+        table: the known table of the model, if any. It is returned if the node reports no profiles.
     """
     known_rows = table.rows if table else {}
     rows = {}
@@ -142,7 +146,7 @@ def live_table(name: str, offers: tuple[tuple[str, int, int], ...], table: MigTa
 
 
 def known(name: str) -> bool:
-    """Tell whether any GPU model has this profile. A name that does not parse has none."""
+    """Tell whether any GPU model has this profile. No model has a name that does not parse."""
     try:
         return parse(name).name in _KNOWN
     except ValueError:
@@ -151,12 +155,12 @@ def known(name: str) -> bool:
 
 # The GB figure rounds the instance's share of memory up to an eighth of the GPU (go-nvlib mig_profile.go), while the
 # driver keeps some for itself: the listings beside the tables have 0.83 (GB200's 20.00 GiB in 1g.24gb) to 0.98 of it.
-# Five sixths is below none of them, so a pod is never promised memory that is not there.
+# Five sixths is less than all of these, so a pod is never promised memory that does not exist.
 _FLOOR_NUMERATOR, _FLOOR_DENOMINATOR = 5, 6
 
 
 def memory_mib(name: str, table: MigTable | None = None) -> int:
-    """Return an instance's memory in MiB: as listed for the model, else a floor under the name's figure; 0 unknown."""
+    """Return an instance's memory in MiB: as listed for the model, else a lower bound from the name; 0 if unknown."""
     try:
         profile = parse(name)
     except ValueError:
@@ -168,10 +172,10 @@ def memory_mib(name: str, table: MigTable | None = None) -> int:
 
 
 def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str | None:
-    """Pick the smallest of the ``offered`` (name -> MiB) with at least ``memory`` MiB and so many compute slices.
+    """Pick the smallest of the ``offered`` (name -> MiB) with at least ``memory`` MiB and at least ``slices`` slices.
 
-    Of equal memory the one with fewer slices wins, then the one without media extensions, which are one to a GPU.
-    Names that are no MIG profiles are passed over. None where nothing is enough.
+    Among equal memory fewer slices win, then profiles without media extensions, of which a GPU has only one.
+    Names that are no MIG profiles are skipped. None if no profile is large enough.
     """
     fitting: list[tuple[int, Profile, str]] = []
     for name, size in offered.items():
@@ -188,7 +192,7 @@ def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str
 
 
 def bare(name: str) -> str:
-    """Cut what people and tools write around a profile."""
+    """Remove the prefixes and suffixes that people and tools write around a profile."""
     for prefix in (RESOURCE_PREFIX, "mig-", "MIG ", "MIG-"):
         name = name.removeprefix(prefix)
     return name.removesuffix(SHARED_SUFFIX)

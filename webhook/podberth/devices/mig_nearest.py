@@ -1,4 +1,4 @@
-"""Which MIG profile was probably meant: a name with a slip in it, against the names that there are."""
+"""Suggestions for a misspelled MIG profile, from the names that exist."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,24 +10,24 @@ from operator import itemgetter
 
 from .mig import LONGEST, Profile, bare, parse
 
-# A slip of one doubling of the slices costs 1.25, one of the memory 1, a wrong extra 0.5. Beyond both numbers off by
-# two doublings a name resembles everything, and a suggestion would be noise.
+# A slip of one doubling of the slices costs 1.25, one of the memory 1, a wrong extra 0.5. When both numbers are off by
+# more than two doublings, a name resembles everything and a suggestion would be noise.
 _SLICES_WEIGHT = 1.25
 _EXTRAS_WEIGHT = 0.5
 _FAR = 4.5
 
-# Of a name without readable numbers (``lg.5gb``, ``1g.5bg``): two keystrokes off, a transposition for example.
+# The limit for a name without readable numbers (``lg.5gb``, ``1g.5bg``): two keystrokes, for example a transposition.
 _MOST_SLIPS = 2
 
-# Asked of a text without two blanks in a row: each part matches a few characters at most, so the search is linear.
+# The text never has two blanks in a row: each part matches a few characters at most, so the search is linear.
 _ROUGH = re.compile(r"(?<!\d)([1-9]) ?g? ?[._-]? ?([1-9]\d{0,2}) ?(?:gi?b?|$)")
 _BLANKS = re.compile(r"\s+")
-# AKS' --gpu-instance-profile says no memory: MIG1g, MIG2g, MIG3g, MIG4g, MIG7g
+# AKS' --gpu-instance-profile omits the memory: MIG1g, MIG2g, MIG3g, MIG4g, MIG7g
 # (https://learn.microsoft.com/azure/aks/gpu-multi-instance).
 _SLICES_ALONE = re.compile(r"(?:mig)?([1-9])g")
 
 
-# The names that nodes and tables have: a few dozen to a cluster, read for each question.
+# The names of nodes and tables: a few dozen in a cluster, read for each question.
 _REMEMBERED = 1024
 
 
@@ -36,17 +36,18 @@ _ANSWERS = 256
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """Find the candidate that ``name`` was probably meant to be, or None where nothing is near."""
+    """Return the candidate that ``name`` was probably meant to be; None if no candidate is near."""
     return next(iter(suggestions(name, candidates, most=1)), None)
 
 
 def suggestions(name: str, candidates: Iterable[str], most: int = 3) -> tuple[str, ...]:
     """Return the candidates that ``name`` may have been meant to be, the best ``most``, as they are spelled.
 
-    Near is measured by size: the profile's own numbers on a logarithmic scale, since 20 for 25 is a smaller slip than 5
-    for 10; slices weigh more than memory, because people choose by them and copy the rest. ``mig-4g.5gb`` is 4g.20gb to
-    an A100. Of equally near ones that which is spelled more alike comes first. A name whose numbers cannot be read is
-    compared by its spelling alone. Candidates that are no profiles are passed over. Answers are remembered.
+    Nearness is measured by size: the profile's own numbers on a logarithmic scale, since 20 for 25 is a smaller slip
+    than 5 for 10. Slices weigh more than memory, because people choose by slices and copy the rest: on an A100,
+    ``mig-4g.5gb`` means 4g.20gb. Among equally near candidates the one with the more similar spelling comes first. A
+    name without readable numbers is compared by its spelling alone. Candidates that are no profiles are skipped.
+    Answers are cached.
     """
     return _suggestions(name, tuple(candidates), most) if len(name) <= LONGEST else ()
 
@@ -70,7 +71,7 @@ def _by_size(text: str, meant: Profile, known: Iterable["_Candidate"]) -> Iterat
     for distance, group in groupby(ranked, key=itemgetter(0)):
         if distance > _FAR:
             return
-        # Keystrokes are counted among equally near ones alone: counting takes longer than all the rest.
+        # Keystrokes are counted only among equally near candidates: counting takes longer than all the rest.
         equal = sorted((_slips(text, each.text), each.profile, each.spelled) for _, each in group)
         yield from (spelled for *_, spelled in equal)
 
@@ -79,7 +80,7 @@ def _by_size(text: str, meant: Profile, known: Iterable["_Candidate"]) -> Iterat
 class _Candidate:
     profile: Profile
     text: str
-    """How it is spelled, bare and in small letters."""
+    """Its spelling without prefix and suffix, in lower case."""
     spelled: str
 
 
@@ -93,7 +94,7 @@ def _candidate(spelled: str) -> _Candidate | None:
 
 def _distance(meant: Profile, candidate: Profile) -> float:
     slices = abs(log2(meant.slices / candidate.slices))
-    memory = 0.0  # where the name says none
+    memory = 0.0  # if the name has none
     if meant.memory_gb:
         memory = abs(log2(meant.memory_gb / candidate.memory_gb)) if candidate.memory_gb else _FAR
     if (meant.attributes, meant.without) == (candidate.attributes, candidate.without):
@@ -105,7 +106,10 @@ def _distance(meant: Profile, candidate: Profile) -> float:
 
 
 def _numbers(text: str) -> Profile | None:
-    """Read a profile's numbers from a name with slips in it (``1g5gb``, ``1g.5g``, ``1G.5GB``, ``MIG1g``), or None."""
+    """Read a profile's numbers from a misspelled name (``1g5gb``, ``1g.5g``, ``1G.5GB``, ``MIG1g``).
+
+    None if it has none.
+    """
     try:
         return parse(text)
     except ValueError:
@@ -117,13 +121,13 @@ def _numbers(text: str) -> Profile | None:
 
 
 def _slips(one: str, other: str) -> int:
-    """Count the keystrokes between two names (Levenshtein), up to one more than the most that counts."""
+    """Count the keystrokes between two names (Levenshtein), up to one more than the limit."""
     beyond = _MOST_SLIPS + 1
     if abs(len(one) - len(other)) > _MOST_SLIPS:
         return beyond
     row = [min(place, beyond) for place in range(len(other) + 1)]
     for number, letter in enumerate(one, 1):
-        # A path to the end strays from the diagonal by one for each letter left out: what is farther is beyond.
+        # A path to the end strays from the diagonal by one for each letter left out: farther cells exceed the limit.
         first, last = max(number - _MOST_SLIPS, 1), min(number + _MOST_SLIPS, len(other))
         before, row[first - 1] = row[first - 1], number if first == 1 else beyond
         for place in range(first, last + 1):

@@ -1,7 +1,7 @@
-"""Which MIG instances fit on one GPU together: a solver over the documented placements.
+"""The MIG instances that fit on one GPU together: a solver over the documented placements.
 
-A GPU instance takes adjacent memory slices and starts at a multiple of their number where enough compute slices are
-left. That rule gives what ``nvidia-smi mig -lgipp`` lists: on 7-slice parts, start and size in memory slices, 1g
+A GPU instance takes adjacent memory slices. It starts at a multiple of their number, if enough compute slices are
+left. That rule gives the list of ``nvidia-smi mig -lgipp``: on 7-slice parts, start and size in memory slices, 1g
 {0..6}:1, 1g with double memory {0,2,4,6}:2, 2g {0,2,4}:2, 3g {0,4}:4, 4g {0}:4, 7g {0}:8 (NVIDIA/go-nvml
 pkg/nvml/mock/gpus/a100.go; an H100 NVL's listing, https://research.colfax-intl.com). On 4-slice parts 1g {0..3}:1, 2g
 {0,2}:2, 4g {0}:4 (a30.go; an RTX PRO 6000 counts the same in units of three). A set of instances is legal if they have
@@ -15,13 +15,13 @@ from functools import lru_cache
 from .mig import Profile, parse
 from .mig_tables import MigTable
 
-# Layouts of a cluster's GPUs repeat; a flood of made-up ones only evicts.
+# A cluster's GPUs have few layouts; a flood of invented ones only evicts.
 _REMEMBERED = 1024
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Placed:
-    """An instance that exists; ``start`` and ``size`` are in memory slices, None where nobody may read placements."""
+    """An instance that exists; ``start`` and ``size`` are in memory slices, None if the placement cannot be read."""
 
     profile: str
     start: int | None = None
@@ -29,10 +29,10 @@ class Placed:
 
 
 def placements(name: str, table: MigTable) -> tuple[tuple[int, int], ...]:
-    """Return where instances of a profile can be on a GPU of that model: start and size, in memory slices.
+    """Return the places for instances of a profile on a GPU of that model: start and size, in memory slices.
 
-    Empty where the model has no such profile. The name alone does not tell the size: 1g.10gb is one memory slice of an
-    80 GB part and two of an A100 of 40 GB.
+    Empty if the model has no such profile. The name alone does not give the size: 1g.10gb is one memory slice of an
+    80 GB part, and two of an A100 of 40 GB.
     """
     found = _row(name, table)
     if found is None:
@@ -44,23 +44,29 @@ def placements(name: str, table: MigTable) -> tuple[tuple[int, int], ...]:
 
 
 def fits(names: Iterable[str], table: MigTable) -> bool:
-    """Tell whether one GPU of that model can be cut into all these instances at once; one of none is not possible."""
+    """Tell whether one GPU of that model can be partitioned into all these instances at once.
+
+    An unknown name cannot.
+    """
     wanted = _few(names, table)
     return wanted is not None and _together(wanted, table) and bool(_layouts(wanted, table, frozenset({0})))
 
 
 def capacity(name: str, table: MigTable) -> int:
-    """Return how many instances of the profile one whole GPU of that model holds; 0 where it has no such profile."""
+    """Return how many instances of the profile one whole GPU of that model holds.
+
+    0 if the model has no such profile.
+    """
     return room(name, (), table)[1]
 
 
 def room(name: str, present: Iterable[Placed], table: MigTable) -> tuple[int, int]:
     """Return how many more instances of a profile fit on a GPU beside those present: at least, and at most.
 
-    The two differ where a present instance's place is not known: 3g at slice 4 leaves four 1g, at slice 0 three. (0, 0)
-    where the model has no such profile, or what is said to be present cannot be.
+    The two differ if the place of a present instance is not known: 3g at slice 4 leaves four 1g, at slice 0 three.
+    (0, 0) if the model has no such profile, or if the instances said to be present cannot be together.
     """
-    # What is remembered is a name of the table: a pod may write one of any length.
+    # The cache key is a name of the table: a pod may write a name of any length.
     profile = _row(name, table)
     return (0, 0) if profile is None else _room(profile, tuple(sorted(present, key=repr)), table)
 
@@ -82,7 +88,7 @@ def _room(profile: Profile, present: tuple[Placed, ...], table: MigTable) -> tup
 
 
 def _more(name: str, there: Sequence[str], table: MigTable, taken: int) -> int:
-    """Count how many instances of a profile can be added where these memory slices are taken."""
+    """Count how many instances of a profile can be added if these memory slices are taken."""
     count, layouts = 0, frozenset({taken})
     while _together([*there, *[name] * (count + 1)], table):
         layouts = _layouts([name], table, layouts)
@@ -95,7 +101,7 @@ def _more(name: str, there: Sequence[str], table: MigTable, taken: int) -> int:
 def _layouts(names: Iterable[str], table: MigTable, taken: frozenset[int]) -> frozenset[int]:
     """Return every set of memory slices, as a bit mask, that can be taken after these instances are placed.
 
-    At most 2 ** 8 masks, so its time is bounded by the number of instances, whatever they are.
+    At most 2 ** 8 masks, so the time is bounded by the number of instances.
     """
     for name in names:
         masks = [_mask(start, size) for start, size in placements(name, table)]
@@ -135,7 +141,7 @@ def _is_bare(profile: Profile) -> bool:
 
 
 def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
-    """Return the names in canonical spelling; None where one is unknown to the model or there are more than can be."""
+    """Return the names in canonical spelling; None if the model lacks one, or if there are more than fit."""
     found: list[str] = []
     for name in names:
         profile = _row(name, table)

@@ -1,6 +1,6 @@
-"""What profiles each MIG-capable GPU model offers: data, with its sources. Questions are answered in ``devices.mig``.
+"""The profiles of each MIG-capable GPU model: data, with its sources. Questions are answered in ``devices.mig``.
 
-Names, counts and PCI ids, where no other source stands beside a table: NVIDIA/mig-parted v0.15.0
+Names, counts and PCI ids, unless another source stands beside a table: NVIDIA/mig-parted v0.15.0
 deployments/systemd/config-default.yaml (the ``all-<profile>`` entries are the maximum for a whole GPU), which agrees
 with the MIG user guide's tables (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html).
 Memory is what ``nvidia-smi mig -lgip`` lists, in GiB with two decimals there and rounded down here; where listings of
@@ -19,9 +19,9 @@ class MigRow:
     """One profile of one model."""
 
     max_instances: int
-    """Of this profile alone, on one whole GPU."""
+    """The maximum of this profile alone, on one whole GPU."""
     memory_mib: int = 0
-    """As the driver lists it; 0 where no listing was at hand."""
+    """The memory in MiB as the driver lists it; 0 if no listing was available."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +40,11 @@ class MigTable:
     gke: frozenset[str] = frozenset()
     """GKE's words in ``cloud.google.com/gke-accelerator``."""
     rows: Mapping[str, MigRow] = field(hash=False)
-    """By the profile's canonical name."""
+    """Rows by the profile's canonical name."""
 
     @property
     def memory_slices(self) -> int:
-        """Parts that the memory is cut into: one more than the compute slices of a 7-slice GPU, else as many."""
+        """The number of memory slices: one more than the compute slices of a 7-slice GPU, else as many."""
         return 8 if self.slices == 7 else self.slices  # noqa: PLR2004 - MIG user guide, "Partitioning"
 
 
@@ -102,7 +102,7 @@ TABLES: tuple[MigTable, ...] = (
         "7g.40gb 1 40192",
         gke="nvidia-tesla-a100",
     ),
-    # No listing with a memory column at hand. The last two: what drivers 535 and 545 call them
+    # No listing with a memory column was available. The last two are the names of drivers 535 and 545
     # (https://github.com/NVIDIA/mig-parted/issues/31; HAMi charts/hami/templates/scheduler/device-configmap.yaml).
     _table(
         "A100-80GB",
@@ -121,7 +121,8 @@ TABLES: tuple[MigTable, ...] = (
         gke="nvidia-h100-80gb nvidia-h100-mega-80gb",
     ),
     # Memory: an H100 NVL's `nvidia-smi mig -lgip` (10.62, 21.50, 46.12 and 92.62 GiB), https://docs.opennebula.io
-    # (NVIDIA vGPU and MIG); another driver lists 10.75, 21.62 and 46.38, https://github.com/NVIDIA/gpu-operator/pull/900
+    # (NVIDIA vGPU and MIG); another driver lists 10.75, 21.62 and 46.38,
+    # https://github.com/NVIDIA/gpu-operator/pull/900
     _table(
         "H100-94GB",
         "2321 233A",
@@ -159,8 +160,8 @@ TABLES: tuple[MigTable, ...] = (
         "1g.23gb 7 20992 · 1g.23gb+me 1 20992 · 1g.45gb 4 45312 · 2g.45gb 3 45312 · 3g.90gb 2 · 4g.90gb 1 · 7g.180gb 1",
         gke="nvidia-b200",
     ),
-    # Memory: https://github.com/NVIDIA/mig-parted/issues/227 (22.00 and 45.50 GiB). The last five: what a driver that
-    # reports 189 GB calls them (https://github.com/NVIDIA/gpu-operator/pull/1303; 20.00 GiB)
+    # Memory: https://github.com/NVIDIA/mig-parted/issues/227 (22.00 and 45.50 GiB). The last five are the names of a
+    # driver that reports 189 GB (https://github.com/NVIDIA/gpu-operator/pull/1303; 20.00 GiB)
     _table(
         "GB200-186GB",
         "2941",
@@ -192,7 +193,7 @@ TABLES: tuple[MigTable, ...] = (
         "2g.48gb 2 · 2g.48gb+gfx 2 · 2g.48gb+me.all 1 · 2g.48gb-me 2 · 4g.96gb 1 · 4g.96gb+gfx 1",
         gke="nvidia-rtx-pro-6000",
     ),
-    # The next three: names and counts of the guide alone. No source has their PCI ids.
+    # The next three: names and counts from the guide alone. No source has their PCI ids.
     _table(
         "RTX-PRO-5000-48GB",
         "",
@@ -213,4 +214,4 @@ TABLES: tuple[MigTable, ...] = (
         "1g.0gb 1 · 1g.0gb+me 1 · 1g.0gb+gfx 1 · 2g.0gb 1 · 2g.0gb+gfx 1 · 3g.0gb 1 · 3g.0gb+gfx 1",
     ),
 )
-"""Every model of which the profile names are known."""
+"""Every model whose profile names are known."""

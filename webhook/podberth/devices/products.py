@@ -1,11 +1,11 @@
-"""How much memory the GPU models have: for where no node of the model is known. What a live node says comes first."""
+"""The memory of GPU models, for models that no known node has. A live node's own figure comes first."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from . import mig
 
-# MiB as NVML has them and with it the label nvidia.com/gpu.memory. From `nvidia-smi` captures: NVIDIA/k8s-test-infra
+# MiB as NVML and the label nvidia.com/gpu.memory have them. From `nvidia-smi` captures: NVIDIA/k8s-test-infra
 # (tests/e2e/go/assertions/nvidiasmi/testdata/hardware) and the sources of ``topology.shape_tables``; A10G, A100 80GB,
 # H100 PCIe and GB300 from the tables that nvidia-smi prints in public logs.
 # Names: GFD's nvidia.com/gpu.product (NVML's name with dashes), and GKE's word for the same model
@@ -24,13 +24,13 @@ _BY_SIZE: Mapping[int, tuple[str, ...]] = {
     189471: ("NVIDIA-GB200", "nvidia-gb200"),
 }
 MEMORY_MIB: Mapping[str, int] = MappingProxyType({name: size for size, names in _BY_SIZE.items() for name in names})
-"""MiB of a GPU by GFD's and GKE's names of its model."""
+"""MiB of a GPU by GFD's and GKE's names for its model."""
 
 
 def most_memory_mib(name: str) -> int:
-    """Return the MiB that a GPU of that model, or an instance of that MIG profile, has at most; 0 where not known.
+    """Return the MiB that a GPU of that model, or an instance of that MIG profile, has at most; 0 if not known.
 
-    A profile's name rounds up what an instance has (``devices.mig``), so its figure is never too small.
+    A profile's name rounds the instance's memory up (``devices.mig``), so its figure is never too small.
     """
     if name in MEMORY_MIB:
         return MEMORY_MIB[name]

@@ -1,9 +1,8 @@
-"""Which resource names are accelerators, and of what sort: one table, a source beside each row.
+"""The resource names of accelerators, and their kinds: one table, with a source beside each row.
 
 Recognition is by exact name, because a vendor's prefix proves nothing: ``nvidia.com/rdma-vf`` is a NIC and
 ``nvidia.com/gpumem`` a modifier. Two documented families have open names: MIG profiles, and the implicit resource names
-of DeviceClasses, of which only those of known GPU classes count. What a name's MIG profile means is ``devices.mig``'s
-business.
+of DeviceClasses, of which only those of known GPU classes count. ``devices.mig`` reads the profile in a name.
 """
 
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Literal, TypeAlias
 from . import mig
 
 Kind: TypeAlias = Literal["whole", "mig", "shared", "modifier", "nic", "passthrough"]
-"""What one unit of the resource is.
+"""The meaning of one unit of the resource.
 
 whole: a device of its own. mig: a MIG instance. shared: a part of a device or a share in one that is no MIG instance (a
 time-slice, a core, a vNPU). modifier: shapes another request (memory, cores) and is no count. nic: an RDMA or SR-IOV
@@ -37,7 +36,7 @@ class Accelerator:
 _NVIDIA: dict[str, Kind] = {
     "nvidia.com/gpu": "whole",
     "nvidia.com/gpu.shared": "shared",
-    # https://github.com/NVIDIA/kubevirt-gpu-device-plugin: a GPU handed to a virtual machine, under a common name
+    # https://github.com/NVIDIA/kubevirt-gpu-device-plugin: a GPU given to a virtual machine, under a common name
     "nvidia.com/pgpu": "passthrough",
     # https://github.com/Project-HAMi/HAMi docs/config.md: they shape the request for nvidia.com/gpu beside them
     "nvidia.com/gpumem": "modifier",
@@ -132,7 +131,7 @@ TABLE: dict[str, Accelerator] = {
     },
     **{name: Accelerator(vendor, "modifier") for name, vendor in _DIALECTS.items()},
 }
-"""Every resource name that is known exactly."""
+"""Every resource name that is recognised exactly."""
 
 DEVICE_CLASSES: dict[str, Accelerator] = {
     # https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm templates/deviceclass-*.yaml. The
@@ -161,18 +160,18 @@ OTHER_CLASSES: frozenset[str] = frozenset(
         "netdev.google.com",
     }
 )
-"""DeviceClasses that hand out no accelerators, whatever a cluster tells of them."""
+"""DeviceClasses that hand out no accelerators, whatever their objects say."""
 
 DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 """KEP-5004: every DeviceClass can be asked for as an extended resource of this prefix and its name."""
 
-# Names come from users. A cluster uses a few dozen of them; a flood of made-up ones only evicts.
+# Names come from users. A cluster uses a few dozen of them; a flood of invented ones only evicts.
 _REMEMBERED = 1024
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def recognise(resource: str) -> Accelerator | None:
-    """Tell what accelerator ``resource`` names, or None where it is none that we know (cpu, memory, hugepages …)."""
+    """Return the accelerator that ``resource`` names; None if it is no known one (cpu, memory, hugepages …)."""
     if (known := TABLE.get(resource)) is not None:
         return known
     if resource.startswith(DEVICE_CLASS_PREFIX):
@@ -183,12 +182,15 @@ def recognise(resource: str) -> Accelerator | None:
 
 
 def recognise_class(device_class: str) -> Accelerator | None:
-    """Tell what accelerator a DeviceClass of that name hands out, or None where it is none that we know."""
+    """Return the accelerator that a DeviceClass of that name hands out; None if it is no known one."""
     return DEVICE_CLASSES.get(device_class)
 
 
 def _recognise_mig(resource: str) -> Accelerator:
-    """Read a name of the MIG family. One that does not parse is still meant as MIG: then the profile is as written."""
+    """Read a name of the MIG family.
+
+    A name that does not parse still means MIG; then the profile is the name as written.
+    """
     name = resource.removesuffix(mig.SHARED_SUFFIX)
     try:
         profile = mig.parse(name).name

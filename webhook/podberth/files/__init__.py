@@ -1,1 +1,1 @@
-"""Reads policies, manifests and the documents of a cluster from files. What they mean is the core's to say."""
+"""Reads policies, manifests and the documents of a cluster from files. The core interprets them."""

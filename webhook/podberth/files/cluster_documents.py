@@ -1,6 +1,6 @@
-"""Reads the documents of a cluster from files, folders and standard input, as they are; and which ConfigMaps matter.
+"""Reads the documents of a cluster from files, folders and standard input, unchanged, and finds relevant ConfigMaps.
 
-``files.read_objects`` is for those who decide by a snapshot; this is for those who look at one or make one.
+``files.read_objects`` is for callers that decide by a snapshot; this module is for those that show or write one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from .library import shipped
 from .loading import read_policy_texts
 from .manifests import find_manifests, read_manifest
 
-# A line for each bad document of a broken snapshot helps nobody.
+# A line for each bad document of a broken snapshot would help nobody.
 _MAX_PROBLEMS: Final = 20
 
 
@@ -48,9 +48,9 @@ def read_documents(paths: Sequence[str], stdin: BinaryIO) -> list[Document]:
 
 
 def params_of(directory: Path | None) -> IsParam:
-    """Return what tells the parameters of the policies below a directory from other ConfigMaps.
+    """Return the test that distinguishes the parameters of the policies below a directory from other ConfigMaps.
 
-    None: of all policies that podberth ships, those that are off as well.
+    None: the parameters of all policies that podberth ships, optional ones included.
 
     Raises:
         PolicyError: a policy cannot be read.

@@ -1,4 +1,4 @@
-"""How long compiling policies may take: a clock for the core, which has none."""
+"""The time limit for compiling policies: a clock for the core, which has none."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ COMPILE_SECONDS = 60.0
 
 
 def compile_seconds(seconds: float = COMPILE_SECONDS) -> Callable[[], Late]:
-    """Return what begins to count the time that the policies of one set may take (``cel.engine.Environment``)."""
+    """Return the function that starts the clock for one set of policies (``cel.engine.Environment``)."""
 
     def begin() -> Late:
         end = time.monotonic() + seconds

@@ -12,12 +12,12 @@ Kind: TypeAlias = Literal["mutate", "validate", "both"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _SCHEMAS = ".schema"
-"""Beside the folders of policies; whoever reads policies passes over names with a dot."""
+"""The folder beside the policies; readers of policies skip names with a leading dot."""
 
 _HEAD = f"""\
 # yaml-language-server: $schema=../{_SCHEMAS}/{SCHEMA}
 #
-# Say here what the policy is for, and why: who reads it in a year has only this.
+# Say here what the policy is for, and why: a reader in a year has only this.
 # Fields, variables and functions: docs/policy.md. Check it: podberth lint, podberth test.
 apiVersion: podberth.io/v1alpha1
 kind: GPUPolicy
@@ -33,7 +33,7 @@ _REF = """\
   paramRef: {name: NAME, namespace: podberth-system, parameterNotFoundAction: Allow}
 """
 _CONDITIONS = """\
-  # Where one of these is false, the policy is not asked.
+  # If one of these is false, the policy does not apply.
   matchConditions:
   - name: asks-for-gpus
     expression: gpu.count > 0
@@ -44,7 +44,7 @@ _VARIABLES = """\
     expression: int(params.?data[?'maxGpus'].orValue('8'))
 """
 _MUTATIONS = """\
-  # Written when the pod is created; what the user has set stays.
+  # Written when the pod is created; fields that the user has set stay.
   mutations:
   - name: size
     labels:
@@ -52,7 +52,7 @@ _MUTATIONS = """\
     reason: "'labelled with its number of GPUs'"
 """
 _VALIDATIONS = """\
-  # Must hold of the final pod. Deny refuses it; Warn would only tell the user.
+  # Must hold of the final pod. Deny refuses it; Warn would only warn the user.
   validations:
   - expression: gpu.count <= variables.limit
     message: the pod asks for more GPUs than the limit
@@ -88,7 +88,7 @@ def texts(name: str, kind: Kind) -> dict[str, str]:
     """Return the files of the folder, by name.
 
     Raises:
-        UsageError: no policy can be called so.
+        UsageError: the name is not valid for a policy.
     """
     parts = [_HEAD]
     if kind != "mutate":
@@ -109,10 +109,10 @@ def texts(name: str, kind: Kind) -> dict[str, str]:
 
 
 def start(name: str, kind: Kind, directory: Path) -> Path:
-    """Write the folder below ``directory``, which is made if need be, and the schema for editors; return the folder.
+    """Write the folder below ``directory``, which is created if needed, and the schema for editors; return the folder.
 
     Raises:
-        UsageError: no policy can be called so, there is something of that name already, or it cannot be written.
+        UsageError: the name is not valid, is in use already, or cannot be written.
     """
     files = texts(name, kind)
     target = directory / name
@@ -130,7 +130,7 @@ def start(name: str, kind: Kind, directory: Path) -> Path:
 
 
 def _tests(kind: Kind) -> str:
-    head = "# What must come of pods; podberth test runs it. More fields: docs/testing.md.\ncases:\n"
+    head = "# The expected results for pods; podberth test checks them. More fields: docs/testing.md.\ncases:\n"
     written = '    patched:\n      metadata:\n        labels: {example.com/gpus: "8"}\n' if kind != "validate" else ""
     verdict = "unchanged" if kind == "validate" else "mutated"
     few = "- name: eight GPUs are within the limit\n" if kind != "mutate" else "- name: GPUs are counted\n"

@@ -1,8 +1,8 @@
-"""The policies that podberth ships: where they lie, what each is for, and copies of them.
+"""The policies that podberth ships: their place, their purpose, and copies of them.
 
-A policy is a folder, found by its name: ``policy.yaml`` with the comment that says why, ``params.yaml`` where it has
-parameters, ``tests.yaml``. Those that are right for any cluster lie in one directory, to be served as it is; the others
-are off until somebody copies them beside those that are served (docs/adr/0011-policy-library.md).
+A policy is a folder, found by its name: ``policy.yaml`` with the comment that says why, ``params.yaml`` if it has
+parameters, ``tests.yaml``. Policies that are right for any cluster are in one directory, to be served as it is. The
+others are off until somebody copies them beside the served ones (docs/adr/0011-policy-library.md).
 """
 
 import shutil
@@ -16,14 +16,14 @@ from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
 from .reading import MAX_POLICY_BYTES, read_text_in_time
 
-# In a wheel they lie inside the package; in a checkout, from which an editable install runs, at its root. The names are
-# those of pyproject.toml's force-include.
+# A wheel has them inside the package, a checkout (from which an editable install runs) at its root. The names are those
+# of pyproject.toml's force-include.
 _PACKAGE, _CHECKOUT = Path(__file__).parents[1] / "library", Path(__file__).parents[3]
 _DIRECTORIES = (("policies", True), ("optional-policies", False))
 SCHEMA = "gpupolicy-v1alpha1.json"
 """The JSON Schema of a policy, for editors; pyproject.toml puts it into the package, too."""
 POLICY, PARAMS, SUITE = "policy.yaml", "params.yaml", "tests.yaml"
-"""The files of a folder; the second is not in every one."""
+"""The files of a folder; not every folder has the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Shipped:
 
     folder: Path
     on: bool
-    """Whether it is among those that are served unless somebody takes it away."""
+    """Whether it is served by default."""
     policies: tuple[GPUPolicy, ...]
-    """The policy that the folder is named after, then those that its file holds besides."""
+    """The policy that the folder is named after, then any others in its file."""
 
     @property
     def name(self) -> str:
@@ -43,22 +43,22 @@ class Shipped:
 
     @property
     def description(self) -> str:
-        """What it is for, in one line."""
+        """Its purpose, in one line."""
         return self.policies[0].spec.description
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What ``policy.yaml`` and ``params.yaml`` hold."""
+        """The contents of ``policy.yaml`` and ``params.yaml``."""
         files = (self.folder / name for name in (POLICY, PARAMS))
         return tuple(read_text_in_time(file, MAX_POLICY_BYTES) for file in files if file.exists())
 
 
 def shipped() -> tuple[Shipped, ...]:
-    """Return the library: what is on, then what is off, each by name.
+    """Return the library: the policies that are on, then the optional ones, each by name.
 
     Raises:
-        UsageError: there is none where this package is installed.
-        PolicyError: a policy of it was edited and cannot be read.
+        UsageError: the library is not installed.
+        PolicyError: a policy of the library was edited and cannot be read.
     """
     root = _root()
     found = tuple(_found(root))
@@ -71,7 +71,7 @@ def served() -> Path:
     """Return the directory of the policies that are right for any cluster.
 
     Raises:
-        UsageError: there is none where this package is installed.
+        UsageError: the library is not installed.
     """
     found = _root() / _DIRECTORIES[0][0]
     if not found.is_dir():
@@ -84,10 +84,10 @@ def _root() -> Path:
 
 
 def schema() -> str:
-    """Return the JSON Schema of a policy, as it is published.
+    """Return the JSON Schema of a policy, as published.
 
     Raises:
-        UsageError: this package is installed without it.
+        UsageError: the schema is not installed.
     """
     published = _PACKAGE.parent / "schema"
     file = (published if published.is_dir() else _CHECKOUT / "docs" / "schema") / SCHEMA
@@ -101,7 +101,7 @@ def named(name: str) -> Shipped:
     """Return a policy of the library.
 
     Raises:
-        UsageError: there is none of that name; the message has the nearest.
+        UsageError: no policy has that name; the message has the nearest name.
     """
     library = {each.name: each for each in shipped()}
     if name not in library:
@@ -112,10 +112,10 @@ def named(name: str) -> Shipped:
 
 
 def copy(policy: Shipped, directory: Path) -> Path:
-    """Copy the folder of ``policy`` below ``directory``, which is made if need be; return the copy.
+    """Copy the folder of ``policy`` below ``directory``, which is created if needed; return the copy.
 
     Raises:
-        UsageError: there is something of its name already, or it cannot be written.
+        UsageError: the name is in use already, or cannot be written.
     """
     target = directory / policy.name
     if target.exists():

@@ -23,14 +23,14 @@ from .reading import MAX_FILE_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, re
 from .source import Loaded
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
-# Stand beside the policy that they test (suite.model) and are no policies.
+# These files are beside the policy that they test (suite.model), and are no policies.
 TESTS = frozenset({"tests.yaml", "tests.yml", "tests.json"})
-# A line for each bad document of a broken snapshot helps nobody.
+# A line for each bad document of a broken snapshot would help nobody.
 _MAX_PROBLEMS = 20
 
 
 def read_policy_texts(directory: Path) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Return (file, text) of every policy file below ``directory``, in order of path, and which cannot be read."""
+    """Return (file, text) of every policy file below ``directory``, in order of path, and the unreadable ones."""
     files, problems = _listing(directory)
     if files == [directory]:
         return [], [Problem(str(directory), 0, 0, "", "got no directory, want that of the policies")]
@@ -44,12 +44,12 @@ def _is_policy(file: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SuiteFiles:
-    """A suite and what stands beside it, as (file, text); ``problems`` where one cannot be read."""
+    """A suite and the files beside it, as (file, text); ``problems`` if one cannot be read."""
 
     suite: tuple[str, str]
     policies: tuple[tuple[str, str], ...]
     goldens: tuple[tuple[str, str], ...]
-    """The pods that the suite expects as a whole."""
+    """The expected pods that the suite compares as a whole."""
     problems: tuple[Problem, ...]
 
 
@@ -76,17 +76,17 @@ def find_suites(directory: Path) -> list[SuiteFiles]:
 
 @dataclass(frozen=True, slots=True)
 class LintFiles:
-    """What is linted, with what stands beside it: a file's folder says what its params and tests are."""
+    """The files to lint, with the files beside them: a file's folder holds its params and tests."""
 
     policies: tuple[tuple[str, str], ...]
     """(file, text) of every policy file."""
     tests: tuple[str, ...]
     asked: frozenset[str]
-    """The files that findings are wanted of."""
+    """The files whose findings are wanted."""
 
 
 def find_policies(paths: Iterable[Path]) -> LintFiles:
-    """Return the policy files at ``paths``, directories recursively, and all that stand beside a file.
+    """Return the policy files at ``paths``, directories recursively, with all files beside them.
 
     Raises:
         UsageError: one cannot be read, or there is no policy file at all.
@@ -114,11 +114,12 @@ def find_policies(paths: Iterable[Path]) -> LintFiles:
 def read_objects(path: Path) -> ClusterObjects:
     """Return the objects of a snapshot: a file, or every file below a directory.
 
-    Nothing is stale in it: what files hold is as old as they are.
+    Nothing in it is stale: the objects of a file have the file's age.
 
     Raises:
-        TopologyError: a file cannot be read, is no YAML or JSON, or holds no object, or there is none at all. A file
-            looks so while the command that writes it has only just begun.
+        TopologyError: a file cannot be read, is no YAML or JSON, or holds no object, or there is no file. A file is
+        empty
+            while the command that writes it has only just begun.
     """
     files, problems = _listing(path)
     texts, unreadable = _texts(path, files, MAX_FILE_BYTES)
@@ -140,10 +141,10 @@ def _no_object(file: str) -> Problem:
 
 
 def read_pod_schema(path: Path | None) -> PodSchema:
-    """Return the packaged schema, or that of a cluster, from what ``kubectl get --raw /openapi/v3/api/v1`` prints.
+    """Return the packaged schema, or a cluster's schema from the output of ``kubectl get --raw /openapi/v3/api/v1``.
 
     Raises:
-        UsageError: the file is something else.
+        UsageError: the file has another content.
     """
     if path is None:
         return PodSchema.packaged()
@@ -157,7 +158,7 @@ def read_pod_schema(path: Path | None) -> PodSchema:
 
 
 class FileSource:
-    """A ``SnapshotSource`` of a policies directory and, where there is one, a cluster snapshot."""
+    """A ``SnapshotSource`` of a policies directory and, if given, a cluster snapshot."""
 
     def __init__(
         self,
@@ -166,17 +167,17 @@ class FileSource:
         conventions: Conventions | None = None,
         pod_schema: PodSchema | None = None,
     ) -> None:
-        """Remember where; nothing is read yet. Policies are checked against ``pod_schema``; None: the packaged one."""
+        """Keep the paths; nothing is read yet. Policies are checked against ``pod_schema``; None: the packaged one."""
         self._policies = policies
         self._topology = topology
         self._conventions = conventions or Conventions()
         self._pod_schema = pod_schema or PodSchema.packaged()
         self._objects: tuple[object, ClusterObjects] = (None, ClusterObjects())
         self._held: Mapping[str, str] = {}
-        """The files of the policies of the last good load, by name."""
+        """The files of the policies in the last good load, by name."""
 
     def revision(self) -> Mapping[str, object]:
-        """Return what identifies the files as they are now."""
+        """Return the identity of the files as they are now."""
         parts = {"policies": self._policies, "topology": self._topology}
         return {what: _fingerprint(path) for what, path in parts.items() if path is not None}
 
@@ -220,7 +221,7 @@ def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
 def _texts(
     place: Path, files: Iterable[Path], most: int = MAX_POLICY_BYTES
 ) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Return (file, text) of each file, all of them below ``place``, and which cannot be read."""
+    """Return (file, text) of each file, all of them below ``place``, and a problem for each unreadable one."""
     wanted = tuple(files)
     if not wanted:
         return [], []
@@ -246,12 +247,12 @@ def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> Problem:
 
 
 def reason_of(error: OSError | UnicodeDecodeError) -> str:
-    """Return why a file cannot be read, without its name and without the number of the error."""
+    """Return why a file cannot be read, without its name and the number of the error."""
     return str(getattr(error, "strerror", None) or error)
 
 
 def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
-    """Return the documents below a directory in order of path, and the folders that cannot be read; of a file, itself.
+    """Return the documents below a directory in order of path, and the unreadable folders; for a file, itself.
 
     Names with a leading dot are left out: the kubelet keeps a mounted ConfigMap's real files in ``..data``, and links
     the visible names there (kubernetes pkg/volume/util/atomic_writer.go); reading both would find everything twice.
@@ -278,7 +279,7 @@ def _listing_now(path: Path) -> tuple[list[Path], list[Problem]]:
 
 
 def _fingerprint(path: Path) -> object:
-    """Return what identifies each file: a swapped link, an edit in place or a right that is given changes it."""
+    """Return an identity for each file: a swapped link, an edit in place or a changed permission changes it."""
     try:
         return in_time(path, partial(_fingerprint_now, path))
     except OSError as error:

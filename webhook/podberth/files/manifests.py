@@ -1,6 +1,6 @@
-"""Finds and reads the manifests that a check is asked about: files whatever their name, folders by suffix, stdin.
+"""Finds and reads the manifests to check: files of any name, folders by suffix, standard input.
 
-Nothing here raises for what a file is: what cannot be read is a problem, and the others are still read.
+Nothing here raises because of a file: an unreadable file is a problem, and the others are still read.
 """
 
 import codecs
@@ -29,21 +29,21 @@ _MARKS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files to check, each once and in the order of the arguments, and what there was instead of files."""
+    """The files to check, each once and in the order of the arguments, and the problems of the other arguments."""
 
     files: tuple[str, ...]
     problems: tuple[Problem, ...]
     empty: tuple[str, ...]
     """Directories without any manifest."""
     found: frozenset[str] = frozenset()
-    """Those of the files that nobody named: they were come upon in a directory."""
+    """The files that were found in a directory and not named by the user."""
 
 
 def find_manifests(paths: Iterable[str]) -> Listing:
-    """Return the files that arguments stand for.
+    """Return the files that the arguments name or contain.
 
-    A file counts whatever its name is; of a directory, and of those below it, files with the suffix of YAML or JSON.
-    Names with a leading dot are left out, and a directory that a link leads back to is not entered again.
+    A file counts whatever its name is; of a directory and its subdirectories, files with the suffix of YAML or JSON.
+    Names with a leading dot are left out, and a directory is entered once, even if a link leads back to it.
     """
     files: dict[str, None] = {}
     named: set[str] = set()
@@ -68,7 +68,7 @@ def find_manifests(paths: Iterable[str]) -> Listing:
 
 
 def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] | Problem:
-    """Return the name and the text of one file (``-``: of standard input), or why it has none."""
+    """Return the name and the text of one file (``-``: of standard input), or the problem of reading it."""
     try:
         if file == STDIN and stdin is not None:
             content = read_stream(stdin, MAX_FILE_BYTES, Path(file))
@@ -77,7 +77,7 @@ def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] |
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return Problem(file, 0, 0, "", f"cannot be read: {reason}")
-    if file == STDIN and not content.strip():  # where a pipe's first command fails, this is all that is seen of it
+    if file == STDIN and not content.strip():  # all that is seen when the first command of a pipe fails
         return Problem(file, 0, 0, "", "standard input: got nothing, want manifests; did the command before it fail?")
     try:
         return file, decode(content)
@@ -88,10 +88,10 @@ def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] |
 
 
 def decode(content: bytes) -> str:
-    """Return the text of a file: UTF-8, or what its byte order mark or its NULs say (YAML 1.2.2, 5.2).
+    """Return the text of a file: UTF-8, or the encoding of its byte order mark or its NULs (YAML 1.2.2, 5.2).
 
     Raises:
-        UnicodeDecodeError: it is no text.
+        UnicodeDecodeError: the content is no text.
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
@@ -105,13 +105,13 @@ def decode(content: bytes) -> str:
 
 
 def _without_mark(start: bytes) -> str:
-    """Name the encoding by where the NULs of the first, ASCII, characters are."""
+    """Return the encoding that fits the positions of the NULs among the first characters, which are ASCII."""
     nuls = "".join("0" if byte == 0 else "x" for byte in start)
     return {"x0x0": "utf-16-le", "0x0x": "utf-16-be", "x000": "utf-32-le", "000x": "utf-32-be"}.get(nuls, "utf-8")
 
 
 def _below(top: Path) -> tuple[list[str], list[Problem]] | None:
-    """Return the manifests below a directory, and what cannot be read; None: it is no directory."""
+    """Return the manifests below a directory, and the unreadable folders; None: it is no directory."""
     if not top.is_dir():
         return None
     problems: list[Problem] = []
@@ -135,7 +135,7 @@ def _walk(top: Path, problems: list[Problem]) -> Iterator[str]:
 def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
     try:
         status = folder.stat()
-    except OSError:  # the walk says so
+    except OSError:  # the walk reports it
         return True
     identity = (status.st_dev, status.st_ino)
     new = identity not in seen
@@ -144,7 +144,7 @@ def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
 
 
 def _is_file(file: Path) -> bool:
-    """Tell whether it is to be read: a pipe in a folder would never end, a link that leads nowhere is to be told."""
+    """Tell whether a file is to be read: a pipe in a folder would never end, a link without a target is reported."""
     try:
         return stat.S_ISREG(file.stat().st_mode)
     except OSError:

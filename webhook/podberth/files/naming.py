@@ -1,4 +1,4 @@
-"""Reads what a cluster's own names mean: the file of ``--conventions``.
+"""Reads the meaning of a cluster's own names: the file of ``--conventions``.
 
     nodeGroupsGrow: false
     groupSystems:
@@ -6,8 +6,8 @@
     labelKeys:
     - {key: example.com/gpu-class, provisioned: true, settles: [memory, links]}
 
-The keys of the file come first, in its order, and the presets' others after them; a preset key that the file names
-means what the file says. Its topology levels, widest first, stand in the place of the presets.
+The keys of the file come first, in its order, and the presets' other keys after them. A preset key that the file names
+gets the file's meaning. The file's topology levels, widest first, replace those of the presets.
 """
 
 from pathlib import Path
@@ -52,10 +52,10 @@ class _Conventions(_Model):
 
 
 def read_conventions(path: Path | None) -> Conventions:
-    """Return the presets, or what the file makes of them.
+    """Return the presets, changed by the file if there is one.
 
     Raises:
-        UsageError: the file cannot be read, or says something else; each problem is at its line.
+        UsageError: the file cannot be read or is wrong; each problem has its line.
     """
     if path is None:
         return Conventions()

@@ -1,8 +1,8 @@
-"""Reads files that somebody else puts there: regular ones only, of a bounded size, and never waits for one without end.
+"""Reads files of other writers: only regular files of a bounded size, and with a limit of time.
 
 open(2) of a named pipe waits for a writer (fifo(7)), and of some devices starts something (watchdog). On a mount whose
 server is away stat(2), open(2) and read(2) do not return (nfs(5), "hard"), and no thread in a system call can be
-interrupted. Such a thread is left behind: nobody waits for it, not even the end of the process.
+interrupted. Such a thread is abandoned: nothing waits for it, not even the end of the process.
 """
 
 import errno
@@ -18,7 +18,8 @@ from typing import BinaryIO, Final, TypeVar
 T = TypeVar("T")
 
 PATIENCE_SECONDS: Final = 8.0
-"""For all below one path: 256 MiB at 33 MB/s, and less than any grace period of manifests (10 s: the controller's)."""
+"""The limit for all reads below one path: 256 MiB at 33 MB/s, and less than any grace period of manifests (10 s: the
+controller's)."""
 # A ConfigMap or a Secret holds 1 MiB (MaxSecretSize: kubernetes pkg/apis/core/validation), and so does a certificate.
 MAX_SMALL_BYTES: Final = 2**20
 # Four ConfigMaps: a file of an image may hold the policies of several.
@@ -32,24 +33,25 @@ _KINDS: Final = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
-# Pipes that the shell hands over, as in `podberth check <(kustomize build)`: whoever starts the command fills them.
+# Pipes from the shell, as in `podberth check <(kustomize build)`: the user who starts the command fills them.
 _HANDED_OVER: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 _left: dict[str, Future[object]] = {}
-"""What has not come back yet, by path: of one path there is never more than one thread."""
+"""The reads that have not returned yet, by path: there is never more than one thread for a path."""
 _lock = Lock()
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return what a file holds: a regular one, or a pipe that the shell has handed over.
+    """Return the content of a file: a regular one, or a pipe from the shell.
 
     Raises:
-        OSError: it cannot be read, is neither regular nor handed over, or is larger than ``most`` bytes.
+        OSError: it cannot be read, is neither regular nor a pipe from the shell, or is larger than ``most`` bytes.
     """
     if is_handed_over(path):
         with path.open("rb") as stream:
             return read_stream(stream, most, path)
-    # Before it is opened, for to open a device may start something; and after, for it may be another by then.
+    # Checked before it is opened, because opening a device may start something; and after, because it may be another by
+    # then.
     _want_regular(path.stat().st_mode, path)
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with os.fdopen(descriptor, "rb") as file:
@@ -71,7 +73,7 @@ def read_text(path: Path, most: int) -> str:
 
 
 def read_stream(stream: BinaryIO, most: int, path: Path) -> bytes:
-    """Return what a stream holds, which is called by a path in messages.
+    """Return the content of a stream; messages name it by ``path``.
 
     Raises:
         OSError: it cannot be read, or is longer than ``most`` bytes.
@@ -81,12 +83,12 @@ def read_stream(stream: BinaryIO, most: int, path: Path) -> bytes:
 
 
 def is_handed_over(path: Path) -> bool:
-    """Tell whether it is an open descriptor of this process, by its name."""
+    """Tell whether a path names an open descriptor of this process."""
     return str(path).startswith(_HANDED_OVER)
 
 
 def read_given(path: Path, most: int) -> bytes:
-    """Return what a file holds that somebody names who waits for it; a pipe that is handed over may take its time.
+    """Return the content of a file that the user has named; a pipe from the shell may take its time.
 
     Raises:
         OSError: as ``read_in_time``.
@@ -95,12 +97,12 @@ def read_given(path: Path, most: int) -> bytes:
 
 
 def in_time(path: Path, read: Callable[[], T], patience_seconds: float = PATIENCE_SECONDS) -> T:
-    """Return what ``read``, which only reads below ``path``, returns or raises.
+    """Return or raise the result of ``read``, which only reads below ``path``.
 
-    While a thread that was left behind at this path has not come back, no other is sent after it.
+    While an abandoned thread for this path has not returned, no other is started.
 
     Raises:
-        TimeoutError: it has not come back in time.
+        TimeoutError: it has not returned in time.
     """
     key = str(path)
     with _lock:
@@ -112,16 +114,16 @@ def in_time(path: Path, read: Callable[[], T], patience_seconds: float = PATIENC
     Thread(target=_run, args=(future, read), name="podberth-read", daemon=True).start()
     if not wait((future,), patience_seconds).done:
         with _lock:
-            _left[key] = future  # type: ignore[assignment] # only asked whether it is done
+            _left[key] = future  # type: ignore[assignment] # only used to ask whether it is done
         raise _hung(path, patience_seconds)
     return future.result()
 
 
 def read_in_time(path: Path, most: int) -> bytes:
-    """Return what a file holds.
+    """Return the content of a file.
 
     Raises:
-        OSError: as ``read_bytes``; a TimeoutError where it has not come back in time.
+        OSError: as ``read_bytes``; a TimeoutError if the read has not returned in time.
     """
     return in_time(path, partial(read_bytes, path, most))
 
@@ -154,7 +156,7 @@ def _of_size(content: bytes, size: int, most: int, path: Path) -> bytes:
 def _run(future: Future[T], read: Callable[[], T]) -> None:
     try:
         result = read()
-    except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+    except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
         future.set_exception(error)
     else:
         future.set_result(result)

@@ -1,6 +1,6 @@
-"""Tells what a repository's files belong to: which are templates of a Helm chart, which are patches of a kustomization.
+"""The role of files in a repository: templates of a Helm chart, and patches of a kustomization.
 
-Asked only about files that were come upon in a folder.
+Only files that were found in a folder are asked about.
 """
 
 from collections.abc import Iterable
@@ -18,14 +18,17 @@ _CHARTS: Final = "charts"
 
 
 def charts(files: Iterable[str]) -> dict[str, str]:
-    """Return the chart's folder of each file that is a template of one; of a chart in another, the outer one's."""
+    """Return the chart's folder for each file that is a template of one.
+
+    For a chart inside another, the outer one's.
+    """
     found = ((file, _chart_around(Path(file).parent)) for file in files)
     return {file: str(chart) for file, chart in found if chart is not None}
 
 
 @cache
 def _chart_around(folder: Path) -> Path | None:
-    """Return the chart whose templates a folder holds, wherever below them it is."""
+    """Return the chart whose templates include a folder, at any depth."""
     parent = folder.parent
     if folder == parent:
         return None
@@ -41,7 +44,7 @@ def _outermost(chart: Path) -> Path:
 
 
 def patches(files: Iterable[str]) -> dict[str, str]:
-    """Return the kustomization of each file that one applies to other objects."""
+    """Return the kustomization of each file that is a patch of one."""
     found: dict[str, str] = {}
     for file in files:
         path = Path(file)

@@ -1,6 +1,6 @@
-"""The seam between whoever knows policies and cluster, and the server that decides by them.
+"""The interface between the loaders of policies and cluster, and the server that decides by them.
 
-A topology that is followed through the API server does not come this way: ``live`` hands on an index at each change.
+A topology that is watched through the API server does not come this way: ``live`` passes on an index at each change.
 """
 
 from collections.abc import Mapping
@@ -11,32 +11,32 @@ from ..admission.snapshot import Snapshot
 from ..errors import Problem
 
 PolicyState: TypeAlias = Literal["active", "outdated", "broken"]
-"""It decides; it is broken, and the last good version of it decides; it is broken, and nothing is in its place."""
+"""active: the policy decides. The others: it is broken, and its last good version decides, or nothing does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one GPUPolicy object."""
+    """The result for one GPUPolicy object."""
 
     name: str
     generation: int
     state: PolicyState
     problems: tuple[Problem, ...]
-    """Sorted; none of an active one."""
+    """The policy's problems, sorted; empty if it is active."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A snapshot, and what could not be used of what it was made from: worth saying, no reason not to serve."""
+    """A snapshot, and the problems of its sources: worth reporting, no reason not to serve."""
 
     snapshot: Snapshot
     warnings: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    """Of objects of the cluster only: files are in force together or not at all."""
+    """Verdicts on policies of the cluster only: policies from files take effect together or not at all."""
 
 
 class SnapshotSource(Protocol):
-    """Makes snapshots. Both calls block and are made from one thread at a time, never the event loop's."""
+    """Makes snapshots. Both calls block. They are made from one thread at a time, never from the event loop's."""
 
     def revision(self) -> Mapping[str, object]:
         """Return a token for each part ("policies", "topology") that differs when ``load`` may return something new."""

@@ -1,4 +1,4 @@
-"""Keys and certificates: made, read and judged. Pure: times are passed in, and nothing here touches a file or a socket.
+"""Keys and certificates: creation, reading and checks. Pure: times are passed in, no file or socket is touched here.
 
 The only importer of ``cryptography``.
 """

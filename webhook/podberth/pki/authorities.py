@@ -1,7 +1,7 @@
-"""The certificate authorities that all replicas share, as one value, and how it is kept in a Secret.
+"""The certificate authorities that all replicas share, as one value, and its form in a Secret.
 
-At most two of them have keys: the one that leaves are signed with, and the one that is to follow it. What came before
-them is a certificate without a key: it is trusted until no leaf of it can be alive.
+At most two of them have keys: the one that signs leaves now, and the one that will follow it. Earlier ones are
+certificates without a key: each is trusted until every leaf that it signed has expired.
 """
 
 import json
@@ -28,7 +28,7 @@ _SCHEMA = "v1"
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """An authority with its key, and how long the leaves live that it signs; all replicas go by that."""
+    """An authority with its key, and the life of the leaves that it signs; all replicas use that life."""
 
     authority: Authority
     leaf_life: timedelta
@@ -41,7 +41,7 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """An authority that signs no more. Its leaves are trusted until then."""
+    """An authority that signs no more. Its leaves are trusted until ``until``."""
 
     certificate: x509.Certificate
     until: datetime
@@ -49,9 +49,9 @@ class Retired:
 
 @dataclass(frozen=True, slots=True)
 class Authorities:
-    """All of them. ``current`` is None until the first one is trusted, ``next`` where no rotation is under way.
+    """All authorities. ``current`` is None until the first one is trusted, ``next`` if no rotation is in progress.
 
-    ``hurried``: once ``next`` signs, the one before it is not waited for until its last leaf has expired.
+    ``hurried``: once ``next`` signs, its predecessor is dropped without waiting for its last leaf to expire.
     """
 
     current: Signer | None
@@ -61,23 +61,23 @@ class Authorities:
 
     @property
     def trusted(self) -> tuple[x509.Certificate, ...]:
-        """What the API server must trust, the signing one first."""
+        """The certificates that the API server must trust, the signing one first."""
         signers = (signer.certificate for signer in (self.current, self.next) if signer)
         return (*signers, *(each.certificate for each in self.previous))
 
     @property
     def pem(self) -> bytes:
-        """The same, as it stands in ``caBundle``."""
+        """The trusted certificates as PEM, as in ``caBundle``."""
         return pem(self.trusted)
 
 
 def validity(certificate: x509.Certificate) -> Validity:
-    """Return from when to when a certificate counts."""
+    """Return the first and the last moment at which a certificate is valid."""
     return Validity(certificate.not_valid_before_utc, certificate.not_valid_after_utc)
 
 
 def life_of(certificate: x509.Certificate) -> timedelta:
-    """Return for how long a certificate of ours was made: without what it was backdated by (``issue.living``)."""
+    """Return the intended life of one of podberth's certificates, without its backdating (``issue.living``)."""
     lives = validity(certificate)
     whole = lives.not_after - lives.not_before
     return max(whole - CLOCKS, whole * CLOCKS_SHARE / (CLOCKS_SHARE + 1))
@@ -92,7 +92,7 @@ _BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 
 
 def certificates_in(bundle: bytes) -> tuple[x509.Certificate, ...]:
-    """Return the certificates of a ``caBundle``, each once; what cannot be read is passed over, as Go's clients do."""
+    """Return the certificates of a ``caBundle``, each once; unreadable ones are skipped, as Go's clients do."""
     return tuple(dict.fromkeys(_readable(bundle)))
 
 
@@ -106,7 +106,7 @@ def _readable(bundle: bytes) -> Iterator[x509.Certificate]:
 
 
 def encode(authorities: Authorities) -> bytes:
-    """Return what is kept in the Secret, keys included: never log it."""
+    """Return the content of the Secret, keys included: never log it."""
     document = {
         "schemaVersion": _SCHEMA,
         "hurried": authorities.hurried,
@@ -135,7 +135,7 @@ def decode(data: Mapping[str, bytes], where: str) -> Authorities:
     """Return the authorities of a Secret's data.
 
     Raises:
-        CertificateError: it is not what podberth wrote; names ``where``, never what it holds.
+        CertificateError: podberth did not write it so; the message names ``where``, never the content.
     """
     try:
         document = json.loads(data[SECRET_KEY])
@@ -150,7 +150,7 @@ def decode(data: Mapping[str, bytes], where: str) -> Authorities:
         )
     except CertificateError:
         raise
-    # Without its cause: what json and cryptography quote may be the key.
+    # Without its cause: the messages of json and cryptography may quote the key.
     except KeyError as error:
         raise _unusable(where, f"no {str(error.args[0])[:40]!r}") from None
     except (ValueError, TypeError, AttributeError):

@@ -1,4 +1,4 @@
-"""Reads certificates and keys that somebody else has written, and says whether they fit each other."""
+"""Reads certificates and keys of other authors, and checks that they fit each other."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ _KEY_TYPES = (
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What is worth knowing of a server certificate. ``names`` are its DNS names and IP addresses, sorted."""
+    """The facts of a server certificate. ``names`` are its DNS names and IP addresses, sorted."""
 
     validity: Validity
     names: tuple[str, ...]
@@ -36,7 +36,7 @@ def read_leaf(pem: bytes, where: str) -> Leaf:
     """Return the first certificate of a PEM chain: the leaf, as TLS servers want it (RFC 8446, 4.4.2).
 
     Raises:
-        CertificateError: there is none that can be read; names ``where``.
+        CertificateError: no certificate can be read; the message names ``where``.
     """
     try:
         certificate = x509.load_pem_x509_certificates(pem)[0]
@@ -52,10 +52,10 @@ def read_leaf(pem: bytes, where: str) -> Leaf:
 
 
 def check_pair(leaf: Leaf, key: bytes, where: str) -> None:
-    """Make sure that ``key``, a PEM private key without a password, is the leaf's.
+    """Check that ``key``, a PEM private key without a password, belongs to the leaf.
 
     Raises:
-        CertificateError: it cannot be read, or is another's; names ``where``, never what it holds.
+        CertificateError: the key cannot be read or is another's; the message names ``where``, never the content.
     """
     try:
         private = load_pem_private_key(key, password=None)

@@ -1,4 +1,4 @@
-"""What there is to say of certificates in a cluster: who is trusted, who signs, until when, and what is wrong."""
+"""The state of the certificates in a cluster: the trusted ones, the signing one, their expiry, and problems."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from ..errors import CertificateError
 from .authorities import Authorities, certificates_in, validity
 from .rotation import Registration, Stage, name, stage
 
-# What is renewed after two thirds of its life has half of the rest left: whatever renews it has failed for long.
+# A certificate is renewed after two thirds of its life. With half of the rest gone, renewal has failed for long.
 _SOON_SHARE = 6
 _FINGERPRINT_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A certificate as it is shown. ``role``: current, next, previous, or where it stands."""
+    """A certificate for display. ``role``: current, next, previous, or the place where it was found."""
 
     role: str
     name: str
@@ -26,12 +26,12 @@ class Known:
     """The first bytes of its SHA-256."""
     not_after: datetime
     until: datetime | None = None
-    """When it is dropped, if that is known."""
+    """When it will be dropped, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a webhook configuration trusts. ``complete``: each of its entries holds what it must."""
+    """The certificates that a webhook configuration trusts. ``complete``: each entry holds all that it must."""
 
     where: str
     entries: int
@@ -41,7 +41,7 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """What a server shows. ``refusal`` is why a client refuses it that trusts what the API server does; "" if none."""
+    """A server's certificate. ``refusal``: why a client with the API server's trust refuses it; "" if it does not."""
 
     where: str
     certificate: x509.Certificate
@@ -50,7 +50,7 @@ class Presented:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All of it. ``stage`` is None where no Secret is used; ``problems`` are for people to act on."""
+    """The whole state. ``stage`` is None if no Secret is used; ``problems`` need somebody to act."""
 
     stage: Stage | None
     authorities: tuple[Known, ...]
@@ -65,7 +65,7 @@ def inspect(
     presented: Presented | None,
     now: datetime,
 ) -> Report:
-    """Put together what was read. ``authorities`` is None where there is no Secret: then others make certificates."""
+    """Combine the objects that were read. Without a Secret ``authorities`` is None: others then make certificates."""
     known = tuple(_authorities(authorities)) if authorities else ()
     bundles = tuple(_bundle(each, authorities) for each in registrations)
     shown = (_known("presented", presented.certificate),) if presented else ()
@@ -80,10 +80,10 @@ def inspect(
 
 
 def read_presented(where: str, der: bytes, refusal: str) -> Presented:
-    """Return what a server has shown.
+    """Return the facts of the certificate that a server has sent.
 
     Raises:
-        CertificateError: it is no certificate.
+        CertificateError: the bytes are no certificate.
     """
     try:
         return Presented(where, x509.load_der_x509_certificate(der), refusal)
@@ -141,7 +141,7 @@ def _of_presented(presented: Presented, now: datetime) -> Iterator[str]:
 
 
 def expiring(certificate: x509.Certificate, now: datetime) -> str:
-    """Say how a certificate has run out, or is about to without having been renewed; "" where it is neither."""
+    """Return why a certificate is invalid or close to its end without having been renewed; "" if it is neither."""
     lives = validity(certificate)
     if now >= lives.not_after:
         return f"expired at {lives.not_after.isoformat()}"

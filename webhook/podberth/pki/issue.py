@@ -1,7 +1,7 @@
-"""Makes certificates: an authority, and the leaf that a webhook server shows.
+"""Creates certificates: an authority, and the leaf of a webhook server.
 
-Keys are ECDSA on P-256: the apiserver's Go verifies and OpenSSL signs with it an order of magnitude faster than
-RSA-2048, and every TLS 1.2+ client knows it (RFC 8422, 5.1.1).
+Keys are ECDSA on P-256: the apiserver's Go verifies it, and OpenSSL signs with it, ten times faster than RSA-2048.
+Every TLS 1.2+ client supports it (RFC 8422, 5.1.1).
 """
 
 import ipaddress
@@ -17,30 +17,30 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from ..errors import CertificateError
 
-# RFC 5280, A.1: ub-common-name. Clients match subjectAltName alone (RFC 9525), so a cut common name harms nobody.
+# RFC 5280, A.1: ub-common-name. Clients match subjectAltName alone (RFC 9525), so a shortened common name does no harm.
 _COMMON_NAME_LENGTH = 64
 
-# What kubeadm and client-go's self-signed certificates are backdated by is 5 min or an hour. An hour also covers a
-# machine that has taken local time for UTC's fraction. Of a short life it is a share: an hour of 24.
+# kubeadm and client-go backdate self-signed certificates by 5 minutes or an hour. An hour also covers a machine that
+# takes local time for UTC, off by a fraction of an hour. Short lives are backdated by a share: an hour in 24.
 CLOCKS = timedelta(hours=1)
 CLOCKS_SHARE = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """From when to when a certificate counts; both aware and inclusive."""
+    """The first and the last moment at which a certificate is valid; both aware and inclusive."""
 
     not_before: datetime
     not_after: datetime
 
 
 def clock_tolerance(life: timedelta) -> timedelta:
-    """Return by how much two clocks may differ without harm, for certificates that live so long."""
+    """Return the harmless difference of two clocks, for certificates with that life."""
     return min(CLOCKS, life / CLOCKS_SHARE)
 
 
 def living(life: timedelta, now: datetime) -> Validity:
-    """Return the validity of what is made at ``now``: backdated, for clocks that are behind."""
+    """Return the validity of a certificate made at ``now``: backdated, for clocks that are behind."""
     return Validity(now - clock_tolerance(life), now + life)
 
 
@@ -54,7 +54,7 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A CA that can sign; its certificate is what goes into ``caBundle``."""
+    """A CA that can sign; ``caBundle`` holds its certificate."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
@@ -66,7 +66,7 @@ class Authority:
 
 
 def new_authority(common_name: str, validity: Validity) -> Authority:
-    """Make a self-signed CA that may sign leaves and no further CAs."""
+    """Create a self-signed CA that may sign leaves and no further CAs."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(common_name)
     builder = (
@@ -82,7 +82,7 @@ def new_authority(common_name: str, validity: Validity) -> Authority:
 
 
 def issue_leaf(authority: Authority, names: Sequence[str], validity: Validity) -> Issued:
-    """Make a server certificate for DNS names and IP addresses.
+    """Create a server certificate for DNS names and IP addresses.
 
     Raises:
         CertificateError: there is no name, or one is neither a DNS name nor an address.
@@ -136,7 +136,7 @@ def _general_name(name: str) -> x509.GeneralName:
 
 
 def _key_usage(*, authority: bool) -> x509.KeyUsage:
-    """Return what RFC 5280, 4.2.1.3 wants of a CA, or of a leaf that signs handshakes."""
+    """Return the key usage that RFC 5280, 4.2.1.3 wants for a CA or for a leaf that signs handshakes."""
     return x509.KeyUsage(
         digital_signature=not authority,
         key_cert_sign=authority,

@@ -1,4 +1,4 @@
-"""The certificate that one replica shows: when it must be signed anew, and by whom."""
+"""The certificate of one replica: when it must be signed again, and by which authority."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from .authorities import Authorities, Signer, validity
 from .issue import Issued, Validity, clock_tolerance, issue_leaf
 from .renewal import renewal_moment
 
-# Replicas that were started together must not all renew in one second: the last sixth of the wait is by chance.
+# Replicas that were started together must not all renew in the same second: the last sixth of the wait is random.
 _SPREAD_SHARE = 6
 
 
 @dataclass(frozen=True, slots=True)
 class SignedLeaf:
-    """A certificate, its key, and who has signed it."""
+    """A certificate, its key, and the authority that signed it."""
 
     issued: Issued
     validity: Validity
@@ -25,7 +25,7 @@ class SignedLeaf:
 
 
 def signing_due(leaf: SignedLeaf | None, authorities: Authorities, now: datetime) -> str:
-    """Return why a replica must sign a leaf at ``now``; "" while its own is good, or while nothing can sign."""
+    """Return why a replica must sign a leaf at ``now``; "" if its own is good, or if no authority can sign yet."""
     current = authorities.current
     if current is None or now >= validity(current.certificate).not_after:
         return ""
@@ -37,13 +37,13 @@ def signing_due(leaf: SignedLeaf | None, authorities: Authorities, now: datetime
 
 
 def sign(signer: Signer, names: Sequence[str], read_at: datetime, spread: float) -> SignedLeaf:
-    """Make a leaf. ``spread``, from 0 to 1, is chance.
+    """Create a leaf. ``spread`` is a random number from 0 to 1.
 
-    ``read_at`` is when the authority was read as the current one: counted from there, no leaf outlives what was
-    promised when it retired, however long ago that was.
+    ``read_at`` is when the authority was read as the current one. The leaf's life is counted from there, so no leaf
+    outlives the time for which a retired authority stays trusted.
 
     Raises:
-        CertificateError: the names are none.
+        CertificateError: a name is invalid, or there is none.
     """
     authority, life = signer.authority, signer.leaf_life
     of_authority = validity(authority.certificate)

@@ -1,8 +1,8 @@
-"""Says when a certificate is due for renewal, and why. The caller brings the time and does the renewing."""
+"""Says when a certificate is due for renewal, and why. The caller brings the time and renews."""
 
 from datetime import datetime
 
-# cert-manager renews when two thirds of a certificate's life are over:
+# cert-manager renews after two thirds of a certificate's life:
 # https://cert-manager.io/docs/usage/certificate/#issuance-triggers (renewBefore's default)
 _LIFE_SPENT_NUMERATOR = 2
 _LIFE_SPENT_DENOMINATOR = 3
@@ -21,7 +21,7 @@ def renewal_due(not_before: datetime, not_after: datetime, now: datetime) -> str
 
 
 def renewal_moment(not_before: datetime, not_after: datetime) -> datetime:
-    """Return when two thirds of a life are over."""
+    """Return the moment at which two thirds of a life are over."""
     return not_before + (not_after - not_before) * _LIFE_SPENT_NUMERATOR / _LIFE_SPENT_DENOMINATOR
 
 

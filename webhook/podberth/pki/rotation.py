@@ -1,16 +1,16 @@
-"""What must be done now with the authorities that all replicas share, given all that can be read. Nobody leads.
+"""The next step for the authorities that all replicas share, from everything that can be read. There is no leader.
 
-A rotation has three stages, each of which any replica may take, twice or half:
+A rotation has three stages. Any replica may take each of them, twice or half:
 
-1. *spreading*: the next authority stands in the Secret and in every ``caBundle``, and signs nothing;
+1. *spreading*: the next authority is in the Secret and in every ``caBundle``, and signs nothing;
 2. it becomes the current one, and replicas sign their leaves with it, once every ``caBundle`` has held it for so long
-   that all API servers go by it;
-3. *draining*: the one before is trusted, without its key, until no leaf of it can be alive.
+      that all API servers use that ``caBundle``;
+3. *draining*: the previous one is trusted, without its key, until every leaf that it signed has expired.
 
-The first authority comes the same way, but nobody is waited for: no leaf could be refused that was taken before.
+The first authority comes the same way but at once: there is no earlier leaf that could be refused.
 
-The caller reads the webhook configurations first, then the Secret, and writes only on what it has read
-(resourceVersion). So no replica with an old view can take a certificate out of ``caBundle`` that has come in since:
+The caller reads the webhook configurations first, then the Secret, and writes only if the Secret has not changed since
+(resourceVersion). So a replica with an old view cannot remove a newer certificate from ``caBundle``:
 docs/adr/0021-certificates.md.
 """
 
@@ -32,7 +32,7 @@ STAGES: tuple[Stage, ...] = ("none", "spreading", "draining")
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How long an authority and its leaves live, and within which time all API servers have taken a caBundle."""
+    """The lives of an authority and of its leaves, and the time in which all API servers take over a caBundle."""
 
     ca_life: timedelta
     leaf_life: timedelta
@@ -43,7 +43,7 @@ class Profile:
 class Registration:
     """A webhook configuration as read.
 
-    ``bundles`` are the caBundles of its entries, decoded; b"" where an entry has none. ``generation`` is the API
+    ``bundles`` are the caBundles of its entries, decoded; b"" for an entry without one. ``generation`` is the API
     server's, which counts changes of the entries (metadata.generation).
     """
 
@@ -60,18 +60,18 @@ class Registration:
 
     @property
     def trusted(self) -> frozenset[x509.Certificate]:
-        """What any of its entries trusts."""
+        """The certificates that any of its entries trusts."""
         return frozenset(each for bundle in self.bundles for each in certificates_in(bundle))
 
     def trusts_exactly(self, certificates: Sequence[x509.Certificate]) -> bool:
-        """Tell whether every entry trusts these and no others."""
+        """Tell whether every entry trusts exactly these certificates."""
         wanted = set(certificates)
         return all(set(certificates_in(bundle)) == wanted for bundle in self.bundles)
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Since when one replica has seen the next authority in every configuration, all unchanged."""
+    """Since when one replica has seen the next authority in every configuration, all of them unchanged."""
 
     serial: int
     generations: tuple[tuple[str, int], ...]
@@ -88,7 +88,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Write what is trusted into every entry of these configurations."""
+    """Write the trusted certificates into every entry of these configurations."""
 
     where: tuple[str, ...]
     pem: bytes
@@ -96,7 +96,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The one thing to do now, None if nothing; and what to remember until the next look."""
+    """The one action to take now, or None; and the state to keep until the next look."""
 
     action: Store | Trust | None
     held: Held | None
@@ -109,7 +109,7 @@ def plan(
     now: datetime,
     profile: Profile,
 ) -> Plan:
-    """Return what must be done now. ``authorities`` is None where there is no Secret."""
+    """Return the next action. ``authorities`` is None if there is no Secret."""
     if authorities is None:
         return Plan(Store(_first(registrations, now, profile), "there was no Secret"), None)
     if store := _due(authorities, now, profile):
@@ -126,30 +126,31 @@ def plan(
 
 
 def stage(authorities: Authorities) -> Stage:
-    """Return where in a rotation they are."""
+    """Return the stage of the rotation."""
     if authorities.next:
         return "spreading"
     return "draining" if authorities.previous else "none"
 
 
 def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) -> Authorities:
-    """Return the authorities with this next one. One that was on its way has signed nothing, and is dropped.
+    """Return the authorities with ``signer`` as the next one. An earlier next one has signed nothing, and is dropped.
 
-    ``hurried`` is for a key that has leaked: nobody is then waited for but the API servers.
+    ``hurried`` is for a leaked key: the rotation then waits only for the API servers.
     """
     return replace(authorities, next=signer, hurried=hurried)
 
 
 def new_signer(ca_life: timedelta, leaf_life: timedelta, now: datetime) -> Signer:
-    """Make an authority."""
-    # With the time in its name, so that a person can tell two of them apart, also those of one second.
+    """Create an authority."""
+    # With the time in its name, so that a person can distinguish two of them; milliseconds distinguish those of one
+    # second.
     made = now.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
     common_name = f"podberth CA {made}Z"
     return Signer(new_authority(common_name, living(ca_life, now)), leaf_life)
 
 
 def _first(registrations: Sequence[Registration], now: datetime, profile: Profile) -> Authorities:
-    """Return new ones. If the Secret was deleted, leaves are alive: who is trusted now stays so as long as they are."""
+    """Return new authorities. After a deleted Secret leaves still live: trusted certificates stay trusted as long."""
     known = dict.fromkeys(
         found for each in registrations for bundle in each.bundles for found in certificates_in(bundle)
     )
@@ -170,7 +171,7 @@ def _alive(certificate: x509.Certificate, now: datetime) -> bool:
 
 
 def _due(authorities: Authorities, now: datetime, profile: Profile) -> Store | None:
-    """Return what time alone has made due: an authority to drop, or a new one."""
+    """Return the action that is due because time has passed: an authority to drop, or a new one."""
     gone = [each.certificate for each in authorities.previous if not _needed(each, now)]
     if gone:
         kept = tuple(each for each in authorities.previous if _needed(each, now))
@@ -204,7 +205,7 @@ def _seen(signer: Signer, registrations: Sequence[Registration], held: Held | No
 
 
 def _leaf_may_live(authorities: Authorities, now: datetime) -> bool:
-    """Tell whether a leaf of another authority than the next may be in force somewhere."""
+    """Tell whether a leaf of another authority than the next may still be in use."""
     current = authorities.current
     others = [each.certificate for each in authorities.previous] + ([current.certificate] if current else [])
     return any(_alive(each, now) for each in others)
@@ -216,7 +217,7 @@ def _promoted(authorities: Authorities, now: datetime, profile: Profile) -> Auth
     if before:
         previous = (_retired(before.certificate, before.leaf_life, now), *previous)
     if authorities.hurried:
-        # Each replica that can reach the API server has signed anew before the margin is over.
+        # Each replica that can reach the API server has signed a new leaf before the margin is over.
         soon = now + profile.trust
         previous = tuple(replace(each, until=min(each.until, soon)) for each in previous)
     return Authorities(authorities.next, None, previous)

@@ -1,4 +1,4 @@
-"""Short answers, written at once, without a word on which software gives them.
+"""Short answers, written at once, that do not name podberth's software.
 
 On the hot path (``bench``: 45 us of CPU instead of 60 with aiohttp's own Response, for a review over TLS that is parsed
 and answered without a decision). aiohttp asks three things of a response: ``prepare``, ``write_eof`` and
@@ -13,7 +13,8 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 RETRY_AFTER_SECONDS = 1
-"""client-go, and so the API server, asks again after it (rest/with_retry.go), within the webhook's timeout."""
+"""After this many seconds client-go, and so the API server, asks again (rest/with_retry.go), within the webhook's
+timeout."""
 _KEEP = b"\r\n\r\n"
 _CLOSE = b"\r\nConnection: close\r\n\r\n"
 _MORE = {
@@ -26,21 +27,21 @@ class WholeAnswer(web.StreamResponse):
     """An answer whose body is known."""
 
     def __init__(self, status: int, body: bytes, *, content_type: bytes = b"text/plain", close: bool = False) -> None:
-        """Answer with ``body``; ``close`` ends the connection behind it."""
+        """Answer with ``body``; ``close`` ends the connection after it."""
         super().__init__(status=status)
         self._bytes = body
         self._type = content_type
         self._ends = close
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Write everything at once; wait where the caller does not read."""
+        """Write everything at once; wait if the caller does not read."""
         if not request.keep_alive or request.version < (1, 1):
             self._ends = True
         head = _head(self.status, self._type, len(self._bytes), close=self._ends)
         # RFC 9110, 9.3.2: the answer to HEAD has the headers of a body, and no body
         await request.writer.write(head if request.method == "HEAD" else head + self._bytes)
         if request.protocol.writing_paused:
-            # Else a caller that asks on and on and reads nothing has its answers pile up here.
+            # Otherwise the answers to a caller that asks again and again and reads nothing would pile up here.
             await request.writer.drain()
         return None
 
@@ -54,7 +55,7 @@ class WholeAnswer(web.StreamResponse):
 
 
 def farewell(status: int, text: str) -> bytes:
-    """Return an answer to whoever has not asked to the end."""
+    """Return an answer to a caller whose request is not complete."""
     body = text.encode()
     return _head(status, b"text/plain", len(body), close=True) + body
 

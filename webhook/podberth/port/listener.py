@@ -1,4 +1,7 @@
-"""Accepts connections: each has a place before its handshake begins, and who finds none waits in the kernel's queue."""
+"""Accepts connections: each has a place before its handshake begins.
+
+Without a free place it waits in the kernel's queue.
+"""
 
 import asyncio
 import errno
@@ -14,16 +17,16 @@ from .places import Places
 
 # The API server's own limit for a handshake (apimachinery util/net/http.go, TLSHandshakeTimeout).
 HANDSHAKE_SECONDS = 10.0
-# How long a client may take to say goodbye in TLS; uvloop's own is 30 s, in which the connection keeps its memory.
+# How long a client may take to close TLS properly; uvloop's own limit is 30 s, while the connection keeps its memory.
 _GOODBYE_SECONDS = 2.0
 # Linux' own bound since 5.4 (net.core.somaxconn); aiohttp's 128 is a burst of as many apiserver connections.
 _BACKLOG = 4096
-# What the kernel takes in of one connection before podberth reads it; it doubles it. Its own bound is 6 MiB (tcp_rmem),
-# which counts against the container's limit of memory, too.
+# What the kernel buffers for one connection before podberth reads it; it doubles this. Its own bound is 6 MiB
+# (tcp_rmem), which counts against the container's limit of memory, too.
 _KERNEL_BYTES = 64 * 1024
-# Between two looks at the queue, so that a flood of connections does not keep those that are there waiting.
+# Between two looks at the queue, so that a flood of new connections does not delay the open ones.
 _ACCEPTED_AT_ONCE = 64
-# Until the queue is looked at again where there is no place, or no file descriptor: within Places.GRACE_SECONDS.
+# The wait before the next look when no place or no file descriptor is free: less than Places.GRACE_SECONDS.
 _PAUSE_SECONDS = 0.1
 _NO_SUCH_FAMILY = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
 
@@ -32,12 +35,12 @@ _Handshake: TypeAlias = "asyncio.Task[tuple[asyncio.Transport, asyncio.BaseProto
 
 
 class Listener:
-    """``start`` before ``stop``. Must be made where a loop runs."""
+    """Call ``start`` before ``stop``. The caller must be inside a running event loop."""
 
     def __init__(
         self, make: Callable[[], BoundedConnection], places: Places, context: ssl.SSLContext | None = None
     ) -> None:
-        """Make a connection for each that comes; ``context`` is that of TLS, if it is spoken."""
+        """Make a connection for each client; ``context`` is that of TLS, or None for plain HTTP."""
         self._make = make
         self._places = places
         self._context = context
@@ -45,14 +48,14 @@ class Listener:
         self._socket: socket.socket | None = None
         self._again: asyncio.TimerHandle | None = None
         self._waiting: socket.socket | None = None
-        """Accepted, and without a place so far."""
+        """A connection that is accepted and has no place yet."""
         self._handshakes: set[_Handshake] = set()
 
     def start(self, address: Address) -> Address:
-        """Listen; return the address, the port filled in.
+        """Listen; return the address with the port filled in.
 
         Raises:
-            OSError: the address cannot be had.
+            OSError: the address cannot be used.
         """
         self._socket = _listening(address)
         self._socket.setblocking(False)  # noqa: FBT003 - as it is called
@@ -62,7 +65,7 @@ class Listener:
         return Address(host, port)
 
     def refuse(self) -> None:
-        """Accept no more connections; the ones that are open go on."""
+        """Accept no more connections; open ones continue."""
         if self._again is not None:
             self._again.cancel()
         if self._socket is not None:
@@ -74,14 +77,14 @@ class Listener:
             self._waiting = None
 
     async def stop(self) -> None:
-        """Accept no more, and end the handshakes that are under way."""
+        """Accept no more connections, and end the handshakes in progress."""
         self.refuse()
         for task in self._handshakes:
             task.cancel()
         await asyncio.gather(*self._handshakes, return_exceptions=True)
 
     def _look(self) -> None:
-        """Accept whenever somebody comes."""
+        """Accept when a client connects."""
         self._again = None
         if self._socket is not None:
             self._loop.add_reader(self._socket, self._accept)
@@ -94,8 +97,8 @@ class Listener:
             self._again = self._loop.call_later(_PAUSE_SECONDS, self._look)
 
     def _accept(self) -> None:
-        """Let in who stands in the queue, as long as there are places."""
-        assert self._socket is not None  # noqa: S101 - nobody looks at one that is closed
+        """Accept the clients in the queue, as long as there are places."""
+        assert self._socket is not None  # noqa: S101 - a closed listener has no reader
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
                 accepted = self._waiting or self._socket.accept()[0]
@@ -123,7 +126,7 @@ class Listener:
         task.add_done_callback(partial(self._begun, accepted, connection))
 
     def _begun(self, accepted: socket.socket, connection: BoundedConnection, task: _Handshake) -> None:
-        """Clear up where there is no connection: from then on the loop tells it of everything."""
+        """Clean up if the connection failed to begin; afterwards the loop calls its methods."""
         self._handshakes.discard(task)
         connection.shaking = None
         if task.cancelled() or (fault := task.exception()) is not None:
@@ -135,13 +138,13 @@ class Listener:
 
 
 def _listening(address: Address) -> socket.socket:
-    """Return a socket that listens: without a host on every interface, of both families where the kernel has both."""
+    """Return a listening socket: without a host on every interface, of both families if the kernel has both."""
     if not address.host and socket.has_dualstack_ipv6():
         try:
             return socket.create_server(
                 ("", address.port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=_BACKLOG
             )
-        except OSError as error:  # a kernel with IPv6, and no address of it
+        except OSError as error:  # a kernel with IPv6 that has no IPv6 address
             if error.errno not in _NO_SUCH_FAMILY:
                 raise
     [(family, *_), *_] = socket.getaddrinfo(

@@ -1,50 +1,53 @@
-"""Which connections are open: a bounded number, in which a newcomer takes the place of whoever has proven nothing."""
+"""The open connections: a bounded number, in which a newcomer displaces a connection that has proven nothing."""
 
 from typing import Final, Protocol
 
 from .budget import CONNECTION_BYTES, HANDSHAKE_BYTES, MemoryBudget
 
-# An API server has 200 mutating requests under way (--max-mutating-requests-inflight), each with a connection of its
-# own while it waits for a webhook. 1,024 is five of them at one replica.
+# An API server has up to 200 mutating requests in progress (--max-mutating-requests-inflight), each with a connection
+# of own while it waits for a webhook. 1,024 is five of them at one replica.
 MOST_PROVEN: Final = 1_024
 MOST_PLACES: Final = 1_536
-# A handshake and a review take milliseconds; who has needed longer gives way to a newcomer where places are short.
-# Those younger are never displaced: a burst of the API server's own connections must not displace itself.
+# A handshake and a review take milliseconds; a connection that needs longer gives way when places are short.
+# Younger ones are never displaced: a burst of the API server's own connections must not displace itself.
 GRACE_SECONDS: Final = 1.0
 
 
 class Guest(Protocol):
-    """A connection, with or without its handshake done."""
+    """A connection, with or without a finished handshake."""
 
     def displace(self) -> None:
-        """End at once: somebody else takes the place."""
+        """Close at once: another connection takes the place."""
         ...
 
 
 class Places:
-    """Belongs to the event loop's thread; times are the loop's."""
+    """Used only by the event loop's thread; times are the loop's."""
 
     def __init__(
         self, budget: MemoryBudget | None = None, most: int = MOST_PLACES, most_proven: int = MOST_PROVEN
     ) -> None:
-        """Begin empty. Every place is charged to ``budget``, if any."""
+        """Start empty. Every place is charged to ``budget``, if any."""
         self._budget = budget
         self._most = most
         self._most_proven = most_proven
         self._unproven: dict[Guest, float] = {}
-        """When each came, in this order."""
+        """The time at which each connection came, in this order."""
         self._proven: set[Guest] = set()
         self._shaking: set[Guest] = set()
-        """Those that are charged for a handshake."""
+        """The connections that are charged for a handshake."""
         self.displaced = 0
-        """How many have had to give way."""
+        """How many were displaced."""
 
     def __len__(self) -> int:
-        """Return how many are open."""
+        """Return the number of open connections."""
         return len(self._unproven) + len(self._proven)
 
     def enter(self, guest: Guest, now: float) -> bool:
-        """Give a newcomer a place, if need be that of whoever has proven nothing for long; False: there is none."""
+        """Give a newcomer a place, if need be by displacing an old connection that has proven nothing.
+
+        False: none is free.
+        """
         while len(self) >= self._most or not self._charge(HANDSHAKE_BYTES):
             if not self._displace(now):
                 return False
@@ -53,19 +56,19 @@ class Places:
         return True
 
     def settle(self, guest: Guest) -> None:
-        """Take note that a guest's handshake is done."""
+        """Note that a guest's handshake is finished."""
         if guest in self._shaking:
             self._shaking.discard(guest)
             self._give_back(HANDSHAKE_BYTES - CONNECTION_BYTES)
 
     def prove(self, guest: Guest) -> None:
-        """Keep a guest from being displaced: it is whom the port is for. Without effect where these are too many."""
+        """Keep a guest from being displaced: the port is for its caller. Without effect if too many are kept."""
         if guest in self._unproven and len(self._proven) < self._most_proven:
             del self._unproven[guest]
             self._proven.add(guest)
 
     def leave(self, guest: Guest) -> None:
-        """Take a guest's place back, if it has one."""
+        """Free a guest's place, if it has one."""
         if self._unproven.pop(guest, None) is None and guest not in self._proven:
             return
         self.settle(guest)
@@ -80,7 +83,7 @@ class Places:
             self._budget.give_back("connections", amount)
 
     def _displace(self, now: float) -> bool:
-        """End the oldest that has proven nothing, if it is old enough."""
+        """Displace the oldest connection that has proven nothing, if it is old enough."""
         oldest = next(iter(self._unproven), None)
         if oldest is None or now - self._unproven[oldest] < GRACE_SECONDS:
             return False
