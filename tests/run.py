@@ -12,7 +12,7 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -37,7 +37,9 @@ def main(*, everything: bool) -> int:
 
 def _build(*, everything: bool) -> None:
     """Build the control plane, or everything; an error is shown, and left to the tests that need what is missing."""
-    programs: list[Callable[[], object]] = [partial(gotools.program, name) for name in gotools.PROGRAMS] if everything else []
+    programs: list[Callable[[], object]] = (
+        [partial(gotools.program, name) for name in gotools.PROGRAMS] if everything else []
+    )
     for build in (assets, *programs):
         try:
             build()

@@ -7,7 +7,6 @@ from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from podberth.mutation.membership import MEMBERSHIP, REFERENCES
 
 from builders import gpu_container, pod, review, sidecar
 from podberth.admission import decide
@@ -16,6 +15,7 @@ from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import Draft, apply
 from podberth.mutation import record
+from podberth.mutation.membership import MEMBERSHIP, REFERENCES
 from podberth.mutation.pipeline import ANYTHING
 from podberth.mutation.seal import Sealer
 from podberth.workload.systems import JOINED
