@@ -12,8 +12,9 @@ from e2e.operators.pods_as_made import AS_MADE
 from operator_pods import ALONE, CASES, GROUPED
 from podberth.kinds.dossier import KindNote
 from podberth.kinds.members import Membership
+from podberth.kinds.systems import System
 from podberth.kube.unchecked import at
-from podberth.workload.systems import NATIVE, SYSTEMS, System
+from podberth.workload.systems import NATIVE
 
 _PODS: Final = {case.maker for case in CASES} | {name for name, _, _ in ALONE}
 _PLAYED: Final = {each.row for each in (*RUN_HERE, *AS_MADE)}
@@ -38,17 +39,16 @@ def of_system(system: System) -> str:
     return _said(pods=True, crd=system.pod_groups in _CRDS_OF_GROUPS, scheduler=system.name in _SCHEDULERS)
 
 
-def of_group(row: Membership) -> str:
+def of_group(row: Membership, system: System) -> str:
     """Return what is proved of a way of naming a group."""
     pods = any(at(document, *row.steps) for document, _ in GROUPED)
     # The controller makes the groups that podberth has pods name; the rest is made by others.
-    crd = is_written(row) and any(group in _CRDS_OF_GROUPS for group in row.api_groups)
-    return _said(pods=pods, crd=crd, scheduler=is_written(row) and row.system in _SCHEDULERS)
+    crd = is_written(row, system) and any(group in _CRDS_OF_GROUPS for group in row.api_groups)
+    return _said(pods=pods, crd=crd, scheduler=is_written(row, system) and system.name in _SCHEDULERS)
 
 
-def is_written(row: Membership) -> bool:
+def is_written(row: Membership, system: System) -> bool:
     """Tell whether podberth itself writes the key of a group, by what its system says of that."""
-    [system] = (each for each in SYSTEMS if each.name == row.system)
     key = f"label `{row.label}`" if row.label else f"`spec.{row.field}."
     return key in system.writes and not row.annotation
 

@@ -19,7 +19,6 @@ from podberth.conventions import IGNORED_LABELS, LABEL_KEYS, LEVELS, TOLERABLE_T
 from podberth.files.library import shipped
 from podberth.kinds import dossiers, members
 from podberth.topology.model import PASSING_TAINTS
-from podberth.workload import groups
 from podberth.workload.dialects import DIALECTS
 from podberth.workload.memberships import MEMBERSHIPS
 from podberth.workload.systems import SYSTEMS
@@ -104,7 +103,7 @@ def _dossiers() -> Iterator[ModuleType]:
 def _members() -> list[tuple[str, str]]:
     """Return every key that the rows' readers ask a pod for, by the text of their modules."""
     found: set[tuple[str, str]] = set()
-    for module in (*_dossiers(), groups, members):
+    for module in (*_dossiers(), members):
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             match node:
                 case (

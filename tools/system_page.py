@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from generated import ROOT, main, spliced
 
 from podberth.kinds.dossier import KindNote
+from podberth.kinds.dossiers import DOSSIERS
 from podberth.kinds.members import Membership
-from podberth.workload.groups import GROUPS
+from podberth.kinds.systems import System
 from podberth.workload.kinds import KINDS
 from podberth.workload.memberships import LAST, NOTES, OPERATORS, notes_of
-from podberth.workload.systems import NO_SYSTEM, SYSTEMS, System
+from podberth.workload.systems import NO_SYSTEM, SYSTEMS
 
 # What is proved is asked of the tests themselves.
 sys.path.insert(0, str(ROOT / "tests"))
@@ -54,7 +55,8 @@ def _parts() -> dict[str, str]:
             [*_operators(), *map(_alone, _EACH_ALONE)],
         ),
         "groups": _table(
-            ("group", "recognised by", "size from", "written where", "left alone", "proved"), map(_group, GROUPS)
+            ("group", "recognised by", "size from", "written where", "left alone", "proved"),
+            _groups(),
         ),
         "sources": _table(("row", "source"), dict.fromkeys(_sources())),
     }
@@ -74,11 +76,16 @@ def _alone(note: KindNote) -> tuple[str, ...]:
     return note.name, note.sign, "none", size, _written(note), note.keeps, proofs.of_note(note)
 
 
-def _group(row: Membership) -> tuple[str, ...]:
-    system = next(each for each in SYSTEMS if each.name == row.system)
+def _groups() -> Iterator[tuple[str, ...]]:
+    for each in DOSSIERS:
+        if each.system is not None:
+            yield from (_group(row, each.system) for row in each.groups)
+
+
+def _group(row: Membership, system: System) -> tuple[str, ...]:
     joined = f"{_keys(row)}, where a policy chooses the system"
-    written = joined if proofs.is_written(row) else "nothing: the pod says it already"
-    return row.name, _keys(row), row.size, written, system.keeps or "the group itself", proofs.of_group(row)
+    written = joined if proofs.is_written(row, system) else "nothing: the pod says it already"
+    return row.name, _keys(row), row.size, written, system.keeps or "the group itself", proofs.of_group(row, system)
 
 
 def _written(note: KindNote) -> str:
@@ -99,7 +106,7 @@ def _sources() -> Iterator[tuple[str, str]]:
     for row in _ROWS:
         yield from ((note.name, f"{row.source}; left alone: {note.source}") for note in notes_of(row))
     yield from ((note.name, note.source) for note in _EACH_ALONE)
-    yield from ((row.name, row.source) for row in GROUPS)
+    yield from ((row.name, row.source) for each in DOSSIERS for row in each.groups)
 
 
 def _keys(row: Membership) -> str:

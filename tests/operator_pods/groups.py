@@ -1,4 +1,4 @@
-"""Pods on which a group stands by name, and what is read of them (``workload.groups``)."""
+"""Pods on which a group stands by name, and what is read of them (``workload.memberships``)."""
 
 from builders import pod
 from podberth.workload.gangs import Gang

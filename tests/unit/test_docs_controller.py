@@ -8,11 +8,11 @@ from podberth.api.election import LEASE
 from podberth.api.lease import Term
 from podberth.cli import controller
 from podberth.controller.plan.lineage import MOST_OWNERS
-from podberth.controller.plan.systems import GROUP_SYSTEMS
 from podberth.kube.documents import load_documents
 from podberth.telemetry.controller_metrics import ACTIONS, RESULTS, ControllerMetrics
 from podberth.telemetry.metrics import EventMetrics
 from podberth.telemetry.watch_metrics import Watched
+from podberth.topology.pod_groups import POD_GROUP_KINDS
 from podberth.workload.owners import LOOKED_UP
 from podberth.workload.stages import STAGES
 
@@ -56,10 +56,10 @@ def test_every_reason_of_an_event_has_a_row() -> None:
 
 def test_every_system_has_a_row_with_what_is_read_and_written() -> None:
     table = rows(section("What it makes"))
-    assert table.keys() - {"system", "---"} == {each.name for each in GROUP_SYSTEMS}
-    for system in GROUP_SYSTEMS:
+    assert table.keys() - {"system", "---"} == {each.name for each in POD_GROUP_KINDS}
+    for system in POD_GROUP_KINDS:
         cells = table[system.name]
-        assert (cells[1], cells[2]) == (system.said_by, f"`{system.api_groups[0]}`")
+        assert (cells[1], cells[2]) == (system.named_by, f"`{system.api_groups[0]}`")
         assert cells[3] == f"`{'.'.join(system.minimum)}`" if system.minimum else cells[3].startswith("made by")
 
 

@@ -10,9 +10,10 @@ from podberth.cluster import workloads
 from podberth.cluster.kinds import KINDS, Kind
 from podberth.cluster.workloads import Filed, LiveWorkloads
 from podberth.devices.claims import DeviceRequest, KnownDevices
+from podberth.kinds.queues import VOLCANO_QUEUE, Queue
 from podberth.telemetry.log import Log
 from podberth.topology.pod_groups import PodGroup
-from podberth.topology.queues import VOLCANO_QUEUE, Queue, Queues
+from podberth.topology.queues import Queues
 
 JSON = dict[str, Any]
 BY_NAME = {kind.name: kind for kind in KINDS}

@@ -38,3 +38,18 @@ def test_every_note_is_of_a_membership_that_some_dossier_has() -> None:
         for key in (each.label, each.annotation)
     }
     assert {note.key for row in DOSSIERS for note in row.notes} <= keys
+
+
+def test_of_two_systems_one_comes_first() -> None:
+    systems = [row.system for row in DOSSIERS if row.system is not None]
+    assert sorted(each.precedence for each in systems) == list(range(1, len(systems) + 1))
+    assert len({each.name for each in systems}) == len(systems)
+    assert {row.pod_groups.name for row in DOSSIERS if row.pod_groups is not None} <= {each.name for each in systems}
+
+
+def test_no_key_speaks_for_two_systems() -> None:
+    systems = [row.system for row in DOSSIERS if row.system is not None]
+    for keys in (
+        *zip(*((each.schedulers, each.labels, each.annotations, each.fields) for each in systems), strict=True),
+    ):
+        assert max(Counter(key for each in keys for key in each).values()) == 1

@@ -9,10 +9,10 @@ import pytest
 from builders import deployment, gpu_pod, job, job_pod, owned, pod, stateful_set, workload
 from named_owners import gang_of
 from operator_pods.groups import GROUPED
+from podberth.kinds.dossiers import DOSSIERS
 from podberth.kube.unchecked import at
 from podberth.workload.gangs import Gang
-from podberth.workload.groups import GROUPS
-from podberth.workload.memberships import MEMBERSHIPS
+from podberth.workload.memberships import GROUPS, MEMBERSHIPS
 from podberth.workload.present import present
 
 JSON = dict[str, Any]
@@ -270,8 +270,12 @@ def test_a_group_named_on_the_pod_is_its_gang(document: JSON, expected: Gang) ->
 
 
 def test_every_way_of_naming_a_group_has_a_pod_and_says_whose_group_it_is() -> None:
-    for row in GROUPS:
-        assert {found.system for document, found in GROUPED if at(document, *row.steps)} == {row.system}, row.steps
+    systems = {id(group): row.system for row in DOSSIERS for group in row.groups}
+    for group in GROUPS:
+        [system] = {found.system for document, found in GROUPED if at(document, *group.steps)}
+        of_dossier = systems[id(group)]
+        assert of_dossier is not None
+        assert system == of_dossier.name, group.steps
 
 
 def test_a_key_without_a_domain_counts_under_its_own_scheduler_only() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from builders import gpu_pod, pod
 from podberth.workload.gangs import Gang, gang_of
-from podberth.workload.groups import GROUPS
+from podberth.workload.memberships import GROUPS
 
 JSON = dict[str, Any]
 

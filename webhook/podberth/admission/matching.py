@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from ..cel.engine import Activation
 from ..errors import EvaluationError
+from ..kinds.systems import NATIVE_GROUP
 from ..kube import pod as pods
 from ..kube.budget import DEVICES, GPUS, beyond
 from ..kube.patch import Path
@@ -16,7 +17,6 @@ from ..mutation.membership import GangFacts
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, Watch, combine
 from ..policy.match import MatchRequest, SetUpError, mismatch
-from ..topology.pod_groups import NATIVE_GROUP
 from .checked import Checked
 from .recall import Footprint
 from .rollout import rolled_out, rollout_key

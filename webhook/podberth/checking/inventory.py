@@ -30,8 +30,8 @@ from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
 from ..cluster.kinds import KINDS as FOLLOWED
 from ..errors import ClusterError
+from ..kinds.systems import POD_GROUPS
 from ..kube.api_path import ApiPath, collection_path, version_path
-from ..topology.pod_groups import PLURAL
 from ..workload.kinds import KINDS, LINKS, TEMPLATES_ONLY
 from .against import Gathered
 
@@ -214,7 +214,7 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
 
 def _discovered(version: str) -> Document:
     """Return what discovery says of a version that serves PodGroups: there may be none."""
-    resources = [{"name": PLURAL}]
+    resources = [{"name": POD_GROUPS}]
     return {
         "apiVersion": "v1",
         "kind": "APIResourceList",

@@ -12,10 +12,12 @@ from typing import Any, Final, Literal, TypeAlias
 from ..api.protocol import Document, Resource
 from ..devices.claims import is_generated, read_claim, read_compute_domain, read_template, shared_claims
 from ..kinds.dossier import OwnerKind
+from ..kinds.queues import QueueKind
+from ..kinds.systems import NATIVE_GROUP, POD_GROUPS
 from ..kube.api_path import collection_path
 from ..topology.objects import default_value
-from ..topology.pod_groups import NATIVE_GROUP, PLURAL, POD_GROUP_GROUPS, PodGroup, min_member
-from ..topology.queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE, QueueKind, read_queue
+from ..topology.pod_groups import POD_GROUP_KINDS, PodGroup, min_member
+from ..topology.queues import QUEUE_FORMS, read_queue
 from ..workload.owners import OWNER_KINDS, keep
 
 Filed: TypeAlias = tuple[Hashable, Any] | None
@@ -101,22 +103,7 @@ def _take_compute_domain(document: Document) -> Filed:
 
 # GA in 1.34; what podberth reads is the same in both betas but for `exactly` (kubernetes/api resource).
 _DRA_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
-POD_GROUP_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    # The API's own name for a stable version is foreseen: what it drops of the fields counts as unknown.
-    NATIVE_GROUP: ("v1", "v1beta1", "v1alpha3", "v1alpha2"),
-    "scheduling.volcano.sh": ("v1beta1",),
-    "scheduling.x-k8s.io": ("v1alpha1",),
-    "scheduling.sigs.k8s.io": ("v1alpha1",),
-    "scheduling.run.ai": ("v2alpha2",),
-}
-"""Versions of each API group's PodGroups, the newest first."""
-_QUEUES: Final[Mapping[QueueKind, tuple[str, tuple[str, ...]]]] = {
-    # What is read is the same in both versions. https://kueue.sigs.k8s.io/docs/reference/kueue.v1beta2/
-    LOCAL_QUEUE: ("localqueues", ("v1beta2", "v1beta1")),
-    CLUSTER_QUEUE: ("clusterqueues", ("v1beta2", "v1beta1")),
-    VOLCANO_QUEUE: ("queues", ("v1beta1",)),
-    KAI_QUEUE: ("queues", ("v2",)),
-}
+_POD_GROUP_VERSIONS: Final = {each.api_groups[0]: each.versions for each in POD_GROUP_KINDS}
 
 KINDS: Final[tuple[Kind, ...]] = (
     Kind(
@@ -161,22 +148,22 @@ KINDS: Final[tuple[Kind, ...]] = (
         Kind(
             role="pod group",
             group=group,
-            versions=POD_GROUP_VERSIONS[group],
-            plural=PLURAL,
+            versions=versions,
+            plural=POD_GROUPS,
             take=partial(_take_pod_group, group),
         )
-        for group in sorted(POD_GROUP_GROUPS)
+        for group, versions in sorted(_POD_GROUP_VERSIONS.items())
     ),
     *(
         Kind(
             role="queue",
             group=kind[0],
-            versions=versions,
-            plural=plural,
+            versions=form.versions,
+            plural=form.plural,
             take=partial(_take_queue, kind),
-            of_cluster=kind != LOCAL_QUEUE,
+            of_cluster=form.of_cluster,
         )
-        for kind, (plural, versions) in _QUEUES.items()
+        for kind, form in QUEUE_FORMS.items()
     ),
     *(
         Kind(

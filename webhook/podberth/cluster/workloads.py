@@ -12,12 +12,12 @@ from typing import Any, Final
 from ..api.protocol import Document
 from ..devices.claims import KnownDevices, class_accelerators, class_resources, hands_out_others
 from ..errors import TopologyError
+from ..kinds.queues import QueueKind
+from ..kinds.systems import NATIVE_GROUP
 from ..kube.pod import by_name
 from ..kube.unchecked import text_at
 from ..telemetry.log import Log
 from ..topology.objects import ClusterObjects, global_default
-from ..topology.pod_groups import NATIVE_GROUP
-from ..topology.queues import QueueKind
 from .kinds import Kind, Role
 from .live import Documents
 from .rounds import rounds

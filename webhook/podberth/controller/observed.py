@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 from ..api.protocol import WAITING_PODS, Document, Timing
 from ..api.reflector import Counts, Reflector
 from ..api.side_by_side import run_together
-from ..cluster.kinds import POD_GROUP_VERSIONS, Filed, Kind
+from ..cluster.kinds import Filed, Kind
 from ..cluster.live import Documents
 from ..cluster.served import ServedKinds
 from ..cluster.workloads import LiveKinds
+from ..kinds.systems import POD_GROUPS
 from ..kube.pod import OwnerReference
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, Watched
-from ..topology.pod_groups import PLURAL
+from ..topology.pod_groups import POD_GROUP_KINDS
 from .plan.claim_templates import KIND as TEMPLATES
 from .plan.intake import made_group, made_template, waiting_pod
 from .plan.model import Made, Owned, Place, WaitingPod, World
-from .plan.systems import GROUP_SYSTEMS
 
 if TYPE_CHECKING:
     from ..api.client import ClusterClient
@@ -40,11 +40,11 @@ SEEN_KINDS: Final[tuple[Kind, ...]] = (
         Kind(
             role="pod group",
             group=system.api_groups[0],
-            versions=POD_GROUP_VERSIONS[system.api_groups[0]],
-            plural=PLURAL,
+            versions=system.versions,
+            plural=POD_GROUPS,
             take=partial(_take_group, system.api_groups[0]),
         )
-        for system in GROUP_SYSTEMS
+        for system in POD_GROUP_KINDS
     ),
     Kind(
         role="template",

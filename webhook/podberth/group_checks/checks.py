@@ -7,7 +7,7 @@ from typing import Any, Final
 from ..kinds.places import Steps
 from ..kube import pod as pods
 from ..kube.unchecked import text_at
-from ..workload.groups import GROUPS
+from ..workload.memberships import GROUPS
 from ..workload.templates import objects_in
 from .case import MOST_ROLES, Case, ClusterFacts, Pods, Wrong
 from .domains import too_large_groups

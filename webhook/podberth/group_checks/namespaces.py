@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from ..kinds.forms import find
 from ..kinds.members import Membership
 from ..kinds.places import TEMPLATE
+from ..kinds.systems import NATIVE_GROUP
 from ..kube.unchecked import text_at
-from ..topology.pod_groups import NATIVE_GROUP
 from ..workload.gangs import groups_in
 from .case import Case, Pods, Wrong
 

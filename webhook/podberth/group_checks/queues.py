@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from ..kinds.queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE, QueueKind
 from ..kube.patch import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import text_at
-from ..topology.queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE, QueueKind
+from ..topology.queues import QUEUE_FORMS
 from .case import Case, Pods, Wrong
 
 _KUEUE: Final = "kueue.x-k8s.io/queue-name"
@@ -105,10 +106,9 @@ def _missing(case: Case, kind: QueueKind, name: str, namespace: str = "") -> str
         where = f" in {namespace}" if namespace else ""
     else:
         where = f" of {namespace} in the snapshot" if namespace else " in the snapshot"
-    called = {VOLCANO_QUEUE: "Volcano Queue", KAI_QUEUE: "KAI Queue"}.get(kind, kind[1])
     there = queues.names(kind, namespace)
     have = f"have {', '.join(there)}" if there else "there is none"
-    return f"got {name}, no {called}{where}; {have}"
+    return f"got {name}, no {QUEUE_FORMS[kind].title}{where}; {have}"
 
 
 def _kueue(case: Case, name: str) -> str:

@@ -10,6 +10,8 @@ from typing import Any, Final, TypeAlias
 
 from .members import Membership
 from .places import WorkloadKind
+from .queues import QueueForm
+from .systems import Dialect, PodGroupKind, System
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"
 """Fields to keep, each with those below it, None for all of it; ELEMENT is every element of a list or a map.
@@ -105,12 +107,20 @@ class Dossier:
     """How its pods say which gang they belong to."""
     last_memberships: tuple[Membership, ...] = ()
     """Likewise, where a group that the pod names comes before."""
+    groups: tuple[Membership, ...] = ()
+    """How any pod names a group of the system."""
     pod_keys: frozenset[str] = frozenset()
     """Labels and annotations that the readers of memberships ask a pod for, besides the memberships' own."""
     notes: tuple[KindNote, ...] = ()
     owners: tuple[OwnerKind, ...] = ()
     """What is read of its objects as owners."""
     finished: tuple[Finished, ...] = ()
+    system: System | None = None
+    """What it places pods by, where it places groups as a whole."""
+    pod_groups: PodGroupKind | None = None
+    queues: tuple[QueueForm, ...] = ()
+    dialects: tuple[Dialect, ...] = ()
+    """Its words for a part of a GPU."""
     links: frozenset[tuple[str, str]] = frozenset()
     """Groups and kinds that stand between a workload and what it has made, and have no template of a user's."""
     podless_groups: frozenset[str] = frozenset()

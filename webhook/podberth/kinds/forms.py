@@ -9,54 +9,17 @@ from typing import Any, Final
 
 from ..kube.carry import ABSENT
 from .places import Form, Steps
+from .words import words
 
 # kubernetes/api core/v1 types.go PodSpec (1.36), without what an operator's inline form uses in another sense
-POD_SPEC_FIELDS: Final = frozenset(
-    {
-        "activeDeadlineSeconds",
-        "affinity",
-        "automountServiceAccountToken",
-        "containers",
-        "dnsConfig",
-        "dnsPolicy",
-        "enableServiceLinks",
-        "ephemeralContainers",
-        "hostAliases",
-        "hostIPC",
-        "hostNetwork",
-        "hostPID",
-        "hostUsers",
-        "hostname",
-        "hostnameOverride",
-        "imagePullSecrets",
-        "initContainers",
-        "nodeName",
-        "nodeSelector",
-        "os",
-        "overhead",
-        "preemptionPolicy",
-        "priority",
-        "priorityClassName",
-        "readinessGates",
-        "resourceClaims",
-        "resources",
-        "restartPolicy",
-        "runtimeClassName",
-        "schedulerName",
-        "schedulingGates",
-        "schedulingGroup",
-        "securityContext",
-        "serviceAccount",
-        "serviceAccountName",
-        "setHostnameAsFQDN",
-        "shareProcessNamespace",
-        "subdomain",
-        "terminationGracePeriodSeconds",
-        "tolerations",
-        "topologySpreadConstraints",
-        "volumes",
-        "workloadRef",
-    }
+POD_SPEC_FIELDS: Final = words(
+    "activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy "
+    "enableServiceLinks ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname "
+    "hostnameOverride imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy "
+    "priority priorityClassName readinessGates resourceClaims resources restartPolicy runtimeClassName "
+    "schedulerName schedulingGates schedulingGroup securityContext serviceAccount serviceAccountName "
+    "setHostnameAsFQDN shareProcessNamespace subdomain terminationGracePeriodSeconds tolerations "
+    "topologySpreadConstraints volumes workloadRef"
 )
 
 # kubernetes/api core/v1 types.go Container

@@ -128,8 +128,6 @@ class Membership:
     """Whether its owner makes all pods of one template."""
     api_groups: tuple[str, ...] = ()
     """Of the PodGroup that the key names; empty where it names none."""
-    system: str = ""
-    """The system that reads the key, where it names a group of one."""
 
     @property
     def steps(self) -> tuple[str, ...]:

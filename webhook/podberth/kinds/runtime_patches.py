@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ..kube.unchecked import at, list_at, mapping_at
 from .places import Found
+from .words import words
 
 # kubernetes/api core/v1/types.go patchMergeKey, and JobSet's (api/jobset/v1alpha2/jobset_types.go). Tolerations and the
 # lists of affinity have none: they come as a whole.
@@ -23,20 +24,9 @@ _MERGE_KEYS: Final[Mapping[str, str]] = {
     "volumes": "name",
 }
 # kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go PodSpecPatch: what else stands there, its schema prunes.
-_POD_FIELDS: Final = frozenset(
-    {
-        "affinity",
-        "containers",
-        "imagePullSecrets",
-        "initContainers",
-        "nodeSelector",
-        "schedulingGates",
-        "securityContext",
-        "serviceAccountName",
-        "terminationGracePeriodSeconds",
-        "tolerations",
-        "volumes",
-    }
+_POD_FIELDS: Final = words(
+    "affinity containers imagePullSecrets initContainers nodeSelector schedulingGates securityContext "
+    "serviceAccountName terminationGracePeriodSeconds tolerations volumes"
 )
 
 

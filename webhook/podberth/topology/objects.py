@@ -25,14 +25,16 @@ from ..devices.claims import (
     shared_claims,
 )
 from ..errors import TopologyError
+from ..kinds.queues import LOCAL_QUEUE, Queue, QueueKind
+from ..kinds.systems import NATIVE_GROUP
 from ..kube.pod import by_name
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from .codec import decode_topology
 from .heartbeats import read_heartbeat
 from .manifest import decode_node
 from .model import Node, NodeTopology
-from .pod_groups import NATIVE_GROUP, POD_GROUP_GROUPS, GroupKey, min_member, served_pod_groups
-from .queues import LOCAL_QUEUE, QUEUE_KINDS, Queue, QueueKey, QueueKind, read_queue
+from .pod_groups import POD_GROUP_GROUPS, GroupKey, min_member, served_pod_groups
+from .queues import QUEUE_KINDS, QueueKey, read_queue
 
 Document = dict[str, Any]
 NamespacedName = tuple[str, str]

@@ -8,43 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-KUEUE: Final = "kueue.x-k8s.io"
-VOLCANO: Final = "scheduling.volcano.sh"
-KAI: Final = "scheduling.run.ai"
+from ..kinds.dossiers import DOSSIERS
+from ..kinds.queues import Queue, QueueForm, QueueKind
 
-QueueKind: TypeAlias = tuple[str, str]
-"""API group and kind."""
 QueueKey: TypeAlias = tuple[str, str, str, str]
 """API group, kind, namespace (empty for a kind of the cluster) and name."""
 
-LOCAL_QUEUE: Final[QueueKind] = (KUEUE, "LocalQueue")
-CLUSTER_QUEUE: Final[QueueKind] = (KUEUE, "ClusterQueue")
-VOLCANO_QUEUE: Final[QueueKind] = (VOLCANO, "Queue")
-KAI_QUEUE: Final[QueueKind] = (KAI, "Queue")
-
-QUEUE_KINDS: Final[frozenset[QueueKind]] = frozenset(
-    {
-        # kubernetes-sigs/kueue apis/kueue/v1beta2/{localqueue,clusterqueue}_types.go
-        LOCAL_QUEUE,
-        CLUSTER_QUEUE,
-        # volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/types.go
-        VOLCANO_QUEUE,
-        # kai-scheduler/KAI-Scheduler pkg/apis/scheduling/v2/queue_types.go
-        KAI_QUEUE,
-    }
-)
+QUEUE_FORMS: Final[Mapping[QueueKind, QueueForm]] = {each.kind: each for row in DOSSIERS for each in row.queues}
+QUEUE_KINDS: Final = frozenset(QUEUE_FORMS)
 """The kinds that are read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """What is known of one queue."""
-
-    leads_to: str = ""
-    """A LocalQueue's ClusterQueue, a KAI Queue's parent; empty for none."""
-    halted: str = ""
-    """What keeps its workloads waiting, as the field and its value; empty where nothing is known to."""
-
 
 _MOST_NAMED: Final = 3  # a line for people has room for no more
 
@@ -94,36 +66,4 @@ class Queues:
 
 def read_queue(kind: QueueKind, document: Mapping[str, Any]) -> Queue:
     """Read a queue; what it does not say, or says wrongly, counts as not said."""
-    spec, status = _object(document.get("spec")), _object(document.get("status"))
-    if kind == LOCAL_QUEUE:
-        return Queue(_text(spec.get("clusterQueue")), _stopped(spec))
-    if kind == CLUSTER_QUEUE:
-        return Queue("", _stopped(spec) or _inactive(status))
-    if kind == VOLCANO_QUEUE:
-        state = _text(status.get("state"))
-        # types.go QueueState: Open, Closed, Closing, Unknown
-        return Queue("", f"status.state {state}" if state in ("Closed", "Closing") else "")
-    return Queue(_text(spec.get("parentQueue")), "")
-
-
-def _stopped(spec: Mapping[str, Any]) -> str:
-    policy = _text(spec.get("stopPolicy"))
-    return f"spec.stopPolicy {policy}" if policy in ("Hold", "HoldAndDrain") else ""
-
-
-def _inactive(status: Mapping[str, Any]) -> str:
-    conditions = status.get("conditions")
-    for each in conditions if isinstance(conditions, list) else ():
-        condition = _object(each)
-        if condition.get("type") == "Active" and condition.get("status") == "False":
-            reason = _text(condition.get("reason"))
-            return f"condition Active is False ({reason})" if reason else "condition Active is False"
-    return ""
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return QUEUE_FORMS[kind].read(document)

@@ -12,11 +12,12 @@ from typing import Any, Final, TypeAlias
 from ..devices.claims import is_generated
 from ..devices.resources import recognise
 from ..errors import TopologyError
+from ..kinds.systems import NATIVE_GROUP, POD_GROUPS
 from ..wellknown import TOPOLOGY_LABEL
 from .codec import decode_topology
 from .manifest import FAULTS, decode_node
 from .objects import OWNER_GROUPS, Document, unlist
-from .pod_groups import NATIVE_GROUP, PLURAL, POD_GROUP_GROUPS, served_pod_groups
+from .pod_groups import POD_GROUP_GROUPS, served_pod_groups
 from .queues import QUEUE_KINDS
 
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
@@ -80,7 +81,7 @@ def _discovery(document: Document) -> Document | None:
     groups = served_pod_groups(document)
     if not groups:
         return None
-    kept = {"groupVersion": document["groupVersion"], "resources": [{"name": PLURAL}]}
+    kept = {"groupVersion": document["groupVersion"], "resources": [{"name": POD_GROUPS}]}
     return {"apiVersion": "v1", "kind": "APIResourceList", "metadata": {"name": min(groups)}, **kept}
 
 

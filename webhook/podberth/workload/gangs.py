@@ -11,12 +11,12 @@ from typing import Any, Final
 from ..devices.claims import NO_DEVICES, KnownDevices
 from ..kinds.members import Member, Membership, Subject, ordinal
 from ..kinds.roles import MOST_KINDS, MOST_PARTS, Role, alike, counted
+from ..kinds.systems import NATIVE_GROUP
 from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..kube.unchecked import LARGEST_SIZE, mapping_at, number
 from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from .gpus import may_ask_for_accelerators
-from .groups import GROUPS, NATIVE_GROUPS
-from .memberships import member_of
+from .memberships import GROUPS, member_of
 from .owners import LOOKED_UP
 from .systems import ACCOUNTING, NATIVE, PLAIN, system_of
 
@@ -97,7 +97,7 @@ def gang_of(
         # Another group's size says nothing of this one; the pod's role and its number within that stay what they are.
         source, size = "label", 0
         if said in pod_groups:
-            source, size = "PodGroup", subject.group_size(said, NATIVE_GROUPS)
+            source, size = "PodGroup", subject.group_size(said, NATIVE_GROUP)
         index, role = (member.index, member.role) if member else (ordinal(subject), "")
         # Of several roles the label may name one, whose pods come together; where all are alike it names all.
         staged = member.staged if member and not role else ""

@@ -7,11 +7,12 @@ from typing import Final
 from ..kinds.dossier import KindNote
 from ..kinds.dossiers import DOSSIERS
 from ..kinds.members import Member, Membership, Subject
-from .groups import GROUPS
 from .stages import OF_ROLES, stages_of
 
 OPERATORS: Final[tuple[Membership, ...]] = tuple(each for row in DOSSIERS for each in row.memberships)
 """Those of operators' pods."""
+GROUPS: Final[tuple[Membership, ...]] = tuple(each for row in DOSSIERS for each in row.groups)
+"""Groups that stand on the pod by name: made by hand, or by an operator for the scheduler that places them."""
 LAST: Final[tuple[Membership, ...]] = tuple(each for row in DOSSIERS for each in row.last_memberships)
 """Those that a named group comes before: an Indexed Job, whose pods may have been put into a larger group by hand, and
 a StatefulSet that only says how large it is."""

@@ -7,12 +7,12 @@ import pytest
 from podberth.controller.plan.intake import waiting_pod
 from podberth.controller.plan.model import WaitingPod
 from podberth.controller.plan.pod_groups import GATHER_SECONDS
-from podberth.controller.plan.systems import GROUP_SYSTEMS
+from podberth.topology.pod_groups import POD_GROUP_KINDS
 
 from .gangs import JOB, KOORDINATOR, NATIVE, NOW, SERVED, document, member, ours, plan, world
 
 
-@pytest.mark.parametrize("system", [each.name for each in GROUP_SYSTEMS])
+@pytest.mark.parametrize("system", [each.name for each in POD_GROUP_KINDS])
 def test_a_pod_is_told_of_when_its_group_has_not_come_in_time(system: str) -> None:
     pod = replace(member(system), gang="")
     served = SERVED | {"podgroups.scheduling.volcano.sh": "v", "podgroups.scheduling.run.ai": "k"}

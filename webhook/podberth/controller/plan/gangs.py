@@ -7,12 +7,12 @@ run, and of some nobody knows how many there are: these start one by one, for a 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...kinds.systems import PodGroupKind
 from ...kube.pod import OwnerReference
 from ...workload.gangs import gang_of
 from ...workload.stages import is_guess
 from .lineage import documents, on_top
 from .model import Place, WaitingPod, World
-from .systems import GroupSystem
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Verdict:
 class Gang:
     """The waiting pods of a gang."""
 
-    system: GroupSystem
+    system: PodGroupKind
     place: Place
     members: Sequence[WaitingPod]
     words: Mapping[str, Word]

@@ -1,7 +1,7 @@
 """The list of dossiers: one module for each foreign thing, and none of them imports another.
 
-The order is that in which memberships are asked. A group of roles may be made of LeaderWorkerSets, whose pods have the
-labels of both: it comes first.
+The order is that in which memberships, and groups by name, are asked. A group of roles may be made of LeaderWorkerSets,
+whose pods have the labels of both: it comes first.
 """
 
 from typing import Final
@@ -9,31 +9,44 @@ from typing import Final
 from ..dossier import Dossier
 from . import (
     aibrix,
+    aliyun,
     app_wrapper,
     apps,
     argo_workflows,
+    coscheduling,
     dynamo,
     grove,
+    hami,
     job,
     job_set,
+    kai,
     knative,
+    koordinator,
     kserve,
     kthena,
     kuberay,
+    kueue,
     leader_worker_set,
     llm_inference_service,
     mpi_operator,
+    native_groups,
     nim,
     no_pods,
     notebooks,
     role_based_group,
+    slurm_bridge,
     spark,
+    tencent,
     trainer,
     training_operator,
     volcano,
+    volcengine,
+    yunikorn,
 )
 
 DOSSIERS: Final[tuple[Dossier, ...]] = (
+    kueue.DOSSIER,
+    native_groups.DOSSIER,
     job.DOSSIER,
     argo_workflows.DOSSIER,
     role_based_group.DOSSIER,
@@ -49,6 +62,11 @@ DOSSIERS: Final[tuple[Dossier, ...]] = (
     kserve.DOSSIER,
     llm_inference_service.DOSSIER,
     spark.DOSSIER,
+    koordinator.DOSSIER,
+    coscheduling.DOSSIER,
+    kai.DOSSIER,
+    slurm_bridge.DOSSIER,
+    yunikorn.DOSSIER,
     apps.DOSSIER,
     app_wrapper.DOSSIER,
     aibrix.DOSSIER,
@@ -56,5 +74,9 @@ DOSSIERS: Final[tuple[Dossier, ...]] = (
     knative.DOSSIER,
     notebooks.DOSSIER,
     nim.DOSSIER,
+    hami.DOSSIER,
+    aliyun.DOSSIER,
+    tencent.DOSSIER,
+    volcengine.DOSSIER,
     no_pods.DOSSIER,
 )

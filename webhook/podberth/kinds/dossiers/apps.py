@@ -15,6 +15,7 @@ from ..jobs import stamp_stateful_set
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, named, ordinal
 from ..places import PLACEHOLDER_HASH, Place, Scene, Stamp, WorkloadKind, spec_replicas, unknown
 from ..stamping import add_labels, own, own_by_deployment, owned_by_workload
+from ..words import words
 
 
 def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:
@@ -149,45 +150,15 @@ DOSSIER: Final = Dossier(
             words=frozenset({"Succeeded", "Failed"}),
         ),
     ),
-    podless_groups=frozenset(
-        {
-            "admissionregistration.k8s.io",
-            "apiextensions.k8s.io",
-            "apiregistration.k8s.io",
-            "authentication.k8s.io",
-            "authorization.k8s.io",
-            "autoscaling",
-            "certificates.k8s.io",
-            "coordination.k8s.io",
-            "discovery.k8s.io",
-            "events.k8s.io",
-            "flowcontrol.apiserver.k8s.io",
-            "networking.k8s.io",
-            "node.k8s.io",
-            "policy",
-            "rbac.authorization.k8s.io",
-            "resource.k8s.io",
-            "scheduling.k8s.io",
-            "snapshot.storage.k8s.io",
-            "storage.k8s.io",
-        }
+    podless_groups=words(
+        "admissionregistration.k8s.io apiextensions.k8s.io apiregistration.k8s.io authentication.k8s.io "
+        "authorization.k8s.io autoscaling certificates.k8s.io coordination.k8s.io discovery.k8s.io "
+        "events.k8s.io flowcontrol.apiserver.k8s.io networking.k8s.io node.k8s.io policy "
+        "rbac.authorization.k8s.io resource.k8s.io scheduling.k8s.io snapshot.storage.k8s.io storage.k8s.io"
     ),
-    podless_kinds=frozenset(
-        {
-            "apps/v1/ControllerRevision",
-            "v1/ConfigMap",
-            "v1/Endpoints",
-            "v1/Event",
-            "v1/LimitRange",
-            "v1/Namespace",
-            "v1/Node",
-            "v1/PersistentVolume",
-            "v1/PersistentVolumeClaim",
-            "v1/ResourceQuota",
-            "v1/Secret",
-            "v1/Service",
-            "v1/ServiceAccount",
-            "v1/APIResourceList",
-        }
+    podless_kinds=words(
+        "apps/v1/ControllerRevision v1/ConfigMap v1/Endpoints v1/Event v1/LimitRange v1/Namespace v1/Node "
+        "v1/PersistentVolume v1/PersistentVolumeClaim v1/ResourceQuota v1/Secret v1/Service v1/ServiceAccount "
+        "v1/APIResourceList"
     ),
 )

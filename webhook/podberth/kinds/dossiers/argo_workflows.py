@@ -9,38 +9,18 @@ from ..dossier import Dossier, Finished, KindNote
 from ..forms import CONTAINER_FIELDS
 from ..places import PLACEHOLDER_HASH, Form, Place, Scene, Steps, WorkloadKind, unknown
 from ..stamping import add_labels, owned_by_workload, set_name
+from ..words import words
 
 # Of a workflow's spec and of a template (argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_types.go Template,
 # WorkflowSpec; workflow/controller/workflowpod.go takes the template's where it says something, else the workflow's).
-_FIELDS: Final = frozenset(
-    {
-        "activeDeadlineSeconds",
-        "affinity",
-        "automountServiceAccountToken",
-        "containers",
-        "hostAliases",
-        "initContainers",
-        "nodeSelector",
-        "priorityClassName",
-        "schedulerName",
-        "securityContext",
-        "serviceAccountName",
-        "tolerations",
-        "volumes",
-    }
+_FIELDS: Final = words(
+    "activeDeadlineSeconds affinity automountServiceAccountToken containers hostAliases initContainers "
+    "nodeSelector priorityClassName schedulerName securityContext serviceAccountName tolerations volumes"
 )
 
 
-_INHERITED: Final = frozenset(
-    {
-        "affinity",
-        "nodeSelector",
-        "priorityClassName",
-        "schedulerName",
-        "securityContext",
-        "serviceAccountName",
-        "tolerations",
-    }
+_INHERITED: Final = words(
+    "affinity nodeSelector priorityClassName schedulerName securityContext serviceAccountName tolerations"
 )
 
 

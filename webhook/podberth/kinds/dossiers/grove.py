@@ -10,6 +10,7 @@ from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind, link
 from ..members import Member, Membership, Subject, index_of
 from ..places import Form, Place, Scene, WorkloadKind, spec_replicas
 from ..roles import Role, asks_in, counted, read_once
+from ..words import words
 
 _CLIQUE: Final = Form(
     seats=(
@@ -119,16 +120,10 @@ DOSSIER: Final = Dossier(
             role_from="the clique's name in label `grove.io/podclique`",
         ),
     ),
-    pod_keys=frozenset(
-        {
-            "app.kubernetes.io/part-of",
-            "grove.io/base-podgang",
-            "grove.io/podclique",
-            "grove.io/podclique-pod-index",
-            "grove.io/podcliquescalinggroup",
-            "grove.io/podcliquescalinggroup-replica-index",
-            "grove.io/podcliqueset-replica-index",
-        }
+    pod_keys=words(
+        "app.kubernetes.io/part-of grove.io/base-podgang grove.io/podclique grove.io/podclique-pod-index "
+        "grove.io/podcliquescalinggroup grove.io/podcliquescalinggroup-replica-index "
+        "grove.io/podcliqueset-replica-index"
     ),
     notes=(
         KindNote(

@@ -12,6 +12,7 @@ from ..forms import COMPONENT, CONTAINER_FIELDS, INLINE
 from ..members import Member, Membership, Subject, named
 from ..places import PLACEHOLDER_HASH, Form, Place, Scene, WorkloadKind, unknown
 from ..stamping import add_labels, own_by_deployment
+from ..words import words
 
 # The embedded PodSpecs of these CRDs are older than 1.36's field.
 _NO_GROUP: Final = frozenset({"schedulingGroup"})
@@ -81,18 +82,8 @@ def _head_workers(scene: Scene) -> int:
 # ServingRuntimePodSpec (kserve/kserve pkg/apis/serving/v1alpha1/servingruntime_types.go)
 _RUNTIME: Final = replace(
     COMPONENT,
-    fields=frozenset(
-        {
-            "affinity",
-            "containers",
-            "hostIPC",
-            "imagePullSecrets",
-            "nodeSelector",
-            "resourceClaims",
-            "schedulerName",
-            "tolerations",
-            "volumes",
-        }
+    fields=words(
+        "affinity containers hostIPC imagePullSecrets nodeSelector resourceClaims schedulerName tolerations volumes"
     ),
 )
 

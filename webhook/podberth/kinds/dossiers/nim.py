@@ -8,12 +8,11 @@ from ..dossier import Dossier
 from ..forms import COMPONENT
 from ..places import Place, Scene, WorkloadKind
 from ..stamping import add_labels, own_by_deployment
+from ..words import words
 
 _NIM: Final = replace(
     COMPONENT,
-    fields=frozenset(
-        {"affinity", "nodeSelector", "priorityClassName", "runtimeClassName", "schedulerName", "tolerations"}
-    ),
+    fields=words("affinity nodeSelector priorityClassName runtimeClassName schedulerName tolerations"),
     front=((),),
     front_fields={name: name for name in ("args", "command", "env", "resources")},
     front_always=True,

@@ -13,6 +13,7 @@ from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of,
 from ..places import PLACEHOLDER_UID, Place, Scene, WorkloadKind
 from ..roles import TEMPLATE_PATCHES, Role, asks_of, counted, read_once
 from ..stamping import add_annotations, add_labels, own
+from ..words import words
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -195,15 +196,10 @@ DOSSIER: Final = Dossier(
             ),
         )
     ),
-    pod_keys=frozenset(
-        {
-            "rbg.workloads.x-k8s.io/component-id",
-            "rbg.workloads.x-k8s.io/component-index",
-            "rbg.workloads.x-k8s.io/component-name",
-            "rbg.workloads.x-k8s.io/role-instance-index",
-            "rbg.workloads.x-k8s.io/role-name",
-            "rolebasedgroup.workloads.x-k8s.io/role",
-        }
+    pod_keys=words(
+        "rbg.workloads.x-k8s.io/component-id rbg.workloads.x-k8s.io/component-index "
+        "rbg.workloads.x-k8s.io/component-name rbg.workloads.x-k8s.io/role-instance-index "
+        "rbg.workloads.x-k8s.io/role-name rolebasedgroup.workloads.x-k8s.io/role"
     ),
     owners=(
         OwnerKind(

@@ -8,24 +8,14 @@ from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..members import Member, Membership, Subject
 from ..places import PLACEHOLDER_HASH, Form, Place, Scene, Steps, WorkloadKind
 from ..stamping import add_labels, owned_by_workload, set_name
+from ..words import words
 
 # kubeflow/spark-operator api/v1beta2/sparkapplication_types.go SparkPodSpec, DriverSpec, ExecutorSpec
 _POD: Final = Form(
     seats=((("metadata", "labels"), ("labels",)), (("metadata", "annotations"), ("annotations",)), (("spec",), ())),
-    fields=frozenset(
-        {
-            "affinity",
-            "dnsConfig",
-            "hostAliases",
-            "hostNetwork",
-            "initContainers",
-            "nodeSelector",
-            "priorityClassName",
-            "schedulerName",
-            "shareProcessNamespace",
-            "terminationGracePeriodSeconds",
-            "tolerations",
-        }
+    fields=words(
+        "affinity dnsConfig hostAliases hostNetwork initContainers nodeSelector priorityClassName "
+        "schedulerName shareProcessNamespace terminationGracePeriodSeconds tolerations"
     ),
     front=((),),
     front_name="spark-kubernetes",

@@ -1,15 +1,25 @@
-"""Volcano: Jobs with tasks, which its own scheduler lets in as a whole."""
+"""Volcano: Jobs with tasks, which its own scheduler lets in as a whole.
+
+A podgroup is let in as a whole, by its sum of resources (``minresources``); hypernodes are its topology.
+
+for pods without a group volcano's controller makes one of the first pod's annotations, for one pod unless
+``group-min-member`` of their owner says more.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import list_at, text
+from ...kube.pod import annotations
+from ...kube.unchecked import list_at, text, text_at
 from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
-from ..members import Member, Membership, Subject, index_of, named
+from ..members import Member, Membership, Subject, completion_index, index_of, named
 from ..places import Place, Scene, WorkloadKind, item_replicas
+from ..queues import VOLCANO_QUEUE, Queue, QueueForm
 from ..roles import Role, counted, read_once, role_of
 from ..stamping import add_annotations, add_labels, owned_by_workload, set_name
+from ..systems import Dialect, PodGroupKind, System
+from ..words import under, words
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -43,6 +53,30 @@ def _volcano_job(pod: Subject) -> Member:
 def _tasks(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
     return tuple(map(role_of, list_at(job, "spec", "tasks")))
 
+
+def _volcano_group(pod: Subject) -> Member:
+    """A group of Volcano's, whose size no pod says: of ``group-min-member`` only a pod's owner is asked.
+
+    Source: volcano-sh/volcano pkg/controllers/podgroup/pg_controller_handler.go getMinMemberFromUpperRes.
+    """
+    key, volcanos_own = "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"
+    name = pod.annotations.get(key) or pod.annotations[volcanos_own]
+    return Member("PodGroup", name, pod.group_size(name, _API_GROUP), completion_index(pod))
+
+
+def _named(pod: Mapping[str, Any]) -> object:
+    keys = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+    return next((found for key in keys if (found := annotations(pod).get(key))), None)
+
+
+def _queue(document: Mapping[str, Any]) -> Queue:
+    state = text_at(document, "status", "state")
+    # types.go QueueState: Open, Closed, Closing, Unknown
+    return Queue("", f"status.state {state}" if state in ("Closed", "Closing") else "")
+
+
+_API_GROUP: Final = "scheduling.volcano.sh"
+_TYPES: Final = "volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 DOSSIER: Final = Dossier(
     name="Volcano",
@@ -99,4 +133,71 @@ DOSSIER: Final = Dossier(
         ),
     ),
     podless_groups=frozenset({"scheduling.volcano.sh", "topology.volcano.sh"}),
+    system=System(
+        name="volcano",
+        precedence=3,
+        title="Volcano",
+        source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/{scheduling/v1beta1,batch/v1alpha1}/labels.go, "
+        "scheduling/v1beta1/types.go PodGroupSpec, pkg/controllers/podgroup",
+        schedulers=frozenset({"volcano"}),
+        labels=under("volcano.sh", "job-name queue-name"),
+        annotations=under(
+            "scheduling.volcano.sh", "group-name group-min-member group-min-resources queue-name queue-allocation-gate"
+        )
+        | under(
+            "volcano.sh", "job-name queue-name network-topology-mode network-topology-highest-tier numa-topology-policy"
+        )
+        | {"scheduling.k8s.io/group-name"},
+        reads=(
+            "`spec.schedulerName`",
+            "annotations `scheduling.k8s.io/group-name`, `scheduling.volcano.sh/queue-name`",
+            "of pods without a group annotations `volcano.sh/network-topology-{mode,highest-tier}`",
+        ),
+        elsewhere=(
+            "`spec.minMember`, `spec.queue` of the PodGroup or `spec.minAvailable`, `spec.queue` of the Volcano Job",
+            "`spec.networkTopology` of either",
+            "`metadata.annotations[scheduling.volcano.sh/group-min-member]` of what owns pods without a group",
+        ),
+        topology="set spec.networkTopology of its PodGroup or Volcano Job",
+        keeps="the sum of resources in the PodGroup's `minResources`, made of the first pod or the job's template",
+    ),
+    groups=tuple(
+        Membership(
+            name="Volcano PodGroup",
+            source=f"{_TYPES}/labels.go",
+            read=_volcano_group,
+            size="its PodGroup",
+            annotation=key,
+            api_groups=(_API_GROUP,),
+        )
+        for key in ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+    ),
+    pod_groups=PodGroupKind(
+        name="volcano",
+        source=f"{_TYPES}/labels.go",
+        api_groups=(_API_GROUP,),
+        versions=("v1beta1",),
+        named_by="annotation scheduling.k8s.io/group-name",
+        read=_named,
+    ),
+    queues=(
+        QueueForm(
+            source=f"{_TYPES}/types.go",
+            kind=VOLCANO_QUEUE,
+            title="Volcano Queue",
+            plural="queues",
+            versions=("v1beta1",),
+            read=_queue,
+        ),
+    ),
+    dialects=(
+        Dialect(
+            name="volcano-vgpu",
+            source="volcano-sh/volcano docs/user-guide/how_to_use_volcano_vgpu.md, how_to_use_gpu_sharing.md",
+            resources=words(
+                "volcano.sh/vgpu-number volcano.sh/vgpu-memory volcano.sh/vgpu-memory-percentage "
+                "volcano.sh/vgpu-cores volcano.sh/gpu-number volcano.sh/gpu-memory"
+            ),
+        ),
+    ),
 )

@@ -1,44 +1,33 @@
 """Group systems: who places a pod's group as a whole, recognised by what the pod itself carries.
 
-One file for a system, the most decisive first in ``SYSTEMS``. Recognising one too many costs the pod a preference of
-ours; one too few puts affinity into a group that its own system has to place (docs/rules.md, rule 2). So a row has
-every key that speaks for its system. What podberth does for a system's pods is decided elsewhere.
+Recognising one too many costs the pod a preference of ours; one too few puts affinity into a group that its own system
+has to place (docs/rules.md, rule 2). So a dossier has every key that speaks for its system. What podberth does for a
+system's pods is decided elsewhere.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from . import coscheduling, kai, koordinator, kueue, native, plain, slurm_bridge, volcano, yunikorn
-from .system import System
+from ..kinds.dossiers import DOSSIERS
+from ..kinds.systems import System
 
-__all__ = [
-    "ACCOUNTING",
-    "JOINED",
-    "NATIVE",
-    "NO_SYSTEM",
-    "OWNER_LABELS",
-    "PLAIN",
-    "SYSTEMS",
-    "System",
-    "more_decisive",
-    "system_of",
-]
-
-NATIVE: Final = native.SYSTEM.name
-NO_SYSTEM: Final = plain.SYSTEM
-"""What is true of pods of none of ``SYSTEMS``."""
-PLAIN: Final = NO_SYSTEM.name
-
-SYSTEMS: Final[tuple[System, ...]] = (
-    native.SYSTEM,
-    kueue.SYSTEM,
-    volcano.SYSTEM,
-    kai.SYSTEM,
-    koordinator.SYSTEM,
-    slurm_bridge.SYSTEM,
-    coscheduling.SYSTEM,
-    yunikorn.SYSTEM,
+SYSTEMS: Final[tuple[System, ...]] = tuple(
+    sorted((row.system for row in DOSSIERS if row.system is not None), key=lambda each: each.precedence)
 )
+"""The most decisive first."""
+NATIVE: Final = "native"
+NO_SYSTEM: Final = System(
+    name="plain",
+    precedence=len(SYSTEMS) + 1,
+    title="kube-scheduler, or any other that places pod by pod",
+    source="kubernetes/api core/v1/types.go Affinity; kubernetes pkg/scheduler/framework/plugins/interpodaffinity",
+    reads=("`spec.affinity`", "`spec.nodeSelector`", "`spec.tolerations`"),
+    writes="label `podberth.io/gang`, annotation `podberth.io/gang-size`; of members with GPUs `spec.affinity`",
+    elsewhere=(),
+    topology="nothing: it is written on the pod",
+)
+"""What is true of pods of none of ``SYSTEMS``: whoever the scheduler is, it places them one by one."""
+PLAIN: Final = NO_SYSTEM.name
 
 ACCOUNTING: Final = frozenset(row.name for row in SYSTEMS if row.keeps)
 """These hash, copy or account pod specs before podberth's next answer: what differs between two snapshots would split
@@ -46,7 +35,7 @@ the group."""
 JOINED: Final = {row.name: row for row in SYSTEMS if row.pod_groups}
 """Those whose group a policy may choose for a gang, by name."""
 
-# The rows turned over, so that the cost is the number of keys on the pod: key -> rank of its system.
+# The systems turned over, so that the cost is the number of keys on the pod: key -> rank of its system.
 _BY_SCHEDULER: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.schedulers}
 _BY_LABEL: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.labels}
 _BY_ANNOTATION: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.annotations}
@@ -54,8 +43,6 @@ _BY_OWNER_LABEL: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key 
 OWNER_LABELS: Final = frozenset(_BY_OWNER_LABEL)
 """The label keys of owners that tell a system."""
 _BY_FIELD: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.fields}
-
-
 _RANKS: Final = {row.name: rank for rank, row in enumerate(SYSTEMS)}
 
 

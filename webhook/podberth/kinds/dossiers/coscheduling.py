@@ -1,0 +1,59 @@
+"""Coscheduling of scheduler-plugins: pods of one PodGroup wait until there are enough of them.
+
+The scheduler's name is the administrator's choice, so only the label tells. Koordinator and slurm-bridge read the same
+label: their schedulers' names stand above.
+"""
+
+from typing import Final
+
+from ..dossier import Dossier
+from ..members import Member, Membership, Subject, completion_index
+from ..systems import MIN_MEMBER, ONE_MEMBER, PodGroupKind, System, by_label
+from ..words import under
+
+
+def _labelled_group(pod: Subject) -> Member:
+    name = pod.labels[_LABEL]
+    return Member("PodGroup", name, pod.group_size(name, *_API_GROUPS), completion_index(pod))
+
+
+_LABEL: Final = "scheduling.x-k8s.io/pod-group"
+# Koordinator's scheduler goes by the same label.
+_API_GROUPS: Final = ("scheduling.x-k8s.io", "scheduling.sigs.k8s.io")
+
+DOSSIER: Final = Dossier(
+    name="coscheduling",
+    system=System(
+        name="coscheduling",
+        precedence=7,
+        title="coscheduling (scheduler-plugins)",
+        source="kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go PodGroupLabel, pkg/coscheduling",
+        labels=under("scheduling.x-k8s.io", "pod-group"),
+        reads=("label `scheduling.x-k8s.io/pod-group`",),
+        writes="label `scheduling.x-k8s.io/pod-group`, where a policy chooses the system",
+        pod_groups="scheduling.x-k8s.io",
+        elsewhere=("`spec.minMember` of the PodGroup",),
+        topology="set affinity in the workload's pod template, for its PodGroup has no field",
+    ),
+    groups=(
+        Membership(
+            name="coscheduling PodGroup",
+            source="kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go",
+            read=_labelled_group,
+            size="its PodGroup",
+            label=_LABEL,
+            api_groups=_API_GROUPS,
+        ),
+    ),
+    pod_groups=PodGroupKind(
+        name="coscheduling",
+        source="kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go PodGroupLabel, PodGroupSpec",
+        api_groups=_API_GROUPS,
+        versions=("v1alpha1",),
+        named_by=f"label {_LABEL}",
+        read=by_label(_LABEL),
+        minimum=MIN_MEMBER,
+        without=ONE_MEMBER,
+    ),
+    podless_groups=frozenset({"scheduling.x-k8s.io"}),
+)

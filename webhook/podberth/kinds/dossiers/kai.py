@@ -1,0 +1,122 @@
+"""KAI Scheduler: a pod-grouper makes the PodGroup of the workload that owns the pods, by its kind and annotations.
+
+The grouper reads the workload on top; of the pod it takes the queue, where the workload names none. A pod that nobody
+owns is its own workload (default_grouper.go GetPodGroupMetadata).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...kube.pod import annotations, spec
+from ...kube.unchecked import text_at
+from ..dossier import Dossier
+from ..members import Member, Membership, Subject, completion_index
+from ..queues import KAI_QUEUE, Queue, QueueForm
+from ..systems import Dialect, PodGroupKind, System
+from ..words import under
+
+
+def _kai_group(pod: Subject) -> Member | None:
+    """A group of KAI's pod-grouper. The key has no domain, so it counts under KAI's own scheduler only.
+
+    Of ``batch-min-member`` it asks the workload on top, a Job or a JobSet
+    (kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/{job,jobset}).
+    """
+    if pod.spec.get("schedulerName") != "kai-scheduler":
+        return None
+    name = pod.annotations["pod-group-name"]
+    return Member("PodGroup", name, pod.group_size(name, _API_GROUP), completion_index(pod))
+
+
+def _named(pod: Mapping[str, Any]) -> object:
+    # The key has no domain, so it counts under KAI's own scheduler only.
+    return annotations(pod).get("pod-group-name") if spec(pod).get("schedulerName") == "kai-scheduler" else None
+
+
+def _queue(document: Mapping[str, Any]) -> Queue:
+    return Queue(text_at(document, "spec", "parentQueue"), "")
+
+
+_DOMAIN: Final = "kai.scheduler"
+_API_GROUP: Final = "scheduling.run.ai"
+
+DOSSIER: Final = Dossier(
+    name="KAI Scheduler",
+    system=System(
+        name="kai",
+        precedence=4,
+        title="KAI Scheduler",
+        source="kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go, pkg/podgrouper/podgrouper/plugins/"
+        "{constants/constants,defaultgrouper/default_grouper,kubeflow/pytorch/pytorch_grouper}.go",
+        schedulers=frozenset({"kai-scheduler"}),
+        labels=under(_DOMAIN, "queue subgroup-name node-pool preemptibility"),
+        annotations=under(
+            _DOMAIN,
+            "skip-podgrouper topology topology-required-placement topology-preferred-placement segment-size "
+            "segment-topology-required-placement segment-topology-preferred-placement batch-min-member "
+            "preemption-delay staleness-grace-period",
+        ),
+        reads=(
+            "`spec.schedulerName`",
+            "labels `kai.scheduler/{queue,subgroup-name,node-pool}`",
+            "annotation `pod-group-name` with `kai.scheduler/skip-podgrouper`",
+            (
+                "of bare pods annotations "
+                "`kai.scheduler/{topology,topology-required-placement,topology-preferred-placement}`"
+            ),
+            "of a PyTorchJob's pods annotation `kai.scheduler/segment-size`",
+        ),
+        elsewhere=(
+            "`metadata.labels[kai.scheduler/queue]` of the workload",
+            "`metadata.annotations[kai.scheduler/topology]` of the workload, with `topology-preferred-placement`",
+            "`metadata.annotations[kai.scheduler/batch-min-member]` of the Job or JobSet",
+            "`spec.minMember`, `spec.topologyConstraint` of the PodGroup",
+        ),
+        topology="set annotations kai.scheduler/topology and kai.scheduler/topology-preferred-placement of the "
+        "workload",
+    ),
+    groups=(
+        Membership(
+            name="KAI PodGroup",
+            source="kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go PodGroupAnnotationForPod",
+            read=_kai_group,
+            size="its PodGroup",
+            annotation="pod-group-name",
+            api_groups=(_API_GROUP,),
+        ),
+    ),
+    pod_groups=PodGroupKind(
+        name="kai",
+        source="kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go PodGroupAnnotationForPod, "
+        "pkg/apis/scheduling/v2alpha2/podgroup_types.go",
+        api_groups=(_API_GROUP,),
+        versions=("v2alpha2",),
+        named_by="annotation pod-group-name",
+        read=_named,
+    ),
+    queues=(
+        QueueForm(
+            source="kai-scheduler/KAI-Scheduler pkg/apis/scheduling/v2/queue_types.go",
+            kind=KAI_QUEUE,
+            title="KAI Queue",
+            plural="queues",
+            versions=("v2",),
+            read=_queue,
+        ),
+    ),
+    dialects=(
+        Dialect(
+            name="kai",
+            source="kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go, docs/gpu-sharing",
+            annotations=frozenset({"gpu-fraction", "gpu-fraction-num-devices", "gpu-fraction-container-name"}),
+        ),
+        Dialect(
+            name="kai",
+            source="kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go: the key says too little to count "
+            "alone",
+            annotations=frozenset({"gpu-memory"}),
+            only_under="kai-scheduler",
+        ),
+    ),
+    podless_groups=frozenset({"kai.scheduler", _API_GROUP}),
+)

@@ -1,0 +1,99 @@
+"""Kubernetes' own PodGroup and Workload (KEP-4671): the scheduler places what stands in one group as a whole.
+
+A PodGroup takes its topology from its own spec, and intra-group pod affinity is not guaranteed to be honoured
+(KEP-5732): none is written. ``spec.schedulingGroup`` is immutable, so a pod joins at its creation or never.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...kube.pod import spec
+from ...kube.unchecked import text_at
+from ..dossier import Dossier
+from ..members import Member, Membership, Subject, completion_index, named
+from ..systems import NATIVE_GROUP, PodGroupKind, System
+
+
+def _native_group(pod: Subject) -> Member | None:
+    name = pod.spec["schedulingGroup"].get("podGroupName")
+    if not name:
+        return None
+    return Member("PodGroup", name, pod.group_size(name, NATIVE_GROUP), completion_index(pod))
+
+
+def _native_workload(pod: Subject) -> Member | None:
+    """A group of Kubernetes 1.35: part of a Workload, and told from its replicas by a key; 1.36 dropped the field.
+
+    Source: kubernetes/api 1.35 core/v1/types.go WorkloadReference. No Workload is followed, so its size is unknown.
+    """
+    reference = pod.spec["workloadRef"]
+    workload, group = text_at(reference, "name"), text_at(reference, "podGroup")
+    if not (workload and group):
+        return None
+    replica = text_at(reference, "podGroupReplicaKey")
+    name = named(workload, f"{group}-{replica}" if replica else group)
+    return Member("Workload", name, 0, completion_index(pod))
+
+
+def _named(pod: Mapping[str, Any]) -> object:
+    group = spec(pod).get("schedulingGroup")
+    return group.get("podGroupName") if isinstance(group, Mapping) else None
+
+
+def _topology(level: str) -> Mapping[str, Any]:
+    return {"schedulingConstraints": {"topology": [{"key": level}]}}
+
+
+DOSSIER: Final = Dossier(
+    name="PodGroup and Workload of Kubernetes",
+    system=System(
+        name="native",
+        precedence=1,
+        title="PodGroup and Workload (Kubernetes 1.35 and later)",
+        # workloadRef is 1.35's field, schedulingGroup that of 1.36 and later
+        source="kubernetes/api core/v1/types.go PodSpec.SchedulingGroup, scheduling/v1beta1/types.go; KEP-4671",
+        fields=frozenset({"schedulingGroup", "workloadRef"}),
+        reads=("`spec.schedulingGroup.podGroupName`", "in 1.35 `spec.workloadRef`"),
+        writes="`spec.schedulingGroup.podGroupName`, where a PodGroup of the gang's name exists or a policy chooses "
+        "the "
+        "system; then annotations `podberth.io/{gang-level,gang-level-mode}`, from which its PodGroup is made",
+        pod_groups="scheduling.k8s.io",
+        elsewhere=(
+            "`spec.schedulingPolicy.gang.minCount` of the PodGroup",
+            "`spec.schedulingConstraints.topology[].key` of the PodGroup",
+        ),
+        topology="set spec.schedulingConstraints.topology[].key of its PodGroup",
+    ),
+    groups=(
+        Membership(
+            name="PodGroup",
+            source="kubernetes/api core/v1/types.go PodSchedulingGroup; KEP-4671",
+            read=_native_group,
+            size="its PodGroup",
+            field="schedulingGroup",
+            api_groups=(NATIVE_GROUP,),
+        ),
+        Membership(
+            name="Workload (Kubernetes 1.35)",
+            source="kubernetes/api 1.35 core/v1/types.go WorkloadReference; KEP-4671",
+            read=_native_workload,
+            size="unknown: its Workload is not followed",
+            field="workloadRef",
+        ),
+    ),
+    pod_groups=PodGroupKind(
+        name="native",
+        # An object of its own since 1.36: v1alpha2, then v1alpha3 and v1beta1 in 1.37.
+        source="kubernetes/api scheduling/{v1alpha2,v1alpha3,v1beta1}/types.go PodGroupSpec: topology has no "
+        "preferred mode, and minCount is immutable in v1alpha2",
+        api_groups=(NATIVE_GROUP,),
+        # The API's own name for a stable version is foreseen: what it drops of the fields counts as unknown.
+        versions=("v1", "v1beta1", "v1alpha3", "v1alpha2"),
+        named_by="spec.schedulingGroup.podGroupName",
+        read=_named,
+        minimum=("spec", "schedulingPolicy", "gang", "minCount"),
+        # Neither becomes the other later: in v1alpha2 the whole field is immutable, then which of the two is set.
+        without={"schedulingPolicy": {"basic": {}}},
+        topology=_topology,
+    ),
+)

@@ -1,0 +1,41 @@
+"""slurm-bridge: pods become an external job of Slurm, which chooses the nodes and plans with what the pods ask for.
+
+Its own webhook refuses pods with resource claims, and gives the scheduler's name to the pods of its namespaces. Slurm
+counts ``nvidia.com/gpu`` and ``amd.com/gpu``, whole: a pod whose request is rewritten would ask it for none.
+"""
+
+from typing import Final
+
+from ..dossier import Dossier
+from ..systems import System
+from ..words import under
+
+_SLURM_JOB: Final = "slurmjob.slinky.slurm.net"
+
+DOSSIER: Final = Dossier(
+    name="slurm-bridge",
+    system=System(
+        name="slurm-bridge",
+        precedence=6,
+        title="slurm-bridge (Slinky)",
+        source="SlinkyProject/slurm-bridge docs/{workload,admission}.md, internal/{wellknown,admission}",
+        schedulers=frozenset({"slurm-bridge-scheduler"}),
+        labels=under("scheduler.slinky.slurm.net", "slurm-jobid"),
+        annotations=under(
+            _SLURM_JOB,
+            "account constraints cpu-per-task exclusive gres group-id job-name licenses max-nodes mem-per-node "
+            "min-nodes partition priority qos reservation timelimit user-id wckey",
+        ),
+        reads=(
+            "`spec.schedulerName`",
+            "`spec.schedulingGroup` or label `scheduling.x-k8s.io/pod-group`",
+            "of bare pods annotations `slurmjob.slinky.slurm.net/*`: partition, account, constraints",
+        ),
+        elsewhere=(
+            "`metadata.annotations[slurmjob.slinky.slurm.net/*]` of the workload on top, or of the PodGroup",
+            "the group's minimum of the PodGroup",
+        ),
+        topology="set annotation slurmjob.slinky.slurm.net/constraints of the workload",
+        keeps="resources, for which Slurm reserves nodes; pods with claims are refused by its webhook",
+    ),
+)

@@ -1,0 +1,67 @@
+"""YuniKorn: placeholders are made of the task groups that the application's first pod defines in an annotation.
+
+A placeholder has the affinity, tolerations and node selector of its task group: a pod with others may not fit where
+its placeholder is.
+"""
+
+import json
+from typing import Final
+
+from ...kube.unchecked import at, count
+from ..dossier import Dossier
+from ..members import Member, Membership, Subject
+from ..systems import System
+from ..words import under
+
+
+def _yunikorn_application(pod: Subject) -> Member | None:
+    """An application with task groups: all of them start together. The size stands on the first pod only.
+
+    Source: apache/yunikorn-k8shim pkg/common/utils/utils.go GetApplicationIDFromPod, in its order.
+    """
+    name = pod.labels.get("yunikorn.apache.org/app-id") or pod.annotations.get("yunikorn.apache.org/app-id")
+    name = name or pod.labels.get("applicationId") or pod.labels.get("spark-app-selector")
+    if not name:
+        return None
+    try:
+        groups = json.loads(pod.annotations.get("yunikorn.apache.org/task-groups") or "[]")
+    except (ValueError, RecursionError):
+        groups = []
+    size = sum(count(at(group, "minMember")) for group in (groups if isinstance(groups, list) else ()))
+    return Member("YuniKorn", name, size, role=pod.annotations["yunikorn.apache.org/task-group-name"])
+
+
+DOSSIER: Final = Dossier(
+    name="Apache YuniKorn",
+    system=System(
+        name="yunikorn",
+        precedence=8,
+        title="Apache YuniKorn",
+        source="apache/yunikorn-k8shim pkg/common/{constants/constants,utils/utils}.go, pkg/cache/placeholder.go, "
+        "pkg/admission/admission_controller.go; apache/yunikorn-site "
+        "docs/user_guide/gang_scheduling.md",
+        schedulers=frozenset({"yunikorn"}),
+        # The bare label queue is anybody's; app-id without a domain stands with it, spelled as nobody else does.
+        labels=under("yunikorn.apache.org", "app-id queue") | {"applicationId"},
+        annotations=under("yunikorn.apache.org", "app-id queue task-group-name task-groups schedulingPolicyParameters"),
+        reads=(
+            "`spec.schedulerName`",
+            "labels or annotations `yunikorn.apache.org/{app-id,queue}`",
+            "labels `applicationId`, `queue`, `spark-app-selector`",
+            "annotations `yunikorn.apache.org/{task-group-name,task-groups}`",
+        ),
+        elsewhere=("`metadata.annotations[yunikorn.apache.org/task-groups]` of the pod template, or of the first pod",),
+        topology="set affinity in annotation yunikorn.apache.org/task-groups of the pod template",
+        keeps="affinity, tolerations, nodeSelector and resources of the task groups, in its placeholders",
+    ),
+    groups=(
+        Membership(
+            name="YuniKorn application",
+            source="apache/yunikorn-site docs/user_guide/gang_scheduling.md",
+            read=_yunikorn_application,
+            size="the annotation `yunikorn.apache.org/task-groups`, on the first pod",
+            annotation="yunikorn.apache.org/task-group-name",
+            role_from="annotation `yunikorn.apache.org/task-group-name`",
+        ),
+    ),
+)

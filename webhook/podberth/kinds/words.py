@@ -1,0 +1,11 @@
+"""Sets of names, written as one text with blanks between them."""
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+def under(domain: str, names: str) -> frozenset[str]:
+    """Return keys: each of the names behind their domain."""
+    return frozenset(f"{domain}/{name}" for name in names.split())
