@@ -113,12 +113,7 @@ def _missing_tolerations(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
     own = [each for each in spec.get("tolerations") or () if (each.get("effect") or "NoExecute") == "NoExecute"]
     for key in _NODE_TROUBLES:
         if all((each.get("key") or key) != key for each in own):
-            yield {
-                "key": key,
-                "operator": "Exists",
-                "effect": "NoExecute",
-                "tolerationSeconds": _TOLERATED_SECONDS,
-            }
+            yield {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _TOLERATED_SECONDS}
 
 
 def _fill(document: dict[str, Any], defaults: dict[str, Any]) -> None:

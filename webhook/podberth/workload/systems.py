@@ -52,10 +52,7 @@ def more_decisive(system: str, other: str) -> str:
 
 
 def system_of(
-    spec: Mapping[str, Any],
-    labels: Mapping[str, str],
-    annotations: Mapping[str, str],
-    owner_labels: Iterable[str] = (),
+    spec: Mapping[str, Any], labels: Mapping[str, str], annotations: Mapping[str, str], owner_labels: Iterable[str] = ()
 ) -> str:
     """Return the system that places the pod's group; ``owner_labels`` are the label keys of the pod's owners."""
     ranks = [_BY_LABEL[key] for key in labels if key in _BY_LABEL]

@@ -113,10 +113,6 @@ DOSSIER: Final = Dossier(
         ),
     ),
     podless_kinds=frozenset(
-        {
-            "argoproj.io/v1alpha1/AppProject",
-            "argoproj.io/v1alpha1/Application",
-            "argoproj.io/v1alpha1/ApplicationSet",
-        }
+        {"argoproj.io/v1alpha1/AppProject", "argoproj.io/v1alpha1/Application", "argoproj.io/v1alpha1/ApplicationSet"}
     ),
 )

@@ -104,11 +104,7 @@ DOSSIER: Final = Dossier(
         ),
     ),
     pod_keys=frozenset(
-        {
-            "jobset.sigs.k8s.io/job-index",
-            "jobset.sigs.k8s.io/jobset-uid",
-            "jobset.sigs.k8s.io/replicatedjob-replicas",
-        }
+        {"jobset.sigs.k8s.io/job-index", "jobset.sigs.k8s.io/jobset-uid", "jobset.sigs.k8s.io/replicatedjob-replicas"}
     ),
     notes=(
         KindNote(

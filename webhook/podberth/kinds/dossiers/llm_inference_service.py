@@ -76,10 +76,7 @@ DOSSIER: Final = Dossier(
     name="LLMInferenceService",
     kinds=(
         WorkloadKind(
-            api_versions=_VERSIONS,
-            kind="LLMInferenceService",
-            source=_SOURCE,
-            places=tuple(_places(_stamp, _replicas)),
+            api_versions=_VERSIONS, kind="LLMInferenceService", source=_SOURCE, places=tuple(_places(_stamp, _replicas))
         ),
         WorkloadKind(
             api_versions=_VERSIONS,

@@ -28,11 +28,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     name = f"{scene.name}-{role}"
     add_labels(
         pod,
-        {
-            f"{TRAINING}/operator-name": "mpi-operator",
-            f"{TRAINING}/job-name": scene.name,
-            f"{TRAINING}/job-role": role,
-        },
+        {f"{TRAINING}/operator-name": "mpi-operator", f"{TRAINING}/job-name": scene.name, f"{TRAINING}/job-role": role},
     )
     set_restart_policy(pod, scene)
     pod["spec"]["subdomain"] = scene.name

@@ -66,15 +66,7 @@ def _instances(scene: Scene) -> int:
 
 
 def _place(*path: str) -> Place:
-    return Place(
-        path=path,
-        form=_POD,
-        stamp=_stamp,
-        optional=True,
-        role=path[-1],
-        replicas=_instances,
-        fixed=_gpu,
-    )
+    return Place(path=path, form=_POD, stamp=_stamp, optional=True, role=path[-1], replicas=_instances, fixed=_gpu)
 
 
 # kubeflow/spark-operator pkg/common/spark.go LabelSparkAppName: on drivers and executors alike.
