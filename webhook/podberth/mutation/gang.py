@@ -51,8 +51,7 @@ VISITS = (SCHEDULING_GROUP, _LABEL, _SIZE, _ACCELERATED, *_GROUPED[1:], REQUIRED
 class GangFacts:
     """What is known of a pod's gang, and of the groups that it may join."""
 
-    names: frozenset[str] = frozenset()
-    """The gang's name, and what is written for it."""
+    name: str = ""
     size: int = 0
     apart: int = 0
     """How many of ``size`` ask for accelerators, where it is known that not all do; else 0."""
@@ -115,7 +114,7 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
     if known.system not in (PLAIN, NATIVE, wanted) or any(map(draft.get, _GROUPED)):
         return None
     group = leaf.label_value(leaf.text(name, "gang.name"), "gang.name")
-    own = group in known.names and members == known.size
+    own = group == known.name and members == known.size
     apart = known.apart if own else 0
     # Where the size is yet to be looked up, a group that is there counts those with accelerators: it is podberth's.
     enough = known.sized_by_owner == group or known.minimum <= (apart or members)
