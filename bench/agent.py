@@ -186,7 +186,7 @@ def _rest(stage: Stage, size: int, seconds: float) -> Rest:
     length = ramp + 2 * _SETTLING_SECONDS + seconds
     token = stage.keep(stage.control_plane.admin_token)
     flags = [f"{_SHAPE}={size}", "--ramp", str(ramp), "--for", str(length), *stage.flags(token)]
-    command = [sys.executable, "-m", "podberth", "fleet", *flags]
+    command = [sys.executable, "-m", "bench.fleet", *flags]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as fleet:
         time.sleep(ramp + _SETTLING_SECONDS)
         counted, cpu, began = applies(stage), cpu_seconds(pid), time.monotonic()

@@ -14,11 +14,12 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from bench.fleet.churn import Machine, Sight, node_patch, show
+
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from e2e.access import token_of
 from podberth.agent.api import Access, Api
-from podberth.agent.churn import Machine, Sight, node_patch, show
 from podberth.agent.objects import ask_node, read_config_map
 from podberth.agent.publish import pump
 from podberth.agent.publisher import Publisher

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.fleet.churn import Machine
+
 from controlplane.api import Answer
 from controlplane.wait import wait_for
-from podberth.agent.churn import Machine
 from podberth.cli.terminal import Terminal
 from podberth.kube.yaml_text import as_yaml
 from podberth.wellknown import NAMESPACE as PODBERTH

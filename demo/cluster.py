@@ -16,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0:1] = [str(ROOT), str(ROOT / "tests")]
 
+from bench.fleet.churn import Machine  # noqa: E402
+
 from controlplane.build import assets  # noqa: E402
 from controlplane.cluster import ControlPlane  # noqa: E402
 from demo import cluster_of_shapes as simulated  # noqa: E402
@@ -28,7 +30,6 @@ from demo.outcome import Placements  # noqa: E402
 from demo.progress import Progress  # noqa: E402
 from demo.run import run  # noqa: E402
 from demo.trial import Trial  # noqa: E402
-from podberth.agent.churn import Machine  # noqa: E402
 from podberth.cli.terminal import Terminal  # noqa: E402
 from podberth.kube.yaml_text import as_yaml  # noqa: E402
 

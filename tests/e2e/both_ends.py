@@ -13,10 +13,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from bench.fleet.churn import Machine, change, show
+from bench.fleet.fleet import Fleet
+
 from controlplane.cluster import ControlPlane
 from controlplane.wait import PATIENCE_SECONDS, wait_for
-from podberth.agent.churn import Machine, change, show
-from podberth.agent.fleet import Fleet
 from podberth.api.protocol import RESOURCES
 from podberth.topology.objects import is_stale
 from podberth.topology.shapes import simulate

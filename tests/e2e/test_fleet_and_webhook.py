@@ -5,12 +5,12 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from bench.fleet.churn import Machine
 
 from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.agent.api import Api, find_access
-from podberth.agent.churn import Machine
 
 from .access import grant
 from .agent.running_fleet import running

@@ -17,7 +17,7 @@ from builders import gpu_container, gpu_pod, job_pod, pod, pod_group, review
 from misleading import GROUP, LONG, LONGER, OTHERS
 from podberth.admission.mutate import afresh, mutate
 from podberth.admission.outcome import Outcome
-from podberth.admission.replay import Course, course_of
+from podberth.admission.replay import Course
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
@@ -276,11 +276,10 @@ def test_what_was_decided_under_two_policies_is_right_for_the_next_pod(pair: tup
         assert mutate(request, warm) == afresh(request, replace(warm))
 
 
-# What fails, what can write anywhere, what makes an object's name of the gang's, and what goes by the namespace.
+# What fails, what can write anywhere, and what goes by the namespace.
 ALWAYS_ANEW = {
     "fails",
     "chooses a group",
-    "names a scheduler by gang",
     "writes variables",
     "claims",
     "configures",
@@ -293,22 +292,16 @@ def decided_again(texts: list[str], base: dict[str, Any], monkeypatch: pytest.Mo
     """Return how many of the pods like ``base`` get a decision that was kept of another."""
     turns = Counter[str]()
 
-    def keep(*args: Any) -> Course | None:
-        kept = course_of(*args)
-        turns["kept"] += kept is not None
-        return kept
-
     def again(self: Course, *args: Any) -> Outcome:
         turns["again"] += 1
         return play(self, *args)
 
     play = Course.again
-    monkeypatch.setattr("podberth.admission.mutate.course_of", keep)
     monkeypatch.setattr(Course, "again", again)
     warm = known(texts)
     for document in alike(base):
         mutate(decode_review(review(document, namespace=document["metadata"]["namespace"])), warm)
-    return turns["again"] - turns["kept"]
+    return turns["again"]
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -334,37 +327,16 @@ def test_of_the_shipped_policies_a_decision_is_kept(document: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("texts", [SHIPPED, LIBRARY], ids=["four", "library"])
-def test_a_pod_of_another_gang_is_not_decided_again(texts: list[str]) -> None:
+def test_a_pod_of_the_same_gang_is_not_decided_again(texts: list[str]) -> None:
     warm = known(texts)
-    first, second = (
-        decode_review(review(job_pod(uid=f"a-job-of-the-number-{number}", annotations={GANG_SIZE_ANNOTATION: "2"})))
-        for number in (1, 2)
-    )
-    mutate(first, warm)
-    remembered = len(warm.recall)
-    assert any(isinstance(answer, Course) for answer in warm.recall._on_trial.values())
-
-    outcome = mutate(second, warm)
-
-    assert len(warm.recall) == remembered
-    assert "a-job-of-the-number-2" in str(outcome.patch)
-    assert outcome == afresh(second, replace(warm))
-
-
-def test_a_pod_whose_container_is_called_otherwise_is_not_decided_again() -> None:
-    warm = known(SHIPPED)
-    annotations = {GPU_MEMORY_ANNOTATION: "4Gi"}
-    first, second = (
-        decode_review(review(pod(gpu_container(f"training-number-{number}"), annotations=annotations)))
-        for number in (1, 2)
-    )
+    annotations = {GANG_SIZE_ANNOTATION: "2"}
+    first, second = (decode_review(review(job_pod(index, uid="a-job", annotations=annotations))) for index in (0, 1))
     mutate(first, warm)
     remembered = len(warm.recall)
 
     outcome = mutate(second, warm)
 
     assert len(warm.recall) == remembered
-    assert "training-number-2" in str(outcome.patch)
     assert outcome == afresh(second, replace(warm))
 
 
@@ -390,8 +362,7 @@ def test_each_pod_of_one_decision_gets_a_seal_of_its_own() -> None:
         assert record.find(final, "default", warm.sealer).claims == claims_of(final) != {}
 
 
-def test_a_stand_in_for_seals_in_a_pod_is_left_alone() -> None:
-    """What stands for a seal is known to nobody; what a pod says of a seal that it has seen is its own."""
+def test_the_seal_of_another_pod_in_a_label_is_left_alone() -> None:
     warm = known(SHIPPED)
     first = decode_review(review(gpu_pod(4, name="pod")))
     seen = annotation_of(apply(first.object or {}, mutate(first, warm).patch))[-24:-2]

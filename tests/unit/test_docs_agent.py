@@ -16,7 +16,7 @@ from podberth.agent.labels import NFD_FOLDER
 from podberth.agent.meter import Meter
 from podberth.agent.objects import LabelTarget
 from podberth.agent.reader import READERS
-from podberth.cli import agent, fleet
+from podberth.cli import agent
 from podberth.cli.main import main
 from podberth.devices.device_ids import DeviceName
 from podberth.telemetry.gpu_metrics import GpuMetrics
@@ -87,23 +87,6 @@ def test_every_flag_has_a_row_and_no_row_is_about_another() -> None:
     assert f"by default {agent._INTERVAL_SECONDS:g}" in " ".join(FLAGS["--interval"])
     assert f"by default {publisher.HEARTBEAT_SECONDS:g}" in " ".join(FLAGS["--heartbeat"])
     assert str(NFD_FOLDER) in " ".join(FLAGS["--features-dir"])
-
-
-def test_every_flag_of_a_fleet_has_a_row_and_no_row_is_about_another() -> None:
-    parser = argparse.ArgumentParser()
-    fleet.configure(parser)
-    flags = {action.option_strings[-1] for action in parser._actions if action.option_strings} - {"--help"}
-    table = rows(AGENT.partition("\n| flag of `fleet` |")[2].partition("\n\n")[0])
-    assert {key for key in table if key.startswith("--") and set(key) != {"-"}} == flags
-    assert f"by default {fleet._WORKERS}" in " ".join(table["--workers"])
-
-
-def test_the_example_of_a_fleet_is_one_that_it_takes() -> None:
-    [command] = re.findall(r"^    podberth fleet (.*)$", AGENT, re.MULTILINE)
-    parser = argparse.ArgumentParser()
-    fleet.configure(parser)
-    arguments = parser.parse_args(shlex.split(command))
-    assert len([machine for text in arguments.machines for machine in fleet._machines(text, "")]) == 200
 
 
 def test_the_figures_of_publishing_are_the_codes() -> None:

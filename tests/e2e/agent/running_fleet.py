@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from bench.fleet.churn import Machine, show
+from bench.fleet.fleet import Fleet, Plan
+
 from controlplane.cluster import ControlPlane
 from podberth.agent.api import Api
-from podberth.agent.churn import Machine, show
-from podberth.agent.fleet import Fleet, Plan
 from podberth.topology.codec import DATA_KEY, encode_topology, is_same_but_for_time
 from podberth.wellknown import NAMESPACE
 

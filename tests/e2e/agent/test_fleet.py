@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from bench.fleet.churn import MIG_STATE, Machine
+from bench.fleet.fleet import Fleet
 
 from controlplane.wait import wait_for
 from podberth.agent.api import Api, find_access
-from podberth.agent.churn import MIG_STATE, Machine
-from podberth.agent.fleet import Fleet
 from podberth.topology.objects import is_stale
 from podberth.topology.shapes import simulate
 from podberth.wellknown import LINK_SHAPE_LABEL
@@ -167,7 +167,8 @@ def test_the_command_says_what_it_did(stage: Stage) -> None:
     flags = ["l4-1=3", "--prefix", "made-", "--create-nodes", "--labels", "own"]
     flags += ["--for", "3", "--changes", "1", "--heartbeat", "1"]
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "podberth", "fleet", *flags, *stage.flags(token)],
+        [sys.executable, "-W", "error", "-m", "bench.fleet", *flags, *stage.flags(token)],
+        cwd=ROOT,
         env={"PYTHONPATH": str(ROOT / "webhook")},
         capture_output=True,
         text=True,

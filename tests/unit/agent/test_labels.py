@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
+from bench.fleet.churn import Machine, show
 
-from podberth.agent.churn import Machine, show
 from podberth.agent.labels import FeatureFile, link_labels
 from podberth.topology.codec import decode_topology
 from podberth.topology.model import NodeTopology

@@ -1,7 +1,7 @@
 import pytest
 
 from podberth.cel import ast
-from podberth.cel.reads import Path, handed_on, reads
+from podberth.cel.reads import Path, reads
 from podberth.cel.runtime import Checker
 from podberth.cel.types import CelType
 from podberth.cel.typing import VARIABLES, descriptor_pool, messages
@@ -95,28 +95,3 @@ def test_reads_are_the_static_access_paths(source: str, paths: set[str]) -> None
 def test_a_key_with_dots_is_one_step_of_a_path() -> None:
     source = "object.metadata.annotations['podberth.io/gpu-memory'] != ''"
     assert reads(parse(source)) == {("object", "metadata", "annotations", "podberth.io/gpu-memory")}
-
-
-@pytest.mark.parametrize(
-    ("source", "paths"),
-    [
-        ("gpu.requests.map(r, {'container': r.container, 'to': r.resource})", {"gpu.requests.*.container"}),
-        ("gpu.requests.filter(r, !r.init).map(r, {'container': r.container})", {"gpu.requests.*.container"}),
-        ("gpu.requests.map(r, r.quantity > 1, {'container': r.container})", {"gpu.requests.*.container"}),
-        # read for something else as well
-        ("gpu.requests.map(r, {'container': r.container, 'to': r.container})", set()),
-        ("gpu.requests.filter(r, r.container != 'a').map(r, {'container': r.container})", set()),
-        ("gpu.requests.map(r, {'container': r.container, 'to': dyn(r)['container']})", set()),
-        # some other name, perhaps
-        ("gpu.requests.map(r, {'container': r.container + 'a'})", set()),
-        ("gpu.requests.map(r, {'container': 'a'})", set()),
-        ("gpu.requests.map(r, {'container': r.container}) + [{'container': 'a'}]", set()),
-        ("gpu.requests.map(r, {'container': r.container, r.kind: 'a'})", set()),
-        ("gpu.requests.map(r, {'name': r.container})", set()),
-        ("object.spec.containers.map(c, {'container': c.name})", set()),
-        ("gpu.requests.exists(r, r.container == 'a')", set()),
-        ("gpu.requests[0].container", set()),
-    ],
-)
-def test_a_container_s_name_that_is_only_handed_on(source: str, paths: set[str]) -> None:
-    assert dotted(handed_on(parse(source))) == paths

@@ -49,7 +49,7 @@ def known_of(matcher: "Matcher") -> GangFacts:
     """Return what is known of the pod's gang as it is, and of the groups that it may join."""
     gang, snapshot = matcher.state.gang, matcher.snapshot
     return GangFacts(
-        names=frozenset({gang.name, matcher.stand_in or gang.name}),
+        name=gang.name,
         size=gang.size,
         apart=gang.apart,
         by_role=gang.by_role,
@@ -80,13 +80,11 @@ class Matcher:
         review: Checked,
         snapshot: Snapshot,
         *,
-        stand_in: str | None = None,
         watch: Watch | None = None,
     ) -> None:
         """Observe the pod and ask all conditions; do neither where the review is beyond its bounds.
 
-        ``stand_in`` is written instead of the gang's name. With a ``watch`` nothing is remembered, so that it sees
-        every answer.
+        With a ``watch`` nothing is remembered, so that it sees every answer.
         """
         request, pod = review.request, review.pod
         self._watch = watch
@@ -95,19 +93,17 @@ class Matcher:
         self.pod_groups = snapshot.pod_groups.get(request.namespace, frozenset())
         """Names of the native PodGroups in the pod's namespace."""
         self.observed_again: set[str] = set()
-        """Which of ``gpu`` and ``gang`` were made anew because of what was written."""
+        """Which of ``gpu`` and ``gang`` were observed again because of what was written."""
         self.asked: set[str] = set()
         """Which policies were asked what they want, by name."""
         self.asked_again: list[Footprint | None] = []
-        """What the conditions read that were asked anew because of what was written."""
-        self.stand_in = stand_in
-        """What is written instead of the gang's name; None: the name itself."""
+        """The footprints of conditions that were asked again because of what was written."""
         self.plan: Plan = snapshot.plan(phase, request)
         self.found = record.find(pod, request.namespace, snapshot.sealer)
         """What the pod's record said when it came; of a pod beyond its bounds the outline has none."""
         self._state: PodState = unread(pod, snapshot) if review.excess else observe(pod, request, snapshot)
         gang = self._state.gang
-        self.sized_by_owner = (stand_in or gang.name) if gang.sized_by_owner else ""
+        self.sized_by_owner = gang.name if gang.sized_by_owner else ""
         """The gang's name where an owner is to say its size: as the pod came, for a group that it joins says none."""
         self._unseen: tuple[Path, ...] = ()
         self._pod = pod
@@ -230,8 +226,6 @@ class Matcher:
         if not facts:
             return asked
         values = {leaf: fact_of(self.state, *field) for leaf, field in facts.items()}
-        if self.stand_in is not None:
-            values |= {leaf: self.stand_in for leaf, field in facts.items() if field == GANG_NAME}
         return Asked(mutation=asked.mutation, leaves={**asked.leaves, **values}, reason=asked.reason)
 
     def failures(self, evaluation: Evaluation) -> list[Failure]:

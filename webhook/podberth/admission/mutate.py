@@ -4,7 +4,6 @@ It denies for one reason only: a policy with mutations that could not be asked, 
 is ``validate``'s.
 """
 
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -22,15 +21,14 @@ from ..policy.evaluate import Asked, Evaluation, Watch
 from ..topology.need import NodeSelection, own_tolerations
 from ..wellknown import GANG_LABEL
 from . import messages, response
-from .checked import Checked, checked, outgrown
+from .checked import checked, outgrown
 from .gate import overreach, refusal
 from .matching import Fault, Matcher, known_of
 from .outcome import Action, Decision, Outcome, Written
-from .replay import Basis, Course, basis_of, course_of
+from .replay import Course, basis_of, course_of
 from .restore import restore
 from .review import AdmissionRequest
 from .snapshot import Snapshot
-from .stand_in import SEAL
 
 
 def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
@@ -47,11 +45,14 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
         return _untouched(request)
     matcher = _matcher(request, snapshot, watch)
     basis = basis_of(matcher) if watch is None else None
-    if basis is not None:
-        course = snapshot.recall.answer(basis.key, lambda: _course(request, snapshot, basis))
-        if course is not None:
-            return course.again(request, matcher.pod, basis.names, snapshot.sealer)
-    return _Run(matcher).outcome()
+    known: Course | None = None if basis is None else snapshot.recall.find(basis.key)
+    if known is not None:
+        return known.again(request, matcher.pod, snapshot.sealer)
+    run = _Run(matcher)
+    outcome = run.outcome()
+    if basis is not None and (made := course_of(outcome, run.record_text, matcher, run.draft, basis)) is not None:
+        snapshot.recall.keep(basis.key, made)
+    return outcome
 
 
 def afresh(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
@@ -82,14 +83,6 @@ def _matcher(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
         ReviewError: the review's object is no pod.
     """
     return Matcher("mutate", checked(request), snapshot, watch=watch)
-
-
-def _course(request: AdmissionRequest, snapshot: Snapshot, basis: Basis) -> Course | None:
-    """Decide on a pod so that the decision can be kept for others; None where it cannot."""
-    matcher = Matcher("mutate", Checked(request, basis.pod), snapshot, stand_in=basis.gang)
-    run = _Run(matcher, seal=lambda _: SEAL)
-    outcome = run.outcome()
-    return course_of(outcome, run.record_text, matcher, run.draft, basis)
 
 
 def _untouched(request: AdmissionRequest) -> Outcome:
@@ -161,9 +154,9 @@ class _Step:
 class _Run:
     """One creation: the policies in order over one draft."""
 
-    def __init__(self, matcher: Matcher, *, traced: bool = False, seal: Callable[[str], str] | None = None) -> None:
+    def __init__(self, matcher: Matcher, *, traced: bool = False) -> None:
         self.traced = traced
-        self.seal = seal or partial(matcher.snapshot.sealer.seal, bearer_of(matcher.pod, matcher.request.namespace))
+        self.seal = partial(matcher.snapshot.sealer.seal, bearer_of(matcher.pod, matcher.request.namespace))
         self.record_text = ""
         self.written: list[Written] = []
         self.request = matcher.request

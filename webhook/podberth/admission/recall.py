@@ -133,17 +133,27 @@ class Recall:
         """
         if key is None:
             return ask()
-        found: _Answer = self._kept.get(key, _NOTHING)
+        found: _Answer = self.find(key, _NOTHING)
+        if found is _NOTHING:
+            found = ask()
+            self.keep(key, found)
+        return found
+
+    def find(self, key: Hashable, default: Any = None) -> Any:
+        """Return what was kept under an equal key, or the default."""
+        found = self._kept.get(key, _NOTHING)
         if found is not _NOTHING:
             return found
         found = self._on_trial.pop(key, _NOTHING)
         if found is _NOTHING:
-            found = ask()
-            if len(self._on_trial) >= _ON_TRIAL:
-                self._on_trial.popitem(last=False)
-            self._on_trial[key] = found
-            return found
+            return default
         if len(self._kept) >= _REMEMBERED:
             self._kept.clear()
         self._kept[key] = found
         return found
+
+    def keep(self, key: Hashable, answer: object) -> None:
+        """Remember an answer that was not found; it must not be changed afterwards."""
+        if len(self._on_trial) >= _ON_TRIAL:
+            self._on_trial.popitem(last=False)
+        self._on_trial[key] = answer

@@ -23,12 +23,12 @@ def allowed(uid: str, warnings: Sequence[str] = (), audit: Mapping[str, str] | N
     return _review(uid, {"allowed": True}, warnings, audit)
 
 
-def patched(uid: str, patch: Patch, warnings: Sequence[str] = (), *, text: bytes = b"") -> dict[str, Any]:
-    """Admit with ``patch``, which is ``text`` where that is known; an empty one is no patch."""
+def patched(uid: str, patch: Patch, warnings: Sequence[str] = ()) -> dict[str, Any]:
+    """Admit with ``patch``; an empty one is no patch."""
     if not patch:
         return allowed(uid, warnings)
     try:
-        encoded = base64.b64encode(text or orjson.dumps(patch)).decode("ascii")
+        encoded = base64.b64encode(orjson.dumps(patch)).decode("ascii")
     except TypeError as error:  # orjson reads more deeply nested JSON than it writes; no API server sends such a Pod
         raise ReviewError(400, f"request.object: cannot be patched: {error}") from error
     return _review(uid, {"allowed": True, "patchType": "JSONPatch", "patch": encoded}, warnings, None)

@@ -1,7 +1,7 @@
 """What is to be published now: a state machine without a clock, a network or chance of its own.
 
 It is offered documents, asked for the next request, told the answer, and asked when to be asked again; whoever drives
-it sends (``publish`` for a node, ``fleet`` for thousands). Three things are kept true, each with a backoff of its own,
+it sends (``publish``). Three things are kept true, each with a backoff of its own,
 so that what one is refused does not hold up the others:
 
 - the ConfigMap says the newest document. What is there is read first, so an agent that starts again writes nothing

@@ -77,7 +77,6 @@ class Expression:
         "_runner",
         "costs",
         "functions",
-        "handed_on",
         "reads",
         "source",
         "type",
@@ -94,8 +93,6 @@ class Expression:
         """The type of its value as checked; ``optional_type(T)`` where it may be absent."""
         self.reads = lowered.reads
         """What it reads: see ``cel.reads``. What the functions that it calls read on their own counts too."""
-        self.handed_on = lowered.handed_on
-        """What of it is read only to hand containers' names on: see ``cel.reads.handed_on``."""
         self.functions: frozenset[str] = lowered.functions
         """The functions and operators that it calls, by name."""
         self._is_optional = lowered.type.name == OPTIONAL

@@ -17,7 +17,7 @@ from .libraries import LIBRARIES, Overload
 from .libraries.lists import BOUNDED
 from .libraries.native import NATIVE
 from .problems import CelProblem
-from .reads import Path, handed_on
+from .reads import Path
 from .reads import reads as reads_of
 from .types import NODES, OPTIONAL, CelType
 from .typing import UNESCAPED, VARIABLES
@@ -43,8 +43,6 @@ class Lowered:
     """The variables it may name that are expressions themselves; others are looked up at run time."""
     type: CelType
     reads: frozenset[Path]
-    handed_on: frozenset[Path]
-    """What of it is read to be handed on, and for nothing else."""
     functions: frozenset[str]
     may_hold_optional: bool
     """Whether its value may have an optional somewhere inside."""
@@ -84,7 +82,6 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
     kind, functions = ast.type_of(checked, checked.expr), ast.functions(checked)
     roots = (*VARIABLES, VARIABLES_PREFIX.rstrip("."))
     reads = {path for path in reads_of(checked) if path[0] in roots}
-    passed = handed_on(checked)
     problems: list[CelProblem] = []
     may_hold_optional = (
         bool(functions & _MAKE_OPTIONALS)
@@ -114,7 +111,6 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
         variables=variables,
         type=kind,
         reads=frozenset(reads),
-        handed_on=passed,
         functions=functions,
         may_hold_optional=may_hold_optional,
         writes_times=correcting.writes_times,

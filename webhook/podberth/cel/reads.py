@@ -34,41 +34,7 @@ def reads(checked: ast.Node) -> frozenset[Path]:
     return frozenset(found)
 
 
-def handed_on(checked: ast.Node) -> frozenset[Path]:
-    """Return what an expression reads for one thing only: to hand containers' names on in the maps of its value.
-
-    ``gpu.requests.map(r, {'container': r.container, 'to': 'x'})`` is the same for any names, but for the names.
-    Nothing where some map of its value may hold another name.
-    """
-    if not _names_handed_on(checked, checked.expr):
-        return frozenset()
-    rest = ast.copy_of(checked)
-    for node in _names_handed_on(rest, rest.expr):
-        node.const_expr.string_value = ""
-    return reads(checked) - reads(rest)
-
-
-def _names_handed_on(checked: ast.Node, node: ast.Node) -> list[ast.Node]:
-    """Return what stands under ``container`` in every map of the node's value; [] where that may be no request's."""
-    if ast.kind(node) == "comprehension_expr":
-        added = _added(node.comprehension_expr)
-        return [] if added is None else _names_handed_on(checked, added)
-    entries = node.struct_expr.entries
-    if any(entry.map_key.const_expr.WhichOneof("which") != "string_value" for entry in entries):
-        return []
-    found = [entry.value for entry in entries if entry.map_key.const_expr.string_value == _CONTAINER]
-    return found if len(found) == 1 and _is_of_a_request(checked, found[0].select_expr) else []
-
-
-def _is_of_a_request(checked: ast.Node, select: ast.Node) -> bool:
-    """Say whether it is ``r.container``, where ``r`` is a request of ``gpu``."""
-    is_named = ast.kind(select.operand) == "ident_expr" and select.field == _CONTAINER
-    return is_named and ast.type_of(checked, select.operand).name == _REQUEST
-
-
-_REQUEST, _CONTAINER = "podberth.GpuRequest", "container"
 _POD = "object"
-_REQUEST, _CONTAINER = "podberth.GpuRequest", "container"
 
 
 class _Reader:

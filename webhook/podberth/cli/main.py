@@ -47,7 +47,6 @@ COMMANDS: tuple[Command, ...] = (
     Command("explain", ".explain", "say why a pod comes out as it does"),
     Command("agent", ".agent", "read this node's accelerators and publish their topology"),
     Command("controller", ".controller", "make the PodGroups that pods wait for, and tell of those that do not come"),
-    Command("fleet", ".fleet", "play many nodes' agents, to load a test cluster"),
     Command("certs", ".certs", "show the certificate authorities of a cluster, and rotate them"),
     Command("status", ".status", "say what is installed in a cluster, healthy, stale, expiring, denied lately"),
     Command("topology", ".topology", "show a cluster's GPUs, save what is known of them, compare two snapshots"),

@@ -44,8 +44,7 @@ VISITS = (SCHEDULING_GROUP, LABEL, SIZE, ACCELERATED, *GROUPED[1:], REQUIRED_AFF
 class GangFacts:
     """What is known of a pod's gang, and of the groups that it may join."""
 
-    names: frozenset[str] = frozenset()
-    """The gang's name, and what is written for it."""
+    name: str = ""
     size: int = 0
     apart: int = 0
     """How many of ``size`` ask for accelerators, where it is known that not all do; else 0."""

@@ -49,8 +49,6 @@ class Bound:
     expression: Expression
     reads: frozenset[tuple[str, ...]]
     """Static access paths of the expression and of its variables."""
-    handed_on: frozenset[tuple[str, ...]]
-    """Those of them that are read only to hand containers' names on (``cel.reads``)."""
 
     @property
     def reads_snapshot(self) -> bool:
@@ -370,7 +368,7 @@ class _Compiler:
             return None
         self.priced.append((path, expression))
         within = [self.variables[name].reads for name in used]
-        return Bound(expression, expression.reads.union(*within), expression.handed_on.difference(*within))
+        return Bound(expression, expression.reads.union(*within))
 
     def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
         """Return the variables that an expression may use, those that it names among them for certain."""

@@ -45,7 +45,7 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
     if known.system not in (PLAIN, NATIVE, wanted) or any(map(draft.get, membership.GROUPED)):
         return None
     group = leaf.label_value(leaf.text(name, "gang.name"), "gang.name")
-    own = group in known.names and members == known.size
+    own = group == known.name and members == known.size
     apart = known.apart if own else 0
     # Where the size is yet to be looked up, a group that is there counts those with accelerators: it is podberth's.
     enough = known.sized_by_owner == group or known.minimum <= (apart or members)

@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 import pytest
+from bench.fleet.churn import Machine
+from bench.fleet.fleet import Fleet, Plan
 
 from api_server import Server
-from podberth.agent.churn import Machine
-from podberth.agent.fleet import Fleet, Plan
 from podberth.agent.objects import Answer, Request
 
 MACHINES = [Machine(f"n{number}", "dgx-a100-8") for number in range(10)]

@@ -5,8 +5,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from bench.fleet.churn import LAYOUTS, MIG_STATE, Machine, Sight, change, node_patch, show
 
-from podberth.agent.churn import LAYOUTS, MIG_STATE, Machine, Sight, change, node_patch, show
 from podberth.topology.codec import decode_topology, encode_topology
 from podberth.topology.manifest import decode_node
 from podberth.topology.shapes import SHAPES, simulate

@@ -1,30 +1,46 @@
-"""``podberth fleet``: the agents of many simulated machines at once, to load a test cluster or try policies on it."""
+"""The command line of ``bench.fleet``: the agents of many simulated machines at once.
+
+It loads a test cluster, or has one to try policies on (bench/README.md, "A fleet of agents").
+"""
 
 import argparse
 import re
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from typing import get_args
 
 import orjson
 
-from ..agent.churn import Machine
-from ..agent.fleet import Fleet, Plan
-from ..agent.objects import LabelTarget
-from ..agent.publisher import HEARTBEAT_SECONDS
-from ..errors import UsageError
-from ..topology.shapes import SHAPES
-from .access import add_access, open_api
-from .agent import seconds
-from .exitcodes import ExitCode
+from podberth.agent.objects import LabelTarget
+from podberth.agent.publisher import HEARTBEAT_SECONDS
+from podberth.cli.access import add_access, open_api
+from podberth.cli.agent import seconds
+from podberth.cli.exitcodes import ExitCode, code_of
+from podberth.errors import PodberthError, UsageError
+from podberth.topology.shapes import SHAPES
+
+from .churn import Machine
+from .fleet import Fleet, Plan
 
 # Of a shape; clusters are built for 5,000 nodes (https://kubernetes.io/docs/setup/best-practices/cluster-large/).
 _MOST_MACHINES = 100_000
 # As many requests as one core of Python keeps on the way; the API server's own default is 400 at once.
 _WORKERS = 16
 _MACHINES = re.compile(r"(?P<shape>[a-z0-9-]+)=(?P<count>[1-9]\d{0,5})")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run a command line; return podberth's own exit codes."""
+    parser = argparse.ArgumentParser(prog="python -m bench.fleet", description=__doc__, allow_abbrev=False)
+    configure(parser)
+    try:
+        return run(parser.parse_args(argv))
+    except PodberthError as error:
+        print(f"bench.fleet: {error}", file=sys.stderr)
+        return code_of(error)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         with suppress(KeyboardInterrupt):
             fleet.run(lambda: ends_at is not None and time.monotonic() >= ends_at)
     for line in sorted(set(fleet.troubles.values()))[:10]:
-        print(f"podberth: {line}", file=sys.stderr)  # noqa: T201 - stderr is where it talks
+        print(f"bench.fleet: {line}", file=sys.stderr)
     report = {"machines": len(plan.machines), "published": fleet.settled, **fleet.tally.as_document()}
     sys.stdout.write(orjson.dumps(report).decode() + "\n")
     return ExitCode.OK if fleet.settled == len(plan.machines) else ExitCode.CLUSTER

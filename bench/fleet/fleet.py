@@ -20,16 +20,17 @@ from typing import Any
 
 import orjson
 
-from ..kube.api_path import ApiPath
-from ..kube.times import as_time
-from ..topology.codec import encode_topology
-from ..topology.shapes import simulate
+from podberth.agent.labels import link_labels
+from podberth.agent.objects import NODES, Answer, LabelTarget, Request, node_path
+from podberth.agent.pace import Backoff
+from podberth.agent.publish import Send, pump
+from podberth.agent.publisher import Publisher
+from podberth.kube.api_path import ApiPath
+from podberth.kube.times import as_time
+from podberth.topology.codec import encode_topology
+from podberth.topology.shapes import simulate
+
 from .churn import Machine, Sight, change, doubt, node_patch, show
-from .labels import link_labels
-from .objects import NODES, Answer, LabelTarget, Request, node_path
-from .pace import Backoff
-from .publish import Send, pump
-from .publisher import Publisher
 
 Change = Callable[[Machine], Machine]
 """What happens to a machine."""

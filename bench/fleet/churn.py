@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from ..topology.codec import decode_topology
-from ..topology.model import NodeTopology
-from ..topology.shape_tables import SHAPES
-from ..topology.shapes import simulate
+from podberth.topology.codec import decode_topology
+from podberth.topology.model import NodeTopology
+from podberth.topology.shape_tables import SHAPES
+from podberth.topology.shapes import simulate
 
 # One machine's ways to be cut; mig-manager goes from one to another by a label (nvidia.com/mig.config).
 LAYOUTS: tuple[tuple[str, ...], ...] = (("dgx-a100-8", "dgx-a100-8-mig-single", "dgx-a100-8-mig-mixed"),)
