@@ -7,18 +7,20 @@ import pytest
 from builders import pod
 from podberth.errors import EvaluationError
 from podberth.kube.patch import Draft
-from podberth.mutation.change import Change, Skipped
-from podberth.mutation.concerns import priority_class_name, runtime_class_name, scheduler_name
+from podberth.kube.schema import PodSchema
+from podberth.mutation.change import Change, Proposal, Skipped
+from podberth.mutation.concern import Surroundings
+from podberth.mutation.membership import NOTHING_KNOWN
+from podberth.mutation.pipeline import CONCERNS
 
 FIELDS = ("schedulerName", "runtimeClassName", "priorityClassName")
 
 
-def set_name(draft: Draft, field: str, value: object, default: str = "") -> object:
-    if field == "schedulerName":
-        return scheduler_name.write(draft, value)
-    if field == "runtimeClassName":
-        return runtime_class_name.write(draft, value)
-    return priority_class_name.write(draft, value, default, None)
+def set_name(
+    draft: Draft, field: str, value: object, default: str = "", known: frozenset[str] | None = None
+) -> Change | Skipped | None:
+    surroundings = Surroundings(lambda: NOTHING_KNOWN, default, known, PodSchema.packaged())
+    return CONCERNS[field].build(draft, Proposal(concern=field, leaves={"": value}, reason=""), surroundings)
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -46,14 +48,14 @@ def test_the_users_value_stays(field: str) -> None:
 
 def test_the_default_scheduler_is_nobodys_choice() -> None:
     draft = Draft(pod(schedulerName="default-scheduler"))
-    scheduler_name.write(draft, "ours")
+    set_name(draft, "schedulerName", "ours")
 
     assert draft.document["spec"]["schedulerName"] == "ours"
 
 
 def test_a_priority_class_takes_the_computed_values_of_the_default_class_along() -> None:
     draft = Draft(pod(priorityClassName="usual", priority=100, preemptionPolicy="Never"))
-    change = priority_class_name.write(draft, "urgent", "usual", {"usual", "urgent"})
+    change = set_name(draft, "priorityClassName", "urgent", "usual", frozenset({"usual", "urgent"}))
 
     assert draft.document["spec"] == {**pod()["spec"], "priorityClassName": "urgent"}
     assert {each["path"]: each["op"] for each in draft.patch()} == {
@@ -68,14 +70,14 @@ def test_a_priority_class_takes_the_computed_values_of_the_default_class_along()
 def test_the_default_class_itself_changes_nothing() -> None:
     draft = Draft(pod(priorityClassName="usual", priority=100))
 
-    assert priority_class_name.write(draft, "usual", "usual", None) is None
+    assert set_name(draft, "priorityClassName", "usual", "usual") is None
     assert draft.patch() == []
 
 
 def test_a_class_that_the_cluster_does_not_have_is_not_written() -> None:
     draft = Draft(pod(priorityClassName="usual", priority=100))
 
-    skipped = priority_class_name.write(draft, "urgent", "usual", {"usual"})
+    skipped = set_name(draft, "priorityClassName", "urgent", "usual", frozenset({"usual"}))
     assert skipped == Skipped("priorityClassName", "the cluster has no PriorityClass urgent")
     assert draft.patch() == []
 

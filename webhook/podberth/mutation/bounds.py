@@ -12,6 +12,7 @@ from ..errors import EvaluationError
 from ..kube.patch import Draft, Path
 from ..kube.shape import shape_problems
 from ..wellknown import APPLIED_ANNOTATION, HOSTNAME_LABEL
+from . import affinity
 from .change import Change
 
 FORBIDDEN: tuple[Path, ...] = (
@@ -30,9 +31,6 @@ FORBIDDEN: tuple[Path, ...] = (
 _PARTS: tuple[Path, ...] = (("metadata",), ("spec",))
 # The record is an annotation that people read.
 _LONGEST_VALUE = 256
-_NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def take(draft: Draft, document: dict[str, Any], concern: str) -> Change | None:
@@ -55,8 +53,8 @@ def take(draft: Draft, document: dict[str, Any], concern: str) -> Change | None:
     for path in FORBIDDEN:
         if trial.get(path) != draft.get(path):
             raise EvaluationError(f"{concern}: may not write {'.'.join(map(str, path))}; no policy may")
-    before = set(_hosts(draft.get(_NODE_AFFINITY)))
-    if any(host not in before for host in _hosts(trial.get(_NODE_AFFINITY))):
+    before = set(_hosts(draft))
+    if any(host not in before for host in _hosts(trial)):
         raise EvaluationError(f"{concern}: may not name a host in node affinity; the scheduler chooses the node")
     wrote = [_short(each) for each in trial.changes(since=draft)]
     if not wrote:
@@ -71,13 +69,10 @@ def _short(operation: dict[str, Any]) -> dict[str, Any]:
     return {key: operation[key] for key in ("op", "path")}
 
 
-def _hosts(affinity: object) -> Iterator[str]:
-    """Yield what in node affinity names a host: an expression on its label, or on its name."""
-    if not isinstance(affinity, dict):
-        return
-    terms = list((affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ())
-    terms += [item.get("preference") or {} for item in affinity.get(_PREFERRED) or ()]
-    for term in terms:
+def _hosts(draft: Draft) -> Iterator[str]:
+    """Yield the expressions of node affinity that name a host: on its label, or on its name."""
+    preferred = [item.get("preference") or {} for item in draft.get(affinity.PREFERRED) or ()]
+    for term in (*(draft.get(affinity.REQUIRED) or ()), *preferred):
         # The one field that can be matched is the node's name (core/v1 NodeSelectorTerm).
         yield from (repr(item) for item in term.get("matchFields") or ())
         yield from (repr(item) for item in term.get("matchExpressions") or () if item.get("key") == HOSTNAME_LABEL)

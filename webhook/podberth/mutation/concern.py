@@ -62,6 +62,7 @@ class Present:
 
 Builder: TypeAlias = Callable[[Draft, Proposal, Surroundings], Change | Skipped | None]
 Holds: TypeAlias = Callable[[Present, Any], bool]
+Decides: TypeAlias = Literal["placement", "grouping", "accounting", ""]
 Restorer: TypeAlias = Callable[[Draft, Draft, Sequence[Any]], bool]
 Visits: TypeAlias = Callable[[Iterable[str]], tuple[tuple[str, ...], ...] | None]
 
@@ -90,7 +91,7 @@ class Concern:
     """What other policies wrote otherwise, and what may be built all the same; None: nothing can be in the way."""
     restore: Restorer | None = None
     """Gives the draft of an updated pod back what claims say of the pod before; returns whether it did anything."""
-    decides: Literal["placement", "grouping", "accounting", ""] = ""
+    decides: Decides = ""
     """The part of scheduling that is left to the system of a pod's group, where it has one (``admission.gate``).
 
     Placement is written once: what a policy wrote on an earlier pass stands, for by now other policies have narrowed

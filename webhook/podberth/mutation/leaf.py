@@ -1,7 +1,7 @@
 """Checks of what a policy's expression returned, as far as the builders rely on it.
 
-The type checker has seen the expression; what is dynamic in it is seen here, at review time. Each check names the leaf,
-what it got and what it wants.
+The type checker has seen the expression; its dynamic parts are checked here, at review time. Each check raises
+EvaluationError, which names the leaf, what it got and what it wants.
 """
 
 import re
@@ -17,11 +17,7 @@ _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?")
 
 
 def maps(value: object, leaf: str) -> list[dict[str, Any]]:
-    """Return ``value`` as a list of maps.
-
-    Raises:
-        EvaluationError: it is something else.
-    """
+    """Return ``value`` as a list of maps."""
     if not isinstance(value, list):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a list of maps")
     for position, item in enumerate(value):
@@ -31,55 +27,35 @@ def maps(value: object, leaf: str) -> list[dict[str, Any]]:
 
 
 def fields(item: Mapping[str, Any], leaf: str, allowed: Collection[str]) -> None:
-    """Refuse a key that ``allowed`` does not have.
-
-    Raises:
-        EvaluationError: a key is unknown.
-    """
+    """Refuse a key that ``allowed`` does not have."""
     for key in item:
         if key not in allowed:
             raise EvaluationError(f"{leaf}: unknown key {key!r}; want one of {', '.join(sorted(allowed))}")
 
 
 def text(value: object, leaf: str) -> str:
-    """Return ``value`` as a string that is not empty.
-
-    Raises:
-        EvaluationError: it is something else, or empty.
-    """
+    """Return ``value`` as a string that is not empty."""
     if not isinstance(value, str) or not value:
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a string that is not empty")
     return value
 
 
 def number(value: object, leaf: str) -> int:
-    """Return ``value`` as a whole number; a bool is none.
-
-    Raises:
-        EvaluationError: it is something else.
-    """
+    """Return ``value`` as a whole number; a bool is none."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a whole number")
     return value
 
 
 def items(value: object, leaf: str) -> list[Any]:
-    """Return ``value`` as a list; null is an empty one.
-
-    Raises:
-        EvaluationError: it is something else.
-    """
+    """Return ``value`` as a list; null is an empty one."""
     if value is not None and not isinstance(value, list):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a list")
     return value or []
 
 
 def object_name(value: object, where: str) -> str:
-    """Return ``value`` as the name of an object (a DNS-1123 subdomain).
-
-    Raises:
-        EvaluationError: it is none.
-    """
+    """Return ``value`` as the name of an object (a DNS-1123 subdomain)."""
     if not isinstance(value, str) or not is_object_name(value):
         wanted = "lower-case letters, digits, '-' and '.'"
         raise EvaluationError(f"{where}: got {kind(value)}, want an object's name: {wanted}")
@@ -87,11 +63,7 @@ def object_name(value: object, where: str) -> str:
 
 
 def label_value(value: object, where: str) -> str:
-    """Return ``value`` as a label value.
-
-    Raises:
-        EvaluationError: it is none.
-    """
+    """Return ``value`` as a label value."""
     if not isinstance(value, str) or not is_label_value(value):
         raise EvaluationError(f"{where}: got {kind(value)}, want a label value of at most {MAX_LABEL_VALUE} characters")
     return value

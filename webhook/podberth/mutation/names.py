@@ -4,38 +4,39 @@ A value that the API server fills in is not the user's.
 """
 
 from collections.abc import Container
-from typing import Any, Literal
+from typing import Any
 
 from ..kube.patch import Draft
 from . import leaf
-from .change import Change
-from .concern import Builder, Concern
+from .change import Change, Proposal
+from .concern import Builder, Concern, Decides, Surroundings
 
 PRIORITY_CLASS = ("spec", "priorityClassName")
 
 
-def concern(
-    field: str,
-    build: Builder,
-    *,
-    also_visits: tuple[tuple[str, ...], ...] = (),
-    decides: Literal["grouping", ""] = "",
-) -> Concern:
-    """Return the concern of a field of the spec."""
+def concern(field: str, *, default: str = "", build: Builder | None = None, decides: Decides = "") -> Concern:
+    """Return the concern of a field of the spec.
+
+    ``default`` is the name that the API server fills in; ``build`` is for a field where more than the name is written.
+    """
     path = ("spec", field)
+
+    def write(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | None:
+        return put(draft, field, wanted(draft, field, proposal.leaves[""], default))
+
     return Concern(
         name=field,
-        build=build,
-        visits=lambda _: (path, *also_visits),
+        build=build or write,
         is_claim=lambda wrote: isinstance(wrote, str) and bool(wrote),
         holds=lambda there, wrote: bool(there.draft.get(path) == wrote),
         wrote_at=lambda wrote, at, value: at == path and wrote == value,
         conflicts=lambda case: (case.fields({path: case.value}), case.proposal),
+        visits=lambda _: (path,),
         decides=decides,
     )
 
 
-def wanted(draft: Draft, field: str, value: object, default: str = "") -> str:
+def wanted(draft: Draft, field: str, value: object, default: str) -> str:
     """Return the name to write: empty where there is none, or where the user's stands.
 
     ``default`` is the name that the API server fills in.

@@ -20,7 +20,7 @@ from ..membership import MEMBERSHIP, GangFacts
 _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
 
 
-def join(draft: Draft, name: object, size: object, system: object, known: GangFacts) -> Change | Skipped | None:
+def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     """Make a pod a member of gang ``name``: of the native PodGroup of that name where it exists, else by label.
 
     With the label goes the gang's ``size`` as an annotation, where it is known (positive): whoever sees one member
@@ -41,10 +41,11 @@ def join(draft: Draft, name: object, size: object, system: object, known: GangFa
     Raises:
         EvaluationError: ``name`` is no label value, ``size`` no number, or ``system`` none that can be chosen.
     """
-    members, wanted = leaf.number(size, "gang.size"), _system(system)
+    leaves, known = proposal.leaves, surroundings.gang()
+    members, wanted = leaf.number(leaves.get("size", 0), "gang.size"), _system(leaves.get("system"))
     if known.system not in (PLAIN, NATIVE, wanted) or any(map(draft.get, membership.GROUPED)):
         return None
-    group = leaf.label_value(leaf.text(name, "gang.name"), "gang.name")
+    group = leaf.label_value(leaf.text(leaves["name"], "gang.name"), "gang.name")
     own = group == known.name and members == known.size
     apart = known.apart if own else 0
     # Where the size is yet to be looked up, a group that is there counts those with accelerators: it is podberth's.
@@ -128,11 +129,6 @@ def _refer(draft: Draft, system: str, marked: Change | None, group: str) -> Chan
     draft.set(path, group)
     wrote = {**(marked.wrote if marked else {}), _WORDS[path]: group}
     return Change("gang", wrote, lambda: f"joins {system} PodGroup {group}")
-
-
-def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
-    leaves = proposal.leaves
-    return join(draft, leaves["name"], leaves.get("size", 0), leaves.get("system"), surroundings.gang())
 
 
 def _holds(there: Present, wrote: dict[str, Any]) -> bool:

@@ -1,6 +1,6 @@
-"""The PriorityClass."""
+"""The PriorityClass: set where the user has not set it, and the numbers computed from another class go."""
 
-from collections.abc import Container
+from dataclasses import replace
 
 from ...kube.patch import Draft
 from .. import names
@@ -12,20 +12,9 @@ from ..concern import Surroundings
 _COMPUTED = (("spec", "priority"), ("spec", "preemptionPolicy"))
 
 
-def write(draft: Draft, value: object, default_class: str, known: Container[str] | None) -> Change | Skipped | None:
-    """Set the PriorityClass and drop what was computed from another; an empty name does nothing.
-
-    Args:
-        draft: the pod.
-        value: the class's name.
-        default_class: the cluster's global default, which a pod without a class has been given; empty: none is known.
-        known: the classes that the cluster has; None: not all of them are known.
-
-    Raises:
-        EvaluationError: ``value`` is no object's name.
-    """
-    name = names.wanted(draft, "priorityClassName", value, default_class)
-    if refused := names.unknown_class(name, known):
+def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
+    name = names.wanted(draft, "priorityClassName", proposal.leaves[""], surroundings.default_priority_class)
+    if refused := names.unknown_class(name, surroundings.priority_classes):
         return Skipped("priorityClassName", refused)
     if name:
         for path in _COMPUTED:
@@ -33,8 +22,4 @@ def write(draft: Draft, value: object, default_class: str, known: Container[str]
     return names.put(draft, "priorityClassName", name)
 
 
-def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
-    return write(draft, proposal.leaves[""], surroundings.default_priority_class, surroundings.priority_classes)
-
-
-CONCERN = names.concern("priorityClassName", _build, also_visits=_COMPUTED)
+CONCERN = replace(names.concern("priorityClassName", build=_build), visits=lambda _: (names.PRIORITY_CLASS, *_COMPUTED))

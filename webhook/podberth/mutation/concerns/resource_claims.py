@@ -63,10 +63,10 @@ def add(
     done: list[dict[str, Any]] = []
     refused: list[str] = []
     for claim in items:
-        source = _template_of(draft, claim["name"])
+        source = _templates(draft).get(claim["name"])
         todo = _todo(draft, claim)
         if source not in (None, claim["template"]):
-            refused.append(_elsewhere(claim))
+            refused.append(f"the pod has a claim {claim['name']} of its own")
             continue
         if not todo:
             continue
@@ -78,17 +78,13 @@ def add(
 
 
 def _do(draft: Draft, claim: dict[str, Any], todo: list[_Todo]) -> None:
-    if todo and _template_of(draft, claim["name"]) is None:
+    if todo and _templates(draft).get(claim["name"]) is None:
         draft.append(_PATH, {"name": claim["name"], "resourceClaimTemplateName": claim["template"]})
     for each in todo:
         for use in each.uses:
             draft.append((*each.path, "resources", "claims"), use)
         for side in each.sides:
             draft.remove((*each.path, "resources", side, claim["instead"]))
-
-
-def _elsewhere(claim: dict[str, Any]) -> str:
-    return f"the pod has a claim {claim['name']} of its own"
 
 
 def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood: Sequence[Mapping[str, Any]]) -> str:
@@ -98,7 +94,7 @@ def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood
         return ""
     trial = draft.fork()
     for claim in items:
-        if _template_of(trial, claim["name"]) not in (None, claim["template"]):
+        if _templates(trial).get(claim["name"]) not in (None, claim["template"]):
             continue
         todo = _todo(trial, claim)
         reason = _wrong(trial, claim, todo, in_stead) if "instead" in claim else _shared(trial, claim, todo, counted)
@@ -176,11 +172,6 @@ def _miscounted(claim: dict[str, Any], todo: _Todo, in_stead: InStead) -> str:
 def _templates(draft: Draft) -> dict[str, str]:
     """Return the templates of the pod's claims by name; empty where a claim has another source."""
     return {claim.get("name") or "": claim.get("resourceClaimTemplateName") or "" for claim in draft.get(_PATH) or ()}
-
-
-def _template_of(draft: Draft, name: str) -> str | None:
-    """Return the template of the pod's claim of that name; empty where it has another source, None without a claim."""
-    return _templates(draft).get(name)
 
 
 def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:

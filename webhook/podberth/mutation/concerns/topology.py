@@ -4,7 +4,7 @@ Which gang and group a pod is in is written by ``gang``.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from ...errors import EvaluationError
 from ...kube.patch import Draft
@@ -42,9 +42,7 @@ _VISITS = (*membership.VISITS, _LEVEL, _LEVEL_MODE, _COLOCATED, _SLICE, *_EXCLUS
 _WEIGHT = 100
 
 
-def colocate(
-    draft: Draft, level: object, mode: Literal["required", "preferred"], every: object, known: GangFacts
-) -> Change | Skipped | None:
+def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     """Attract the members of a plain gang to one domain of ``level``, a node label key; an empty level does nothing.
 
     The term selects a label of its own that is written with it, so only members that are attracted attract: a launcher
@@ -52,9 +50,10 @@ def colocate(
     the first member of a required term at all (kube-scheduler, InterPodAffinity: a pod that matches its own affinity
     where nobody else does, passes).
 
-    With ``every`` n members of a role, in order of their numbers, make a slice, the last one what is left: a term of
-    its own attracts these. It has the slice's label in ``matchLabelKeys``, which the API server reads from the pod on
-    its creation, behind all webhooks (kubernetes pkg/registry/core/pod/strategy.go): so the spec is the same for all.
+    With a ``slice`` of n, every n members of a role make a slice, in the order of their numbers, and the last one has
+    the rest: a term of its own attracts these. It has the slice's label in ``matchLabelKeys``, which the API server
+    reads from the pod on its creation, behind all webhooks (kubernetes pkg/registry/core/pod/strategy.go): so the spec
+    is the same for all.
 
     A member of a native PodGroup that is made of its members says a required level to whoever makes it; one that is
     there already keeps what it was made of.
@@ -63,11 +62,12 @@ def colocate(
         The change; Skipped where the pod says itself what belongs together or apart, or in which slice it is.
 
     Raises:
-        EvaluationError: ``level`` is no string, or ``every`` no number of pods.
+        EvaluationError: ``level`` is no string, or ``slice`` no number of pods.
     """
+    level, mode, known = proposal.leaves["level"], proposal.leaves["mode"], surroundings.gang()
     if level in ("", None):
         return None
-    key, members = leaf.text(level, "topology.level"), _number_of_members(every)
+    key, members = leaf.text(level, "topology.level"), _number_of_members(proposal.leaves.get("slice"))
     if draft.get(membership.SCHEDULING_GROUP):
         return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft, known)
     system = next((system for system, path in membership.REFERENCES.items() if draft.get(path)), "")
@@ -157,11 +157,6 @@ def _own_placement(draft: Draft, key: str, mode: str) -> str:
     if apart and (mode == "required" or key in apart):
         return "the pod has pod anti-affinity of its own"
     return ""
-
-
-def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
-    leaves = proposal.leaves
-    return colocate(draft, leaves["level"], leaves["mode"], leaves.get("slice"), surroundings.gang())
 
 
 def _holds(there: Present, wrote: dict[str, Any]) -> bool:
