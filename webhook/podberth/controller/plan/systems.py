@@ -1,6 +1,6 @@
-"""The systems whose PodGroups podberth makes, and every way in which a pod names a PodGroup. One row for each.
+"""The systems whose PodGroups podberth makes, and all fields by which a pod names a PodGroup. One row for each.
 
-Which fields the admission end writes for a row is ``mutation.gang``'s; a row here reads the same ones.
+``mutation.gang`` writes the fields of a row at admission; a row here reads the same ones.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,29 +16,30 @@ _LONGEST_NAME: Final = 253
 
 
 def kind_of(api_group: str) -> str:
-    """Return the kind of an API group's PodGroups as kubectl names it."""
+    """Return the kind of an API group's PodGroups, as kubectl names it."""
     return f"{PLURAL}.{api_group}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSystem:
-    """A system that has PodGroups and whose pods say which is theirs."""
+    """A system that has PodGroups, and whose pods name theirs."""
 
     name: str
-    """As in ``workload.systems``."""
+    """Its name in ``workload.systems``."""
     source: str
     api_groups: tuple[str, ...]
-    """Where its groups are; podberth makes them in the first."""
+    """The API groups of its PodGroups; podberth makes them in the first."""
     said_by: str
-    """The pod's field, as a message names it."""
+    """The pod's field with the group's name, as messages name it."""
     read: Callable[[Mapping[str, Any]], object]
-    """Returns what stands there."""
+    """Returns the value of that field."""
     minimum: tuple[str, ...] = ()
-    """The field with the least number of members; empty: its groups are made by others."""
+    """The field with the minimum number of members; empty: others make its groups."""
     without: Mapping[str, Any] = field(default_factory=dict)
     """The spec of a group whose pods start one by one."""
     topology: Callable[[str], Mapping[str, Any]] | None = None
-    """Returns what a spec has where the whole group must be in one domain of a level; None: it has no such field."""
+    """Returns the fields of a spec that require one domain of a level for the whole group; None: it has no such
+    field."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -64,7 +65,7 @@ def _native_topology(level: str) -> Mapping[str, Any]:
 
 
 def _kai(pod: Mapping[str, Any]) -> object:
-    # The key has no domain, so it counts under KAI's own scheduler only.
+    # The key has no domain, so it counts only under KAI's own scheduler.
     return annotations(pod).get("pod-group-name") if spec(pod).get("schedulerName") == "kai-scheduler" else None
 
 
@@ -81,14 +82,14 @@ GROUP_SYSTEMS: Final[tuple[GroupSystem, ...]] = (
         said_by="spec.schedulingGroup.podGroupName",
         read=_native,
         minimum=("spec", "schedulingPolicy", "gang", "minCount"),
-        # Neither becomes the other later: in v1alpha2 the whole field is immutable, then which of the two is set.
+        # Neither becomes the other later: in v1alpha2 the whole field is immutable, later the choice between the two.
         without={"schedulingPolicy": {"basic": {}}},
         topology=_native_topology,
     ),
     GroupSystem(
         name="coscheduling",
         source="kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go PodGroupLabel, PodGroupSpec",
-        # Koordinator's scheduler goes by the same label.
+        # Koordinator's scheduler reads the same label.
         api_groups=(_COSCHEDULING, _KOORDINATOR),
         said_by="label scheduling.x-k8s.io/pod-group",
         read=_label("scheduling.x-k8s.io/pod-group"),
@@ -132,7 +133,7 @@ def references(pod: Mapping[str, Any]) -> Iterator[Reference]:
 
 
 def nested(path: tuple[str, ...], value: object) -> dict[str, Any]:
-    """Return the document that has a value at a path and nothing else."""
+    """Return a document with a value at a path and nothing else."""
     for step in reversed(path):
         value = {step: value}
     assert isinstance(value, dict)  # noqa: S101 - no path is empty
