@@ -1,8 +1,7 @@
-"""What happens to simulated machines: their MIG layout changes, GPUs are lost and come back. Pure, but for who draws.
+"""Changes of simulated machines: new MIG layouts, lost GPUs and GPUs that return. Pure; the caller draws the numbers.
 
-A machine is what its shape is and what has happened to it since; from that follow, together, as on a real node, its
-labels and allocatable (which the device plugin and GPU feature discovery write) and its document (which the agent
-writes).
+A machine is its shape and everything that has happened to it. Its labels and allocatable (written by the device plugin
+and GPU feature discovery on a real node) and its document (written by the agent) follow from that together.
 """
 
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from podberth.topology.model import NodeTopology
 from podberth.topology.shape_tables import SHAPES
 from podberth.topology.shapes import simulate
 
-# One machine's ways to be cut; mig-manager goes from one to another by a label (nvidia.com/mig.config).
+# The layouts of one machine; mig-manager changes the layout when a label changes (nvidia.com/mig.config).
 LAYOUTS: tuple[tuple[str, ...], ...] = (("dgx-a100-8", "dgx-a100-8-mig-single", "dgx-a100-8-mig-mixed"),)
 
 MIG_STATE = "nvidia.com/mig.config.state"
@@ -33,12 +32,12 @@ class Machine:
     lost: frozenset[int] = frozenset()
     """Indexes of GPUs that fell off the bus."""
     target: str = ""
-    """The shape that it is being cut into; empty while nothing is under way."""
+    """The shape of the new layout; empty while no change is in progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a machine shows of itself."""
+    """The labels, resources and document of a machine."""
 
     labels: Mapping[str, str]
     allocatable: Allocatable
@@ -47,7 +46,7 @@ class Sight:
 
 
 def show(machine: Machine) -> Sight:
-    """Return what a machine shows."""
+    """Return the labels, resources and document of a machine."""
     manifest, config_map = simulate(machine.shape, machine.name)
     topology = decode_topology(config_map)
     labels, status = dict(manifest["metadata"]["labels"]), manifest["status"]
@@ -57,7 +56,7 @@ def show(machine: Machine) -> Sight:
             allocatable[resource] = str(int(allocatable[resource]) - amount)
     gpus = tuple(replace(gpu, problem=_LOST) if gpu.index in machine.lost else gpu for gpu in topology.gpus)
     if machine.target:
-        # mig-manager takes the GPUs' clients off the node while it works, so the device plugin offers none.
+        # mig-manager stops the GPUs' clients while it works, so the device plugin offers none.
         labels[MIG_STATE] = "pending"
         allocatable |= {name: "0" for name in allocatable if name.startswith("nvidia.com/")}
         cut = bool(SHAPES[machine.target].cut)
@@ -66,19 +65,19 @@ def show(machine: Machine) -> Sight:
 
 
 def change(machine: Machine, draw: Random) -> Machine:
-    """Let the next thing happen: what is under way ends; else a GPU goes or comes back, or a new layout begins."""
+    """Let the next change happen: a change in progress ends; else a GPU is lost or returns, or a new layout begins."""
     if machine.target:
         return Machine(machine.name, machine.target)
     others = [shape for layouts in LAYOUTS if machine.shape in layouts for shape in layouts if shape != machine.shape]
     if machine.lost:
         return replace(machine, lost=frozenset())
-    if others and draw.random() < 0.5:  # noqa: PLR2004 - as often one as the other
+    if others and draw.random() < 0.5:  # noqa: PLR2004 - both are equally likely
         return replace(machine, target=draw.choice(others))
     return replace(machine, lost=frozenset({draw.randrange(SHAPES[machine.shape].gpus)}))
 
 
 def node_patch(before: Sight, after: Sight) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the merge patches of the Node and of its status that make it show the later sight; {} where it does."""
+    """Return the merge patches for the Node and its status that change it to the later sight; {} for no change."""
     gone = dict.fromkeys(before.labels.keys() - after.labels.keys())
     labels = {**gone, **{key: value for key, value in after.labels.items() if before.labels.get(key) != value}}
     amounts = {
@@ -93,7 +92,7 @@ def node_patch(before: Sight, after: Sight) -> tuple[dict[str, Any], dict[str, A
 
 
 def doubt(before: Sight, after: Sight) -> Sight:
-    """Return what a Node shows that may be anything of or between the two: which names there may be, and no values."""
+    """Return the names that a Node may show when it is anywhere between the two sights; without values."""
 
     def names(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
         return dict.fromkeys(one.keys() | other.keys(), "")

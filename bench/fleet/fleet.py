@@ -1,7 +1,7 @@
-"""Agents of many simulated machines in one process: what a node's agent does, by the same publisher, for each of them.
+"""Agents of many simulated machines in one process: for each machine the publisher does the work of a node's agent.
 
-One heap says whose turn is next, and a pool of threads sends; a machine's turn is one job, so its publisher is never in
-two hands. What happens to the machines comes from a seed: the same seed is the same history.
+A heap gives the order of turns, and a pool of threads sends. A machine's turn is one job, so no two threads share its
+publisher. The changes of the machines come from a seed: the same seed gives the same history.
 """
 
 import heapq
@@ -33,25 +33,25 @@ from podberth.topology.shapes import simulate
 from .churn import Machine, Sight, change, doubt, node_patch, show
 
 Change = Callable[[Machine], Machine]
-"""What happens to a machine."""
+"""A change of a machine."""
 
-# No ConfigMap yet; a Node that is there already.
+# No ConfigMap yet; the Node exists already.
 _EXPECTED = {("read", 404), ("check", 404), ("machine", 409)}
-_LONGEST_WAIT_SECONDS = 1.0  # between two looks at whether to end
+_LONGEST_WAIT_SECONDS = 1.0  # between two checks whether to end
 # mig-manager stops the GPUs' clients, sets the layout and starts them again, which takes from seconds to a minute.
 _LAYOUT_SECONDS = (2.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a fleet is to do."""
+    """The task of a fleet."""
 
     machines: Sequence[Machine]
     heartbeat_seconds: float
     ramp_seconds: float = 0.0
-    """Over which the machines come up, evenly."""
+    """The time in which the machines come up, evenly."""
     changes_a_second: float = 0.0
-    """How many things happen to the machines, all together, on average."""
+    """The average number of changes, of all machines together."""
     create_nodes: bool = False
     labels: LabelTarget | None = None
     seed: int = 0
@@ -59,20 +59,20 @@ class Plan:
 
 @dataclass
 class Tally:
-    """What a fleet has done so far."""
+    """The counts of a fleet so far."""
 
     requests: Counter[str] = field(default_factory=Counter)
-    """By what they were for."""
+    """Requests by purpose."""
     failures: Counter[str] = field(default_factory=Counter)
-    """By what they were for and the status; 0 is no answer."""
+    """Failed requests by purpose and status; 0 is no answer."""
     seconds: float = 0.0
-    """Spent waiting for answers, of all threads together."""
+    """Time spent waiting for answers, of all threads together."""
     changes: int = 0
     latencies: list[float] = field(default_factory=list)
-    """From each change of a machine until its ConfigMap said so, in seconds."""
+    """From each change of a machine until its ConfigMap had it, in seconds."""
 
     def as_document(self) -> dict[str, Any]:
-        """Return it as it is printed."""
+        """Return the tally as printed."""
         ordered = sorted(self.latencies)
         tail = {f"p{part}": round(ordered[len(ordered) * part // 100], 3) for part in (50, 99)} if ordered else {}
         return {
@@ -89,20 +89,20 @@ class _Member:
     machine: Machine
     publisher: Publisher
     draw: Random
-    """Of its own: threads take turns in no order that could be repeated."""
+    """The machine's own generator: threads take turns in an order that cannot be repeated."""
     exists: bool
     showing: Backoff
-    """Of what others do to its Node: a device plugin too tries again what was refused."""
+    """For writes of other components to its Node: a device plugin, too, repeats a refused write."""
     shown: Sight | None = None
-    """What its Node may show, where that may be another thing than the machine is."""
+    """What its Node may show while that may differ from the machine."""
     offered: bool = False
     due: float = inf
     busy: bool = False
     changes: deque[Change] = field(default_factory=deque)
-    """Asked for, by any thread, and not made yet."""
+    """Changes that a thread has asked for, and that have not happened yet."""
     changed_at: float | None = None
     ends_at: float = inf
-    """When what is under way is done."""
+    """When the change in progress ends."""
 
     def next_at(self) -> float:
         """Return when it has something to do."""
@@ -123,7 +123,7 @@ class Fleet:
         self._members = [self._member(machine) for machine in plan.machines]
         self._heap: list[tuple[float, int]] = []
         self._lock = Lock()
-        # Of turns that have ended; without a job, of what ``let`` asked for.
+        # Ended turns, each with its job; an entry without a job comes from ``let``.
         self._done: SimpleQueue[tuple[int, Future[None] | None]] = SimpleQueue()
         self._numbers = {machine.name: number for number, machine in enumerate(plan.machines)}
 
@@ -134,12 +134,12 @@ class Fleet:
 
     @property
     def settled(self) -> int:
-        """Count the machines whose ConfigMap says what they are, and whose Node shows it."""
+        """Count the machines whose ConfigMap and Node are up to date."""
         return len(self._members) - len(self.behind)
 
     @property
     def behind(self) -> list[str]:
-        """Name the others."""
+        """Return the names of the other machines."""
         return [
             each.machine.name
             for each in self._members
@@ -148,17 +148,20 @@ class Fleet:
 
     @property
     def troubles(self) -> dict[str, str]:
-        """What does not work, by what it is about."""
+        """The current failures, each with its subject."""
         return {about: text for member in self._members for about, text in list(member.publisher.troubles.items())}
 
     def let(self, name: str, happen: Change) -> None:
-        """Have this happen to a machine at its next turn, which is now; from any thread."""
+        """Let this change happen to a machine at once, in a turn of its own; callable from any thread."""
         number = self._numbers[name]
         self._members[number].changes.append(happen)
         self._done.put((number, None))
 
     def run(self, until: Callable[[], bool]) -> None:
-        """Publish and let things happen until ``until`` says True, which is asked once a second and after each turn."""
+        """Publish and let changes happen until ``until`` returns True.
+
+        It is called every second and after each turn.
+        """
         began = time.monotonic()
         step = self._plan.ramp_seconds / max(1, len(self._members))
         for number in range(len(self._members)):
@@ -192,7 +195,7 @@ class Fleet:
         return _Member(machine, publisher, own, exists=not plan.create_nodes, showing=Backoff(draw.random))
 
     def _happenings(self, began: float) -> Iterator[float]:
-        """Yield when something happens: a Poisson process."""
+        """Yield the times of changes: a Poisson process."""
         at = began
         while self._plan.changes_a_second > 0:
             at += self._draw.expovariate(self._plan.changes_a_second)
@@ -205,7 +208,7 @@ class Fleet:
         self._hasten(number, now)
 
     def _hasten(self, number: int, now: float) -> None:
-        """Let its turn be now. One whose turn has come keeps its place, or each new thing would put it off."""
+        """Move its turn to now. A turn that is due keeps its place, or each new change would postpone it."""
         if not self._members[number].busy and self._members[number].due > now:
             self._schedule(number, now)
 
@@ -215,7 +218,7 @@ class Fleet:
             heapq.heappush(self._heap, (at, number))
 
     def _pop(self, now: float) -> int | None:
-        """Take whose turn it is; entries that were overtaken by another one are dropped."""
+        """Return the next machine whose turn is due; overtaken entries are dropped."""
         while self._heap and self._heap[0][0] <= now:
             at, number = heapq.heappop(self._heap)
             if self._members[number].due == at and not self._members[number].busy:
@@ -226,7 +229,10 @@ class Fleet:
         return self._heap[0][0] if self._heap else inf
 
     def _collect(self, deadline: float) -> int:
-        """Wait for a turn to end, or the deadline; schedule whose turns have ended and return how many."""
+        """Wait for a turn to end, or for the deadline.
+
+        Schedule the machines whose turns have ended, return their number.
+        """
         count, wait = 0, min(max(0.0, deadline - time.monotonic()), _LONGEST_WAIT_SECONDS)
         try:
             while True:
@@ -238,14 +244,14 @@ class Fleet:
                 job.result()  # a bug ends the fleet
                 member = self._members[number]
                 member.busy = False
-                # What is overdue goes to the end of the queue, or one that is always overdue would hold up the others.
+                # An overdue machine goes to the end of the queue, or one that is always overdue would delay the others.
                 self._schedule(number, max(time.monotonic(), member.next_at()))
                 count += 1
         except Empty:
             return count
 
     def _turn(self, member: _Member) -> None:
-        """Do all that is due for one machine."""
+        """Do everything that is due for one machine."""
         if not member.exists:
             member.exists = self._create(member)
         if not member.offered:
@@ -266,7 +272,7 @@ class Fleet:
             member.changed_at = None
 
     def _change(self, member: _Member, happen: Change) -> None:
-        """Let something happen to a machine: to its Node and to its document."""
+        """Apply a change to a machine: to its Node and to its document."""
         before, member.machine = member.shown or show(member.machine), happen(member.machine)
         after = show(member.machine)
         member.ends_at = time.monotonic() + member.draw.uniform(*_LAYOUT_SECONDS) if member.machine.target else inf
@@ -279,7 +285,7 @@ class Fleet:
             self.tally.changes += 1
 
     def _bring(self, member: _Member, before: Sight) -> None:
-        """Make the Node show what the machine is; what the API server does not take is for a later turn."""
+        """Update the Node to the machine's state; a write that the API server refuses waits for a later turn."""
         after = show(member.machine)
         node = node_path(member.machine.name)
         patches = zip((node, node.below("status")), node_patch(before, after), strict=True)
@@ -292,7 +298,7 @@ class Fleet:
             member.showing.fail(time.monotonic())
 
     def _create(self, member: _Member) -> bool:
-        """Create the Node, if there is none; tell whether there is one now."""
+        """Create the Node if it does not exist; tell whether it exists now."""
         name = member.machine.name
         manifest = simulate(member.machine.shape, name)[0]
         manifest["metadata"].pop("uid")

@@ -127,7 +127,7 @@ def test_what_is_no_kubelet_is_told(tmp_path: Path) -> None:
 
 def test_an_answer_that_is_none_is_told(kubelet: KubeletSocket, capfd: pytest.CaptureFixture[str]) -> None:
     kubelet.answer("garbage")
-    assert refusal(kubelet.path).endswith("no kubelet; got what is no ListPodResourcesResponse")
+    assert refusal(kubelet.path).endswith("no kubelet; got no valid ListPodResourcesResponse")
     assert capfd.readouterr().err == ""
 
 

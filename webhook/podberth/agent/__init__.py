@@ -1,1 +1,1 @@
-"""The node agent: reads a node's accelerators and says what it saw. What follows from that, ``topology`` concludes."""
+"""The node agent: reads a node's accelerators and reports what it saw; ``topology`` draws the conclusions."""

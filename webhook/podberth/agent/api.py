@@ -1,6 +1,6 @@
-"""The way to the API server: the only importer of ``urllib3``, and small, for it runs on every node.
+"""Requests to the API server: the only importer of ``urllib3``, and small, because it runs on every node.
 
-An answer is a value, whatever it is; only the lack of any configuration is an error (docs/adr/0019-publishing.md).
+Every answer is a value; only a missing configuration is an error (docs/adr/0019-publishing.md).
 """
 
 import ssl
@@ -21,7 +21,7 @@ from .objects import Answer, Request
 # https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
-# A handshake takes milliseconds; what takes longer is a server that is not there.
+# A handshake takes milliseconds; a longer one means that the server is not there.
 _CONNECT_SECONDS = 5.0
 # The API server's own calls to webhooks may take 10 s each (admissionregistration's default timeoutSeconds).
 _READ_SECONDS = 20.0
@@ -31,7 +31,7 @@ _AGENT = {"User-Agent": f"podberth-agent/{__version__}"}
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where the API server is and how one is let in."""
+    """The address of the API server, and the credentials for it."""
 
     url: str
     token_file: Path
@@ -40,17 +40,17 @@ class Access:
 
 
 def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, environ: Mapping[str, str]) -> Access:
-    """Combine flags with what the kubelet tells every pod.
+    """Combine flags with the environment that the kubelet gives every pod.
 
     Raises:
-        UsageError: nobody says where the API server is, or a file is not there.
+        UsageError: no address of the API server is given, or a file is missing.
     """
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT", "443")
     if url is None and host:
         url = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     if url is None:
         raise UsageError(
-            "API server: nobody says where it is: no KUBERNETES_SERVICE_HOST, as in a pod, and no --api-server; "
+            "API server: got no address: no KUBERNETES_SERVICE_HOST, as in a pod, and no --api-server; "
             "do: podberth agent --print to write the document to stdout instead"
         )
     if not _is_https(url):
@@ -61,14 +61,14 @@ def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, 
             read_in_time(file, MAX_SMALL_BYTES)
         except OSError as error:
             raise UsageError(
-                f"{flag}: {file}: {error.strerror}; want the file that lets the agent in, or "
+                f"{flag}: {file}: {error.strerror}; want the agent's credentials, or "
                 "automountServiceAccountToken in a pod"
             ) from error
     return access
 
 
 def _is_https(url: str) -> bool:
-    """Tell whether a URL is one of HTTPS with a host, and with a port that there can be."""
+    """Tell whether a URL is one of HTTPS with a host and a valid port."""
     try:
         where = urlsplit(url)
         return where.scheme == "https" and bool(where.hostname) and where.port != 0
@@ -80,7 +80,7 @@ class Api:
     """One API server. Safe for use from as many threads as it has connections."""
 
     def __init__(self, access: Access, *, connections: int = 1) -> None:
-        """Remember where; the first request connects.
+        """Keep the configuration; the first request connects.
 
         Raises:
             UsageError: the CA file holds no certificate.
@@ -90,7 +90,7 @@ class Api:
         self._pool = self._open()
 
     def send(self, request: Request) -> Answer:
-        """Send one request; no answer, and one that nobody can read, are answers too."""
+        """Send one request; a missing or unreadable answer is an answer, too."""
         try:
             token = self._token()
             if token is None:
@@ -130,16 +130,16 @@ class Api:
         )
 
     def _renew(self) -> None:
-        """Read the CA file again: a cluster's authority is rotated too, if seldom."""
+        """Read the CA file again: a cluster's authority is rotated, too, if seldom."""
         with suppress(UsageError):
             self._pool = self._open()
 
     def _token(self) -> str | None:
-        """Read the token; None where the file holds what no header can, which ``http.client`` would show in full."""
+        """Read the token; None if no header can hold it, because ``http.client`` would show it in its error."""
         token = read_in_time(self._access.token_file, MAX_SMALL_BYTES).strip()
         return token.decode("ascii") if token.isascii() and token.decode("ascii").isprintable() else None
 
 
 def _seconds(text: str | None) -> float | None:
-    """Read a Retry-After; the API server sends seconds and no dates."""
+    """Read a Retry-After; the API server sends seconds, never dates."""
     return float(text) if text is not None and text.isascii() and text.isdigit() else None

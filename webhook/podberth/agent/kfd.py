@@ -1,7 +1,7 @@
 """Reads AMD's GPUs from the topology that their kernel driver keeps in sysfs; no library, no privilege, no events.
 
-Layout: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c. A folder for each CPU and each GPU, and where a GPU is
-partitioned (CPX) for each part: parts differ in the function of their PCI address and are one GPU here.
+Layout: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c. There is a folder for each CPU and each GPU, and for each part
+of a partitioned GPU (CPX): parts differ in the function of their PCI address and are one GPU here.
 """
 
 import time
@@ -24,7 +24,7 @@ class KfdReader:
     """The topology of the kernel's AMD compute driver."""
 
     def __init__(self, sysfs: Sysfs) -> None:
-        """Look whether the driver is there.
+        """Check that the driver is there.
 
         Raises:
             DeviceError: it is not, or it has no GPU.
@@ -34,10 +34,10 @@ class KfdReader:
             raise DeviceError(f"AMD: no GPU in {sysfs.root / _NODES}; let the container have /dev/kfd and /dev/dri")
 
     def read(self) -> Observation:
-        """Look at everything now.
+        """Read everything now.
 
         Raises:
-            DeviceError: the driver is away.
+            DeviceError: the driver is gone.
         """
         root = self._sysfs.root / _NODES
         if not root.is_dir():
@@ -59,16 +59,16 @@ class KfdReader:
         return Observation(gpus=tuple(gpus), unseen=unseen)
 
     def usage(self, seen: Observation) -> Usage:
-        """Read what the GPUs of a look do now. Parts of a partitioned GPU are not told apart."""
+        """Read the utilization of the observed GPUs. Parts of a partitioned GPU are not distinguished."""
         return Usage(gpus=tuple(self._usage(gpu.index, gpu.address) for gpu in seen.gpus))
 
     def wait(self, seconds: float) -> bool:
-        """Sleep: sysfs tells nobody that it changed."""
+        """Sleep: sysfs notifies nobody of a change."""
         time.sleep(seconds)
         return False
 
     def close(self) -> None:
-        """Do nothing: nothing is held."""
+        """Do nothing: nothing is open."""
 
     def _gpu(self, index: int, address: str, node: Properties, peers: list[str]) -> ObservedGpu:
         device = self._sysfs.root / "bus/pci/devices" / address
@@ -98,26 +98,26 @@ class KfdReader:
 
 
 def _number(file: Path) -> int | None:
-    """Read an attribute that is a number; None where there is none."""
+    """Read a numeric attribute; None if there is none."""
     text = read_text(file) or ""
     return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _properties(file: Path) -> Properties | None:
-    """Read lines of a name and a number; None where they may not be read."""
+    """Read lines of a name and a number; None if access is denied."""
     text = read_text(file)
     pairs = (line.partition(" ") for line in (text or "").splitlines())
     return {name: int(value) for name, _, value in pairs if value.isdigit()} or None
 
 
 def _address(node: Properties) -> str:
-    """Spell a location as sysfs does: bus and device; the function is the number of a part."""
+    """Return a location as sysfs writes it: bus and device; the function is the number of a part."""
     location = node.get("location_id", 0)
     return f"{node.get('domain', 0):04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.0"
 
 
 def _xgmi(node: Path) -> Iterator[int]:
-    """Name the nodes that this one is linked to."""
+    """Yield the nodes that this one is linked to."""
     for file in sorted(node.glob("io_links/*/properties")):
         link = _properties(file) or {}
         if link.get("type") == _XGMI and "node_to" in link:
@@ -125,7 +125,7 @@ def _xgmi(node: Path) -> Iterator[int]:
 
 
 def _uncorrectable(text: str | None) -> int | None:
-    """Read ``ue: 0`` of a memory's error counts; None where there are none."""
+    """Read ``ue: 0`` from a memory's error counts; None if there are none."""
     counts = dict(line.split(": ", 1) for line in (text or "").splitlines() if ": " in line)
     errors = counts.get("ue", "")
     return int(errors) if errors.isascii() and errors.isdigit() else None

@@ -1,7 +1,7 @@
-"""The kubelet as the metrics see it: asked seldom, by one thread at a time, and complained about once.
+"""The kubelet's list of devices for the metrics: fetched seldom, by one thread at a time; each failure is logged once.
 
-Asked when somebody scrapes and not by the agent's own thread: a kubelet that hangs delays a scrape by the deadline of
-its call, and a GPU's fault by nothing.
+It is fetched when metrics are scraped, and not by the agent's own thread: a kubelet that hangs delays a scrape by the
+deadline of its call, and never delays the report of a GPU's fault.
 """
 
 import threading
@@ -13,19 +13,19 @@ from ..errors import UsageError
 from ..topology.allocation import Grant
 
 SOCKET = "/var/lib/kubelet/pod-resources/kubelet.sock"
-"""Where the kubelet has its socket, on every platform whose kubelet has the default root directory."""
+"""The kubelet's socket, on every platform whose kubelet has the default root directory."""
 
-# The kubelet answers 100 questions a second, for all who ask (pkg/kubelet/apis/podresources/constants.go). Whoever
-# scrapes more often than this, or at the same time as somebody else, gets the same answer.
+# The kubelet answers 100 requests a second, of all clients (pkg/kubelet/apis/podresources/constants.go). More frequent
+# or simultaneous scrapes get the same answer.
 _FRESH_SECONDS = 5.0
 
 
 class KubeletUnavailable(Exception):  # noqa: N818 - a state of the node, not a fault
-    """The kubelet did not tell; the text says why, on one line."""
+    """The kubelet did not answer; the text says why, on one line."""
 
 
 class Kubelet:
-    """Who holds what, as the kubelet said last."""
+    """The grants of devices in the kubelet's last answer."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Kubelet:
         *,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Keep how to ask it, and who hears when it stops to answer."""
+        """Keep the function that asks it, and the one that logs when it stops answering."""
         self._now = now
         self._ask = ask
         self._say = say
@@ -44,7 +44,7 @@ class Kubelet:
         self._failed = False
 
     def grants(self) -> tuple[Grant, ...] | None:
-        """Return what everybody holds; None: the kubelet did not tell."""
+        """Return all grants; None: the kubelet did not answer."""
         with self._lock:
             if self._now() - self._asked >= _FRESH_SECONDS:
                 self._answer = self._fetch()
@@ -64,13 +64,13 @@ class Kubelet:
 
 
 def open_kubelet(socket: Path, say: Callable[[str], None]) -> Kubelet:
-    """Return the kubelet behind a socket, which need not be there yet.
+    """Return the kubelet behind a socket, which need not exist yet.
 
     Raises:
         UsageError: the libraries for it are not installed.
     """
     try:
-        from .pod_resources import list_grants  # noqa: PLC0415 - 19 MB that only those pay who ask (docs/adr/0020-gpu-metrics.md)
+        from .pod_resources import list_grants  # noqa: PLC0415 - 19 MB that only this flag needs (docs/adr/0020-gpu-metrics.md)
     except ModuleNotFoundError as error:
         raise UsageError(f"--pod-resources: no module {error.name}; do: pip install 'podberth[agent]'") from error
     return Kubelet(lambda: list_grants(socket), say)

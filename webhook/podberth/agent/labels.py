@@ -1,4 +1,4 @@
-"""The labels that placement needs and nobody else sets: how a node's GPUs are linked; and NFD's file for them."""
+"""The labels about links between a node's GPUs, which placement needs and nobody else sets; and NFD's file for them."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,9 +13,9 @@ FEATURE_FILE = "podberth"
 
 
 def link_labels(topology: NodeTopology) -> dict[str, str] | None:
-    """Return a node's labels; None while nobody can tell: what was said before stays, for hardware seldom changes.
+    """Return a node's labels; None if they are unknown: the earlier labels then stay, because hardware seldom changes.
 
-    Nor can a GPU that is ill: one that is lost has no links, and a full mesh of the others would be islands.
+    They are unknown when a GPU is unhealthy: a lost GPU has no links, and a full mesh would look like islands.
     """
     links = topology.links
     if links.shape == "unknown" or any(gpu.problem for gpu in topology.gpus):
@@ -28,13 +28,13 @@ class FeatureFile:
     """A file of features that NFD's worker on this node reads."""
 
     def __init__(self, folder: Path) -> None:
-        """Name the folder; nothing is written yet."""
+        """Keep the folder; nothing is written yet."""
         self._file = folder / FEATURE_FILE
         self.trouble = ""
-        """Why it could not be written, in words; empty while all is well."""
+        """Why the file could not be written; empty if it was."""
 
     def write(self, labels: Mapping[str, str]) -> None:
-        """Make the file say the labels, if it does not; the worker sees the old file or the new one."""
+        """Write the labels to the file if they differ; the worker sees the old file or the new one."""
         text = "".join(f"{key}={value}\n" for key, value in sorted(labels.items()))
         # Hidden files are no features (NFD source/local/local.go).
         partial = self._file.with_name(f".{FEATURE_FILE}.partial")

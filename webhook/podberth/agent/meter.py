@@ -1,8 +1,8 @@
-"""The reader that metrics are made from: it passes the agent's looks on, and keeps the last for whoever scrapes.
+"""The reader behind the metrics: it passes on the agent's looks, and keeps the last one for scrapes.
 
-Only the agent's own thread talks to a driver. Its session is closed and opened again under a driver that restarts, and
-a call that hangs must not hang a scrape. So what GPUs do is sampled once per look, right after the document of that
-look is out, and a scrape gives out what was seen last, until that is too old to be true.
+Only the agent's own thread calls a driver: its session is closed and opened again when the driver restarts, and a call
+that hangs must not hang a scrape. So the GPUs' usage is sampled once for each look, right after the document of that
+look is published. A scrape shows the last sample, until it is too old to be true.
 """
 
 import time
@@ -18,13 +18,13 @@ from ..topology.usage import Look, Usage
 from .kubelet import Kubelet
 from .reader import UsageReader
 
-# "Timeout after 45s of waiting for RPC response from GPU0 GSP!" is what the driver logs (XID 119) when a GPU's own
-# processor is silent: a call can take that long and end. One that takes longer hangs.
+# "Timeout after 45s of waiting for RPC response from GPU0 GSP!" is in the driver's log (XID 119) when a GPU's own
+# processor is silent: a call can take that long and end. A longer one hangs.
 _SLOWEST_CALL_SECONDS = 60.0
 
 
 class Meter:
-    """A reader around a reader. ``reading`` and ``silence_seconds`` are for other threads, the rest for the agent's."""
+    """A reader around a reader. Other threads use ``reading`` and ``silence_seconds``, the agent's thread the rest."""
 
     def __init__(
         self,
@@ -35,13 +35,13 @@ class Meter:
         kubelet: Kubelet | None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin with nothing seen."""
+        """Start without a look."""
         self._now = now
         self._reader = reader
         self._node = node
         self._kubelet = kubelet
         self.patience_seconds = 2 * interval_seconds + _SLOWEST_CALL_SECONDS
-        """How old a look, and how long the silence of the agent's thread, may be."""
+        """The limit for the age of a look, and for the silence of the agent's thread."""
         self._unmeasured: Observation | None = None
         self._look: tuple[float, Look] | None = None
         self._last_read_seconds: float | None = None
@@ -49,7 +49,7 @@ class Meter:
         self._sign_of_life = self._now()
 
     def read(self) -> Observation:
-        """Look at everything now.
+        """Read everything now.
 
         Raises:
             DeviceError: the driver does not answer.
@@ -66,7 +66,7 @@ class Meter:
         return self._unmeasured
 
     def wait(self, seconds: float) -> bool:
-        """Ask what the GPUs of the last look do, then wait as the reader does."""
+        """Ask for the usage of the last look's GPUs, then wait as the reader does."""
         self._sign_of_life = self._now()
         if self._unmeasured is not None:
             self._look = self._now(), self._measured(self._unmeasured)
@@ -74,19 +74,19 @@ class Meter:
         return self._reader.wait(seconds)
 
     def close(self) -> None:
-        """Let the driver go."""
+        """Close the driver."""
         self._reader.close()
 
     def count_change(self) -> None:
-        """Count a document that differs from the one before."""
+        """Count a document that differs from the last one."""
         self._changes += 1
 
     def silence_seconds(self) -> float:
-        """Tell how long ago the agent's thread last began to look or to wait."""
+        """Return the seconds since the agent's thread last began to look or to wait."""
         return self._now() - self._sign_of_life
 
     def reading(self) -> NodeReading:
-        """Tell what is known now; asks the kubelet."""
+        """Return the current facts; asks the kubelet."""
         seen = self._look
         look = seen[1] if seen is not None and self._now() - seen[0] <= self.patience_seconds else None
         grants = self._kubelet.grants() if self._kubelet is not None else None
@@ -104,6 +104,6 @@ class Meter:
     def _measured(self, seen: Observation) -> Look:
         try:
             usage = self._reader.usage(seen)
-        except DeviceError as error:  # the next look will say so too
+        except DeviceError as error:  # the next look will report it, too
             usage = Usage(unseen=(Unseen(what="usage", why=str(error)),))
         return Look(topology=derive(seen), usage=usage)

@@ -1,4 +1,4 @@
-"""How the metrics of an agent are put together."""
+"""Combines the parts of an agent's metrics."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,10 +23,10 @@ def metering(
     pod_resources: Path | None,
     say: Say,
 ) -> Iterator[Meter]:
-    """Serve the metrics of a reader while the block runs; its value is the reader to go on with.
+    """Serve the metrics of a reader while the block runs; its value is the reader to use from then on.
 
     Raises:
-        UsageError: nobody can listen there, or what ``pod_resources`` needs is not installed.
+        UsageError: the address cannot be used, or the libraries for ``pod_resources`` are not installed.
     """
     kubelet = None if pod_resources is None else open_kubelet(pod_resources, partial(say, "warning"))
     meter = Meter(reader, node=node, interval_seconds=interval_seconds, kubelet=kubelet)

@@ -18,10 +18,10 @@ from ..settings import Address
 from ..telemetry.gpu_metrics import CONTENT_TYPE, GpuMetrics
 from .meter import Meter
 
-# Prometheus is a pair at most, the kubelet probes once at a time: what is beyond is no scrape, and is hung up on.
+# Prometheus is a pair at most, the kubelet probes one at a time: further connections are no scrapes, and are closed.
 _MOST_REQUESTS = 8
-# Who connects and says nothing, or a byte now and then, or does not read, is hung up on too. Longer than a kubelet's
-# deadline, waited for twice.
+# A client that connects and sends nothing, or single bytes, or does not read, is disconnected, too. Longer than twice a
+# kubelet's deadline.
 _REQUEST_SECONDS = 5.0
 
 Page = tuple[HTTPStatus, str, bytes]
@@ -41,7 +41,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().finish()
 
     def _hang_up(self) -> None:
-        with suppress(OSError):  # it has ended by itself
+        with suppress(OSError):  # the client has closed it
             self.connection.shutdown(socket.SHUT_RDWR)
 
     def do_GET(self) -> None:  # the name that http.server calls
@@ -53,12 +53,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_response(self, code: int, message: str | None = None) -> None:
-        """Begin an answer, of an error too, without the Server header that the library adds."""
+        """Start an answer, of an error too, without the Server header of the library."""
         self.send_response_only(code, message)
         self.send_header("Date", self.date_time_string())
 
     def log_message(self, *_arguments: object) -> None:
-        """Say nothing: a line for each scrape tells nobody anything."""
+        """Log nothing: a line for each scrape has no reader."""
 
 
 class _Server(ThreadingMixIn, TCPServer):  # not HTTPServer, which asks DNS for its own name before it listens
@@ -66,7 +66,7 @@ class _Server(ThreadingMixIn, TCPServer):  # not HTTPServer, which asks DNS for 
     allow_reuse_address = True
 
     def __init__(self, address: Address, handler: type[_Handler]) -> None:
-        # No host is every interface, of both families where the kernel has both.
+        # An empty host is every interface, of both families if the kernel has both.
         everywhere = not address.host and socket.has_dualstack_ipv6()
         self.address_family = socket.AF_INET6 if everywhere or ":" in address.host else socket.AF_INET
         self._free = threading.Semaphore(_MOST_REQUESTS)
@@ -99,7 +99,7 @@ def serving(address: Address, meter: Meter) -> Iterator[int]:
     """Answer ``/metrics`` and ``/livez`` while the block runs; its value is the port.
 
     Raises:
-        UsageError: nobody can listen there.
+        UsageError: the address cannot be used.
     """
     metrics = GpuMetrics(meter.reading)
 

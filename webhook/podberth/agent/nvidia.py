@@ -1,8 +1,7 @@
-"""Reads NVIDIA's GPUs: which questions are asked of NVML, and what is kept between two rounds of them.
+"""Reads NVIDIA's GPUs: the questions to NVML, and the state that is kept between two rounds of them.
 
-Kept are the session, the set of events with the XIDs that it brought, and what each GPU is, for one that falls off the
-bus no longer says so. Handles are taken anew in each round: after a
-restart of the driver the old ones are void.
+That state is the session, the set of events with the received XIDs, and the identity of each GPU, because one that
+falls off the bus no longer reports it. Each round takes new handles: a restart of the driver makes old ones void.
 """
 
 import time
@@ -19,13 +18,13 @@ from . import nvml
 from .nvidia_usage import usage_of
 from .nvml import Asking, Gone
 
-# A reconfiguration takes seconds and a round of questions milliseconds: a few rounds tell a step of it from all of it.
+# A reconfiguration takes seconds and a round of questions milliseconds: a few rounds distinguish a step of it from all.
 _ROUNDS = 3
-# A call into the library holds back signals: who stops the agent should not wait for longer.
+# A call into the library delays signals: stopping the agent should not take longer.
 _SLICE_SECONDS = 1.0
-# Faults come in bursts, hundreds a second: what follows an event so soon belongs to the same look.
+# Faults come in bursts, hundreds a second: events this close to the first belong to the same look.
 _BURST_SECONDS = 0.25
-_MOST_FAILURES = 10  # counted: 2 ** 10 seconds are longer than anybody waits
+_MOST_FAILURES = 10  # counted: 2 ** 10 seconds are longer than any wait
 _MOST_XIDS = 16  # of one GPU; more only repeat that it is broken
 
 
@@ -41,17 +40,17 @@ class NvidiaReader:
         nvml.start()
         self._events: Any = None
         self._listening: dict[int, int] = {}
-        """The index of a GPU by its handle's identity."""
+        """The indexes of GPUs by their handles' identities."""
         self._unheard: tuple[Unseen, ...] = ()
         self._xids: dict[int, dict[int, None]] = {}
         self._known: dict[int, ObservedGpu] = {}
         self._failures = 0
 
     def read(self) -> Observation:
-        """Look at everything now; a driver that was restarted since is opened again.
+        """Read everything now; a driver that was restarted is opened again.
 
         Raises:
-            DeviceError: the driver is away, or does not answer.
+            DeviceError: the driver is gone, or does not answer.
         """
         try:
             return self._look()
@@ -64,10 +63,10 @@ class NvidiaReader:
             raise DeviceError(f"NVIDIA: the driver does not answer: {gone}") from gone
 
     def usage(self, seen: Observation) -> Usage:
-        """Ask the GPUs of a look what they do now.
+        """Read the usage of the GPUs of a look.
 
         Raises:
-            DeviceError: the driver was restarted, or is away; the next look opens it again.
+            DeviceError: the driver was restarted, or is gone; the next look opens it again.
         """
         try:
             return usage_of((gpu.index, gpu.address) for gpu in seen.gpus)
@@ -75,11 +74,11 @@ class NvidiaReader:
             raise DeviceError(f"NVIDIA: the driver does not answer: {gone}") from gone
 
     def wait(self, seconds: float) -> bool:
-        """Wait for events of GPUs; an end of all events is one too, because something must have happened.
+        """Wait for events of GPUs; the end of all events counts as one, because something must have happened.
 
-        A burst of events is told once, and XIDs that say nothing of the GPU are not told at all.
-        The first end is told at once; where it repeats itself (a GPU that is lost makes every wait fail) each time is
-        a longer pause, so that it never becomes a loop.
+        A burst of events is reported once; XIDs without meaning for the GPU are not reported at all. The first end is
+        reported at once. If it repeats (a lost GPU makes every wait fail), the pauses grow, so that it never becomes a
+        busy loop.
         """
         told, deadline = False, time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
@@ -100,7 +99,7 @@ class NvidiaReader:
         return told
 
     def close(self) -> None:
-        """Let the driver go."""
+        """Close the driver."""
         self._forget()
 
     def _forget(self) -> None:
@@ -115,7 +114,7 @@ class NvidiaReader:
         self._events = None
 
     def _take(self, identity: int, xid: int) -> bool:
-        """Note an event; tell whether it can have changed what there is to say."""
+        """Note an event; tell whether it can change what is reported."""
         index = self._listening.get(identity)
         if xid in APPLICATION_XIDS:
             return False
@@ -132,7 +131,7 @@ class NvidiaReader:
             if (device := asking.ask("GPU", (index,), nvml.device, index)) is not None
         }
         gpus = [_gpu(asking, index, devices[index]) if index in devices else _nothing(index) for index in indexes]
-        # A GPU that is lost makes every call about it and another fail.
+        # A lost GPU makes every call about it and another GPU fail.
         sound = [index for index in devices if index not in asking.faults]
         pairs = {pair: _pair(asking, pair, *(devices[index] for index in pair)) for pair in combinations(sound, 2)}
         if self._events is None or sorted(self._listening.values()) != sound:
@@ -141,7 +140,7 @@ class NvidiaReader:
         return Observation(
             gpus=tuple(self._with_faults(gpu, asking) for gpu in gpus),
             pairs=pairs,
-            # A faulty GPU's problem says enough.
+            # A faulty GPU's problem is reported already.
             unseen=tuple(
                 each for each in (*asking.unseen, *self._unheard) if not asking.faults.keys() & set(each.gpus)
             ),
@@ -164,7 +163,7 @@ class NvidiaReader:
         return replace(gpu, health=replace(gpu.health, faults=faults, xids=xids))
 
     def _listen(self, devices: dict[int, Any]) -> None:
-        """Start to listen to every GPU that has events."""
+        """Subscribe to the events of every GPU that has them."""
         asking = Asking()
         self._listening = {nvml.identity(device): index for index, device in devices.items()}
         self._events = asking.ask("events", (), nvml.new_events)
@@ -174,7 +173,7 @@ class NvidiaReader:
 
 
 def _nothing(index: int) -> ObservedGpu:
-    """Stand in for a GPU of which not even the handle can be had."""
+    """Return the observation of a GPU without even a handle."""
     return ObservedGpu(index=index, links=None)
 
 
@@ -205,7 +204,7 @@ def _gpu(asking: Asking, index: int, device: Any) -> ObservedGpu:
 
 
 def _mig(asking: Asking, index: int, device: Any) -> tuple[tuple[bool, bool] | None, tuple[ObservedInstance, ...]]:
-    """Read mode and instances of a GPU so that they belong together: what is asked before and after is the same."""
+    """Read mode and instances of a GPU consistently: the list before and after the questions is the same."""
     ask, whose = asking.ask, (index,)
 
     def devices() -> tuple[tuple[bool, bool] | None, tuple[tuple[int, str], ...] | None]:

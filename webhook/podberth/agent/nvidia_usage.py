@@ -1,7 +1,7 @@
-"""What NVIDIA's GPUs do now, through NVML: asked after each look, of the session that ``agent.nvidia`` holds.
+"""The usage of NVIDIA's GPUs, through NVML: read after each look, in the session that ``agent.nvidia`` holds.
 
-Beside ``agent.nvml`` the only importer of ``pynvml``. No call here needs privilege but that for the memory of a GPU in
-MIG mode, whose MIG devices may be asked by anybody. NVML tells no utilisation of a GPU in MIG mode, nor of its devices.
+Beside ``agent.nvml`` the only importer of ``pynvml``. Only the memory of a GPU in MIG mode needs privilege; that of its
+MIG devices does not. NVML reports no utilization of a GPU in MIG mode, nor of its MIG devices.
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
 """
 
@@ -18,17 +18,17 @@ _PERCENT = 100
 
 
 def usage_of(addresses: Iterable[tuple[int, str]]) -> Usage:
-    """Ask every GPU, given by its index and its PCI address.
+    """Read the usage of every GPU, given by its index and PCI address.
 
     Raises:
-        Gone: the driver was restarted, or is away.
+        Gone: the driver was restarted, or is gone.
     """
     asking = Asking()
     gpus = []
     for index, address in addresses:
         device = asking.ask("GPU", (index,), nvml.device, index)
         gpus.append(GpuUsage(index=index, address=address) if device is None else _gpu(asking, index, address, device))
-    # A faulty GPU's problem says enough.
+    # A faulty GPU's problem is reported already.
     unseen = tuple(each for each in asking.unseen if not asking.faults.keys() & set(each.gpus))
     return Usage(gpus=tuple(gpus), unseen=unseen)
 
@@ -52,7 +52,7 @@ def _gpu(asking: Asking, index: int, address: str, device: Any) -> GpuUsage:
 
 
 def _instance(asking: Asking, index: int, device: Any) -> InstanceUsage | None:
-    """Ask a MIG device; None: it is gone, or does not say who it is."""
+    """Read a MIG device; None: it is gone, or does not identify itself."""
     ask, whose = asking.ask, (index,)
     uuid = ask("MIG devices", whose, nvml.uuid, device)
     gpu_instance = ask("MIG devices", whose, _gpu_instance, device)
@@ -74,7 +74,7 @@ def _utilization(gpu: Any) -> float:
 
 
 def _memory(device: Any) -> tuple[int, int]:
-    """Return what is in use and all of it; before R510 what the driver reserves counts as used."""
+    """Return used and total bytes; before R510 the driver's own reserve counts as used."""
     try:
         info = pynvml.nvmlDeviceGetMemoryInfo(device, version=pynvml.nvmlMemory_v2)
     except pynvml.NVMLError as error:
@@ -93,7 +93,7 @@ def _gpu_instance(device: Any) -> int:
 
 
 def _mig_devices(gpu: Any) -> list[Any]:
-    """List the handles of the MIG devices; none where the GPU is not in MIG mode."""
+    """Return the handles of the MIG devices; none if the GPU is not in MIG mode."""
     if not nvml.mig_mode(gpu)[0]:
         return []
     found = []

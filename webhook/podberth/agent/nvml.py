@@ -1,17 +1,17 @@
-"""NVML through nvidia-ml-py: with ``nvidia_usage`` its only importer; what its wrappers cannot do is done here.
+"""NVML through nvidia-ml-py: with ``nvidia_usage`` its only importer; calls without a usable wrapper are made here.
 
-Four of them (13.615.71) mislead, each is gone round here and has a test:
+Four wrappers (13.615.71) are misleading; each is avoided here and has a test:
 
-- ``NVML_P2P_CAPS_INDEX_READ`` is a tuple for a comma too many; the index here is a number of our own.
+- ``NVML_P2P_CAPS_INDEX_READ`` is a tuple because of an extra comma; podberth uses a number of its own.
 - Structures with ``c_char`` fields decode them as UTF-8 and stop at NUL, which breaks the bytes of
   nvmlPlatformInfo_t; they are taken from memory by offset.
-- ``nvmlDeviceGetUnrepairableMemoryFlag_v1`` passes a structure with a version in front that nvml.h does not have, and
-  so always says 0; the call is made with the header's structure.
-- Fabric information takes a pointer to a structure that the caller makes, and v3's ``state`` is four bytes where nvml.h
+- ``nvmlDeviceGetUnrepairableMemoryFlag_v1`` passes a structure that starts with a version, which nvml.h's does not, and
+  so always returns 0; the call is made with the header's structure.
+- Fabric information takes a pointer to a structure of the caller's, and v3's ``state`` is four bytes where nvml.h
   has one and padding.
 
-A call ends with an answer, with None and a note of what could not be seen and why, or with ``Gone`` where the driver
-went away under us.
+A call ends with an answer, with None and a note of what could not be read and why, or with ``Gone`` if the driver
+disappeared during it.
 """
 
 import ctypes
@@ -43,7 +43,7 @@ _NAMES: dict[int, str] = {
     if name.startswith("NVML_ERROR_") and isinstance(code, int)
 }
 
-# The GPU, not the call, is what is wrong.
+# Errors of the GPU, not of the call.
 _FAULTS = frozenset(
     {
         pynvml.NVML_ERROR_GPU_IS_LOST,
@@ -53,7 +53,7 @@ _FAULTS = frozenset(
         pynvml.NVML_ERROR_CORRUPTED_INFOROM,
     }
 )
-# The driver is, or was, away.
+# The driver is gone, or was.
 _GONE = frozenset(
     {
         pynvml.NVML_ERROR_UNINITIALIZED,
@@ -61,7 +61,7 @@ _GONE = frozenset(
         pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH,
     }
 )
-# "There is no such thing here" is an answer.
+# The GPU does not have the feature: that is an answer.
 _NOTHING = frozenset({pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_NOT_FOUND})
 _WORDS = {
     pynvml.NVML_ERROR_NO_PERMISSION: "needs privilege",
@@ -88,19 +88,19 @@ def name_of(code: int) -> str:
 
 
 class Asking:
-    """One round of questions to the library, and what came of those that it did not answer."""
+    """One round of questions to the library, with notes on those that it did not answer."""
 
     def __init__(self) -> None:
-        """Start with nothing noted."""
+        """Start without notes."""
         self.unseen: list[Unseen] = []
         self.faults: dict[int, dict[str, None]] = {}
-        """What is wrong with a GPU, by its index, in the order in which it came up."""
+        """The faults of a GPU, by its index, in the order in which they were found."""
 
     def ask(self, what: str, gpus: tuple[int, ...], call: Callable[..., T], *arguments: object) -> T | None:
-        """Make a call about some GPUs; None where there is no such thing, or it could not be asked, which is noted.
+        """Make a call about some GPUs; None if the feature does not exist or the call failed, which is noted.
 
         Raises:
-            Gone: the driver was restarted, or is away.
+            Gone: the driver was restarted, or is gone.
         """
         try:
             return call(*arguments)
@@ -111,7 +111,7 @@ class Asking:
             code, why = pynvml.NVML_SUCCESS, "is not UTF-8"
         if code in _GONE:
             raise Gone(name_of(code))
-        if code in _FAULTS and len(gpus) == 1:  # of two, nobody says which
+        if code in _FAULTS and len(gpus) == 1:  # of two GPUs, either may be at fault
             self.faults.setdefault(gpus[0], {})[name_of(code)] = None
         elif code not in _NOTHING:
             self.unseen.append(Unseen(what=what, why=why, gpus=gpus))
@@ -133,16 +133,16 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Let the driver go; whether it was still there does not matter."""
+    """Close the driver, even if it is gone already."""
     with suppress(pynvml.NVMLError):
         pynvml.nvmlShutdown()
 
 
 def device_count() -> int:
-    """Count the GPUs that the driver has.
+    """Count the GPUs of the driver.
 
     Raises:
-        Gone: the driver was restarted, or is away.
+        Gone: the driver was restarted, or is gone.
     """
     try:
         return int(pynvml.nvmlDeviceGetCount())
@@ -151,22 +151,22 @@ def device_count() -> int:
 
 
 def device(index: int) -> Any:
-    """Return a GPU's handle, which is good until the driver restarts."""
+    """Return a GPU's handle, which is valid until the driver restarts."""
     return pynvml.nvmlDeviceGetHandleByIndex(index)
 
 
 def uuid(gpu: Any) -> str:
-    """Return a GPU's name for itself: ``GPU-`` and a UUID."""
+    """Return a GPU's own name: ``GPU-`` and a UUID."""
     return str(pynvml.nvmlDeviceGetUUID(gpu))
 
 
 def product(gpu: Any) -> str:
-    """Name the product, or of a MIG device that, ``MIG`` and the profile."""
+    """Return the product's name; for a MIG device with ``MIG`` and the profile."""
     return str(pynvml.nvmlDeviceGetName(gpu))
 
 
 def pci(gpu: Any) -> tuple[str, str]:
-    """Return address and device id, as sysfs and the model spell them."""
+    """Return the address as sysfs writes it, and the device id as the model does."""
     info = pynvml.nvmlDeviceGetPciInfo_v3(gpu)
     return _address(info), f"{info.pciDeviceId >> 16:04X}"
 
@@ -187,7 +187,7 @@ def mig_mode(gpu: Any) -> tuple[bool, bool]:
 
 
 def profiles(gpu: Any) -> tuple[ObservedProfile, ...]:
-    """List what a GPU can be cut into."""
+    """Return the MIG profiles of a GPU."""
     found = []
     for profile in range(pynvml.NVML_GPU_INSTANCE_PROFILE_COUNT):
         try:
@@ -222,7 +222,7 @@ def placement(gpu: Any, instance: int) -> tuple[int, int]:
 
 
 def active_links(gpu: Any) -> tuple[ObservedLink, ...]:
-    """List the NVLinks that are up. Behind an NVSwitch no link names the GPU at its far end."""
+    """Return the NVLinks that are up. Behind an NVSwitch no link names the GPU at its far end."""
     found = []
     for link in range(pynvml.NVML_NVLINK_MAX_LINKS):
         try:
@@ -263,7 +263,7 @@ def uncorrectable_errors(gpu: Any) -> int:
 
 
 def remap_state(gpu: Any) -> tuple[bool, bool]:
-    """Tell whether rows wait to be remapped, and whether remapping failed; pages to be retired on older GPUs."""
+    """Return whether rows wait to be remapped, and whether remapping failed; on older GPUs, for pages to be retired."""
     try:
         _, _, pending, failed = pynvml.nvmlDeviceGetRemappedRows(gpu)
     except pynvml.NVMLError as error:
@@ -288,14 +288,14 @@ class _UnrepairableMemory(ctypes.Structure):
 
 
 def unrepairable_memory(gpu: Any) -> bool:
-    """Tell whether memory is broken for good; Hopper and later."""
+    """Tell whether memory is permanently broken; Hopper and later."""
     status = _UnrepairableMemory()
     _call("nvmlDeviceGetUnrepairableMemoryFlag_v1", gpu, ctypes.byref(status))
     return bool(status.bUnrepairableMemory)
 
 
 def fabric(gpu: Any) -> ObservedFabric:
-    """Ask for the NVLink domain: by v4, which has several cliques, or by what older drivers know."""
+    """Return the NVLink domain: by v4, which has several cliques, or by the call of older drivers."""
     try:
         v4 = pynvml.c_nvmlGpuFabricInfo_v4_t()
         pynvml.nvmlDeviceGetGpuFabricInfo_v4(gpu, ctypes.byref(v4))
@@ -330,7 +330,7 @@ def _fabric(info: Any, clique: int) -> ObservedFabric:
 
 
 def platform(gpu: Any) -> ObservedPlatform:
-    """Ask where in its rack the GPU is: Blackwell and later."""
+    """Return the GPU's place in its rack: Blackwell and later."""
     try:
         v2 = pynvml.c_nvmlPlatformInfo_v2_t()
         pynvml.nvmlDeviceGetPlatformInfo(gpu, ctypes.byref(v2))
@@ -351,20 +351,20 @@ def _platform(info: Any, names: tuple[str, str, str, str]) -> ObservedPlatform:
 
 
 def new_events() -> Any:
-    """Make a set of events to wait for."""
+    """Create a set of events to wait for."""
     return pynvml.nvmlEventSetCreate()
 
 
 def listen(events: Any, gpu: Any) -> None:
-    """Add a GPU's events to a set: those of ours that it has."""
+    """Add a GPU's events to a set: those that podberth reads and the GPU has."""
     pynvml.nvmlDeviceRegisterEvents(gpu, pynvml.nvmlDeviceGetSupportedEventTypes(gpu) & _EVENTS, events)
 
 
 def next_event(events: Any, seconds: float) -> tuple[int, int] | None:
-    """Wait for an event: the GPU's ``identity``, and the XID or 0. None: the time is up.
+    """Wait for an event: the GPU's ``identity``, and the XID or 0. None: the time is over.
 
     Raises:
-        Gone: nobody can wait on this set any more.
+        Gone: this set can no longer be waited for.
     """
     try:
         event = pynvml.nvmlEventSetWait_v2(events, max(int(seconds * 1000), 1))
@@ -376,13 +376,13 @@ def next_event(events: Any, seconds: float) -> tuple[int, int] | None:
 
 
 def free_events(events: Any) -> None:
-    """Drop a set; whether it was still there does not matter."""
+    """Free a set, even if it is gone already."""
     with suppress(pynvml.NVMLError):
         pynvml.nvmlEventSetFree(events)
 
 
 def identity(gpu: Any) -> int:
-    """Return what tells a handle from another, in one session."""
+    """Return the number that distinguishes a handle from others in one session."""
     return ctypes.cast(gpu, ctypes.c_void_p).value or 0
 
 

@@ -1,7 +1,7 @@
-"""What the agent asks of the API server: each request and the object in it; nothing is sent here.
+"""The agent's requests to the API server, each with its object; nothing is sent here.
 
-Writes are server-side applies under a field manager of the agent's own, forced: what it says of its node is its to say,
-and what others put beside it stays. https://kubernetes.io/docs/reference/using-api/server-side-apply/
+Writes are server-side applies under a field manager of the agent's own, forced: the agent owns the facts about its
+node, and fields of other writers stay. https://kubernetes.io/docs/reference/using-api/server-side-apply/
 """
 
 from collections.abc import Mapping
@@ -18,24 +18,25 @@ from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 
 FIELD_MANAGER = "podberth-agent"
 LABEL_MANAGER = "podberth-agent-labels"
-"""Of the labels on the Node: a manager of its own, so that giving them up touches nothing else."""
+"""The manager of the labels on the Node: a separate one, so that giving them up changes nothing else."""
 
 NFD_NODE_LABEL = "nfd.node.kubernetes.io/node-name"
-"""Whose features they are: https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/customization-guide"""
+"""The label with the Node of the features:
+https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/customization-guide"""
 
 NODES: Final = collection_path("v1", "nodes")
 
-# Name, uid, version, labels, owners: what the agent wants to know of an object, and not a Node's list of images.
+# Name, uid, version, labels, owners: the metadata that the agent needs, without a Node's list of images.
 # https://kubernetes.io/docs/reference/using-api/api-concepts/#alternate-representations-of-resources
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _APPLY = "application/apply-patch+yaml"
 
 Purpose: TypeAlias = Literal["node", "read", "write", "check", "heartbeat", "label", "machine"]
-"""What a request is for: learn the Node's uid, read the ConfigMap, write it, see whether it is still the same; renew
-the Lease; set the labels; and of a simulated machine, what others do to its Node."""
+"""The purpose of a request: read the Node's uid, read the ConfigMap, write it, check that it is unchanged; renew the
+Lease; set the labels; and for a simulated machine, the writes of other components to its Node."""
 
 LabelTarget: TypeAlias = Literal["own", "nfd-object"]
-"""Who carries the labels through the API: the Node itself, or a NodeFeature for NFD's master."""
+"""The object that carries the labels: the Node itself, or a NodeFeature for NFD's master."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,44 +49,44 @@ class Request:
     body: bytes | None = None
     accept: str = _METADATA
     text: str = ""
-    """The document in a write."""
+    """The body of a write."""
     content_type: str = _APPLY
 
     @property
     def headers(self) -> dict[str, str]:
-        """What the request says beside its body."""
+        """The headers of the request."""
         return {"Accept": self.accept, **({} if self.body is None else {"Content-Type": self.content_type})}
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a request; a status of 0 is no answer at all."""
+    """The result of a request; status 0 means no answer at all."""
 
     status: int
     body: Mapping[str, Any] = field(default_factory=dict)
     said: str = ""
-    """In words, where it is no success."""
+    """The error in words; empty on success."""
     retry_after_seconds: float | None = None
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The object's, or nothing."""
+        """The object's metadata; empty if there is no object."""
         found = self.body.get("metadata")
         return found if isinstance(found, dict) else {}
 
 
 def ask_node(node: str) -> Request:
-    """Ask for the Node's metadata."""
+    """Request the Node's metadata."""
     return Request("node", "GET", node_path(node))
 
 
 def read_config_map(node: str) -> Request:
-    """Ask for the whole ConfigMap."""
+    """Request the whole ConfigMap."""
     return Request("read", "GET", _config_map_path(node), accept="application/json")
 
 
 def check_config_map(node: str) -> Request:
-    """Ask for the ConfigMap's metadata only: the version says whether anybody touched it."""
+    """Request the ConfigMap's metadata only: its version shows whether it was changed."""
     return Request("check", "GET", _config_map_path(node))
 
 
@@ -117,9 +118,9 @@ def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> Request:
 
 
 def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, str]) -> Request:
-    """Apply the labels, to the Node or as a NodeFeature; labels of earlier that are not among them go."""
+    """Apply the labels, to the Node or as a NodeFeature; earlier labels that are not among them are removed."""
     if target == "own":
-        # With the uid, a Node that was made anew meanwhile is a conflict.
+        # With the uid, a Node that was created again meanwhile is a conflict.
         metadata = {"name": node, "uid": uid, "labels": dict(labels)}
         manifest = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
         path = _apply(node_path(node), LABEL_MANAGER)
@@ -133,7 +134,7 @@ def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, 
 
 
 def _metadata(node: str, uid: str) -> dict[str, Any]:
-    """Return the metadata of what belongs to a Node and goes with it (the garbage collector's rule for dependents)."""
+    """Return the metadata of an object that is deleted with its Node (the garbage collector's rule for dependents)."""
     owner = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid, "blockOwnerDeletion": False}
     return {
         "name": node,
@@ -144,7 +145,7 @@ def _metadata(node: str, uid: str) -> dict[str, Any]:
 
 
 def node_path(node: str) -> ApiPath:
-    """Return where the Node is."""
+    """Return the path of the Node."""
     return NODES.below(node)
 
 

@@ -1,25 +1,25 @@
-"""How often something may be done: after failures ever less, and after many successes no more than so often.
+"""Limits of frequency: growing pauses after failures, and a maximum rate for successes.
 
-No clock is read here: times are seconds of whatever clock the caller keeps.
+No clock is read here: times are seconds of the caller's clock.
 """
 
 from collections.abc import Callable
 from math import inf
 
-# Doubled with each failure; the first retries are within a second, for most failures are a server that restarts.
+# Doubled with each failure; the first retries are within a second, because most failures are a server that restarts.
 _FIRST_SECONDS = 0.5
 # 10,000 agents that retry once in 30 s on average are 333 requests a second, a third of their kubelets' heartbeats.
 _MOST_SECONDS = 60.0
-_LEAST_SECONDS = 0.05  # full jitter may draw 0, which would be a loop for as long as it is drawn
+_LEAST_SECONDS = 0.05  # full jitter may draw 0, which would be a busy loop
 _MOST_FAILURES = 20  # counted: 2 ** 20 half-seconds are longer than any cap
-_MOST_ASKED_SECONDS = 600.0  # whatever a Retry-After says
+_MOST_ASKED_SECONDS = 600.0  # the longest Retry-After that is followed
 
 Draw = Callable[[], float]
 """A number from 0 to below 1, another one each time."""
 
 
 class Backoff:
-    """When something that failed may be tried again: exponential, with full jitter.
+    """The time of the next try after a failure: exponential, with full jitter.
 
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
     """
@@ -27,9 +27,9 @@ class Backoff:
     __slots__ = ("_draw", "_failures", "at")
 
     def __init__(self, draw: Draw) -> None:
-        """Begin without a failure."""
+        """Start without a failure."""
         self.at = -inf
-        """Not before this time."""
+        """The earliest time of the next try."""
         self._failures = 0
         self._draw = draw
 
@@ -44,31 +44,31 @@ class Backoff:
         self.at = -inf
 
     def fail(self, now: float, *, asked_seconds: float | None = None) -> None:
-        """Note a failure that may pass; ``asked_seconds`` is a Retry-After, to which the jitter is added."""
+        """Note a temporary failure; ``asked_seconds`` is a Retry-After, to which the jitter is added."""
         most = min(_MOST_SECONDS, _FIRST_SECONDS * 2.0**self._failures)
         self._failures = min(self._failures + 1, _MOST_FAILURES)
         asked = min(asked_seconds or 0.0, _MOST_ASKED_SECONDS)
         self.at = now + asked + max(_LEAST_SECONDS, self._draw() * most)
 
     def postpone(self, now: float, seconds: float) -> None:
-        """Note a failure that a person has to mend: try again so much later."""
+        """Note a failure that only a person can fix: try again after that many seconds."""
         self._failures = min(self._failures + 1, _MOST_FAILURES)
         self.at = now + seconds
 
 
 class Bucket:
-    """A token bucket: ``most`` at once, and one more for each ``seconds`` that pass."""
+    """A token bucket: ``most`` tokens at once, and a new one every ``seconds``."""
 
     __slots__ = ("_full_at", "_most", "_seconds")
 
     def __init__(self, most: int, seconds: float) -> None:
-        """Begin full."""
+        """Start full."""
         self._most, self._seconds = most, seconds
         self._full_at = -inf
 
     @property
     def at(self) -> float:
-        """When there is a token: not before this time."""
+        """Return the earliest time at which there is a token."""
         return self._full_at - (self._most - 1) * self._seconds
 
     def take(self, now: float) -> None:

@@ -1,9 +1,9 @@
-"""The kubelet's PodResources API: which container holds which devices. The only importer of ``grpc``.
+"""The kubelet's PodResources API: the devices of each container. The only importer of ``grpc``.
 
 https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/#monitoring-device-plugin-resources
 
-Of its messages (k8s.io/kubelet pkg/apis/podresources/v1/api.proto, v0.36) only the fields that are read are declared,
-with the numbers they have there; a decoder passes over all others, those that a later kubelet will have among them.
+Only the fields that are read are declared, with their numbers in k8s.io/kubelet pkg/apis/podresources/v1/api.proto
+(v0.36); a decoder skips all others, those of a later kubelet among them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,16 +21,16 @@ from ..topology.allocation import Grant
 from .kubelet import KubeletUnavailable
 
 _LIST = "/v1.PodResourcesLister/List"
-# A kubelet answers from memory, in milliseconds. A scrape waits 10 s by default, for this among other things.
+# A kubelet answers from memory, in milliseconds. A scrape waits 10 s by default, for this and other calls.
 _DEADLINE_SECONDS = 2.0
-# gRPC's own default, said here because it is the bound: 500 pods, the most that a node is run with, at 8 KiB each.
+# gRPC's own default, stated here because it is the bound: 500 pods, the most for one node, at 8 KiB each.
 _LARGEST_BYTES = 4 << 20
-# The deadline travels with the call, and either end may find it passed first: a kubelet that does resets the stream.
+# The deadline travels with the call, and either end may notice it first: a kubelet that does resets the stream.
 _TOO_LATE = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 _OPTIONS = (
     ("grpc.max_receive_message_length", _LARGEST_BYTES),
-    # Channels share connections in a process, and how long to wait after one broke. After a restart of the kubelet the
-    # next call is to find it.
+    # Channels share connections in a process, and the wait after a broken one. After a restart of the kubelet the
+    # next call must find it.
     ("grpc.use_local_subchannel_pool", 1),
 )
 
@@ -52,7 +52,7 @@ _FIELDS: Mapping[str, Mapping[str, tuple[int, bool, int | str]]] = {
     "DynamicResource": {"claim_resources": (4, True, "ClaimResource")},
     "ClaimResource": {"driver_name": (2, False, _TEXT), "device_name": (4, False, _TEXT)},
 }
-"""Of each message its fields: number, whether repeated, and type or the name of a message."""
+"""The fields of each message: number, whether repeated, and type or the name of a message."""
 
 
 def _messages() -> dict[str, type[Message]]:
@@ -66,7 +66,7 @@ def _messages() -> dict[str, type[Message]]:
                 made.type, made.type_name = FieldDescriptorProto.TYPE_MESSAGE, f".v1.{kind}"
             else:
                 made.type = FieldDescriptorProto.Type.ValueType(kind)
-    pool = DescriptorPool()  # of its own: another library in the process may know the file too
+    pool = DescriptorPool()  # separate: another library in the process may know the file, too
     pool.Add(file)
     return {name: GetMessageClass(pool.FindMessageTypeByName(f"v1.{name}")) for name in _FIELDS}
 
@@ -75,27 +75,27 @@ _MESSAGES = _messages()
 
 
 def list_grants(socket: Path) -> tuple[Grant, ...]:
-    """Ask the kubelet who holds what now.
+    """Ask the kubelet for all grants.
 
-    Each call makes a connection of its own: a kubelet that was restarted, and a socket that was not there before, are
-    found by the next.
+    Each call makes its own connection, so it finds a kubelet that was restarted, or a socket that did not exist
+    before.
 
     Raises:
-        KubeletUnavailable: there is no socket, it may not be opened, or no good answer came in time.
+        KubeletUnavailable: there is no socket, access to it is denied, or no valid answer came in time.
     """
     request = _MESSAGES["ListPodResourcesRequest"]()
     with grpc.insecure_channel(f"unix:{socket}", options=_OPTIONS) as channel:
         call = channel.unary_unary(
             _LIST,
             request_serializer=type(request).SerializeToString,
-            response_deserializer=None,  # gRPC would log a traceback of what cannot be decoded
+            response_deserializer=None,  # gRPC would log a traceback for a message that cannot be decoded
         )
         try:
             answer = _MESSAGES["ListPodResourcesResponse"].FromString(call(request, timeout=_DEADLINE_SECONDS))
         except grpc.RpcError as error:
             raise KubeletUnavailable(_reason(socket, error)) from error
         except DecodeError as error:
-            raise KubeletUnavailable(f"{socket}: no kubelet; got what is no ListPodResourcesResponse") from error
+            raise KubeletUnavailable(f"{socket}: no kubelet; got no valid ListPodResourcesResponse") from error
     return tuple(_grants(answer))
 
 

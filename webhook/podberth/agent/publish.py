@@ -1,4 +1,4 @@
-"""The agent's loop: look, publish what follows from it, wait for a device, the interval, or the next thing to send."""
+"""The agent's loop: look, publish the result, wait for a device, the interval, or the next request to send."""
 
 import random
 import time
@@ -20,11 +20,11 @@ Say = Callable[[Level, str], None]
 
 
 class Sight(Protocol):
-    """What is looked at: devices (``watch.Watch``), or a machine that is played."""
+    """The source of a topology: devices (``watch.Watch``), or a simulated machine."""
 
     @property
     def topology(self) -> NodeTopology | None:
-        """What there is; None before the first look."""
+        """The current topology; None before the first look."""
         ...
 
     @property
@@ -33,30 +33,30 @@ class Sight(Protocol):
         ...
 
     def look(self) -> bool:
-        """Look now; tell whether there is another topology than before."""
+        """Look now; tell whether the topology has changed."""
         ...
 
     def wait(self, most_seconds: float = inf) -> None:
-        """Wait until the next look is due, but not for longer than this."""
+        """Wait until the next look is due, but not longer than this."""
         ...
 
 
 class Played:
-    """A machine that is played and never changes."""
+    """A simulated machine that never changes."""
 
     def __init__(self, topology: NodeTopology) -> None:
-        """Take what it is."""
+        """Keep its topology."""
         self._topology = topology
         self.topology: NodeTopology | None = None
         self.answers = True
 
     def look(self) -> bool:
-        """Tell once that it is there."""
+        """Report a change the first time."""
         new, self.topology = self.topology is None, self._topology
         return new
 
     def wait(self, most_seconds: float = inf) -> None:
-        """Sleep: it has no devices that could say anything."""
+        """Sleep: it has no devices that could change."""
         time.sleep(min(most_seconds, _LONGEST_SLEEP_SECONDS))
 
 
@@ -69,14 +69,14 @@ def instant() -> Instant:
 
 
 def draw() -> float:
-    """Draw a number for jitter; nothing depends on nobody knowing it."""
+    """Draw a number for jitter; it need not be secret."""
     return random.random()  # noqa: S311
 
 
 def pump(publisher: Publisher, send: Send, now: Callable[[], Instant] = instant) -> int:
-    """Send all that is due and return how many requests that were.
+    """Send all requests that are due, and return their number.
 
-    What becomes due meanwhile waits for the next call: two things that fail slowly would be tried in turn without end.
+    Requests that become due meanwhile wait for the next call: two that fail slowly would otherwise alternate for ever.
     """
     began, count = now().seconds, 0
     while (request := publisher.next_request(Instant(began, now().wall))) is not None:
@@ -94,10 +94,10 @@ def publish(
     features: FeatureFile | None,
     now: Callable[[], Instant] = instant,
 ) -> None:
-    """Keep the cluster's knowledge of the publisher's node true, without end.
+    """Keep the cluster's facts about the publisher's node up to date, for ever.
 
     Raises:
-        DeviceError: nothing can be read at the start, or never again by this process.
+        DeviceError: nothing can be read at the start, or this process can never read again.
     """
     told: dict[str, str] = {}
     while True:
@@ -118,7 +118,7 @@ def publish(
 
 
 def _tell(before: dict[str, str], after: dict[str, str], say: Say) -> None:
-    """Tell of troubles that are new or other ones, or that ended; what goes on is not repeated."""
+    """Log troubles that are new or have changed, or that ended; lasting ones are not repeated."""
     for about, text in sorted(after.items()):
         if before.get(about) != text:
             say("warning", text)

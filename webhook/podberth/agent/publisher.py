@@ -1,15 +1,15 @@
-"""What is to be published now: a state machine without a clock, a network or chance of its own.
+"""What to publish now: a state machine without a clock, a network or random numbers of its own.
 
-It is offered documents, asked for the next request, told the answer, and asked when to be asked again; whoever drives
-it sends (``publish``). Three things are kept true, each with a backoff of its own,
-so that what one is refused does not hold up the others:
+The caller offers documents, takes the next request, passes on the answer, and asks when to come again; it sends the
+requests itself (``publish``). Three objects are kept up to date, each with its own
+backoff, so that a refusal of one does not delay the others:
 
-- the ConfigMap says the newest document. What is there is read first, so an agent that starts again writes nothing
-  that is there already; a document that nobody has written yet is given up for a newer one;
-- the Lease is renewed while the driver answers and the document is in place. Before each renewal one small read tells
-  whether the ConfigMap is still the one that was written; else all begins anew with the Node's uid, because a Node that
-  was deleted and made again took its ConfigMap with it;
-- the labels, where they go through the API.
+- the ConfigMap holds the newest document. The present one is read first, so an agent that restarts does not write it
+  again; a document that is not written yet is dropped for a newer one;
+- the Lease is renewed while the driver answers and the document is in place. Before each renewal one small read shows
+  whether the ConfigMap is still the written one; else everything starts again with the Node's uid, because a Node that
+  was deleted and created again took its ConfigMap with it;
+- the labels, if they are written through the API.
 """
 
 from collections.abc import Mapping
@@ -37,21 +37,21 @@ from .objects import (
 from .pace import Backoff, Bucket, Draw
 
 HEARTBEAT_SECONDS = 120.0
-"""Kubelets renew their Leases every 10 s: 1,000 writes a second of 10,000 nodes. This adds a tenth of that: 95, and as
-many small reads. It need not be faster, for a dead node is told by its Node within a minute; the heartbeat tells of an
-agent or a driver that is away while the node lives."""
+"""Kubelets renew their Leases every 10 s: 1,000 writes a second for 10,000 nodes. This adds a tenth: 95, and as many
+small reads. It need not be faster, because a dead node is reported by its Node within a minute; the heartbeat reports
+an agent or a driver that is gone while the node lives."""
 _MISSED = 3
-"""A Lease lasts as long as so many intervals: one lost renewal, and a restart of the API server, are no news."""
+"""A Lease lasts for this many intervals: it survives one lost renewal, and a restart of the API server."""
 _JITTER = 0.25
-"""Each renewal comes up to so much of the interval early, so that agents that began together drift apart."""
+"""Each renewal is early by up to this share of the interval, so that agents that began together drift apart."""
 
-# A GPU that comes and goes: its first faults are written at once, then four writes a minute.
+# For a GPU that is lost and returns again and again: its first faults are written at once, then four writes a minute.
 _BURST_WRITES = 6
 _SECONDS_A_WRITE = 15.0
-# Labels that others took away come back after so many heartbeats; to look for them would be a read each time.
+# Labels that others removed come back after so many heartbeats; looking for them would cost a read each time.
 _HEARTBEATS_A_LABELLING = 10
 
-# https://kubernetes.io/docs/reference/using-api/api-concepts/: what the same request may be answered otherwise later.
+# https://kubernetes.io/docs/reference/using-api/api-concepts/: statuses after which the same request may succeed later.
 _PASSING = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS}
 
 
@@ -60,18 +60,18 @@ class Instant:
     """One moment on both clocks."""
 
     seconds: float
-    """Of a clock that never jumps; from when is the caller's choice."""
+    """By a clock that never jumps; the caller chooses its start."""
     wall: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What the API server has under the node's name; a version of "" is nothing."""
+    """The object under the node's name in the API server; version "" means none."""
 
     version: str = ""
     text: str = ""
     sound: bool = False
-    """Whether it is labelled and owned as it should be."""
+    """Whether it has the right labels and owner."""
 
 
 class Publisher:
@@ -80,14 +80,14 @@ class Publisher:
     def __init__(
         self, node: str, *, draw: Draw, heartbeat_seconds: float = HEARTBEAT_SECONDS, labels: LabelTarget | None = None
     ) -> None:
-        """Begin with nothing to publish. ``draw`` gives the jitter."""
+        """Start with nothing to publish. ``draw`` gives the jitter."""
         self.troubles: dict[str, str] = {}
-        """What does not work, in words, by what it is about; empty while all is well. The words stay while the status
-        does: a library words the same failure anew each time."""
+        """The current failures in words, each with its subject; empty if there are none. The words stay while the
+        status does, because a library words the same failure differently each time."""
         self._statuses: dict[str, int] = {}
         self.node, self._draw, self._heartbeat_seconds = node, draw, heartbeat_seconds
         self.silent = False
-        """Whether the heartbeat rests, because the driver does not answer; what was published stays."""
+        """Whether the heartbeat pauses, because the driver does not answer; published objects stay."""
         self._wanted: str | None = None
         self._uid = ""
         self._there: _Stored | None = None
@@ -101,7 +101,7 @@ class Publisher:
         self._relabel_at = inf
 
     def offer(self, config_map: Mapping[str, Any], labels: Mapping[str, str] | None) -> None:
-        """Take the newest document (as ``encode_topology`` makes it), and labels; None: those of before stay."""
+        """Take the newest document (as ``encode_topology`` makes it), and labels; None: the earlier ones stay."""
         self._wanted = config_map["data"][DATA_KEY]
         if labels is not None:
             self._labels = labels
@@ -113,13 +113,13 @@ class Publisher:
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
 
     def next_at(self) -> float:
-        """Return when there is something to do: a time of the past is now, inf is never."""
+        """Return when there is something to do: a past time is now, inf is never."""
         if self._wanted is None:
             return inf
         return min(self._document_at(), self._heartbeat_at(), self._labels_at())
 
     def next_request(self, now: Instant) -> Request | None:
-        """Return what is to be sent now; the answer goes to ``receive`` before the next question."""
+        """Return the request to send now; pass its answer to ``receive`` before the next call."""
         if self._wanted is None:
             return None
         if self._document_at() <= now.seconds:
@@ -136,7 +136,8 @@ class Publisher:
         """Take the answer to the latest request."""
         backoff = self._backoff(request.purpose)
         absent = answer.status == HTTPStatus.NOT_FOUND and request.purpose in {"read", "check"}
-        # Every object has a uid: what has none comes from something in front of the API server, such as a login page.
+        # Every object has a uid: an answer without one is from something in front of the API server, such as a login
+        # page.
         found = HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES and answer.metadata.get("uid")
         if not (found or absent):
             self._fail(backoff, request, answer, now.seconds)
@@ -181,7 +182,7 @@ class Publisher:
         return self._writing.at
 
     def _heartbeat_at(self) -> float:
-        """Renew while the document is in place, or waits for no more than its turn."""
+        """Renew while the document is in place, or waits only for its turn."""
         if self.silent or not self._uid or self._there is None or self._writing.failing:
             return inf
         return max(self._beat_at, self._beating.at)
@@ -208,7 +209,7 @@ class Publisher:
         else:
             backoff.postpone(now, self._interval())
         if request.purpose == "label" and answer.status == HTTPStatus.CONFLICT:
-            self._uid, self._there = "", None  # it is another Node than it was
+            self._uid, self._there = "", None  # another Node has the name now
         if self._statuses.get(about) == answer.status:
             return
         self._statuses[about] = answer.status
@@ -230,7 +231,7 @@ def _stored(answer: Answer, uid: str) -> _Stored:
 
 
 def _about(purpose: Purpose, node: str) -> str:
-    """Name what a request is about."""
+    """Return the subject of a request."""
     match purpose:
         case "node":
             return f"Node {node}"
@@ -242,7 +243,7 @@ def _about(purpose: Purpose, node: str) -> str:
 
 
 def _remedy(purpose: Purpose, status: int, said: str) -> str:
-    """Say what somebody can do about it."""
+    """Return the advice to the reader of the message."""
     match status:
         case HTTPStatus.UNAUTHORIZED:
             return "want a token of this cluster that has not expired; it is read again each time"

@@ -1,8 +1,8 @@
-"""What a reader of accelerators is, and which there are.
+"""The interface of readers of accelerators, and the list of readers.
 
-A reader talks to one vendor's driver and tells what it sees in the terms of ``topology.observation``. It never guesses
-and never fails for a part: what it could not read it names in ``unseen``. Only a driver that does not answer at all is
-a DeviceError.
+A reader calls one vendor's driver and reports in the terms of ``topology.observation``. It never guesses, and never
+fails because of a part: unreadable parts are named in ``unseen``. Only a driver that does not answer at all is a
+DeviceError.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class Reader(Protocol):
     """One vendor's accelerators on this node."""
 
     def read(self) -> Observation:
-        """Look at everything now.
+        """Read everything now.
 
         Raises:
             DeviceError: the driver does not answer.
@@ -28,22 +28,22 @@ class Reader(Protocol):
         ...
 
     def wait(self, seconds: float) -> bool:
-        """Wait until a device says that it changed, which is True, or until the time is up."""
+        """Wait until a device reports a change (True), or until the time is over (False)."""
         ...
 
     def close(self) -> None:
-        """Let the driver go."""
+        """Close the driver."""
         ...
 
 
 class UsageReader(Reader, Protocol):
-    """A reader that also tells what the accelerators do."""
+    """A reader that also reports the usage of accelerators."""
 
     def usage(self, seen: Observation) -> Usage:
-        """Ask the accelerators of a look what they do now.
+        """Read the usage of the accelerators of a look.
 
         Raises:
-            DeviceError: the driver does not answer any more.
+            DeviceError: the driver no longer answers.
         """
         ...
 
@@ -67,10 +67,10 @@ READERS: dict[Vendor, Callable[[Sysfs], UsageReader]] = {"nvidia": _nvidia, "amd
 
 
 def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
-    """Open the vendor's reader, or of all the first that has a driver here.
+    """Open the vendor's reader, or the first of all that has a driver here.
 
     Raises:
-        DeviceError: there is none, with what each says.
+        DeviceError: there is none; the message has every reader's reason.
     """
     said = []
     for each in READERS if vendor is None else (vendor,):
@@ -82,7 +82,7 @@ def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
 
 
 def observe(reader: Reader, sysfs: Sysfs) -> Observation:
-    """Read the accelerators, and where they and the NICs hang.
+    """Read the accelerators, and the places of them and the NICs.
 
     Raises:
         DeviceError: the driver does not answer.

@@ -1,7 +1,7 @@
-"""sysfs: where PCI devices hang, and the RDMA devices of the node.
+"""sysfs: the places of PCI devices, and the RDMA devices of the node.
 
-Unprivileged: everything read here is world-readable. The NUMA node of a GPU comes from nowhere else, because NVML's own
-call answers only where the GPU itself is a NUMA node (Grace).
+Unprivileged: everything read here is world-readable. It is the only source of a GPU's NUMA node, because NVML's own
+call answers only if the GPU itself is a NUMA node (Grace).
 https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci and .../stable/sysfs-class-infiniband
 """
 
@@ -23,18 +23,18 @@ class Sysfs:
         self.root = root
 
     def has_pci(self) -> bool:
-        """Tell whether PCI devices are to be seen at all: not every sandbox shows them."""
+        """Tell whether PCI devices are visible at all: some sandboxes hide them."""
         return (self.root / "bus/pci/devices").is_dir()
 
     def place(self, address: str) -> PciPlace | None:
-        """Find a PCI device (``0000:17:00.0``); None where there is none."""
+        """Return the place of a PCI device (``0000:17:00.0``); None if it does not exist."""
         device = self.root / "bus/pci/devices" / address
         if not address or not device.is_dir():
             return None
         return _place(device)
 
     def nics(self) -> tuple[ObservedNic, ...]:
-        """List the RDMA devices, virtual functions left out: they are handed out as resources of their own."""
+        """Return the RDMA devices without virtual functions, which are resources of their own."""
         found = []
         for entry in _entries(self.root / "class/infiniband"):
             device = entry / "device"
@@ -45,7 +45,7 @@ class Sysfs:
 
 
 def read_text(file: Path) -> str | None:
-    """Read an attribute without its line end; None where it is not there, or may not be read."""
+    """Read an attribute without its line end; None if it does not exist, or access is denied."""
     try:
         return file.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

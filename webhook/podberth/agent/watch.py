@@ -1,4 +1,4 @@
-"""The node as it is seen over time: look, conclude, wait; and tell when there is another document than before."""
+"""The node over time: look, conclude, wait; and report when the document has changed."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,10 +16,10 @@ _MOST_FAILURES = 20  # counted: 2 ** 20 seconds are longer than any interval
 
 
 class Watch:
-    """A reader that is asked again and again.
+    """A reader that is called again and again.
 
-    A driver that goes away later is waited for, ever longer up to the interval; what was seen stays true until the
-    heartbeat says otherwise.
+    If the driver disappears later, the watch waits for it, with pauses that grow up to the interval. The last topology
+    stays true until the heartbeat says otherwise.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Watch:
         say: Callable[[str], None],
         noted: Callable[[], None] = lambda: None,
     ) -> None:
-        """Look at nothing yet. ``say`` hears once of a driver that went away, ``noted`` of each change."""
+        """Start without a look. ``say`` logs once that a driver disappeared, ``noted`` is called at each change."""
         self._topology: NodeTopology | None = None
         self._reader, self._sysfs, self._now, self._say, self._noted = reader, sysfs, now, say, noted
         self._interval_seconds = interval_seconds
@@ -40,7 +40,7 @@ class Watch:
 
     @property
     def topology(self) -> NodeTopology | None:
-        """What there is, ``observed`` when it last changed; None before the first look."""
+        """The topology, ``observed`` when it last changed; None before the first look."""
         return self._topology
 
     @property
@@ -49,10 +49,10 @@ class Watch:
         return self._failures == 0
 
     def look(self) -> bool:
-        """Look now; tell whether there is another topology than before.
+        """Look now; tell whether the topology has changed.
 
         Raises:
-            DeviceError: nothing can be read at the start, or never again by this process.
+            DeviceError: nothing can be read at the start, or this process can never read again.
         """
         try:
             topology = derive(observe(self._reader, self._sysfs))
@@ -71,7 +71,7 @@ class Watch:
         return True
 
     def wait(self, most_seconds: float = inf) -> None:
-        """Wait until the next look is due: a device changed, the interval is over, or ``most_seconds`` are."""
+        """Wait until the next look is due: a device changed, or the interval or ``most_seconds`` are over."""
         pause = self._interval_seconds
         if self._failures:
             pause = min(pause, 2.0 ** (self._failures - 1))
@@ -79,10 +79,10 @@ class Watch:
 
 
 def documents(watch: Watch, node: str) -> Iterator[dict[str, Any]]:
-    """Yield the node's topology ConfigMap now and after each change, without end.
+    """Yield the node's topology ConfigMap now and after each change, for ever.
 
     Raises:
-        DeviceError: nothing can be read at the start, or never again by this process.
+        DeviceError: nothing can be read at the start, or this process can never read again.
     """
     while True:
         if watch.look() and watch.topology is not None:

@@ -1,1 +1,1 @@
-"""Follows a live cluster, hands on what it knows of it, and writes there what podberth says: statuses and Events."""
+"""Follows a live cluster, passes on its facts, and writes to it: statuses and Events."""

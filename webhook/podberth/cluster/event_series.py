@@ -1,7 +1,7 @@
-"""Which Events are to be sent, and when: equal notices are one series, and nobody is drowned. No clock, no I/O.
+"""Which Events to send, and when: equal notices are one series, and their number is limited. No clock, no I/O.
 
-What is bounded, and by how much, is client-go's word wherever it has one: tools/record/events_cache.go (the spam filter
-of the legacy recorder) and tools/events/event_broadcaster.go (series).
+The limits are client-go's wherever it has one: tools/record/events_cache.go (the spam filter of the legacy recorder)
+and tools/events/event_broadcaster.go (series).
 """
 
 from collections import OrderedDict
@@ -13,39 +13,40 @@ from ..admission.notices import Notice, Regarding
 from ..telemetry.bucket import Bucket
 
 Fate: TypeAlias = Literal["kept", "limited", "dropped"]
-"""It is told, or counted with one that is; its object, or whoever may call podberth, has had too many; there are too
-many in all."""
+"""It is sent, or counted with a sent one; its object, or the callers of podberth, have had too many; there are too many
+in all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is told, and how soon; times in seconds."""
+    """How many Events are sent, and how soon; times in seconds."""
 
     object_burst: float = 25.0
     """New Events about one object at once (defaultSpamBurst)."""
     object_refill_seconds: float = 300.0
-    """Until the object may have one more (defaultSpamQPS)."""
+    """The time until the object may have one more (defaultSpamQPS)."""
     objects: int = 4096
-    """Of how many objects this is remembered (maxLruCacheEntries)."""
+    """The number of objects for which this is remembered (maxLruCacheEntries)."""
     series: int = 1000
-    """How many series may be open (maxQueuedEvents)."""
+    """The number of series that may be open (maxQueuedEvents)."""
     burst: float = 10.0
-    """Requests to the API server at once, and, below, one after the other (client-go rest.DefaultBurst, DefaultQPS)."""
+    """Requests to the API server at once, and, below, in sequence (client-go rest.DefaultBurst, DefaultQPS)."""
     requests_per_second: float = 5.0
     together_seconds: float = 1.0
-    """How long the first of a series waits for others: the pods of a Job come within that, and are one request."""
+    """How long the first notice of a series waits for others: the pods of a Job arrive within that, as one request."""
     repeat_seconds: float = 5.0
-    """Between what is told first of a series and what is told next; twice that from then to the next, and so on."""
+    """The time between the first and the second request of a series; twice that before the next, and so on."""
     longest_repeat_seconds: float = 300.0
-    """The most between two: an hour is what the API server keeps an Event (--event-ttl), and each change renews it."""
+    """The longest such time: the API server keeps an Event for an hour (--event-ttl), and each change renews it."""
     unproved_burst: float = 25.0
-    """New Events that anybody may have caused: all together are as one object, for who sends them names the objects."""
+    """New Events that anybody may have caused: together they count as one object, because their sender names the
+    objects."""
     unproved_refill_seconds: float = 30.0
-    """Until there may be one more: 145 at most lie in the API server at a time, which keeps each for an hour."""
+    """The time until one more is allowed: the API server, which keeps each for an hour, has 145 of them at most."""
     unproved_namespaces: int = 16
-    """In how many namespaces series that anybody may have caused are open at a time."""
+    """The number of namespaces with open series that anybody may have caused."""
     finish_seconds: float = 360.0
-    """A series of which nothing was heard for so long is over (finishTime)."""
+    """A series without a notice for this long is over (finishTime)."""
 
 
 @dataclass(slots=True)
@@ -60,11 +61,11 @@ class Series:
     interval_seconds: float
     heard: float
     version: str = ""
-    """The Event's resourceVersion as far as is known; empty: nobody knows whether there is one."""
+    """The last known resourceVersion of the Event; empty: it is not known whether there is one."""
     count: int = 0
-    """What the Event says then."""
+    """The count in the Event at that version."""
     tries: int = 0
-    """How often in a row telling it has failed."""
+    """The number of failures in a row."""
     proved: bool = True
     """Whether it is certain that the API server, or podberth itself, has caused it."""
 
@@ -79,17 +80,17 @@ class OpenSeries:
     _unproved: Bucket = field(init=False)
 
     def __post_init__(self) -> None:
-        """Owe nobody anything."""
+        """Start empty."""
         self._unproved = Bucket(self.limits.unproved_burst, self.limits.unproved_refill_seconds)
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of series."""
         return len(self._series)
 
     def observe(self, notice: Notice, at: float, now: datetime, *, proved: bool = True) -> Fate:
-        """Take in a notice at a time in seconds, and by the clock; as cheap as two look-ups.
+        """Take a notice at a time in seconds, and by the clock; as cheap as two look-ups.
 
-        One that is not ``proved`` anybody may have caused.
+        Without ``proved`` anybody may have caused it.
         """
         limits, series = self.limits, self._series.get(notice)
         if series is not None:
@@ -106,17 +107,17 @@ class OpenSeries:
         return "kept"
 
     def _has_room_for(self, notice: Notice, at: float) -> bool:
-        """Tell whether there may be one more that anybody may have caused, and there."""
+        """Tell whether there is room for one more notice that anybody may have caused, in its namespace."""
         open_in = {each.notice.regarding.namespace for each in self._series.values() if not each.proved}
         elsewhere = open_in - {notice.regarding.namespace}
         return len(elsewhere) < self.limits.unproved_namespaces and self._unproved.take(at)
 
     def next(self) -> Series | None:
-        """Return the series that is to be told first, whether it is time or not; None: there is nothing to tell."""
+        """Return the series to send first, whether it is due or not; None: there is nothing to send."""
         return min((each for each in self._series.values() if each.untold), key=lambda each: each.due, default=None)
 
     def told(self, series: Series, occurrences: int, at: float) -> None:
-        """Take in that so many of a series have been told."""
+        """Note that so many notices of a series were sent."""
         series.untold -= occurrences
         series.tries = 0
         self.put_off(series, at)
@@ -127,7 +128,7 @@ class OpenSeries:
         series.interval_seconds = min(2.0 * series.interval_seconds, self.limits.longest_repeat_seconds)
 
     def give_up(self, series: Series) -> None:
-        """End a series that cannot be told."""
+        """End a series that cannot be sent."""
         del self._series[series.notice]
 
     def end_quiet(self, at: float) -> None:

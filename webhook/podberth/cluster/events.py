@@ -1,8 +1,8 @@
-"""Events in the API server (events.k8s.io/v1): sent by one task, behind the answers, never from within a review.
+"""Events in the API server (events.k8s.io/v1): sent by one task, after the answers, never inside a review.
 
-What is told twice makes one Event: its name follows from what it says, so that the replicas, and a process that was
-started anew, find the one that is there and add to its ``series``. Every change names the version that it is made from,
-so that no replica's count is lost. What the API server does not take is counted, and is in nobody's way.
+Equal notices make one Event: its name follows from its content, so that all replicas, and a restarted process, find the
+present one and add to its ``series``. Every change names the version that it is made from, so that no replica's count
+is lost. An Event that the API server refuses is counted, and blocks nothing.
 """
 
 import asyncio
@@ -32,28 +32,28 @@ if TYPE_CHECKING:
 
 CONTROLLER: Final = "podberth.io/webhook"
 _GROUP: Final = "events.k8s.io/v1"
-# Of an object that is in no namespace, Events are here: client-go tools/events/event_recorder.go, makeEvent.
+# The namespace for Events about objects in no namespace: client-go tools/events/event_recorder.go, makeEvent.
 _DEFAULT_NAMESPACE: Final = "default"
 # ReportingInstanceLengthLimit: kubernetes pkg/apis/core/validation/events.go.
 _LONGEST_INSTANCE: Final = 128
 # client-go tools/events/event_broadcaster.go, maxTriesPerEvent.
 _MOST_TRIES: Final = 12
-# An API server that has just started refuses everybody for 3 to 6 s (``protocol.Refusals``): once more behind these,
-# and then, to be sure. A namespace that is going, or rights that nobody has granted, are no better the third time.
+# An API server that has just started refuses everybody for 3 to 6 s (``protocol.Refusals``): two more tries come after
+# that. In a terminating namespace, or without the right, a third try is no better.
 _MOST_REFUSALS: Final = 3
-# Anything else is an answer, and may be of one namespace alone: its quota, or a webhook of somebody's.
+# Any other status is an answer, and may be about one namespace alone: its quota, or a webhook.
 _NOBODY_ANSWERS: Final = frozenset({"lost", "silent"})
 FINISH_SECONDS: Final = 1.0
-"""How long the end of the process waits: less than what the grace period of manifests/base leaves."""
-# Another replica writes the same Event at the same time, and wins as often; behind a wait it goes on.
+"""How long the end of the process waits: less than the rest of the grace period of manifests/base."""
+# Another replica writes the same Event at the same time, and wins as often; after a wait the next try follows.
 _MOST_CONFLICTS: Final = 5
 
 
 class Events:
-    """What one process tells. Belongs to the event loop's thread."""
+    """The Events of one process. Belongs to the event loop's thread."""
 
     controller: ClassVar[str] = CONTROLLER
-    """Who it is that tells."""
+    """The reporting controller."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Events:
         timing: Timing | None = None,
         limits: Limits | None = None,
     ) -> None:
-        """Have nothing to tell yet; ``run`` begins. ``instance`` is the pod's name."""
+        """Start without notices; ``run`` sends. ``instance`` is the pod's name."""
         self._client = client
         self._instance = instance[:_LONGEST_INSTANCE]
         self._metrics = metrics
@@ -78,7 +78,7 @@ class Events:
         self._well = True
 
     def tell(self, notice: Notice, *, proved: bool = True) -> None:
-        """Take in what is to be told; returns at once. One that is not ``proved`` anybody may have caused."""
+        """Queue a notice; returns at once. Without ``proved`` anybody may have caused it."""
         if not notice.regarding.can_exist:
             self.pass_over()
             return
@@ -88,11 +88,11 @@ class Events:
         self._wake.set()
 
     def pass_over(self) -> None:
-        """Count a notice of something that is not there, or not known to be."""
+        """Count a notice about an object that does not exist, or is not known to exist."""
         self._metrics.notices("unknown")
 
     async def run(self) -> None:
-        """Send what there is, until cancelled."""
+        """Send the queued notices, until cancelled."""
         while True:
             now = time.monotonic()
             self._series.end_quiet(now)
@@ -101,7 +101,7 @@ class Events:
                 self._wake.clear()
                 await self._wake.wait()
             elif series.due > now:
-                # What comes meanwhile is due no earlier than that, so nobody has to wake this.
+                # Later notices are due no earlier than that, so nobody has to wake this task.
                 await asyncio.sleep(min(series.due - now, self._limits.together_seconds))
             elif wait := self._room.wait_seconds(now):
                 await asyncio.sleep(wait)
@@ -110,7 +110,7 @@ class Events:
                 await self._try(series)
 
     async def finish(self, running: asyncio.Task[None], patience_seconds: float = FINISH_SECONDS) -> None:
-        """End the task that is in ``run``, and send once what there is; what takes longer is lost."""
+        """End the task that is in ``run``, and send the rest once; notices that take longer are lost."""
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         with suppress(TimeoutError):
@@ -126,7 +126,7 @@ class Events:
         await self._client.reset()
 
     async def _try(self, series: Series) -> None:
-        """Send. What cannot be written waits alone; where nobody answers all wait, for the next one would fail too."""
+        """Send. A refused Event waits alone; without an answer all wait, because the next would fail, too."""
         error = await self._send(series)
         if error is None:
             self._pace.succeeded()
@@ -145,7 +145,7 @@ class Events:
         self._series.give_up(series)
 
     async def _send(self, series: Series) -> ClusterError | None:
-        """Tell of a series all that there is; return why that failed, which is said once until it works again."""
+        """Send the whole series; return why that failed, which is logged once until it works again."""
         try:
             await self._write(series)
         except ClusterError as error:
@@ -155,7 +155,7 @@ class Events:
             self._well = False
             await self._client.reset()
             return error
-        except Exception as bug:  # noqa: BLE001 - it must not end what tells of everything else
+        except Exception as bug:  # noqa: BLE001 - it must not end the sending of all others
             self._metrics.error("bug")
             self._log.fault("events: a bug in podberth; one is not written", bug)
             return ClusterError("refused", "a bug")
@@ -163,10 +163,10 @@ class Events:
         return None
 
     async def _write(self, series: Series) -> None:
-        """Make the Event, or add to the one that is there.
+        """Create the Event, or add to the present one.
 
         Raises:
-            ClusterError: neither can be done.
+            ClusterError: both failed.
         """
         for _ in range(_MOST_CONFLICTS):
             occurrences, made = series.untold, not series.version
@@ -174,7 +174,7 @@ class Events:
                 answer = await (self._create(series) if made else self._add(series))
             except ClusterError as error:
                 if error.status == HTTPStatus.NOT_FOUND and not made:
-                    series.version = ""  # it has run out
+                    series.version = ""  # it has expired
                 elif error.status == HTTPStatus.CONFLICT:
                     await self._look(series)
                 else:
@@ -197,7 +197,7 @@ class Events:
         return await self._client.send("PATCH", _path(series.notice), change, MERGE_PATCH)
 
     async def _look(self, series: Series) -> None:
-        """Find out what the Event says by changing nothing of it: so podberth needs no right to read Events."""
+        """Read the Event by a patch that changes nothing: so podberth needs no right to read Events."""
         try:
             _take_in(series, await self._client.send("PATCH", _path(series.notice), {}, MERGE_PATCH))
         except ClusterError as error:
@@ -207,7 +207,7 @@ class Events:
 
 
 def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
-    """Return the Event that is made of what is untold of a series."""
+    """Return the Event for the unsent notices of a series."""
     notice, about = series.notice, series.notice.regarding
     regarding = {"apiVersion": about.api_version, "kind": about.kind, "name": about.name, "uid": about.uid}
     document = {
@@ -229,9 +229,9 @@ def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
 
 
 def name(notice: Notice) -> str:
-    """Return the name of a notice's Event: another one for whatever is another in it, and the same for all replicas.
+    """Return the name of a notice's Event: different for any difference in the notice, and the same in all replicas.
 
-    The object's name is not in it, as it is in those of client-go: not every object's name can be the beginning of one
+    It does not contain the object's name, as client-go's names do: some objects' names cannot be the beginning of one
     (kubernetes issue 127594), and an ownerReference may hold anything.
     """
     said = "\n".join(map(str, (*astuple(notice.regarding), notice.type, notice.reason, notice.action, notice.note)))
@@ -251,10 +251,10 @@ def _path(notice: Notice) -> ApiPath:
 
 
 def _take_in(series: Series, answer: bytes) -> None:
-    """Take down what the API server says of the Event.
+    """Note the version and the count in the API server's answer.
 
     Raises:
-        ClusterError: it says nothing that makes sense.
+        ClusterError: the answer is not valid.
     """
     try:
         document = orjson.loads(answer)

@@ -1,4 +1,4 @@
-"""Whether policies of ``scope: All`` are sent their pods, as the webhook configurations of the cluster have it."""
+"""Whether the cluster's webhook configurations send all pods, for policies of ``scope: All``."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 CONDITION: Final = "EveryPodSent"
 Entries: TypeAlias = Mapping[str, bool | str]
-"""By kind of configuration, whether it has an entry for every pod; a text: why that cannot be known."""
+"""By kind of configuration, whether it has an entry for every pod; a text: why that is unknown."""
 
 
 async def entries(client: "ClusterClient", name: str) -> Entries:
-    """Read the two configurations of that name; one that is not there has no entry.
+    """Read the two configurations of that name; a missing one has no entry.
 
     Raises:
-        ClusterError: no answer came; whom the API server refuses does without.
+        ClusterError: no answer came; a refusal is a text in the result.
     """
     return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
 

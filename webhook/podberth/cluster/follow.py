@@ -1,4 +1,4 @@
-"""All that is followed of a cluster: a reflector for each resource, and the parts that make something of it.
+"""Follows a whole cluster: a reflector for each resource, and the parts that use its objects.
 
 All of it runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked.
 """
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
 
 
 class Part(Protocol):
-    """Makes something of the objects of some resources."""
+    """Uses the objects of some resources."""
 
     @property
     def sinks(self) -> Mapping[Resource, Sink]:
-        """Where the objects of each resource go."""
+        """The sinks of its resources."""
         ...
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return how many objects of a resource are of no use, by reason."""
+        """Return how many objects of a resource cannot be used, by reason."""
         ...
 
     async def hand_on(self) -> None:
-        """Hand on what there is, and again whenever it changes, until cancelled. Begun when all is listed."""
+        """Pass on the facts now, and whenever they change, until cancelled. Started when all objects are listed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """All that makes something of a cluster's objects."""
+    """The parts that use a cluster's objects."""
 
     topology: LiveTopology
     others: Sequence[Part]
     workloads: LiveWorkloads
-    """Of the kinds that are followed where they are served."""
+    """The part for kinds that are followed if they are served."""
 
 
 class LiveCluster:
-    """One cluster."""
+    """Follows one cluster."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class LiveCluster:
         log: Log,
         timing: Timing,
     ) -> None:
-        """Know nothing; ``run`` begins."""
+        """Start without facts; ``run`` follows."""
         watching = WatchMetrics(metrics, self._watched, lambda: parts.topology.stale_count, self._kinds)
         self._workloads = parts.workloads
         self._served = ServedKinds(parts.workloads, connect, watching, log, timing)
@@ -75,12 +75,12 @@ class LiveCluster:
         ]
 
     def unlisted(self) -> list[str]:
-        """Name the resources that have not been listed yet; empty: the cluster is known."""
+        """Return the resources that have not been listed yet; empty: all are."""
         needed = [each.resource.name for _, each in self._reflectors() if not each.listed.is_set()]
         return [*needed, *self._served.unlisted()]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Tell whether an owner is known as soon as the API server tells of it, if it is not one that is left out."""
+        """Tell whether an owner is known as soon as the API server sends it, unless it is left out."""
         return self._served.follows_owner(group, kind, uid)
 
     async def run(self) -> None:
@@ -128,10 +128,10 @@ async def _hand_on(part: Part, reflectors: Sequence[Reflector]) -> None:
 
 
 def open_cluster(kubeconfig: Path | None, timing: Timing) -> Callable[[], "ClusterClient"]:
-    """Return what makes clients of the cluster.
+    """Return the function that makes clients of the cluster.
 
     Raises:
-        UsageError: what asks it is not installed.
+        UsageError: the library of the client is not installed.
     """
     make = client_class("--topology cluster")
     return lambda: make(kubeconfig, timing)

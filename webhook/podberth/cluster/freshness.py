@@ -1,8 +1,8 @@
-"""Whether the nodes' agents are heard, as a condition of the policies that ask for nodes.
+"""The condition of policies that ask for nodes: whether the nodes' agents are heard.
 
-It does not follow from the object, and replicas hear of heartbeats at different moments. So it is said only of what has
-stayed the same for a while, and by each replica once for each turn that it has seen itself: nobody answers another, and
-a flap writes nothing.
+It does not follow from the object, and replicas receive heartbeats at different moments. So it is written only after
+the state has stayed the same for a while, and by each replica once for each change that it has seen itself: replicas do
+not answer each other, and a short interruption writes nothing.
 """
 
 from collections.abc import Callable, Collection
@@ -20,17 +20,17 @@ _SILENT: Final = (
 
 
 class Settled:
-    """A fact that counts once it has stayed the same for so long; ``value`` is None until it ever has."""
+    """A fact that counts once it has stayed the same for so long; until then ``value`` is None."""
 
     def __init__(self, seconds: float) -> None:
-        """Nothing has been seen yet."""
+        """Start without a fact."""
         self._seconds = seconds
         self._seen: bool | None = None
         self._since = 0.0
         self.value: bool | None = None
 
     def see(self, seen: bool, at: float) -> None:
-        """Take in how it is at a time in seconds."""
+        """Note the present state at a time in seconds."""
         if seen != self._seen:
             self._seen, self._since = seen, at
         if at - self._since >= self._seconds:
@@ -38,10 +38,10 @@ class Settled:
 
 
 class Freshness:
-    """What one replica says of it, and has said."""
+    """The condition as one replica writes it, and has written it."""
 
     def __init__(self, stale_nodes: Callable[[], int], settle_seconds: float) -> None:
-        """Have said nothing. ``stale_nodes`` is how many nodes are known by an agent that is silent."""
+        """Start without conditions. ``stale_nodes`` returns the number of nodes whose agent is silent."""
         self._stale_nodes = stale_nodes
         self._fresh = Settled(settle_seconds)
         self._said: dict[str, object] = {}
@@ -49,15 +49,15 @@ class Freshness:
         """The policies that ask for nodes, by name."""
 
     def look(self, at: float) -> None:
-        """Take in how it is at a time in seconds."""
+        """Note the present state at a time in seconds."""
         self._fresh.see(not self._stale_nodes(), at)
 
     def keep(self, names: Collection[str]) -> None:
-        """Forget what was said of policies that are no longer there."""
+        """Forget the conditions of policies that no longer exist."""
         self._said = {name: each for name, each in self._said.items() if name in names}
 
     def due(self, document: Document, verdict: Verdict) -> dict[str, Any] | None:
-        """Return the condition that a policy should have; what it has where this replica has nothing new to say."""
+        """Return the condition that a policy should have; its present one if this replica has nothing new to write."""
         if verdict.problems or verdict.name not in self.readers:
             return None
         if self._fresh.value is None or self._said.get(verdict.name) == self._turn(document, verdict):
@@ -73,7 +73,7 @@ class Freshness:
         }
 
     def said(self, document: Document, verdict: Verdict) -> None:
-        """Take in that the condition which was due stands in the object, whoever wrote it."""
+        """Note that the object has the condition which was due, whoever wrote it."""
         if self._fresh.value is not None:
             self._said[verdict.name] = self._turn(document, verdict)
 

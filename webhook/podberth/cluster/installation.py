@@ -1,6 +1,6 @@
-"""Reads what ``podberth status`` is about, each part for itself: what is refused costs the others nothing.
+"""Reads the objects for ``podberth status``, each part by itself: a refusal of one does not affect the others.
 
-All of it is a get or a list, and none a Secret; manifests/base/viewer.yaml grants just this.
+Every request is a get or a list, none for a Secret; manifests/base/viewer.yaml grants exactly these.
 """
 
 import asyncio
@@ -41,29 +41,29 @@ _GUARDS: Final = {
         ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
     )
 }
-"""Where the admission policies of manifests/base and their bindings are, by kind and name."""
+"""The admission policies of manifests/base and their bindings, by kind and name."""
 _METRICS_PORT: Final = "metrics"
-# Of Events: 10,000 are some 10 MB, and a cluster that warns more often has other worries.
+# Pages of Events: 10,000 are some 10 MB, and more are not worth reading.
 _MOST_PAGES: Final = 20
-# A person waits. A NetworkPolicy that lets no API server in lets its packets vanish, without a word.
+# A person waits. A NetworkPolicy that excludes the API server drops its packets silently.
 _TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0)
 _METRICS: Final = AnswerLimits(seconds=5.0)
 
 
 class StatusReader:
-    """Looks once."""
+    """Reads the cluster once."""
 
     def __init__(self, client: "ClusterClient") -> None:
-        """Ask nobody yet."""
+        """Start without a request."""
         self._client = client
 
     async def read(self, now: datetime) -> Observed:
         """Read all of it.
 
         Raises:
-            ClusterError: the API server cannot be reached, or does not know who asks.
+            ClusterError: the API server cannot be reached, or does not accept the user's credentials.
         """
-        # First and alone: a kubeconfig's program for tokens then runs once, and who is not let in is told so once.
+        # First and alone: a kubeconfig's program for tokens then runs once, and rejected credentials are reported once.
         version = await self._read(ApiPath("version"))
         async with asyncio.TaskGroup() as group:
             begin = group.create_task
@@ -102,13 +102,13 @@ class StatusReader:
         await self._client.reset()
 
     async def _named(self, path: ApiPath, group: str) -> Found:
-        """Read one object; None where it is not there."""
+        """Read one object; None if it does not exist."""
         *_, resource, name = path.split("/")
         where = f" in {path.namespace}" if path.namespace else ""
         return await _guarded(self._read(path), f"get {resource}.{group} {name}{where}")
 
     async def _served(self) -> Read[bool]:
-        """Tell whether the API server has the kind; everybody who is known to it may ask."""
+        """Tell whether the API server has the kind; every authenticated user may ask."""
         path = version_path(API_VERSION)
         found = await _guarded(self._read(path), f"get {path}")
         if isinstance(found, Unread):
@@ -138,7 +138,7 @@ class StatusReader:
         return tuple(items), cut
 
     async def _replicas(self) -> Read[tuple[Replica, ...]]:
-        """Ask every replica that runs for its metrics, through the API server's proxy for pods."""
+        """Read the metrics of every running replica, through the API server's proxy for pods."""
         pods = await self._listed(_PODS, f"pods in {NAMESPACE}")
         if isinstance(pods, Unread):
             return pods
@@ -159,16 +159,16 @@ class StatusReader:
 
 
 def open_status(kubeconfig: Kubeconfig | None) -> StatusReader:
-    """Return the way to the cluster.
+    """Return a reader of the cluster.
 
     Raises:
-        UsageError: what asks it is not installed, or nothing says where it is.
+        UsageError: the library of the client is not installed, or no address of the API server is configured.
     """
     return StatusReader(client_class("status")(kubeconfig, _TIMING, brief=True))
 
 
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
-    """Return what is read, why it is not, or None where there is nothing of the name."""
+    """Return the result, the reason for its absence, or None if no object has the name."""
     try:
         return await reading
     except ClusterError as error:
@@ -185,6 +185,6 @@ def _runs(pod: Document) -> bool:
 
 
 def _port(pod: Document) -> int:
-    """Return the port of the metrics; podberth's own default where the pod names none."""
+    """Return the port of the metrics; podberth's own default if the pod names none."""
     ports: list[Any] = [each for one in pod["spec"]["containers"] for each in one.get("ports") or ()]
     return next((int(each["containerPort"]) for each in ports if each.get("name") == _METRICS_PORT), 8080)

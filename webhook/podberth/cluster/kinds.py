@@ -1,7 +1,7 @@
-"""The kinds that are followed where they are served: in which versions, and what is kept of an object of each.
+"""The kinds that are followed if they are served: their versions, and the facts that are kept of each object.
 
-One row for a kind. A row's ``take`` returns under which key an object is looked up and what is known of it, or None
-where it is of no interest; so a cluster's objects cost what is read of them, not what they are.
+One row for a kind. A row's ``take`` returns the key for looking an object up and the facts about it, or None if it does
+not matter; so a cluster's objects cost the memory of their facts, not of the whole objects.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -24,7 +24,7 @@ Filed: TypeAlias = tuple[Hashable, Any] | None
 Role: TypeAlias = Literal[
     "owner", "pod group", "queue", "class", "claim", "template", "compute domain", "priority class"
 ]
-"""What a kind is for the core."""
+"""The use of a kind in the core."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,23 +34,23 @@ class Kind:
     role: Role
     group: str
     versions: tuple[str, ...]
-    """Those that can be read; the first that is served is followed."""
+    """The readable versions; the first one that is served is followed."""
     plural: str
     take: Callable[[Document], Filed]
     owner: str = ""
-    """The kind's name in ownerReferences, of a kind that owns pods."""
+    """The kind's name in ownerReferences, if it owns pods."""
     of_cluster: bool = False
-    """Whether its objects are in no namespace."""
+    """Whether its objects are cluster-scoped."""
     by_name: bool = False
     """Whether its objects are looked up by their names, too (``kube.pod.by_name``)."""
 
     @property
     def name(self) -> str:
-        """The name that kubectl takes, which tells kinds of one plural apart."""
+        """The name that kubectl takes, which distinguishes kinds with the same plural."""
         return f"{self.plural}.{self.group}"
 
     def resource(self, version: str) -> Resource:
-        """Return what is to be watched where that version is served."""
+        """Return the resource to watch if that version is served."""
         path = collection_path(f"{self.group}/{version}", self.plural)
         return Resource(self.name, path, of_all_namespaces=not self.of_cluster, optional=True)
 
@@ -66,7 +66,7 @@ def _take_owner(kind: OwnerKind, document: Document) -> Filed:
 
 
 def _take_pod_group(group: str, document: Document) -> Filed:
-    # That a group exists counts whatever its size: a gang may join it, and no other group of its name is made.
+    # A group matters whatever its size: a gang may join it, and no other group of its name is made.
     shared = shared_claims(document) if group == NATIVE_GROUP else frozenset()
     return (group, *_place(document)), PodGroup(min_member(group, document), shared)
 
@@ -101,7 +101,7 @@ def _take_compute_domain(document: Document) -> Filed:
     return None if channel is None else ((_place(document)[0], channel[0]), channel[1])
 
 
-# GA in 1.34; what podberth reads is the same in both betas but for `exactly` (kubernetes/api resource).
+# GA in 1.34; the fields that podberth reads are the same in both betas except `exactly` (kubernetes/api resource).
 _DRA_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
 _POD_GROUP_VERSIONS: Final = {each.api_groups[0]: each.versions for each in POD_GROUP_KINDS}
 

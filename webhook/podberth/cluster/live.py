@@ -1,7 +1,8 @@
-"""The cluster's topology as the API server tells it: three resources followed, and an index that is always of now.
+"""The cluster's topology from the API server: three followed resources, and an index that is always up to date.
 
-All of it runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked. What is known is
-``topology.known``'s to say, who is stale ``topology.heartbeats``'; here both are told, and the index is handed on.
+All of it runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked.
+``topology.known`` keeps the facts and ``topology.heartbeats`` the stale nodes; this module feeds both and passes the
+index on.
 """
 
 import asyncio
@@ -19,13 +20,13 @@ from ..topology.heartbeats import Heartbeats, Sight
 from ..topology.index import TopologyIndex
 from ..topology.known import KnownNodes
 
-# Events that come together make one snapshot, for every new one begins without remembered answers. A tenth of the
+# Events that arrive together make one snapshot, because each new one starts without remembered answers. A tenth of the
 # second in which an answer has to follow an event.
 _TOGETHER_SECONDS = 0.1
 # Nodes filed at once: some 30 us each, and the index's tables are copied once for them. At first no review waits, only
 # probes do.
 _STEP, _FIRST_STEP = 50, 2000
-# How long a document may be there without its Node until it is told of: garbage collection of what a deleted Node owned
+# How long a document may exist without its Node before it is reported: garbage collection of a deleted Node's objects
 # takes seconds.
 _ORPHAN_SECONDS = 30.0
 
@@ -34,7 +35,7 @@ class LiveTopology:
     """Nodes, topology ConfigMaps and heartbeat Leases of one cluster."""
 
     def __init__(self, conventions: Conventions, log: Log, on_change: Callable[[TopologyIndex], None]) -> None:
-        """Know nothing. ``on_change`` is called first when everything was listed."""
+        """Start without facts. ``on_change`` is first called when everything is listed."""
         self._log = log
         self._on_change = on_change
         self._known = KnownNodes(conventions)
@@ -54,23 +55,26 @@ class LiveTopology:
 
     @property
     def sinks(self) -> Mapping[Resource, Sink]:
-        """Where the objects of each resource go."""
+        """The sinks of the resources."""
         return self._sinks
 
     @property
     def stale_count(self) -> int:
-        """How many nodes are known by a topology whose heartbeat has run out."""
+        """The number of nodes whose topology is known and whose heartbeat has run out."""
         return self._known.stale_count
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return how many objects of a resource are of no use, by reason."""
+        """Return how many objects of a resource cannot be used, by reason."""
         unreadable = {"unreadable": len(self._sinks[resource].left_out)}
         return {**unreadable, "no node": len(self._known.orphans())} if resource is TOPOLOGIES else unreadable
 
     # ---- the index --------------------------------------------------------------------------------------------------
 
     async def hand_on(self) -> None:
-        """Bring the index up to date and hand it on, whenever something has changed or runs out; once all is listed."""
+        """Update the index and pass it on, whenever something has changed or a heartbeat runs out.
+
+        Once all is listed.
+        """
         await self._update(_FIRST_STEP)
         self._on_change(self._index)
         while True:
@@ -87,7 +91,7 @@ class LiveTopology:
                     self._on_change(self._index)
 
     async def _update(self, step: int) -> None:
-        """File what has changed by now, in steps; what changes meanwhile comes next."""
+        """File all changes so far, in steps; later ones come next."""
         self._run_out()
         for _ in range(0, self._known.changed, step):
             try:
@@ -97,7 +101,7 @@ class LiveTopology:
             await asyncio.sleep(0)
 
     def _patience(self) -> float:
-        """Return how long nothing will run out, as far as is known; no shorter than events are collected."""
+        """Return how long no known heartbeat can run out; not shorter than events are collected."""
         if self._known.changed:
             return 0.0
         now, due = self._sight.read(time.monotonic()), self._heartbeats.next_at
@@ -106,7 +110,7 @@ class LiveTopology:
         return max(self._look_at - now, _TOGETHER_SECONDS)
 
     def _stir(self) -> None:
-        """Wake whoever hands on, if there is something to do for it: a heartbeat that goes on is nothing."""
+        """Wake the task that passes on, if it has work: a renewed heartbeat is none."""
         due = self._heartbeats.next_at
         if self._known.changed or (due is not None and due < self._look_at):
             self._wake.set()
@@ -130,7 +134,8 @@ class LiveTopology:
         for name in self._heartbeats.run_out(self._sight.read(time.monotonic())):
             self._known.set_stale(name, stale=True)
 
-    # ---- what is told -----------------------------------------------------------------------------------------------
+    # ---- reports
+    # ------------------------------------------------------------------------------------------------------
 
     def _tell_orphans(self) -> None:
         now = time.monotonic()
@@ -139,14 +144,14 @@ class LiveTopology:
         self._orphans_at, orphans = now, self._known.orphans()
         self._orphans = {name: self._orphans.get(name, now) for name in orphans}
         for name, since in self._orphans.items():
-            if since < now:  # for as long as it takes to look twice
+            if since < now:  # long enough for two looks
                 problem = f"ConfigMap {name}: topology of a node that is not there"
                 self._log.event("warning", "topology", problem=problem)
-                self._orphans[name] = float("inf")  # said
+                self._orphans[name] = float("inf")  # logged
 
 
 class Documents:
-    """A sink that hands documents on, and keeps account of those that are of no use."""
+    """A sink that passes documents on, and counts those that cannot be used."""
 
     def __init__(
         self,
@@ -165,7 +170,7 @@ class Documents:
         self._log = log
 
     def put(self, name: str, document: Document) -> None:
-        """Hand a document on. One that cannot be used is told of once, until it can be."""
+        """Pass a document on. An unusable one is logged once, until it can be used."""
         told = name in self.left_out
         self.left_out.add(name)
         try:
@@ -173,7 +178,7 @@ class Documents:
         except TopologyError as error:
             if not told:
                 self._log.event("warning", "topology", problem=str(error))
-        except Exception as bug:  # noqa: BLE001 - a bug that one document meets costs that one only
+        except Exception as bug:  # noqa: BLE001 - a bug in handling one document must affect that one only
             if not told:
                 self._log.fault(f"{self._resource} {name}: a bug in podberth", bug)
         else:
@@ -181,20 +186,20 @@ class Documents:
         self._stir()
 
     def drop(self, name: str) -> None:
-        """Hand on that there is none."""
+        """Pass on that there is none."""
         self.left_out.discard(name)
         self._drop(name)
         self._stir()
 
     def lost(self, at: float) -> None:
-        """Keep what is known."""
+        """Keep the facts."""
 
     def regained(self, at: float) -> None:
-        """Go on."""
+        """Continue."""
 
 
 class _Leases(Documents):
-    """The sink of Leases: while they cannot be seen, none runs out."""
+    """The sink of Leases: while they cannot be read, none runs out."""
 
     def __init__(
         self,
@@ -212,5 +217,5 @@ class _Leases(Documents):
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:
-        """Let it go on."""
+        """Continue the clock."""
         self._sight.regain(at)

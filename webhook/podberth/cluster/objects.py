@@ -1,4 +1,4 @@
-"""Objects that are taken as they are: kept by name, and handed on together whenever one of them changes."""
+"""Objects that are kept as they are: by name, and passed on together whenever one of them changes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -8,7 +8,7 @@ from ..api.protocol import Document, Resource
 from ..api.reflector import Sink
 from .rounds import rounds
 
-# What the API server changes on every write, whatever was written, and nobody here reads.
+# Fields that the API server changes on every write, and that podberth does not read.
 _OF_THE_WRITE = ("resourceVersion", "managedFields")
 
 Held: TypeAlias = Mapping[Resource, Mapping[str, Document]]
@@ -19,23 +19,23 @@ class LiveObjects:
     """The objects of some resources."""
 
     def __init__(self, resources: Sequence[Resource], on_change: Callable[[Held], Awaitable[None]]) -> None:
-        """Know nothing. ``on_change`` is called first when everything was listed."""
+        """Start empty. ``on_change`` is first called when everything is listed."""
         self._on_change = on_change
         self._wake = asyncio.Event()
         self._kept = {resource: _Kept(self._wake.set) for resource in resources}
 
     @property
     def sinks(self) -> Mapping[Resource, Sink]:
-        """Where the objects of each resource go."""
+        """The sinks of the resources."""
         return self._kept
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return how many objects are of no use, by reason: there is no reason."""
+        """Return how many objects cannot be used, by reason: every object can."""
         del resource
         return {}
 
     async def hand_on(self) -> None:
-        """Hand on what there is, and again whenever it changes."""
+        """Pass on the objects now, and whenever they change."""
         async for _ in rounds(self._wake):
             await self._on_change({resource: dict(kept.objects) for resource, kept in self._kept.items()})
 
@@ -48,22 +48,22 @@ class _Kept:
         self._stir = stir
 
     def put(self, name: str, document: Document) -> None:
-        """Keep an object; one that is as it was changes nothing."""
+        """Keep an object; an unchanged one has no effect."""
         known = self.objects.get(name)
         self.objects[name] = _without(document, "managedFields")
         if known is None or _without(known, *_OF_THE_WRITE) != _without(document, *_OF_THE_WRITE):
             self._stir()
 
     def drop(self, name: str) -> None:
-        """Keep it no more."""
+        """Remove it."""
         del self.objects[name]
         self._stir()
 
     def lost(self, at: float) -> None:
-        """Keep what is known."""
+        """Keep the objects."""
 
     def regained(self, at: float) -> None:
-        """Go on."""
+        """Continue."""
 
 
 def _without(document: Document, *fields: str) -> Document:

@@ -1,7 +1,7 @@
-"""GPUPolicy objects as a source of snapshots. A broken one never replaces a working one, and costs no other.
+"""GPUPolicy objects as a source of snapshots. A broken one never replaces a working one, and affects no other.
 
-Where something stands is said of the object as ``kubectl get gpupolicy NAME -o yaml`` prints it: the file that it was
-applied from is nobody's to know.
+Positions of problems are those in the output of ``kubectl get gpupolicy NAME -o yaml``, because the applied file is not
+known.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,32 +25,32 @@ class PolicyObjects:
     """A ``SnapshotSource`` of the GPUPolicies of a cluster."""
 
     def __init__(self, conventions: Conventions, pod_schema: PodSchema) -> None:
-        """Know nothing; policies are checked against ``pod_schema``."""
+        """Start without policies; they are checked against ``pod_schema``."""
         self._conventions = conventions
         self._pod_schema = pod_schema
         self._documents: Mapping[str, Document] = {}
         self._revision = 0
         self._good: dict[str, ParsedPolicy] = {}
-        """Of the last load: what is in force."""
+        """The policies in force since the last load."""
 
     def take(self, objects: Held) -> None:
-        """Take in the objects as they are now; what leaves the generation as it is, a status say, changes nothing."""
+        """Take the objects as they are now; a change that keeps the generation, such as of a status, has no effect."""
         documents = objects[POLICIES]
         if not self._revision or _versions(documents) != _versions(self._documents):
-            # Replaced and not changed, for a load in a thread may be reading it.
+            # Replaced and not changed, because a load in a thread may be reading it.
             self._documents = documents
             self._revision += 1
 
     def revision(self) -> Mapping[str, object]:
-        """Return how often the policies have changed; nothing while none is known."""
+        """Return the number of changes of the policies; nothing while none is known."""
         return {"policies": self._revision} if self._revision else {}
 
     def load(self) -> Loaded:
-        """Compile all. Where a policy is broken, the last good version of it, if there was one, is in force."""
+        """Compile all. If a policy is broken, its last good version, if there is one, stays in force."""
         documents = self._documents
         environment = Environment(self._pod_schema, deadline=compile_seconds())
-        # One by one, for of many problems together only the first are reported. Those in force come first: where there
-        # is room for no more, it is the new ones that have none.
+        # One by one, because of many problems together only the first are reported. Those in force come first: if there
+        # is no room for all, the new ones are left out.
         ordered = sorted(documents, key=lambda name: (name not in self._good, name))
         parsed = [_parsed(name, documents[name]) for name in ordered]
         found = {each.policy.name: each for one in parsed for each in one.policies}
@@ -89,17 +89,17 @@ def _parsed(name: str, document: Document) -> ParsedPolicies:
 
 
 def text(document: Mapping[str, Any]) -> str:
-    """Return the text in which places of a policy's problems are given."""
+    """Return the text in which the positions of a policy's problems are given."""
     return as_yaml({key: value for key, value in document.items() if key != "status"})
 
 
 def _file(name: str) -> str:
-    """Return what stands in the place of a file's name, as kubectl names objects."""
+    """Return the place of a problem, in which kubectl's name of the object replaces a file's name."""
     return f"gpupolicy/{name}"
 
 
 def _versions(documents: Mapping[str, Document]) -> dict[str, object]:
-    """Say which policies there are: one of the same name that was made anew is another."""
+    """Return the identities of the policies: one that was deleted and created again is another."""
     return {name: (each["metadata"].get("uid"), _generation(each)) for name, each in documents.items()}
 
 

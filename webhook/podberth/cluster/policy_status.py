@@ -1,9 +1,9 @@
-"""What podberth says of GPUPolicies in their status: whether they compile, and whether they are sent their pods.
+"""The status of GPUPolicies: whether they compile, and whether they are sent their pods.
 
-The first follows from the object alone, so all replicas say the same, and whoever is first has said it. Replicas of two
-versions may differ; each then writes once for a generation, and never in answer to the other. The second, of policies
-of scope All only, follows from the webhook configurations, which are read anew before it is said; what ``freshness``
-says is told apart there. Nothing here is done from within a review.
+The first follows from the object alone, so all replicas agree, and the first one writes it. Replicas of two versions
+may differ; each then writes once for a generation, and never in answer to the other. The second, only for policies of
+scope All, follows from the webhook configurations, which are read again before it is written; ``freshness`` explains
+its own condition. Nothing here is done inside a review.
 """
 
 import asyncio
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     from ..api.client import ClusterClient
 
 _MANAGER: Final = "podberth-status"
-# Of a condition's message (meta/v1 Condition, maxLength).
+# The limit of a condition's message (meta/v1 Condition, maxLength).
 _LONGEST_MESSAGE: Final = 32_768
-# Somebody else has written it, or deleted it: that is an event, and what is due then follows from it.
+# Another writer has changed or deleted it: that is an event, and the next step follows from it.
 _CHANGED_SINCE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What a status says beside what follows from the object."""
+    """The facts of a status that do not follow from the object."""
 
     configuration: str
     """The name of the two webhook configurations."""
     stale_nodes: Callable[[], int]
-    """How many nodes are known by an agent that is silent."""
+    """Returns the number of nodes whose agent is silent."""
 
 
 class PolicyStatuses:
@@ -58,7 +58,7 @@ class PolicyStatuses:
         beside: Beside,
         notify: Callable[[Notice], None] | None = None,
     ) -> None:
-        """Have nothing to say yet; ``run`` begins. ``notify`` is given what is to be told in Events."""
+        """Start without a status; ``run`` writes. ``notify`` takes notices for Events."""
         self._notify = notify
         self._configuration = beside.configuration
         self._freshness = Freshness(beside.stale_nodes, timing.settle_seconds)
@@ -74,17 +74,17 @@ class PolicyStatuses:
     def tell(
         self, documents: Mapping[str, Document], verdicts: Sequence[Verdict], readers: Collection[str] = ()
     ) -> None:
-        """Take in the policies as they are now, what became of them, and the names of those that ask for nodes."""
+        """Take the policies as they are now, their verdicts, and the names of those that ask for nodes."""
         self._documents, self._verdicts, self._freshness.readers = documents, verdicts, readers
         self._said = {name: each for name, each in self._said.items() if name in documents}
         self._freshness.keep(documents)
         self._due.set()
 
     async def run(self) -> None:
-        """Write what is due, until cancelled."""
+        """Write the statuses that are due, until cancelled."""
         try:
             while True:
-                # Nobody tells of webhook configurations, or that time has passed.
+                # Changes of webhook configurations are not watched, and time passes without an event.
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._due.wait(), self._look_seconds)
                 self._due.clear()
@@ -102,11 +102,11 @@ class PolicyStatuses:
             await self._client.reset()
             self._due.set()
             await asyncio.sleep(self._pace.wait_seconds(0.0, error.retry_after_seconds))
-        except Exception as bug:  # noqa: BLE001 - what decides reviews goes on without a status
+        except Exception as bug:  # noqa: BLE001 - reviews are decided even without a status
             self._log.fault("policies: a bug in podberth; statuses are looked at again", bug)
 
     async def _write(self) -> None:
-        # Both of one moment: what comes while a status is being sent is another policy, perhaps of the same name.
+        # Both at one moment: a policy that arrives while a status is sent is another, perhaps of the same name.
         documents, verdicts = self._documents, self._verdicts
         wanted = any(map(_wants_entries, documents.values()))
         known = await entries(self._client, self._configuration) if wanted else {}
@@ -123,7 +123,7 @@ class PolicyStatuses:
             if status is None:
                 self._freshness.said(document, verdict)
                 continue
-            # With its resourceVersion: of two replicas that notice at once, the second is refused.
+            # With its resourceVersion: of two replicas that notice it at once, the second is refused.
             named = {key: metadata[key] for key in ("name", "uid", "resourceVersion")}
             body = {"apiVersion": API_VERSION, "kind": POLICY_KIND, "metadata": named, "status": status}
             path = POLICIES.path.below(verdict.name, "status").asking({"fieldManager": _MANAGER, "force": "true"})
@@ -135,7 +135,7 @@ class PolicyStatuses:
             else:
                 self._said[verdict.name] = version
                 self._freshness.said(document, verdict)
-                # Who has written the status has seen the change, and of all replicas nobody else.
+                # The writer of the status has seen the change, and no other replica has.
                 notice = turn(document, verdict)
                 if self._notify is not None and notice is not None:
                     self._notify(notice)
@@ -144,14 +144,14 @@ class PolicyStatuses:
 def status_due(
     document: Document, verdict: Verdict, now: datetime, *, again: bool, extra: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any] | None:
-    """Return the status to write; None where there is nothing to say.
+    """Return the status to write; None if there is nothing to write.
 
     Args:
         document: the policy as it is now.
-        verdict: what became of it, or of an earlier generation of it: then another verdict is to come.
+        verdict: the verdict on it, or on an earlier generation of it: then another verdict will follow.
         now: for conditions that change.
-        again: whether what somebody else has said of this generation may be corrected.
-        extra: conditions that do not follow from the object; what is known of them may always be corrected.
+        again: whether a condition that another writer has set for this generation may be corrected.
+        extra: conditions that do not follow from the object; they may always be corrected.
     """
     if document["metadata"].get("generation") != verdict.generation:
         return None
@@ -172,9 +172,9 @@ def status_due(
 
 
 def turn(document: Document, verdict: Verdict) -> Notice | None:
-    """Return what is to be told when a policy gets the status of a verdict, whose status until now is in ``document``.
+    """Return the notice for a policy that gets the status of a verdict, with the last status in ``document``.
 
-    None: it compiles as before, or does not as before.
+    None: it compiles as before, or is broken as before.
     """
     metadata, known = document["metadata"], document.get("status") or {}
     before = {each["type"]: each["status"] for each in known.get("conditions") or ()}.get("Compiled")

@@ -1,7 +1,7 @@
-"""Events of reviews: what /validate warns of, told as far as it is known who has asked.
+"""Events of reviews: the warnings of /validate, as far as the caller is known.
 
-The API server proves who it is by a client certificate (``--client-ca``). Where none is wanted, anybody who reaches the
-port can send a review; what podberth then writes by its own rights holds nothing of theirs (docs/adr/0042).
+The API server proves its identity by a client certificate (``--client-ca``). If none is required, anybody who reaches
+the port can send a review; podberth then writes nothing of its content with its own rights (docs/adr/0042).
 """
 
 from collections.abc import Callable
@@ -20,12 +20,12 @@ class ReviewEvents:
 
     events: Events
     snapshot: Callable[[], Snapshot | None]
-    """Returns what is in force."""
+    """Returns the snapshot in force."""
     proved: bool
     """Whether all clients have shown a certificate."""
 
     def observe(self, request: AdmissionRequest, outcome: Outcome) -> None:
-        """Take in an answer; returns at once."""
+        """Take an answer; returns at once."""
         if self.proved:
             for notice in notices(request, outcome):
                 self.events.tell(notice)

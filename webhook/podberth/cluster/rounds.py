@@ -1,11 +1,11 @@
-"""When what has changed is handed on."""
+"""The times at which changes are passed on."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator
 from typing import Final
 
-# Events that come together are handed on together: a tenth of the second in which an answer has to follow an event.
+# Events that arrive together are passed on together: a tenth of the second in which an answer has to follow an event.
 _TOGETHER_SECONDS: Final = 0.1
 
 

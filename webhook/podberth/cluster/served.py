@@ -1,7 +1,7 @@
 """Follows kinds that a cluster may serve or not: finds out which, and follows each for as long as it is served.
 
-None of them is needed. A kind that is not served, or that podberth may not list, is told of and keeps nobody waiting;
-one that is served is listed before podberth is ready. A CRD may come and go at any time.
+None of them is needed. A kind that is not served, or that podberth may not list, is reported and delays nothing;
+one that is served is listed before podberth is ready. A CRD may appear and disappear at any time.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from .workloads import LiveKinds
 if TYPE_CHECKING:
     from ..api.client import ClusterClient
 
-# Of a single kind: its conversion webhook is down, say. An API server that is away keeps everything waiting.
+# For a single kind, for example when its conversion webhook is down. An API server that is gone delays everything.
 _BROKEN: Final = frozenset({"failed", "garbled"})
 _FORGOTTEN: Final = "no longer served; what was known of it is forgotten"
 
@@ -58,10 +58,10 @@ def read_plurals(body: bytes) -> frozenset[str]:
 
 
 async def discover(client: "ClusterClient", kinds: Iterable[Kind]) -> dict[Kind, Resource]:
-    """Return where those of the kinds are that are served.
+    """Return the resources of those kinds that are served.
 
     Raises:
-        ClusterError: the API server does not say.
+        ClusterError: the API server does not answer.
     """
     wanted = list(kinds)
     served = read_versions(await client.get(ApiPath("apis"), {}))
@@ -84,7 +84,7 @@ async def _plurals(client: "ClusterClient", group_version: str) -> frozenset[str
     try:
         return read_plurals(await client.get(version_path(group_version), {}))
     except ClusterError as error:
-        if error.status == HTTPStatus.NOT_FOUND:  # gone in between
+        if error.status == HTTPStatus.NOT_FOUND:  # deleted in between
             return frozenset()
         raise
 
@@ -96,7 +96,7 @@ class _Followed:
 
 
 class ServedKinds:
-    """Those of some kinds that a cluster serves."""
+    """Follows those of some kinds that a cluster serves."""
 
     def __init__(
         self,
@@ -108,11 +108,11 @@ class ServedKinds:
     ) -> None:
         """Follow nothing; ``run`` begins. The objects go to ``workloads``."""
         self.settled = asyncio.Event()
-        """Set when all that is served and may be listed was listed for the first time."""
+        """Set after all kinds that are served and may be listed were listed for the first time."""
         self._workloads = workloads
         self._client = connect()
         self._owners = {(kind.group, kind.owner): kind for kind in workloads.sinks if kind.owner}
-        # Made now: what a kubeconfig says wrong later must not end what is followed.
+        # Made now: a kubeconfig that breaks later must not end the following.
         self._clients = {kind: connect() for kind in workloads.sinks}
         self._metrics = metrics
         self._log = log
@@ -122,17 +122,17 @@ class ServedKinds:
         self._known = False
         self._followed: dict[Kind, _Followed] = {}
         self._absent: dict[Kind, KindState] = {}
-        """Why a kind is not followed; one that was refused stays so until it is listed."""
+        """Why a kind is not followed; a refused one stays here until it is listed."""
         self._told: dict[str, str] = {}
 
     def unlisted(self) -> Sequence[str]:
-        """Name the kinds that have not been listed yet; nobody waits for one that comes later."""
+        """Return the kinds that have not been listed yet, without those that appeared later."""
         if self.settled.is_set():
             return ()
         return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Tell whether an owner is known as soon as the API server tells of it, if it is not one that is left out."""
+        """Tell whether an owner is known as soon as the API server sends it, unless it is left out."""
         found = self._owners.get((group, kind))
         followed = None if found is None else self._followed.get(found)
         if found is None or followed is None or self._workloads.sinks[found].leaves_out(uid):
@@ -140,7 +140,7 @@ class ServedKinds:
         return followed.reflector.listed.is_set() and not followed.reflector.trouble
 
     def watched(self) -> Mapping[str, Watched]:
-        """Say what is to be said of the kinds that are followed."""
+        """Return the facts of the followed kinds for the metrics."""
         now = time.monotonic()
         return {
             kind.name: Watched(
@@ -159,11 +159,11 @@ class ServedKinds:
         return followed.reflector.resource.path.api_version
 
     def states(self) -> Mapping[str, KindState]:
-        """Say of every kind whether it is followed, and why not."""
+        """Return for every kind whether it is followed, and why not."""
         return {kind.name: self._state(kind) for kind in self._workloads.sinks}
 
     async def run(self) -> None:
-        """Follow what is served until cancelled."""
+        """Follow the served kinds until cancelled."""
         try:
             while True:
                 looked_at = time.monotonic()
@@ -175,7 +175,7 @@ class ServedKinds:
             await self._client.reset()
 
     def _patience(self, *, calm: bool) -> float:
-        """Return how long to wait for the next look: CRDs come and go by the week, unless podberth has just begun."""
+        """Return the wait before the next look: CRDs change every few weeks, unless podberth has just begun."""
         if calm and self.settled.is_set():
             self._pace.succeeded()
             return self._timing.discover_seconds * (1 + random.random()) / 2  # noqa: S311 - to spread
@@ -184,17 +184,17 @@ class ServedKinds:
     async def _look_safely(self) -> bool:
         try:
             return await self._look()
-        except Exception as bug:  # noqa: BLE001 - what is followed goes on without a look
+        except Exception as bug:  # noqa: BLE001 - following continues without a look
             self._log.fault("kinds: a bug in podberth; what is followed goes on", bug)
             return False
 
     async def _look(self) -> bool:
-        """Find out what is served, and begin to follow what is new; tell whether the API server said."""
+        """Find out which kinds are served, and begin to follow new ones; tell whether the API server answered."""
         try:
             served = await discover(self._client, self._workloads.sinks)
         except ClusterError as error:
             self._tell("discovery", f"discovery of kinds: no answer; what is followed goes on: {error}")
-            # As with a list: one that has just started refuses everybody for some seconds.
+            # As with a list: a server that has just started refuses everybody for some seconds.
             self._known = self._known or (error.reason == "refused" and not self._is_early())
             await self._client.reset()
             return False
@@ -219,7 +219,7 @@ class ServedKinds:
         self._followed[kind] = _Followed(reflector, task)
 
     async def _until_something_happens(self, seconds: float, looked_at: float) -> None:
-        """Wait for the time of the next look, or until a kind can be followed no longer, or was listed."""
+        """Wait for the time of the next look, or until a kind can no longer be followed, or was listed."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             listing = [
@@ -241,12 +241,12 @@ class ServedKinds:
                 await self._end(kind)
             self._settle()
             if any(self._absent.get(kind) == "not served" for kind in ended):
-                # It may be served in another version now, or be gone for good.
+                # It may be served in another version now, or not at all.
                 await asyncio.sleep(self._pace.wait_seconds(time.monotonic() - looked_at))
                 return
 
     async def _end(self, kind: Kind) -> None:
-        """Take in why a kind can be followed no longer."""
+        """Note why a kind can no longer be followed."""
         followed = self._followed.pop(kind)
         error = followed.task.exception()
         await followed.reflector.close()
@@ -257,7 +257,7 @@ class ServedKinds:
             self._workloads.sinks[kind].forget()
             return
         if error is not None and not isinstance(error, ClusterError):
-            self._log.fault(f"{kind.name}: a bug in podberth; it is followed anew", error)
+            self._log.fault(f"{kind.name}: a bug in podberth; it is followed again", error)
         self._absent[kind] = "not served"
         if followed.reflector.listed.is_set():
             self._tell(kind.name, f"{kind.name}: {_FORGOTTEN}")
@@ -268,7 +268,8 @@ class ServedKinds:
         await asyncio.gather(followed.task, return_exceptions=True)
         await followed.reflector.close()
 
-    # ---- what is told -----------------------------------------------------------------------------------------------
+    # ---- reports
+    # ------------------------------------------------------------------------------------------------------
 
     def _state(self, kind: Kind) -> KindState:
         followed = self._followed.get(kind)
@@ -300,7 +301,7 @@ class ServedKinds:
             self.settled.set()
 
     def _tell(self, what: str, message: str) -> None:
-        """Say it once, until something else is to be said of it."""
+        """Log it once, until the message changes."""
         if self._told.get(what) != message:
             self._told[what] = message
             self._log.event("warning", "kinds", problem=message)

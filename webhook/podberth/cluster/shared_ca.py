@@ -1,6 +1,6 @@
 """The Secret of the authorities, and the caBundles of the webhook configurations, in the API server.
 
-Every write names the version that was read: who comes second is refused with 409 and reads again.
+Every write names the version that was read: the second of two writers is refused with 409 and reads again.
 """
 
 import base64
@@ -32,14 +32,14 @@ KINDS: Final[Mapping[str, ApiPath]] = {
     "ValidatingWebhookConfiguration": collection_path(_ADMISSION, "validatingwebhookconfigurations"),
 }
 _KEY_BYTES: Final = 32
-"""Of a new key of records: as many as SHA-256 has."""
-# https://cert-manager.io/docs/concepts/ca-injector/: whoever has one of these, cert-manager's injector writes.
+"""The length of a new key of records: as many bytes as SHA-256 has."""
+# https://cert-manager.io/docs/concepts/ca-injector/: cert-manager's injector writes objects with one of these.
 _INJECTED: Final = "cert-manager.io/inject-"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadConfiguration:
-    """A webhook configuration, and what a write of it has to name."""
+    """A webhook configuration, and the version that a write has to name."""
 
     registration: Registration
     path: ApiPath
@@ -53,14 +53,14 @@ class ReadSecret:
     document: Mapping[str, Any]
     authorities: Authorities
     record_key: bytes
-    """What records are sealed with; empty where the Secret has none, or one that is too short."""
+    """The key of records; empty if the Secret has none, or one that is too short."""
 
 
 class SharedAuthorities:
     """The Secret ``name`` of podberth's namespace, and both configurations of the name ``configuration``."""
 
     def __init__(self, client: "ClusterClient", name: str, configuration: str) -> None:
-        """Ask nobody yet."""
+        """Start without a request."""
         self._client = client
         self._name = name
         self._path = collection_path("v1", "secrets", NAMESPACE)
@@ -68,11 +68,11 @@ class SharedAuthorities:
         self.where = f"Secret {NAMESPACE}/{name}"
 
     async def configurations(self, *, injected: bool = False) -> tuple[ReadConfiguration, ...]:
-        """Read the configurations that are there. ``injected``: to look at, so cert-manager may write them.
+        """Read the existing configurations. ``injected``: for display only, so cert-manager may write them.
 
         Raises:
             ClusterError: the API server does not answer, or refuses.
-            CertificateError: somebody else writes their caBundles.
+            CertificateError: another writer sets their caBundles.
         """
         found = [await self._read(path.below(self._configuration)) for path in KINDS.values()]
         read = tuple(
@@ -90,7 +90,7 @@ class SharedAuthorities:
 
         Raises:
             ClusterError: the API server does not answer, or refuses.
-            CertificateError: it is not what podberth wrote.
+            CertificateError: podberth did not write it so.
         """
         document = await self._read(self._path.below(self._name))
         if document is None:
@@ -101,16 +101,17 @@ class SharedAuthorities:
         return ReadSecret(document, decode(data, self.where), usable)
 
     async def store(self, read: ReadSecret | None, authorities: Authorities, record_key: bytes = b"") -> None:
-        """Write the Secret in the place of what was read, with all else that was in it.
+        """Write the Secret in place of the one that was read, with all its other fields.
 
         Args:
-            read: what was read; None makes a new Secret.
-            authorities: what it is to have.
-            record_key: what records are sealed with if the Secret has no such key; empty: a new one. An older replica
-                writes the Secret without it, and who remembers it puts it back.
+            read: the Secret that was read; None makes a new Secret.
+            authorities: its new authorities.
+            record_key: the key of records if the Secret has none; empty: a new one. An older replica writes the
+                Secret
+                without it, and a replica that remembers it puts it back.
 
         Raises:
-            ClusterError: with status 409 where it has changed since; else the API server does not answer, or refuses.
+            ClusterError: with status 409 if it has changed since; else the API server does not answer, or refuses.
         """
         kept = read.document.get("data") or {} if read else {}
         key = read.record_key if read else b""
@@ -126,7 +127,7 @@ class SharedAuthorities:
             document = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": metadata, "data": data}
             await self._client.send("POST", self._path, document)
         else:
-            # With its resourceVersion, and all that others have put on it.
+            # With its resourceVersion, and all fields of other writers.
             await self._client.send("PUT", self._path.below(self._name), {**read.document, "data": data})
 
     async def trust(self, configuration: ReadConfiguration, pem: bytes) -> None:
@@ -144,7 +145,7 @@ class SharedAuthorities:
         await self._client.send("PATCH", configuration.path, [version, *bundles], "application/json-patch+json")
 
     async def reset(self) -> None:
-        """Connect anew for the next request."""
+        """Connect again for the next request."""
         await self._client.reset()
 
     async def _read(self, path: ApiPath) -> Document | None:
@@ -159,10 +160,10 @@ class SharedAuthorities:
 def open_shared(
     kubeconfig: Path | Kubeconfig | None, name: str, configuration: str, timing: Timing
 ) -> SharedAuthorities:
-    """Return the way to the authorities.
+    """Return the access to the authorities.
 
     Raises:
-        UsageError: what asks the cluster is not installed, or nothing says where it is.
+        UsageError: the library of the client is not installed, or no address of the API server is configured.
     """
     make = client_class("the certificate authorities in the cluster")
     return SharedAuthorities(make(kubeconfig, timing), name, configuration)

@@ -1,7 +1,7 @@
-"""What is known of owners, PodGroups, DRA objects and PriorityClasses, handed on together whenever some of it changes.
+"""The facts about owners, PodGroups, DRA objects and PriorityClasses, passed on together whenever some of them change.
 
-Unlike nodes they come and go with every job, by the ten thousand: of each is kept what the core reads, and one batch
-of changes copies the tables of the kinds concerned, not all.
+Unlike nodes they come and go with every job, by the ten thousand: only the fields that the core reads are kept, and a
+batch of changes copies only the tables of its kinds.
 """
 
 import asyncio
@@ -25,44 +25,44 @@ from .rounds import rounds
 # Some 2 KiB each (bench.live_workloads), so a fifth of the memory that the manifests grant.
 MOST_OBJECTS: Final = 100_000
 TOO_MANY: Final = "too many"
-# Of those beyond, how many are kept for when there is room: a tenth more memory. The rest has to change to be seen.
+# How many objects beyond are kept for when there is room: a tenth more memory. The rest has to change to be noticed.
 MOST_WAITING: Final = 10_000
 
 
 class LiveKinds:
-    """The objects of the kinds that are followed where they are served."""
+    """The objects of the kinds that are followed if they are served."""
 
     def __init__(self, kinds: Sequence[Kind], stir: Callable[[], None], log: Log) -> None:
-        """Know nothing. ``stir`` is called where something has changed that is read."""
+        """Start empty. ``stir`` is called when a fact has changed that the core reads."""
         self._filed = {kind: Filed(kind, stir, log) for kind in kinds}
 
     @property
     def sinks(self) -> Mapping[Kind, "Filed"]:
-        """Where the objects of each kind go."""
+        """The sinks of the kinds."""
         return self._filed
 
     def left_out(self, kind: Kind) -> Mapping[str, int]:
-        """Return how many objects of a kind are of no use, by reason."""
+        """Return how many objects of a kind cannot be used, by reason."""
         filed = self._filed[kind]
         return {"unreadable": len(filed.left_out - filed.beyond), TOO_MANY: len(filed.beyond)}
 
 
 class LiveWorkloads(LiveKinds):
-    """Those that a review may need."""
+    """The objects that a review may need."""
 
     def __init__(self, kinds: Sequence[Kind], on_change: Callable[[ClusterObjects], None], log: Log) -> None:
-        """Know nothing. ``on_change`` is called first when all that is served was listed."""
+        """Start empty. ``on_change`` is first called when all served kinds are listed."""
         self._on_change = on_change
         self._wake = asyncio.Event()
         super().__init__(kinds, self._wake.set, log)
 
     async def hand_on(self) -> None:
-        """Hand on what there is, and again whenever it changes, until cancelled."""
+        """Pass on the facts now, and whenever they change, until cancelled."""
         async for _ in rounds(self._wake):
             self._on_change(self.objects())
 
     def objects(self) -> ClusterObjects:
-        """Return what there is now."""
+        """Return the present facts."""
         groups, classes = self._of("pod group"), list(self._of("class").values())
         native = {key[1:]: group for key, group in groups.items() if key[0] == NATIVE_GROUP}
         served = [kind.group for kind, filed in self._filed.items() if kind.role == "pod group" and filed.is_served]
@@ -90,32 +90,32 @@ class LiveWorkloads(LiveKinds):
         )
 
     def _cut_queues(self) -> Iterator[QueueKind]:
-        """Yield the kinds of queues of which some are left out, where others are known."""
+        """Yield the kinds of queues of which some are left out, while others are known."""
         for kind, filed in self._filed.items():
             table: Mapping[Any, Any] = filed.table() if kind.role == "queue" and filed.left_out else {}
             yield from (key[:2] for key in table)
 
     def _of(self, *roles: Role) -> Mapping[Any, Any]:
-        """Return what is known of roles, by what it is looked up by; of one key the first kind's counts."""
+        """Return the facts of roles, by key; if two kinds have a key, the first kind's counts."""
         tables = [filed.table() for kind, filed in self._filed.items() if kind.role in roles]
         held = [table for table in tables if table]
         return ChainMap(*held) if len(held) > 1 else held[0] if held else {}
 
 
 class Filed(Documents):
-    """The objects of one kind, by what they are looked up by."""
+    """The objects of one kind, by key."""
 
     def __init__(self, kind: Kind, stir: Callable[[], None], log: Log) -> None:
-        """Hold none. ``stir`` is called where something has changed that is read."""
+        """Start empty. ``stir`` is called when a fact has changed that the core reads."""
         super().__init__(kind.name, self._file, self._unfile, lambda: None, log)
         self.beyond: set[str] = set()
-        """What is left out because there are too many."""
+        """The objects that are left out because there are too many."""
         self._waiting: dict[str, tuple[Hashable, Any]] = {}
         self._useless: dict[str, str] = {}
-        """The uids of what is left out, by name."""
+        """The uids of the objects that are left out, by name."""
         self._useless_uids: set[str] = set()
         self.is_served = False
-        """Whether the kind was listed once, and discovery has not said since that it is gone."""
+        """Whether the kind was listed once, and discovery has not reported since that it is gone."""
         self._kind = kind
         self._stir_readers = stir
         self._keys: dict[str, Hashable] = {}
@@ -123,7 +123,7 @@ class Filed(Documents):
         self._table: dict[Hashable, Any] | None = None
 
     def table(self) -> dict[Hashable, Any]:
-        """Return all that is known as it is now, which stays as it is."""
+        """Return all present facts in a table that no longer changes."""
         if self._table is None:
             self._table = dict(self._known)
             if self._kind.by_name:
@@ -135,33 +135,36 @@ class Filed(Documents):
         return by_name(self._kind.owner, namespace, own)
 
     def leaves_out(self, uid: str) -> bool:
-        """Tell whether the object of that uid is there and of no use; of the first hundred thousand of these."""
+        """Tell whether the object of that uid exists and cannot be used.
+
+        Only for the first hundred thousand of these.
+        """
         return uid in self._useless_uids
 
     def put(self, name: str, document: Document) -> None:
-        """Take an object, and remember it by uid if it is of no use: nobody should wait for it."""
+        """Take an object, and remember its uid if it cannot be used: no review should wait for it."""
         super().put(name, document)
         self._set_useless(name, text_at(document, "metadata", "uid") if name in self.left_out else "")
 
     def drop(self, name: str) -> None:
-        """Take in that there is none."""
+        """Note that there is none."""
         super().drop(name)
         self._set_useless(name, "")
 
     def served(self) -> None:
-        """Take in that the kind is served, and was listed: there may be none of it."""
+        """Note that the kind is served, and was listed: there may be none of it."""
         if not self.is_served:
             self.is_served = True
             self._changed()
 
     def gone(self) -> None:
-        """Take in that the kind is no longer served."""
+        """Note that the kind is no longer served."""
         if self.is_served:
             self.is_served = False
             self._changed()
 
     def forget(self) -> None:
-        """Let go of all objects: nothing is heard of them any more, which says not yet that the kind is gone."""
+        """Remove all objects: nothing more is received about them, which does not mean that the kind is gone."""
         for name in [*self._keys, *self.left_out]:
             self.drop(name)
 
@@ -176,7 +179,7 @@ class Filed(Documents):
             self._unfile(name)
             return
         key, known = found
-        if self._keys.get(name) != key:  # one of the same name that was made anew is another
+        if self._keys.get(name) != key:  # an object that was deleted and created again is another
             self._take_away(name)
             if len(self._keys) >= MOST_OBJECTS:
                 self.beyond.add(name)
@@ -196,7 +199,7 @@ class Filed(Documents):
         self._let_in()
 
     def _let_in(self) -> None:
-        """File what has waited longest for room: unchanged, it is never put again."""
+        """File the object that has waited longest for room: unchanged, it is never put again."""
         while self._waiting and len(self._keys) < MOST_OBJECTS:
             name = next(iter(self._waiting))
             key, known = self._waiting.pop(name)

@@ -1,4 +1,4 @@
-"""``podberth controller``: of several replicas the leader makes what waiting pods need.
+"""``podberth controller``: the leader of several replicas makes the objects that waiting pods need.
 
-What is to be made, ``plan`` says, which is pure. Requests, clocks and the leader's Lease are handled here.
+``plan``, which is pure, says which objects. Requests, clocks and the leader's Lease are handled here.
 """

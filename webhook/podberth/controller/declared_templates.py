@@ -14,15 +14,15 @@ from ..telemetry.log import Log
 Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Specs by the names that are written on pods."""
 
-# As often as podberth serve looks by default: a look at a few dozen files takes a millisecond or so.
+# As often as podberth serve looks by default: a look at a few dozen files takes about a millisecond.
 _LOOK_SECONDS = 2.0
 
 
 class Declared:
-    """What policies declare. A broken policy never replaces a working one."""
+    """The templates that policies declare. A broken policy never replaces a working one."""
 
     def __init__(self, source: SnapshotSource, adopt: Callable[[Templates], None], log: Log) -> None:
-        """Load nothing yet."""
+        """Start without policies."""
         self.loaded = False
         """Whether policies were loaded once."""
         self._source = source
@@ -40,15 +40,15 @@ class Declared:
         try:
             loaded = await asyncio.to_thread(self._source.load)
         except PodberthError as error:
-            self._log.event("error", "policies: those of before stay in force", problem=str(error))
+            self._log.event("error", "policies: the last good ones stay in force", problem=str(error))
             return
-        except Exception as bug:  # noqa: BLE001 - a bug that a policy meets must not keep all gangs waiting
-            self._log.fault("policies: a bug in podberth; those of before stay in force", bug)
+        except Exception as bug:  # noqa: BLE001 - a bug in handling a policy must not keep all gangs waiting
+            self._log.fault("policies: a bug in podberth; the last good ones stay in force", bug)
             return
         before, self._now = self._now, templates(loaded.snapshot)
         self.loaded = True
         self._log.event("info", "loaded", what=["policies"], claim_templates=sorted(self._now))
-        # A pod may have been admitted a moment ago, by what was in force then.
+        # A pod may have been admitted a moment ago, by the last policies.
         self._adopt({**before, **self._now})
 
     async def run(self) -> None:
@@ -58,7 +58,7 @@ class Declared:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def take(self, objects: Held) -> None:
-        """Take in the GPUPolicies of the cluster as they are now."""
+        """Take the GPUPolicies of the cluster as they are now."""
         if isinstance(self._source, PolicyObjects):
             self._source.take(objects)
         await self.look()

@@ -1,4 +1,4 @@
-"""Requests on their way: a few at a time, of which a slow one keeps no round waiting."""
+"""Requests in progress: a few at a time, so that a slow one delays no round."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -8,24 +8,24 @@ from .plan.model import Action, LookUp
 from .retries import key_of
 
 AT_ONCE: Final = 5
-"""Look-ups, and as many writes: few enough that thousands of gangs after a restart are no burst to the API server, for
-together they are client-go's default burst."""
+"""The places for look-ups, and as many for writes: few enough that thousands of gangs after a restart are no burst to
+the API server; together they are client-go's default burst."""
 
 
 class _Lane:
-    """Requests of one sort: those of another take none of its places."""
+    """Requests of one sort: those of another sort take none of its places."""
 
     def __init__(self) -> None:
         self.due: dict[Any, Action] = {}
-        """In the order in which they are sent."""
+        """The waiting requests, in the order in which they are sent."""
         self.under_way: dict[Any, asyncio.Task[None]] = {}
 
 
 class Sending:
-    """What is under way, and what is to be sent as soon as there is a place."""
+    """The requests in progress, and those that wait for a place."""
 
     def __init__(self, send: Callable[[Action], Awaitable[None]]) -> None:
-        """Send nothing yet. ``send`` raises nothing."""
+        """Start without requests. ``send`` raises nothing."""
         self._send = send
         self._look_ups, self._writes = self._lanes = (_Lane(), _Lane())
 
@@ -34,9 +34,9 @@ class Sending:
         return key_of(action) in self._lane(action).under_way
 
     def offer(self, due: Iterable[Action]) -> None:
-        """Send these as there are places, but for what is under way, instead of what still waits for a place.
+        """Send these as places become free, unless they are in progress, instead of the requests that still wait.
 
-        That may be wanted no more.
+        Those may no longer be wanted.
         """
         for lane in self._lanes:
             lane.due.clear()
@@ -47,7 +47,7 @@ class Sending:
             self._fill(lane)
 
     async def stop(self) -> None:
-        """End what is under way, and return when nothing is."""
+        """End the requests in progress, and return when there are none."""
         for lane in self._lanes:
             lane.due.clear()
         tasks = [task for lane in self._lanes for task in lane.under_way.values()]
@@ -70,5 +70,5 @@ class Sending:
             await self._send(action)
         finally:
             del lane.under_way[key]
-        # Not where it was cancelled: then nothing more is to be sent.
+        # Not after a cancellation: then nothing more is to be sent.
         self._fill(lane)

@@ -1,7 +1,7 @@
-"""What the leader does: looks at what is seen, does what the makers want, tells what stands; and again when it changes.
+"""The leader's loop: it reads the present state, sends the makers' actions and notices, and repeats at each change.
 
-A round waits for no answer: what is under way is not sent again, and each answer is a reason for another round. What
-is told is told once for as long as it stands.
+A round waits for no answer: a request in progress is not sent again, and each answer starts another round. A notice is
+sent once for as long as its problem stands.
 """
 
 import asyncio
@@ -23,34 +23,34 @@ from .plan.model import Action, Change, LookUp, Plan, WaitingPod, World
 from .requests import Answer, Requests, keeps_minimum, word
 from .retries import Waits, key_of
 
-# Pods of one gang come together, and so do answers of the watch: as in cluster.rounds.
+# Pods of one gang arrive together, and so do answers of the watch: as in cluster.rounds.
 _TOGETHER_SECONDS = 0.1
-# Of 100,000 pods a plan takes seconds, in which no answer is taken in: it has a fifth of the time at most.
+# A plan for 100,000 pods takes seconds, in which no answer is handled: it gets a fifth of the time at most.
 _REST = 4.0
-# The longest that nothing is looked at: what runs out is known to the second, this is for a clock that was set.
+# The longest time between two rounds: deadlines are known to the second, this is for a clock that was set.
 _LONGEST_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manner:
-    """How a replica acts: how long it waits, and where it counts and says what it does."""
+    """How a replica acts: its waits, its counters and its log."""
 
     timing: Timing
     patience_seconds: float
-    """How long a pod may wait for its group until it is told of."""
+    """How long a pod may wait for its group until that is reported."""
     metrics: ControllerMetrics
     log: Log
 
 
 @dataclass(slots=True)
 class Acting:
-    """The acting part of one replica. ``act`` runs while it leads, and begins with no memory."""
+    """The acting part of one replica. ``act`` runs while it leads, and starts without memory."""
 
     sight: Sight
     requests: Requests
     tell: Callable[[Notice], None]
     wake: asyncio.Event
-    """Set where there may be something to do."""
+    """Set when there may be something to do."""
     manner: Manner
     _known: LookedUp = field(init=False, default_factory=LookedUp)
     _fixed: dict[str, int] = field(init=False, default_factory=dict)
@@ -62,12 +62,12 @@ class Acting:
     """Namespaces whose pods cannot be planned for."""
 
     def __post_init__(self) -> None:
-        """Wait for nothing, and send nothing yet."""
+        """Start without requests."""
         self._waits = Waits(self.manner.timing)
         self._sending = Sending(self._do)
 
     async def act(self) -> None:
-        """Act until cancelled; then nothing is under way any more."""
+        """Act until cancelled; then no request is in progress any more."""
         for memory in (self._known, self._fixed, self._waits, self._told, self._broken):
             memory.clear()
         try:
@@ -94,12 +94,12 @@ class Acting:
     def _round_safely(self) -> float:
         try:
             return self._round()
-        except Exception as bug:  # noqa: BLE001 - a bug that one pod meets must not keep all gangs waiting
+        except Exception as bug:  # noqa: BLE001 - a bug in handling one pod must not keep all gangs waiting
             self.manner.log.fault("controller: a bug in podberth; tried again", bug)
             return self.manner.timing.longest_wait_seconds
 
     def _round(self) -> float:
-        """Begin what there is to do now; return how long there will be nothing else unless something changes."""
+        """Start the actions that are due; return how long nothing else will be due unless something changes."""
         known = self._known
         known.keep(owners_of(list(self.sight.pods.values()), known.controllers))
         world = self.sight.world(known.controllers, frozenset(known.gone), self._fixed, self.manner.patience_seconds)
@@ -108,7 +108,7 @@ class Acting:
             there = {each.uid for table in world.known.values() for each in table.values()}
             self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in there}
         plan, now = self._plan(world), time.monotonic()
-        # Who waits for nothing but better news comes last.
+        # Actions that only wait for a better answer come last.
         again = known.due(now)
         self._waits.keep({key_of(action) for action in (*plan.actions, *again)})
         self._served = world.served
@@ -118,11 +118,14 @@ class Acting:
         return min(until - now, plan.again_at - time.time())
 
     def _plan(self, world: World) -> Plan:
-        """Ask the makers; where one has a bug, for each namespace alone, so that others' gangs do not wait for it."""
+        """Ask the makers.
+
+        If one has a bug, for each namespace alone, so that other namespaces' gangs do not wait for it.
+        """
         now = time.time()
         try:
             plan = makers.plan(world, now)
-        except Exception as bug:  # noqa: BLE001 - whatever it is
+        except Exception as bug:  # noqa: BLE001 - any exception
             if not self._broken:
                 self.manner.log.fault("controller: a bug in podberth; planning by namespace", bug)
         else:
@@ -132,7 +135,7 @@ class Acting:
         for namespace, pods in _by_namespace(world.pods).items():
             try:
                 found.add(makers.plan(replace(world, pods=pods), now))
-            except Exception as bug:  # noqa: BLE001 - whatever it is
+            except Exception as bug:  # noqa: BLE001 - any exception
                 broken.add(namespace)
                 if namespace not in self._broken:
                     self.manner.log.fault("controller: a bug in podberth; its pods wait", bug, namespace=namespace)
@@ -143,7 +146,7 @@ class Acting:
         try:
             answer = await self.requests.send(action, self._served)
             self._settle(action, answer)
-        except Exception as bug:  # noqa: BLE001 - a bug that one object meets must not keep the others waiting
+        except Exception as bug:  # noqa: BLE001 - a bug in handling one object must not keep the others waiting
             self.manner.log.fault(f"controller: {word(action)}: a bug in podberth; tried again", bug)
             answer = Answer("failed", error=ClusterError("bug", f"a bug in podberth: {type(bug).__name__}: {bug}"))
             self._waits.put_off(action, answer, time.monotonic())
@@ -151,7 +154,7 @@ class Acting:
         self.wake.set()
 
     def _settle(self, action: Action, answer: Answer) -> None:
-        """Take in what became of a request."""
+        """Handle the result of a request."""
         now = time.monotonic()
         if isinstance(action, LookUp):
             self._learn(action, answer, now)
@@ -168,7 +171,7 @@ class Acting:
             self.manner.log.event("warning", f"{action.noun}: {word(action)} failed; tried again", problem=said)
 
     def _learn(self, action: LookUp, answer: Answer, now: float) -> None:
-        """Take in an owner, that it is gone, or that it cannot be read: then it counts as the one on top."""
+        """Record an owner, that it is gone, or that it cannot be read: then it counts as the one on top."""
         if answer.result == "ok":
             self._known.found(action, answer.document or {})
         elif answer.result == "conflict":

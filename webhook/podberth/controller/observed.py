@@ -1,4 +1,4 @@
-"""What the controller sees of a cluster: the pods that wait, and the objects of the kinds that it makes."""
+"""The controller's view of a cluster: the waiting pods, and the objects of the kinds that it makes."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -55,11 +55,11 @@ SEEN_KINDS: Final[tuple[Kind, ...]] = (
         take=_take_template,
     ),
 )
-"""What the controller makes, and what pods may wait for."""
+"""The kinds that the controller makes, and that pods may wait for."""
 
 
 class Sight:
-    """All that is seen. ``stir`` is called where something has changed."""
+    """The whole view. ``stir`` is called when something has changed."""
 
     def __init__(
         self,
@@ -69,11 +69,11 @@ class Sight:
         log: Log,
         timing: Timing,
     ) -> None:
-        """See nothing; ``run`` begins."""
+        """Start empty; ``run`` follows."""
         self.pods: dict[str, WaitingPod] = {}
-        """Those that name a group or a claim template, as NAMESPACE/NAME."""
+        """The waiting pods that name a group or a claim template, as NAMESPACE/NAME."""
         self.declared: Mapping[str, Mapping[str, Any]] | None = None
-        """The claim templates that policies declare; None: nobody has said yet."""
+        """The claim templates that policies declare; None: not known yet."""
         self._stir = stir
         sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, log)
         self._reflector = Reflector(WAITING_PODS, connect(), sink, metrics, log, timing)
@@ -81,7 +81,7 @@ class Sight:
         self._served = ServedKinds(self._objects, connect, metrics, log, timing)
 
     def unlisted(self) -> list[str]:
-        """Name what has not been listed yet."""
+        """Return the names of resources that have not been listed yet."""
         pods = [] if self._reflector.listed.is_set() else [WAITING_PODS.name]
         return [*pods, *self._served.unlisted()]
 
@@ -108,7 +108,7 @@ class Sight:
         fixed: Mapping[str, int],
         patience_seconds: float,
     ) -> World:
-        """Return what is seen now, with what else is known."""
+        """Return the present view, with the other known facts."""
         states = self._served.states()
         served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
         known: dict[str, Mapping[Place, Made]] = {kind.name: self._table(kind) for kind in served}
@@ -125,21 +125,21 @@ class Sight:
         )
 
     def declare(self, templates: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take in what policies declare from now on."""
+        """Use these declared templates from now on."""
         self.declared = templates
         self._stir()
 
     def in_groups(self) -> int:
-        """Count the pods that name a group: a claim template is named by every pod with a claim of anybody's."""
+        """Count the pods that name a group, without those that only name a claim template."""
         return sum(bool(pod.groups) for pod in self.pods.values())
 
     def watched(self) -> Mapping[str, Watched]:
-        """Say what is to be said of what is followed."""
+        """Return the facts of followed resources for the metrics."""
         pods = Watched(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
         return {WAITING_PODS.name: pods, **self._served.watched()}
 
     def kinds(self) -> Mapping[str, KindState]:
-        """Say of every kind whether it is followed, and why not."""
+        """Return for every kind whether it is followed, and why not."""
         return self._served.states()
 
     def _table(self, kind: Kind) -> Mapping[Place, Made]:
@@ -160,7 +160,7 @@ class Sight:
 
 
 def owners_of(pods: Sequence[WaitingPod], owners: Mapping[Owned, OwnerReference | None]) -> set[Owned]:
-    """Return all owners that pods have, as far up as is known."""
+    """Return all owners of pods, as far up as they are known."""
     found: set[Owned] = set()
     for pod in pods:
         owner = pod.owner

@@ -1,4 +1,4 @@
-"""Sends what a plan wants: one request for an action, and what became of it."""
+"""Sends a plan's actions: one request for an action, and its result."""
 
 import re
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 MANAGER = "podberth-controller"
 _WRITER: Final = {"fieldManager": MANAGER}
-# One object by its name takes milliseconds; what takes longer keeps a place from others, and is asked for again.
+# Reading one object by name takes milliseconds; a longer request blocks a place, and is sent again later.
 _LOOK_UP: Final = AnswerLimits(seconds=5.0)
-# A write waits for the webhooks of others, too, and is sent again if it is still wanted. It is over before the Lease
-# can be, with a retry to spare.
+# A write waits for other webhooks, too, and is sent again if it is still wanted. It ends before the Lease can, with a
+# retry to spare.
 _WRITE: Final = AnswerLimits(seconds=Term().renew_seconds - Term().retry_seconds)
 
 Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]
@@ -33,24 +33,24 @@ Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a request."""
+    """The result of a request."""
 
     result: Result
     document: dict[str, Any] | None = None
-    """As the API server has the object now."""
+    """The object as the API server has it now."""
     error: ClusterError | None = None
 
 
 def word(action: Action) -> str:
-    """Return the word that a kind of action is counted by."""
+    """Return the word under which a kind of action is counted."""
     return {Create: "create", Change: "change", LookUp: "look up"}[type(action)]
 
 
 class Requests:
-    """The way of plans to the API server."""
+    """Sends plans to the API server."""
 
     def __init__(self, client: "ClusterClient") -> None:
-        """Ask nothing yet."""
+        """Start without requests."""
         self._client = client
 
     async def send(self, action: Action, served: Mapping[str, str]) -> Answer:
@@ -62,7 +62,7 @@ class Requests:
             return Answer(_result(action, error), error=error)
 
     async def reset(self) -> None:
-        """Connect anew for the next request."""
+        """Connect again for the next request."""
         await self._client.reset()
 
     async def _send(self, action: Action, served: Mapping[str, str]) -> bytes:
@@ -89,7 +89,7 @@ def _result(action: Action, error: ClusterError) -> Result:
     if error.status == HTTPStatus.CONFLICT:
         return "conflict"
     if error.status == HTTPStatus.NOT_FOUND and not isinstance(action, Create):
-        return "conflict"  # it has gone meanwhile
+        return "conflict"  # it was deleted meanwhile
     return "refused" if error.reason == "refused" else "failed"
 
 
@@ -110,7 +110,7 @@ def above(document: Mapping[str, Any], owner: OwnerReference) -> tuple[bool, Own
 
 
 def kept_of(document: Mapping[str, Any], owner: OwnerReference) -> dict[str, Any] | None:
-    """Return what is kept of an owner that was looked up; None where it makes no more pods, or has too many parts."""
+    """Return the facts of an owner that was looked up; None if it makes no more pods, or has too many parts."""
     try:
         return keep(LOOKED_UP[owner.api_version, owner.kind], document)
     except ValueError:
@@ -118,9 +118,9 @@ def kept_of(document: Mapping[str, Any], owner: OwnerReference) -> dict[str, Any
 
 
 def keeps_minimum(action: Change, answer: Answer) -> bool:
-    """Tell whether a change was refused for the group's minimum, by the field that the API server names or one above.
+    """Tell whether a change was refused because of the group's minimum, by the field in the API server's message.
 
-    Its words are those of ErrorList.ToAggregate (k8s.io/apimachinery pkg/util/validation/field): FIELD: what.
+    The message has the form of ErrorList.ToAggregate (k8s.io/apimachinery pkg/util/validation/field): FIELD: what.
     """
     system = BY_API_GROUP.get(action.kind.partition(".")[2])
     if system is None or answer.error is None or answer.error.status != HTTPStatus.UNPROCESSABLE_ENTITY:

@@ -1,6 +1,6 @@
-"""When a request may be sent again, and what is told of it meanwhile. Pure: times are given.
+"""When a request may be sent again, and the reports about it meanwhile. Pure: times are given.
 
-A request that fails is behind a wait of its own, and so is one whose effect is yet to be seen.
+A request waits after a failure, and after a success until its effect is seen.
 """
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
@@ -16,13 +16,13 @@ from .plan.model import Action, Change, Create, LookUp, Owned, Place
 from .requests import Answer, word
 
 LONGEST_REFUSED_SECONDS: Final = 300.0
-"""The most before what the API server refuses is sent again: what it says no to, a quota or a webhook, a person mends
-in minutes. 1,000 groups over a quota are then some seven requests a second, and not 200."""
-# How long the watch may take to show what was written; then it is written again, where it is still wanted.
+"""The longest wait before a refused request is sent again: its cause, a quota or a webhook, is fixed by a person in
+minutes. 1,000 groups over a quota are then some seven requests a second, and not 200."""
+# How long the watch may take to show a write; then it is written again, if it is still wanted.
 _SEEN_SECONDS: Final = 5.0
 
 Subject: TypeAlias = Owned | tuple[str, Place]
-"""What an action is about, as in ``World.failed``."""
+"""The subject of an action, as in ``World.failed``."""
 
 
 @dataclass(slots=True)
@@ -35,9 +35,9 @@ class _Wait:
     until: float = 0.0
     notice: Notice | None = None
     failed: str = ""
-    """What it met, where the API server neither did nor refused it."""
+    """Its error, if the API server neither did nor refused it."""
     refused: object = None
-    """What was asked for when it was refused."""
+    """The content of the refused request."""
     unreadable_since: float | None = None
 
 
@@ -45,7 +45,7 @@ class Waits:
     """The requests that wait for their next try."""
 
     def __init__(self, timing: Timing, draw: Callable[[], float] = random) -> None:
-        """Nothing waits. ``draw`` returns numbers from 0 to 1."""
+        """Start empty. ``draw`` returns numbers from 0 to 1."""
         self._timing = timing
         self._refused = replace(timing, longest_wait_seconds=LONGEST_REFUSED_SECONDS)
         self._draw = draw
@@ -56,20 +56,20 @@ class Waits:
         self._each.clear()
 
     def keep(self, wanted: Container[Hashable]) -> None:
-        """Forget what is wanted no more."""
+        """Forget requests that are no longer wanted."""
         self._each = {key: each for key, each in self._each.items() if key in wanted}
 
     def due(self, action: Action, at: float) -> bool:
-        """Tell whether it may be sent; what was refused may be at once where it asks for something else now."""
+        """Tell whether it may be sent; a refused request with another content may be sent at once."""
         wait = self._each.get(key_of(action))
         if wait is None or wait.until <= at:
             return True
         return wait.refused is not None and wait.refused != _asked(action)
 
     def in_turn(self, actions: Iterable[Action], at: float) -> list[Action]:
-        """Return what may be sent: first what was never tried, then what has waited longest for its next try.
+        """Return the requests that may be sent: first those never tried, then those that have waited longest.
 
-        In another order owners that hang, tried again and again, would keep those behind them from their first try.
+        In another order repeated tries for owners that hang would delay the first try for others.
         """
         return sorted((each for each in actions if self.due(each, at)), key=self._due_at)
 
@@ -78,29 +78,29 @@ class Waits:
         return wait.until if wait is not None else float("-inf")
 
     def next_at(self, after: float) -> float:
-        """Return when the next one is due that is not yet; infinity: none."""
+        """Return the next time at which a request becomes due; infinity: none."""
         return min((each.until for each in self._each.values() if each.until > after), default=float("inf"))
 
     def failed(self) -> dict[Subject, str]:
-        """Return what the last tries met, for ``World.failed``."""
+        """Return the errors of the last tries, for ``World.failed``."""
         return {each.of: each.failed for each in self._each.values() if each.failed}
 
     def notices(self) -> Iterator[Notice]:
-        """Yield what is to be told of what was refused."""
+        """Yield the notices about refused requests."""
         yield from (each.notice for each in self._each.values() if each.notice)
 
     def written(self, action: Action, at: float) -> None:
-        """Let it wait for the watch to show what it did."""
+        """Wait for the watch to show the effect."""
         self._each[key_of(action)] = wait = self._new(action)
         wait.until = at + _SEEN_SECONDS
 
     def overtaken(self, action: Action, answer: Answer, at: float) -> None:
-        """Let it wait for the watch to say by what; nothing that it met before stands."""
+        """Wait for the watch to show the conflicting write; earlier errors no longer stand."""
         wait = self._later(action, answer, at)
         wait.notice, wait.failed, wait.refused = None, "", None
 
     def put_off(self, action: Action, answer: Answer, at: float) -> str:
-        """Let it wait for its next try; return what it met."""
+        """Wait for the next try; return the error."""
         wait, said = self._later(action, answer, at), str(answer.error)
         wait.failed, wait.refused = said, None
         if answer.result == "refused" and not isinstance(action, LookUp):
@@ -109,7 +109,7 @@ class Waits:
         return said
 
     def unreadable(self, action: LookUp, error: ClusterError | None, at: float) -> bool:
-        """Take in what a look-up met; tell whether nothing came for so long but that the owner cannot be read.
+        """Record a look-up's error; tell whether for so long the owner could not be read.
 
         An API server that has just started refuses everybody for some seconds.
         """
@@ -149,10 +149,10 @@ def _asked(action: Action) -> object:
 
 
 def subject_of(action: Action) -> Subject:
-    """Return what an action is about."""
+    """Return the subject of an action."""
     return (action.namespace, action.owner) if isinstance(action, LookUp) else (action.kind, action.place)
 
 
 def key_of(action: Action) -> Hashable:
-    """Return what an action is told apart by: there is one at a time."""
+    """Return the identity of an action: only one of each is sent at a time."""
     return subject_of(action) if isinstance(action, LookUp) else (word(action), action.kind, action.place)

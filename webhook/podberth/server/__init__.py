@@ -1,1 +1,1 @@
-"""The HTTP side: bytes in, a decision asked of the core, bytes out. Async, thin, and without an opinion on pods."""
+"""The HTTP side: bytes in, a decision of the core, bytes out. Async and thin; it does not interpret pods."""

@@ -1,9 +1,9 @@
-"""When a request arrived, and from whom.
+"""The arrival time of a request, and its client.
 
-It arrived earlier than its handler begins, for other reviews may be decided in between.
+A request arrives before its handler begins, because other reviews may be decided in between.
 
-The loop reads from all connections that have something to read before it runs what follows from it, so the time is
-taken where bytes come in.
+The loop first reads from all readable connections and then runs their handlers, so the time is taken when bytes are
+read.
 """
 
 import asyncio
@@ -17,18 +17,18 @@ from .port_tls import names_of
 
 
 class StampedConnection(BoundedConnection):
-    """A connection that knows when it was last read from, in seconds of ``perf_counter``, and whose it is not."""
+    """A connection with the time of its last read, in seconds of ``perf_counter``, and the name of a wrong client."""
 
     __slots__ = ("client_name", "read_at", "stranger")
 
     def __init__(self, *arguments: Any, client_name: str | None = None, **options: Any) -> None:
-        """Expect a client of this name; None: anybody whom TLS has let in."""
+        """Expect a client of this name; None: any client that TLS has accepted."""
         super().__init__(*arguments, **options)
         self.client_name = client_name
         self.stranger = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Look at the client's certificate once, and not for every request."""
+        """Check the client's certificate once, and not for every request."""
         super().connection_made(transport)
         if self.client_name is not None:
             names = names_of(transport.get_extra_info("peercert") or {})
@@ -38,7 +38,7 @@ class StampedConnection(BoundedConnection):
                 self.stranger = ", ".join(sorted(names)) or "nobody"
 
     def data_received(self, data: bytes) -> None:
-        """Take the time, then go on."""
+        """Record the time, then continue."""
         self.read_at = perf_counter()
         super().data_received(data)
 

@@ -1,4 +1,4 @@
-"""Reads request bodies: no larger than they may be, no longer than the caller waits, and never all of them at once."""
+"""Reads request bodies: within a limit of size, within the caller's timeout, and within the budget of memory."""
 
 import asyncio
 from time import perf_counter
@@ -15,17 +15,17 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> bytes:
-    """Return the body; ``deadline`` is a time of ``perf_counter``. One that comes in parts is taken of ``hold``.
+    """Return the body; ``deadline`` is a time of ``perf_counter``. A body in parts is charged to ``hold``.
 
     Raises:
-        ReviewError: it is too large, too slow, broken off, or there is no room for it now.
+        ReviewError: it is too large, too slow or incomplete, or there is no memory for it now.
     """
     length = request.content_length
     if length is not None and length > MAX_BODY_BYTES:
         raise _too_large(f"Content-Length {length}")
     stream = request.content
     if stream.is_eof():
-        # A review mostly arrives in one piece with its headers: no timer, no second copy.
+        # A review mostly arrives in one piece with its headers: then it needs no timer and no second copy.
         try:
             body = stream.read_nowait()
         except web.RequestPayloadError as error:
@@ -59,10 +59,10 @@ async def _read_parts(request: web.BaseRequest, hold: Hold) -> bytes:
 
 
 def keep_body(hold: Hold, size: int) -> None:
-    """Take what a body needs that stays beyond this turn of the loop.
+    """Charge a body that stays beyond this turn of the loop.
 
     Raises:
-        ReviewError: there is no room for it now.
+        ReviewError: there is no memory for it now.
     """
     if not hold.take_body(size):
         raise ReviewError(503, "body: too many large bodies at once; try again")

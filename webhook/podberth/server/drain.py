@@ -1,8 +1,8 @@
-"""Leaves without losing a review.
+"""Shuts down without losing a review.
 
-In order: readiness fails and every answer closes its connection, for as long as it takes the cluster to route
-elsewhere; then nothing new is accepted and idle connections are closed; then what is in flight finishes. The apiserver
-keeps using connections to a terminating pod until they are closed (kubernetes issue 127335).
+In order: readiness fails and every answer closes its connection, until the cluster routes elsewhere; then no new
+connection is accepted and idle ones are closed; then the reviews in flight finish. The apiserver keeps using
+connections to a terminating pod until they are closed (kubernetes issue 127335).
 """
 
 import asyncio
@@ -12,15 +12,15 @@ from ..telemetry.log import Log
 from .listen import FINISH_SECONDS, ReviewPort
 from .state import ServingState
 
-# How often it is looked whether the last review has been answered: nobody notices a twentieth of a second at the end.
+# The time between two checks whether the last review is answered: a twentieth of a second at the end does not matter.
 _LOOK_SECONDS = 0.05
 
 
 class Leaving:
-    """The end of a serving process, begun by a signal."""
+    """The shutdown of a serving process, started by a signal."""
 
     def __init__(self) -> None:
-        """Nothing has been asked yet."""
+        """No shutdown is requested yet."""
         self._asked = asyncio.Event()
         self._hurried = asyncio.Event()
         self._delay_seconds = 0.0
@@ -28,7 +28,7 @@ class Leaving:
         self._ending: list[asyncio.Task[None]] = []
 
     def begin(self, delay_seconds: float) -> None:
-        """Ask for the end; a second time, for less patience."""
+        """Request the shutdown; a second request shortens it."""
         if self._asked.is_set():
             self._hurried.set()
             return
@@ -38,13 +38,13 @@ class Leaving:
             task.cancel()
 
     def end_with(self, task: asyncio.Task[None]) -> None:
-        """Cancel a task as soon as the end is asked for: a read that hangs is then given up before the process ends."""
+        """Cancel a task as soon as shutdown is requested: a hanging read is then abandoned before the process ends."""
         self._ending.append(task)
         if self._asked.is_set():
             task.cancel()
 
     def depend_on(self, task: asyncio.Task[None]) -> None:
-        """Ask for the end where a task fails; ``leave`` then raises why."""
+        """Request the shutdown if a task fails; ``leave`` then raises its error."""
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -53,10 +53,10 @@ class Leaving:
             self.begin(0.0)
 
     async def leave(self, state: ServingState, port: ReviewPort, log: Log) -> None:
-        """Wait until asked, then drain ``port``.
+        """Wait for the request, then drain ``port``.
 
         Raises:
-            BaseException: what a task that was depended on failed of.
+            BaseException: the error of a task that was depended on.
         """
         await self._asked.wait()
         state.draining = True
@@ -64,9 +64,9 @@ class Leaving:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._hurried.wait(), self._delay_seconds)
         port.refuse()
-        # Not left to aiohttp, which would take in no more of a body that is still on its way.
+        # Not left to aiohttp, which would not read the rest of a body that is still arriving.
         patience = asyncio.get_running_loop().time() + FINISH_SECONDS
-        # Looked at and not waited for: an event would cost every review of the process's life.
+        # Polled and not awaited: an event would add a cost to every review of the process's life.
         while state.in_flight and asyncio.get_running_loop().time() < patience:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_SECONDS)
         await port.stop()

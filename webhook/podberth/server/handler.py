@@ -1,9 +1,9 @@
-"""Answers reviews. The hot path of podberth: nothing here that one review does not need.
+"""Answers reviews. The hot path of podberth: it holds only code that every review needs.
 
-An answer is HTTP 200 with an AdmissionReview if and only if there is a decision. Everything else, a bug of ours
-included, is an HTTP error with a reason: the apiserver then goes by the webhook's failurePolicy, which is the
-operator's word on what happens to pods when podberth cannot tell. An answer that allows would fail open where Fail was
-asked for, and one that denies would block where Ignore was.
+An answer is HTTP 200 with an AdmissionReview if and only if there is a decision. Everything else, a bug in podberth
+included, is an HTTP error with a reason: the apiserver then follows the webhook's failurePolicy, by which the operator
+has decided about pods that podberth cannot judge. An answer that allows would fail open despite Fail, and one that
+denies would block despite Ignore.
 """
 
 import asyncio
@@ -28,19 +28,19 @@ from .state import Deciders, Elsewhere, ServingState
 from .target import Target, resolve
 
 _JSON = "application/json"
-# The apiserver sends one target for each webhook entry; what a stranger sends must not stay.
+# The apiserver sends one target for each webhook entry; targets of strangers must not stay in memory.
 _REMEMBERED_TARGETS = 64
-# How long the first pod of a new Namespace or Job waits for the watch to bring that: events are handed on together
-# after a tenth of a second. The API server, which has the same question, waits 50 ms and then asks etcd
-# (missingNamespaceWait, apiserver pkg/admission/plugin/namespace/lifecycle); the shortest timeout of a webhook entry of
-# ours is 2 s.
+# How long the first pod of a new Namespace or Job waits for the watch to report that object: events are passed on
+# together after a tenth of a second. The API server waits 50 ms in the same situation and then asks etcd
+# (missingNamespaceWait, apiserver pkg/admission/plugin/namespace/lifecycle). The shortest timeout of podberth's webhook
+# entries is 2 s.
 PATIENCE_SECONDS = 0.5
-# What orjson writes ("nested 254 levels", its README): it reads 1,024. No object of Kubernetes comes near.
+# The depth that orjson writes ("nested 254 levels", its README); it reads 1,024. No Kubernetes object comes near.
 MAX_DEPTH = 254
 
 
 class ReviewHandler:
-    """Handles every request to the review port; for ``aiohttp.web.Server``, so without routes and middlewares."""
+    """Handles every request to the review port; for ``aiohttp.web.Server``, and so without routes and middlewares."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class ReviewHandler:
         self._resolve = lru_cache(_REMEMBERED_TARGETS)(partial(resolve, deciders))
 
     async def __call__(self, request: web.BaseRequest) -> Reply:
-        """Answer one request, whatever it holds."""
+        """Answer one request, whatever its content."""
         connection = connection_of(request)
         started = connection.read_at
         state = self._state
@@ -73,11 +73,11 @@ class ReviewHandler:
             body = await read_body(request, deadline, hold)
             review = read_review(request, body, hold)
             if sought := state.lacks(review):
-                # Without the document, which may be thirty times as large as the body that it is parsed from again.
+                # Without the document, which may be thirty times as large as its body; it is parsed again later.
                 review = None
                 hold.drop_document()
                 keep_body(hold, len(body))
-                # Half of what is left: the rest is for deciding without it.
+                # Half of the remaining time: the rest is for deciding without the object.
                 await state.wait_for(sought, min(PATIENCE_SECONDS, (deadline - perf_counter()) / 2))
                 review = read_review(request, body, hold)
             received = perf_counter()
@@ -105,7 +105,7 @@ class ReviewHandler:
             return Reply(200, answer, close=state.draining)
         except ReviewError as error:
             return self._refuse(request, target, started, error, review)
-        except Exception as error:  # noqa: BLE001 - the one boundary where a bug of ours must become an answer
+        except Exception as error:  # noqa: BLE001 - the one boundary where a bug in podberth must become an answer
             self._recorder.broke(target.path, error, review)
             fault = ReviewError(
                 500,
@@ -124,7 +124,7 @@ class ReviewHandler:
         if snapshot is None or target.decider is None:
             raise ReviewError(503, "policies and topology are not loaded")
         if perf_counter() > deadline:
-            # Nobody reads a late answer, and the time that it costs makes the next one late.
+            # Nobody reads a late answer, and its cost would make the next one late.
             raise ReviewError(504, f"overloaded: no turn within {target.budget_seconds:.3g} s")
         return target.decider(review, snapshot)
 
@@ -150,15 +150,15 @@ class ReviewHandler:
                 error=str(error),
             )
             self._tracer.review(traced)
-        # A body that is not read to its end leaves no place where the next request could begin.
+        # After an unread body, the start of the next request cannot be found.
         close = self._state.draining or not request.content.is_eof()
         return Reply(error.status, error_body(error.status, str(error)), close=close)
 
 
 def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None:
-    """Call behind the answer, which aiohttp writes without another turn of the loop.
+    """Call after the answer, which aiohttp writes without another turn of the loop.
 
-    At once where a large document is held: other reviews are decided within this turn, and each would leave its own.
+    If a large document is held, call at once: other reviews are decided in this turn, and each would keep its document.
     """
     if hold.is_large:
         call(*arguments)
@@ -167,7 +167,7 @@ def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None
 
 
 async def in_time(outcome: Elsewhere, deadline: float) -> Outcome:
-    """Wait for what is decided elsewhere, and no longer than anybody waits for the answer.
+    """Wait for a decision made elsewhere, but not longer than the caller waits for the answer.
 
     Raises:
         ReviewError: it was not decided in time.
@@ -181,10 +181,10 @@ async def in_time(outcome: Elsewhere, deadline: float) -> Outcome:
 
 
 def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
-    """Make sure that client, path, method and media type are those of a review.
+    """Check that client, path, method and media type are those of a review.
 
     Raises:
-        ReviewError: one is not.
+        ReviewError: one of them is not.
     """
     if stranger:
         raise ReviewError(403, f"client certificate: got one of {stranger[:80]!r}, want the API server's")
@@ -198,10 +198,10 @@ def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
 
 
 def read_review(request: web.BaseRequest, body: bytes, hold: Hold) -> AdmissionRequest:
-    """Return the review of a body; what its document takes is taken of ``hold``.
+    """Return the review of a body; the memory for its document is charged to ``hold``.
 
     Raises:
-        ReviewError: there is none, or no room for it now.
+        ReviewError: the body holds no review, or there is no memory for it now.
     """
     if not hold.take_document(len(body)):
         raise ReviewError(503, "body: no memory for its document; try again")
@@ -212,7 +212,7 @@ def parse(request: web.BaseRequest, body: bytes) -> object:
     """Return the JSON document of a body.
 
     Raises:
-        ReviewError: there is none.
+        ReviewError: the body holds none.
     """
     if not body:
         raise ReviewError(400, "body: got nothing, want an AdmissionReview")
@@ -221,11 +221,12 @@ def parse(request: web.BaseRequest, body: bytes) -> object:
     except orjson.JSONDecodeError as error:
         encoding = request.headers.get(hdrs.CONTENT_ENCODING, "")
         if encoding.strip().lower() not in ("", "identity"):
-            # Not inflated on purpose: a kilobyte may become the whole of our memory.
+            # Deliberately not decompressed: a kilobyte may expand to all memory.
             raise ReviewError(415, f"Content-Encoding: got {encoding[:40]!r}, want none") from error
         raise ReviewError(400, f"body: not JSON: {error}"[:200]) from error
     try:
-        # Whoever walks a document of this depth stays far below Python's limit of 1,000 calls, three a level.
+        # Recursion over a document of this depth stays far below Python's limit of 1,000 calls, at three for each
+        # level.
         orjson.dumps(document)
     except orjson.JSONEncodeError as error:
         raise ReviewError(400, f"body: nested too deeply: want {MAX_DEPTH} levels at most") from error

@@ -21,37 +21,37 @@ from ..errors import ReviewError
 from ..kube.schema import PodSchema
 
 MOST_AT_ONCE = 4
-"""One that is judged and three that wait, each with its document in memory: a person applies one policy at a time, and
-`kubectl apply` of a directory sends one after the other."""
+"""One policy that is judged and three that wait, each with its document in memory: a person applies one policy at a
+time, and `kubectl apply` of a directory sends them one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is said of a policy, to be awaited. Who gives up waiting ends the work, too, before its next step."""
+    """The verdict on a policy, to be awaited. Cancelling the wait also ends the work, before its next step."""
 
     work: asyncio.Future[Outcome]
     gone: Event
-    """Set once nobody waits for it."""
+    """Set once nobody waits for the verdict."""
 
     def __await__(self) -> Generator[Any, None, Outcome]:
-        """Return what ``admission.policy`` says.
+        """Return the result of ``admission.policy``.
 
         Raises:
-            ReviewError: it is no policy.
+            ReviewError: the object is no policy.
         """
         return self._outcome().__await__()
 
     async def _outcome(self) -> Outcome:
         try:
-            # Awaited itself, the work would be cancelled with who awaits it: it would count as ended, and its policy
-            # would stay in the thread's queue.
+            # If the work itself were awaited, it would be cancelled with the waiting task: it would count as ended,
+            # while its policy stays in the thread's queue.
             await asyncio.wait([self.work])
             return self.work.result()
         finally:
             self.gone.set()
 
     def when_ended(self, call: Callable[[], object]) -> None:
-        """Call once the thread has let go of the policy, whether anybody still waits for the answer or not."""
+        """Call once the thread no longer holds the policy, whether somebody still waits for the verdict or not."""
         self.work.add_done_callback(lambda _: call())
 
 
@@ -59,14 +59,14 @@ class PolicyJudge:
     """A decider for policies."""
 
     def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] = validate_policy) -> None:
-        """Begin nothing: the thread starts with the first policy."""
+        """Start without a thread: it starts with the first policy."""
         self._validate = validate
         self._thread = ThreadPoolExecutor(1, "policies")
         self._places = BoundedSemaphore(MOST_AT_ONCE)
         self._environment: Environment | None = None
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Judgement:
-        """Begin to judge a policy, or have it wait for its turn.
+        """Start to judge a policy, or queue it.
 
         Raises:
             ReviewError: too many are waiting.
@@ -77,14 +77,14 @@ class PolicyJudge:
         work: Future[Outcome] = self._thread.submit(self._judge, review, snapshot.environment.schema, gone.is_set)
         work.add_done_callback(lambda _: self._places.release())
         judgement = Judgement(asyncio.wrap_future(work), gone)
-        # An error that nobody waits for any more is not asyncio's to report.
+        # asyncio must not report an error that nobody waits for any more.
         judgement.work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         return judgement
 
     def _judge(self, review: AdmissionRequest, schema: PodSchema, late: Late) -> Outcome:
         if late():
             raise ReviewError(504, "nobody waits for it any more")
-        # An environment belongs to one thread; the reviews' own belongs to the event loop's.
+        # An environment belongs to one thread; the reviews' environment belongs to the event loop's.
         if self._environment is None or self._environment.schema is not schema:
             self._environment = Environment(schema)
         return self._validate(review, self._environment, late)

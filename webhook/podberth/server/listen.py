@@ -14,15 +14,16 @@ from ..port.places import Places
 from ..settings import Address
 from .arrival import StampedConnection
 
-# The apiserver keeps an idle connection for 90 s (net/http IdleConnTimeout, apimachinery util/net/http.go). Whoever
-# closes first must be the client: one that writes while we close sees a reset.
+# The apiserver keeps an idle connection for 90 s (net/http IdleConnTimeout, apimachinery util/net/http.go). The client
+# must close first: if it writes while podberth closes, it sees a reset.
 KEEPALIVE_SECONDS = 120.0
-# After an answer to a body that was not read: how long the rest is taken in, so that the client sees the answer and no
+# How long the rest of an unread body is received after the answer, so that the client sees the answer instead of a
 # reset.
 _LINGER_SECONDS = 2.0
 # How long reviews in flight may take to finish: timeoutSeconds is 30 at most.
 FINISH_SECONDS = 30.0
-# How long answers may then take to be written; they are in the kernel's buffer at once, unless nobody reads.
+# How long answers may then take to be written; they are in the kernel's buffer at once, unless the client does not
+# read.
 _WRITE_SECONDS = 2.0
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -34,9 +35,12 @@ class ReviewPort:
     def __init__(
         self, handler: Handler, context: ssl.SSLContext, budget: MemoryBudget, client_name: str | None = None
     ) -> None:
-        """Nothing listens yet. Must be made where a loop runs. ``client_name``: see ``StampedConnection``."""
+        """Nothing listens yet. The caller must be inside a running event loop.
+
+        ``client_name``: see ``StampedConnection``.
+        """
         self.places = Places(budget)
-        # web.Server and not web.Application: no routes, middlewares and signals, which are 6 of 67 us a review.
+        # web.Server and not web.Application: no routes, middlewares and signals, which take 6 of 67 us a review.
         self._web = web.Server(handler)
         make = partial(
             StampedConnection,
@@ -50,22 +54,22 @@ class ReviewPort:
         self._listener = Listener(make, self.places, context)
 
     async def start(self, address: Address) -> Address:
-        """Listen; return the address, the port filled in.
+        """Listen; return the address with the port filled in.
 
         Raises:
-            UsageError: the address cannot be had.
+            UsageError: the address cannot be used.
         """
         try:
             return self._listener.start(address)
         except OSError as error:
-            raise UsageError(f"--listen: got {address.host}:{address.port}, which cannot be had: {error}") from error
+            raise UsageError(f"--listen: got {address.host}:{address.port}, which cannot be used: {error}") from error
 
     def refuse(self) -> None:
-        """Accept no more connections; the ones that are open go on."""
+        """Accept no more connections; open ones continue."""
         self._listener.refuse()
 
     async def stop(self) -> None:
-        """Close every connection, those with an answer under way when it is written."""
+        """Close every connection; one with an answer in progress is closed after the answer."""
         await self._listener.stop()
         self._web.pre_shutdown()
         await self._web.shutdown(_WRITE_SECONDS)

@@ -1,7 +1,7 @@
-"""The review port's TLS: the certificate it shows, and of whom it wants one. Both are exchanged at run time.
+"""The review port's TLS: its certificate, and the authorities of clients. Both can be replaced at run time.
 
-An ``ssl.SSLContext`` can take no authority back, so where clients are asked each set of authorities has a context of
-its own, to which a handshake changes once the client has said hello. Whoever is connected stays connected.
+No authority can be removed from an ``ssl.SSLContext``. So if clients must authenticate, each set of authorities has its
+own context, to which a handshake switches after the client's hello. Open connections stay open.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ from .tls import new_context, show_pair
 
 
 class PortTls:
-    """What a listener needs is ``context``; the rest changes what new connections meet."""
+    """Listeners use ``context``; the methods change it for new connections."""
 
     def __init__(self, *, ask_clients: bool = False) -> None:
-        """Show nothing yet. Where clients are asked, nobody gets in before ``trust``."""
+        """Start without a certificate. If clients must authenticate, none is accepted before ``trust``."""
         self.context = new_context()
         self._pair: tuple[bytes, bytes, str] | None = None
         self._authorities = ""
@@ -32,10 +32,10 @@ class PortTls:
             self.context.sni_callback = self._choose
 
     def show(self, certificate: bytes, key: bytes, where: str) -> None:
-        """Let new connections see a certificate, PEM.
+        """Use a certificate, PEM, for new connections.
 
         Raises:
-            CertificateError: OpenSSL refuses it; what was shown still is.
+            CertificateError: OpenSSL refuses it; the last one stays in use.
         """
         show_pair(self.context, certificate, key, where)
         self._pair = (certificate, key, where)
@@ -43,10 +43,10 @@ class PortTls:
             self._current = self._built(self._authorities)
 
     def trust(self, authorities: bytes, where: str) -> int:
-        """Let in clients with certificates of these authorities, PEM, and no others; return how many they are.
+        """Accept clients with certificates of these authorities, PEM, and no others; return the number of authorities.
 
         Raises:
-            CertificateError: there is none; who was let in still is.
+            CertificateError: there is none; the last ones stay in use.
         """
         found = certificates_in(authorities)
         if not found:
@@ -71,13 +71,13 @@ class PortTls:
 
 def _ask(context: ssl.SSLContext) -> None:
     context.verify_mode = ssl.CERT_REQUIRED
-    # A resumed session is not asked again: it would outlive an authority that was taken away.
+    # A resumed session would skip this check, and so outlive a removed authority.
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0
 
 
 class WatchedClientAuthority:
-    """The file of the authorities of clients."""
+    """The file with the authorities of clients."""
 
     what = "client CA"
 
@@ -93,7 +93,7 @@ class WatchedClientAuthority:
         """Load the file if it has changed.
 
         Raises:
-            CertificateError: it cannot be used; who was let in still is.
+            CertificateError: it cannot be used; the last authorities stay in use.
         """
         try:
             text = await asyncio.to_thread(read_in_time, self._path, MAX_SMALL_BYTES)

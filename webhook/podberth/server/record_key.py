@@ -1,4 +1,4 @@
-"""The keys that records are sealed with: from a file, or from the Secret of the authorities."""
+"""The keys that seal records: from a file, or from the Secret of the authorities."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,22 +10,22 @@ from ..files.reading import MAX_SMALL_BYTES, read_in_time
 from ..mutation.seal import LEAST_KEY_BYTES, Sealer
 from ..telemetry.log import Log
 
-# The key in force, the one before it, whose pods are still there, and what a file held while it was being written.
-# Each costs a review with a false record some 10 us.
+# The current key, the last one, whose pods still exist, and the content of a file that was being written.
+# Each costs some 10 us for a review with a forged record.
 _BELIEVED: Final = 3
 
 
 class RecordKeys:
-    """The key in force, and who is told of it."""
+    """The current key, and the function that takes a new one."""
 
     def __init__(self, adopt: Callable[[Sealer], None], log: Log) -> None:
-        """Know no key yet; ``adopt`` takes the sealer whenever it is another."""
+        """Start without a key; ``adopt`` takes the sealer whenever it changes."""
         self._adopt = adopt
         self._log = log
         self._secrets: tuple[bytes, ...] = ()
 
     def use(self, secret: bytes, where: str) -> None:
-        """Seal with this key from now on; the keys before it are still believed. ``where`` is where it was found."""
+        """Seal with this key from now on; earlier keys stay valid. ``where`` is the place where it was found."""
         if self._secrets[:1] == (secret,):
             return
         self._secrets = (secret, *(each for each in self._secrets if each != secret))[:_BELIEVED]
@@ -47,7 +47,7 @@ class WatchedRecordKey:
         """Load the file if it has changed.
 
         Raises:
-            UsageError: it cannot be used; the key in force stays.
+            UsageError: it cannot be used; the current key stays.
         """
         try:
             secret = await asyncio.to_thread(read_in_time, self._path, MAX_SMALL_BYTES)

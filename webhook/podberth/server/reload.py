@@ -1,6 +1,6 @@
-"""Keeps what is read from files in step with them. The last good one stays in force, and what is wrong is said.
+"""Keeps loaded files up to date. The last good version stays in force, and problems are logged.
 
-One task looks at everything in turn. Reading and compiling happen in a thread: a large snapshot takes seconds, and
+One task checks everything in turn. Reading and compiling happen in a thread: a large snapshot takes seconds, and
 reviews do not wait for it.
 """
 
@@ -31,9 +31,9 @@ from .state import ServingState
 from .tls import CertificateFiles, read_pair
 
 FollowsObjects: TypeAlias = Callable[[Held], Awaitable[None]]
-"""Takes in the objects of a cluster as they are now."""
+"""Takes the objects of a cluster as they are now."""
 
-# Whose fault it is says what could not be loaded.
+# The part that could not be loaded, by the owner of the fault.
 _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
     (PolicyError, "policies"),
     (TopologyError, "topology"),
@@ -41,18 +41,18 @@ _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
 
 
 class Watched(Protocol):
-    """Something that is read from outside and may change."""
+    """Something that is loaded from outside and may change."""
 
     @property
     def what(self) -> str:
-        """Its name, where nothing says more exactly what is wrong."""
+        """Its name, for errors that do not name a part."""
         ...
 
     async def refresh(self) -> None:
-        """Look, and load if there was a change since the last look, whether that one succeeded or not.
+        """Check it, and load it if it changed since the last check, whether that one succeeded or not.
 
         Raises:
-            PodberthError: what is there cannot be used; what was in force still is.
+            PodberthError: the new version cannot be used; the last one stays in force.
         """
         ...
 
@@ -65,13 +65,13 @@ class WatchedSnapshot:
     def __init__(
         self, source: SnapshotSource, state: ServingState, metrics: Metrics, log: Log, *, live: bool = False
     ) -> None:
-        """Nothing is loaded yet. ``live``: the cluster is not the source's; it is adopted, and each change of it."""
+        """Start empty. ``live``: the cluster is not read from the source; it is adopted, at each change."""
         self._live = live
         self._topology: TopologyIndex | None = None
         self._objects: Held | None = None
         self._workloads: ClusterObjects | None = None
         self._loaded: Loaded | None = None
-        # Until a key is known, one that nobody has: a public one would be believed from anybody.
+        # Until a key is known, a random one: with a public key anybody could seal.
         self._sealer = Sealer.of(token_bytes())
         self._source = source
         self._state = state
@@ -82,17 +82,17 @@ class WatchedSnapshot:
         self._loading = asyncio.Lock()
 
     async def refresh(self) -> None:
-        """Load policies and topology if either has changed; who comes while a load lasts looks after it."""
+        """Load policies and topology if either has changed; a call during a load checks after it."""
         async with self._loading:
             revision = dict(await asyncio.to_thread(self._source.revision))
             changed = [what for what in revision if revision[what] != self._seen.get(what)]
             if changed:
-                # Taken before the load: what changes during it is loaded again.
+                # Taken before the load: a change during it is loaded again.
                 self._seen = revision
                 self._publish(await asyncio.to_thread(self._source.load), changed)
 
     def adopt(self, topology: TopologyIndex) -> None:
-        """Decide by this topology from now on; the policies stay as they are compiled."""
+        """Use this topology for decisions from now on; compiled policies stay."""
         first, self._topology = self._topology is None, topology
         self._metrics.nodes.set(topology.node_count)
         if self._state.snapshot is not None:
@@ -105,30 +105,30 @@ class WatchedSnapshot:
             settle()
 
     def adopt_sealer(self, sealer: Sealer) -> None:
-        """Seal and believe records by these keys from now on."""
+        """Seal records, and check seals, with these keys from now on."""
         self._sealer = sealer
         if self._state.snapshot is not None:
             self._state.snapshot = self._state.snapshot.with_sealer(sealer)
 
     @property
     def verdicts(self) -> Sequence[Verdict]:
-        """What became of the policies of the cluster at the last load."""
+        """The verdicts on the policies of the cluster at the last load."""
         return self._loaded.verdicts if self._loaded else ()
 
     @property
     def readers(self) -> frozenset[str]:
-        """The names of the policies of the last load that ask for nodes."""
+        """The names of the last load's policies that ask for nodes."""
         policies = self._loaded.snapshot.policies if self._loaded else ()
         return frozenset(each.name for each in policies if reads_topology(each))
 
     async def adopt_objects(self, objects: Held) -> None:
-        """Decide by these Namespaces and params from now on, likewise."""
+        """Use these Namespaces and params for decisions from now on."""
         self._objects = objects
         self._put_in_force()
         self._state.tell_news()
 
     def adopt_workloads(self, workloads: ClusterObjects) -> None:
-        """Decide by these owners, groups, claims and classes from now on, likewise."""
+        """Use these owners, groups, claims and classes for decisions from now on."""
         self._workloads = workloads
         if self._state.snapshot is not None:
             self._state.snapshot = self._state.snapshot.with_workloads(workloads)
@@ -137,7 +137,7 @@ class WatchedSnapshot:
         self._state.tell_news()
 
     def _put_in_force(self) -> None:
-        """Put together what is known, once it is all known. The loaded params stay defaults of the cluster's."""
+        """Build the snapshot once all its parts are known. Loaded params stay the defaults of the cluster's."""
         if self._loaded is None or (self._live and None in (self._topology, self._objects, self._workloads)):
             return
         snapshot = self._loaded.snapshot.with_sealer(self._sealer)
@@ -174,7 +174,7 @@ class WatchedSnapshot:
         settle()
 
     def _tell_broken(self, verdicts: Sequence[Verdict]) -> None:
-        """Tell of every broken policy once, and again when it is another."""
+        """Log every broken policy once, and again when its problems change."""
         broken = [each for each in verdicts if each.state != "active"]
         for each in broken:
             if each not in self._told:
@@ -188,7 +188,7 @@ class WatchedSnapshot:
 def following(
     source: PolicyObjects, snapshot: WatchedSnapshot, statuses: PolicyStatuses, metrics: Metrics, log: Log
 ) -> FollowsObjects:
-    """Return what takes in policies of the cluster: they are compiled at once, in a thread, and told what they are."""
+    """Return the function that takes policies of the cluster, compiles them in a thread and reports verdicts."""
 
     async def take(objects: Held) -> None:
         source.take(objects)
@@ -240,7 +240,7 @@ def _since(at: float) -> float:
 
 
 async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Metrics, log: Log) -> None:
-    """Refresh everything, in turn, for ever; cancel it to end it."""
+    """Refresh everything, in turn, for ever; end it by cancelling."""
     while True:
         await asyncio.sleep(interval_seconds)
         for each in watched:
@@ -248,7 +248,7 @@ async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Me
 
 
 async def _refresh(watched: Watched, metrics: Metrics, log: Log) -> None:
-    """Refresh, and tell of what goes wrong."""
+    """Refresh, and log errors."""
     try:
         await watched.refresh()
     except PodberthError as error:
@@ -256,6 +256,6 @@ async def _refresh(watched: Watched, metrics: Metrics, log: Log) -> None:
         metrics.reloaded(what, ok=False)
         kept = "cannot be used; the last good one stays in force"
         log.event("error", f"{what}: {kept}", problems=str(error).splitlines())
-    except Exception as error:  # noqa: BLE001 - a bug that something new meets must not end the watch
+    except Exception as error:  # noqa: BLE001 - a bug in loading something new must not end the watch
         metrics.reloaded(watched.what, ok=False)
         log.fault(f"{watched.what}: a bug in podberth; the last good one stays in force", error)

@@ -1,7 +1,7 @@
-"""A certificate for clusters without cert-manager, for demos and tests: made at start, kept in a directory.
+"""A certificate for clusters without cert-manager, for demos and tests: created at start, kept in a directory.
 
-The CA's key is thrown away once it has signed the one leaf: nobody can ever sign another with it, and a renewal
-changes the CA, so ca.crt has to be put into caBundle again.
+The CA's key is discarded after it has signed the one leaf: nobody can sign another leaf with it. A renewal changes the
+CA, so ca.crt has to be put into caBundle again.
 """
 
 import os
@@ -21,15 +21,15 @@ from .tls import CertificateFiles, read_pair
 
 # Two thirds of a year are longer than a replica lives between two releases; a restart renews.
 LIFE = timedelta(days=365)
-# As many as SHA-256 has.
+# As many bytes as SHA-256 has.
 _KEY_BYTES = 32
 
 
 def ensure(directory: Path, names: Sequence[str], now: datetime) -> tuple[CertificateFiles, str]:
-    """Return the files of a certificate for ``names``, and why it was made now; "" where the one there was good.
+    """Return the files of a certificate for ``names``, and why it was created now; "" if the present one was good.
 
     Raises:
-        CertificateError: the directory cannot be written, or nothing comes of it.
+        CertificateError: the directory cannot be written, or the result cannot be used.
     """
     try:
         return in_time(directory, partial(_ensured, directory, names, now))
@@ -55,7 +55,7 @@ def _ensured(directory: Path, names: Sequence[str], now: datetime) -> tuple[Cert
 
 
 def ensure_record_key(directory: Path) -> Path:
-    """Return the file of the key that records are sealed with; it is made once, and never again.
+    """Return the file of the key that seals records; it is created once.
 
     Raises:
         CertificateError: the directory cannot be written.
@@ -75,7 +75,7 @@ def _make_once(path: Path) -> None:
 
 
 def _unusable(files: CertificateFiles, authority: Path, names: Sequence[str], now: datetime) -> str:
-    """Say why what is there cannot be used; "" if it can."""
+    """Return why the present files cannot be used; "" if they can."""
     if not (files.certificate.exists() and files.key.exists() and authority.exists()):
         return "there was none"
     try:
@@ -88,7 +88,7 @@ def _unusable(files: CertificateFiles, authority: Path, names: Sequence[str], no
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:
-    """Replace a file in one step; a reader sees the old one or the new one. The mode is there before the content is."""
+    """Replace a file in one step; a reader sees the old one or the new one. Its mode is set before its content."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

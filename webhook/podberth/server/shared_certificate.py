@@ -1,7 +1,7 @@
 """The serving certificate that this replica signs itself, with an authority that all replicas share.
 
 Decides nothing: ``pki.rotation`` says what is due for the authorities, ``pki.leaf`` for the certificate. The key stays
-in this process. Whatever the API server does, what is in force stays in force.
+in this process. The certificate stays in force whatever the API server does.
 """
 
 import asyncio
@@ -21,23 +21,23 @@ from ..telemetry.metrics import Metrics
 from .port_tls import PortTls
 from .state import ServingState
 
-# A rotation takes four writes, and each may be lost to another replica.
+# A rotation takes four writes, and each may lose against another replica's.
 _LOOKS_AT_ONCE = 12
-# Three small reads every ten seconds; a caBundle that somebody has taken away is back within that.
+# Three small reads every ten seconds; a caBundle that somebody has removed is back within that time.
 _LONGEST_PAUSE_SECONDS = 10.0
-# In the time within which all API servers take a caBundle, each replica looks this often at least: so a hurried
-# rotation need not wait for it any longer.
+# Each replica looks at least this often within the time in which all API servers take a caBundle, so that a hurried
+# rotation need not wait longer for it.
 _LOOKS_IN_TRUST = 3
 _FIRST_WAIT_SECONDS = 0.25
 _LONGEST_WAIT_SECONDS = 30.0
-# What is decided on an older view is not written: half the time for which the next authority is only trusted.
+# A decision on an older view is not written: half the time for which the next authority is only trusted.
 _VIEW_SHARE = 2
-# From here to one and a half of the pause, so that replicas do not look in step.
+# The pause is multiplied by 1 to 1.5 at random, so that replicas do not look in step.
 _LEAST_SHARE: Final = 0.5
 
 
 class SharedCertificate:
-    """Looks at the authorities for ever. ``run`` is to be a task."""
+    """Checks the authorities for ever. ``run`` is to be a task."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class SharedCertificate:
         state: ServingState,
         watching: "SharedWatching",
     ) -> None:
-        """Nothing is read yet, and the port has no certificate."""
+        """Start without having read anything; the port has no certificate."""
         self._shared = shared
         self._names = names
         self._profile = profile
@@ -68,19 +68,19 @@ class SharedCertificate:
         while True:
             wait_seconds = await self._turn()
             leaf = self._leaf
-            # One that has run out is as good as none: other replicas are asked then.
+            # An expired certificate is as good as none: clients then ask other replicas.
             self._state.certificate = leaf is not None and datetime.now(UTC) < leaf.validity.not_after
             await asyncio.sleep(wait_seconds)
 
     async def _turn(self) -> float:
-        """Do all that is due; return how long to wait before the next look."""
+        """Do everything that is due; return the wait before the next look."""
         chance = random.random()  # noqa: S311 - to spread, not to hide
         try:
             for _ in range(_LOOKS_AT_ONCE):
                 async with asyncio.timeout(self._view_seconds):
                     if not await self._look():
                         break
-        except Exception as error:  # noqa: BLE001 - a bug, too, must not end the watch
+        except Exception as error:  # noqa: BLE001 - a bug must not end the watch
             await self._shared.reset()
             self._watching.failed(error)
             bound = min(_LONGEST_WAIT_SECONDS, _FIRST_WAIT_SECONDS * 2.0 ** min(self._failures, 30))
@@ -90,7 +90,7 @@ class SharedCertificate:
         return self._pause_seconds * (_LEAST_SHARE + chance)
 
     async def _look(self) -> bool:
-        """Read everything and do one thing; tell whether there may be more to do.
+        """Read everything and take one action; tell whether there may be more to do.
 
         The configurations are read first: ``pki.rotation`` says why.
         """
@@ -98,7 +98,7 @@ class SharedCertificate:
         read_at = datetime.now(UTC)
         secret = await self._shared.secret()
         if secret is None:
-            # Who makes a new Secret keeps what is trusted now, and not what was while there still was one.
+            # A replica that makes a new Secret keeps the present trust, not that from before the Secret was deleted.
             configurations = await self._shared.configurations()
         else:
             self._take_key(secret)
@@ -113,7 +113,7 @@ class SharedCertificate:
         return await self._act(action, secret, configurations)
 
     def _take_key(self, secret: ReadSecret) -> None:
-        """Seal records with the Secret's key; where it has lost it, go on with the one that was there."""
+        """Seal records with the Secret's key; if the Secret has lost it, keep the last one."""
         if secret.record_key:
             self._record_key = secret.record_key
             self._watching.use_key(secret.record_key, self._shared.where)
@@ -150,26 +150,26 @@ class SharedCertificate:
 
 
 class SharedWatching:
-    """What is told of it: log lines and metrics, and the key of records.
+    """The observer of certificates: log lines and metrics, and the key of records.
 
-    ``use_key`` takes the key, and where it was found.
+    ``use_key`` takes the key, and the place where it was found.
     """
 
     def __init__(self, metrics: Metrics, log: Log, use_key: Callable[[bytes, str], None]) -> None:
-        """Tell nothing yet."""
+        """Start without a message."""
         self.use_key = use_key
         self._metrics = metrics
         self._log = log
 
     def seen(self, authorities: Authorities) -> None:
-        """Take note of the authorities in force."""
+        """Note the authorities in force."""
         signer = authorities.current or authorities.next
         if signer:
             self._metrics.ca_not_after.set(validity(signer.certificate).not_after.timestamp())
         self._metrics.rotation(stage(authorities))
 
     def signed(self, leaf: SignedLeaf, why: str) -> None:
-        """Tell of a new certificate."""
+        """Log a new certificate."""
         self._metrics.certificate_not_after.set(leaf.validity.not_after.timestamp())
         self._metrics.reloaded("certificate", ok=True)
         authority = name(leaf.authority)
@@ -178,7 +178,7 @@ class SharedWatching:
         )
 
     def stored(self, action: Store) -> None:
-        """Tell of a step of a rotation."""
+        """Log a step of a rotation."""
         trusted = [name(each) for each in action.authorities.trusted]
         self._log.event(
             "info",
@@ -189,15 +189,15 @@ class SharedWatching:
         )
 
     def trusted(self, action: Trust) -> None:
-        """Tell of a caBundle that was not as it should be."""
+        """Log a caBundle that had to be corrected."""
         self._log.event("info", "certificate authorities: wrote caBundle", configurations=list(action.where))
 
     def second(self) -> None:
-        """Tell that another replica was faster."""
+        """Log that another replica was faster."""
         self._log.event("info", "certificate authorities: another writer was faster; reading again")
 
     def failed(self, error: Exception) -> None:
-        """Tell of a look that came to nothing."""
+        """Log a look that failed."""
         self._metrics.reloaded("certificate", ok=False)
         kept = "certificate authorities: cannot be looked after; the certificate in force stays"
         if isinstance(error, PodberthError):

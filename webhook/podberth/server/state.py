@@ -1,4 +1,4 @@
-"""What the parts of a running server share: which snapshot is in force, and whether it is leaving."""
+"""The state that the parts of a running server share: the snapshot in force, and whether the server is leaving."""
 
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -12,13 +12,13 @@ from ..admission.snapshot import Snapshot
 
 
 class Elsewhere(Protocol):
-    """A decision that is made outside the event loop, to be awaited."""
+    """A decision made outside the event loop, to be awaited."""
 
     def __await__(self) -> Generator[Any, None, Outcome]:
         """Return the decision."""
 
     def when_ended(self, call: Callable[[], object]) -> None:
-        """Call once nothing of the review is held any more, whether anybody still waits for the decision or not."""
+        """Call once nothing of the review is held any more, whether somebody still waits for the decision or not."""
 
 
 Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome | Elsewhere]
@@ -29,7 +29,7 @@ Deciders: TypeAlias = Mapping[str, Decider]
 
 @dataclass(slots=True)
 class ServingState:
-    """Changed by the event loop's thread only, and by replacing references: no review ever sees half a reload."""
+    """Changed only by the event loop's thread, by replacing references: no review ever sees half a reload."""
 
     snapshot: Snapshot | None = None
     certificate: bool = False
@@ -37,22 +37,22 @@ class ServingState:
     draining: bool = False
     in_flight: int = 0
     unlisted: Callable[[], Sequence[str]] = tuple
-    """Names the resources of the cluster that are to be known and are not yet."""
+    """Returns the resources of the cluster that must be listed and are not yet."""
     awaited: Awaited | None = None
-    """Tells what a review needs that is not known yet and may be on its way; None: nothing ever is."""
+    """Returns the unknown objects of a review that may still arrive; None: there never are any."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def tell_news(self) -> None:
-        """Wake whoever waits for something to become known: the snapshot is another now."""
+        """Wake the reviews that wait for an object: the snapshot has changed."""
         news, self._news = self._news, asyncio.Event()
         news.set()
 
     def lacks(self, review: AdmissionRequest) -> Sought | None:
-        """Return what it may help a review to wait for; None: nothing."""
+        """Return the unknown objects that a review should wait for; None: nothing."""
         return self.awaited(review, self.snapshot) if self.awaited and self.snapshot else None
 
     async def wait_for(self, sought: Sought, seconds: float) -> None:
-        """Wait until all of it is known, and no longer than so many seconds."""
+        """Wait until all of them are known, but not longer than so many seconds."""
         try:
             async with asyncio.timeout(seconds):
                 while self.awaited and self.snapshot and self.awaited.is_lacking(sought, self.snapshot):
@@ -61,7 +61,7 @@ class ServingState:
             return
 
     def unready(self) -> list[str]:
-        """Return why no review should be sent here; empty means ready."""
+        """Return the reasons why no review should be sent here; empty means ready."""
         reasons = []
         if self.snapshot is None:
             reasons.append("policies and topology are not loaded")

@@ -1,4 +1,4 @@
-"""The TLS context of the review port, and its certificate, exchanged while connections stay open."""
+"""The TLS context of the review port, and its certificate, which can be replaced while connections stay open."""
 
 import os
 import ssl
@@ -12,13 +12,13 @@ from ..pki.certificate import Leaf, check_pair, read_leaf
 
 @dataclass(frozen=True, slots=True)
 class CertificateFiles:
-    """Where a certificate chain and its key are, PEM."""
+    """The paths of a certificate chain and its key, PEM."""
 
     certificate: Path
     key: Path
 
     def revision(self) -> object:
-        """Return what the files hold now, or why they cannot be read: two small files, which a look may read whole."""
+        """Return the content of the files, or why they cannot be read: they are small enough to read each time."""
         try:
             return _read(self.certificate), _read(self.key)
         except CertificateError as error:
@@ -28,8 +28,8 @@ class CertificateFiles:
 def new_context() -> ssl.SSLContext:
     """Return a context without a certificate yet.
 
-    TLS 1.2 is the least that the apiserver offers by default (--tls-min-version), and what SIG Security asks for. The
-    ciphers are OpenSSL's own. HTTP/1.1 is all that the apiserver speaks to webhooks behind a Service.
+    TLS 1.2 is the default minimum of the apiserver (--tls-min-version), and SIG Security's recommendation. The ciphers
+    are OpenSSL's own. The apiserver speaks only HTTP/1.1 to webhooks behind a Service.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -40,8 +40,8 @@ def new_context() -> ssl.SSLContext:
 def read_pair(files: CertificateFiles) -> tuple[Leaf, bytes, bytes]:
     """Return the certificate of ``files``, its chain as PEM, and its key.
 
-    They are read once and checked before OpenSSL sees them: it takes a certificate before it finds that the key belongs
-    to another, and every handshake after that would fail.
+    They are read once and checked before OpenSSL gets them: it accepts a certificate before it notices that the key
+    belongs to another, and every handshake after that would fail.
 
     Raises:
         CertificateError: they cannot be read or do not fit.
@@ -53,13 +53,13 @@ def read_pair(files: CertificateFiles) -> tuple[Leaf, bytes, bytes]:
 
 
 def show_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, where: str) -> None:
-    """Let new connections of ``context`` use a certificate and its key, both PEM.
+    """Use a certificate and its key, both PEM, for new connections of ``context``.
 
     Raises:
         CertificateError: OpenSSL refuses it; the context is as it was.
     """
     pem = certificate + b"\n" + key
-    # Tried on a context of its own first: OpenSSL may still refuse what cryptography takes (a weak key, a bad chain).
+    # Tried on a separate context first: OpenSSL may still refuse what cryptography accepts (a weak key, a bad chain).
     for target in (new_context(), context):
         try:
             _load(target, pem)
@@ -71,13 +71,13 @@ def show_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, where: st
 def _load(context: ssl.SSLContext, pem: bytes) -> None:
     """Load certificate and key from memory. ``ssl`` takes paths only, and the files may change between two reads.
 
-    A memory file and not one in a tmpfs: it has no name that another process could open, needs no writable directory,
-    and is gone with its descriptor, however this process ends.
+    A memory file and not one in a tmpfs: no other process can open it by name, it needs no writable directory, and it
+    disappears with its descriptor, however this process ends.
     """
     descriptor = os.memfd_create("podberth-certificate")
     try:
         os.write(descriptor, pem)
-        # The password keeps OpenSSL from asking for one at the terminal; an encrypted key has been refused before.
+        # The password keeps OpenSSL from asking for one at the terminal; encrypted keys were refused before.
         context.load_cert_chain(f"/proc/self/fd/{descriptor}", password="")
     finally:
         os.close(descriptor)

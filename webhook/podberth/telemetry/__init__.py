@@ -1,1 +1,1 @@
-"""What podberth tells its operators: metrics and log lines. It watches, and never decides or waits."""
+"""Metrics, log lines and traces for operators. Nothing here decides or waits."""

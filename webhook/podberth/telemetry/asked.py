@@ -1,4 +1,4 @@
-"""Metrics that are made when somebody scrapes, for the modules that declare some."""
+"""Metrics that are computed at each scrape, for the modules that declare some."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
@@ -10,12 +10,12 @@ Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFam
 
 
 class Asked(Collector):
-    """What a registry asks at every scrape."""
+    """A collector that calls a function at each scrape."""
 
     def __init__(self, families: Callable[[], Iterator[Family]]) -> None:
-        """Ask ``families`` each time."""
+        """Call ``families`` each time."""
         self._families = families
 
     def collect(self) -> Iterator[Family]:
-        """Make them."""
+        """Return the families."""
         return self._families()

@@ -1,7 +1,7 @@
-"""Every metric of the node agent, declared in one place; made anew when somebody scrapes, from what was seen last.
+"""Every metric of the node agent, declared in one place; computed at each scrape from the last look.
 
-What is not known has no series: a GPU that is lost has no utilization of 0, and where the kubelet does not tell who
-holds what nothing is told free. With an old look (``NodeReading.look`` is None) only the agent's own series are left.
+An unknown value has no series: a lost GPU has no utilization of 0, and if the kubelet does not answer, no GPU is
+reported as free. With an old look (``NodeReading.look`` is None) only the agent's own series are left.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,38 +22,38 @@ CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeReading:
-    """What the agent has to tell at one time."""
+    """The facts that the agent reports at one moment."""
 
     node: str
     look: Look | None
-    """None: there was none yet, the last one failed, or it is too old to be true."""
+    """None: there was none yet, the last one failed, or it is too old."""
     allocation: Allocation | None
-    """None: nobody asked the kubelet, or it did not tell."""
+    """None: the kubelet was not asked, or did not answer."""
     kubelet_answers: bool | None
-    """Whether the kubelet told; None: it is not to be asked."""
+    """Whether the kubelet answered; None: it is not to be asked."""
     last_read_seconds: float | None
-    """When the last look succeeded, as Unix time; None: never."""
+    """The Unix time of the last successful look; None: there was none."""
     reads: int
     failed_reads: int
     changes: int
-    """How many documents were given out."""
+    """The number of published documents."""
 
 
 class _Family:
-    """A family all of whose series have the label ``node``."""
+    """A family whose series all have the label ``node``."""
 
     def __init__(self, node: str, name: str, documentation: str, labels: Sequence[str] = ()) -> None:
         self.family = GaugeMetricFamily(name, documentation, labels=["node", *labels])
         self._node = node
 
     def add(self, value: float | None, *labels: str | int) -> None:
-        """Add a series; None: there is nothing to tell."""
+        """Add a series, unless the value is None."""
         if value is not None:
             self.family.add_metric([self._node, *map(str, labels)], float(value))
 
 
 class GpuMetrics:
-    """The metrics of one agent; ``read`` is asked at every scrape."""
+    """The metrics of one agent; ``read`` is called at each scrape."""
 
     def __init__(self, read: Callable[[], NodeReading]) -> None:
         """Declare all."""
@@ -84,7 +84,7 @@ def _of_gpus(reading: NodeReading) -> Iterable[_Family]:
     info = _Family(
         node, "podberth_gpu_info", "Always 1; the labels tell.", ("gpu", "uuid", "vendor", "product", "pci_id", "mig")
     )
-    healthy = _Family(node, "podberth_gpu_healthy", "Whether the GPU is well: 1 or 0.", gpu)
+    healthy = _Family(node, "podberth_gpu_healthy", "Whether the GPU is healthy: 1 or 0.", gpu)
     problem = _Family(node, "podberth_gpu_problem_info", "Always 1; what is wrong with a GPU.", ("gpu", "problem"))
     utilization = _Family(
         node, "podberth_gpu_utilization_ratio", "The share of the last moment in which anything ran on it.", gpu
@@ -153,7 +153,7 @@ def _of_the_agent(reading: NodeReading) -> Iterable[_Family]:
         rows |= dict.fromkeys((gpu, each.what, each.why) for gpu in _whose(each))
     for row in rows:
         unseen.add(1, *row)
-    up = _Family(node, "podberth_agent_pod_resources_up", "Whether the kubelet told who holds what: 1 or 0.")
+    up = _Family(node, "podberth_agent_pod_resources_up", "Whether the kubelet answered who holds what: 1 or 0.")
     up.add(reading.kubelet_answers)
     unmatched = _Family(
         node, "podberth_agent_unmatched_devices", "Accelerators that somebody holds and that are no GPU seen here."
@@ -163,5 +163,5 @@ def _of_the_agent(reading: NodeReading) -> Iterable[_Family]:
 
 
 def _whose(unseen: Unseen) -> Iterable[str]:
-    """Name the GPUs; the empty name is the node's."""
+    """Return the names of the GPUs; the empty name stands for the node."""
     return map(str, unseen.gpus) if unseen.gpus else ("",)

@@ -1,4 +1,4 @@
-"""Carries log lines out of the process without ever making their author wait.
+"""Writes log lines out of the process without ever making their author wait.
 
 A write to a pipe blocks when its reader is slow, and raises when the reader has gone; neither may reach the event loop.
 So lines are queued, and a thread of its own writes them. When the queue is full, lines are dropped and counted.
@@ -9,19 +9,19 @@ import select
 import threading
 from collections import deque
 
-# Two seconds of reviews at the rate that one core can decide (bench/), of half a kilobyte each: 4 MB at the most.
+# Two seconds of reviews at the rate that one core can decide (bench/), of half a kilobyte each: 4 MB at most.
 MAX_LINES = 8192
-# What the thread waits for company before it writes: one system call then carries some hundred lines.
+# How long the thread waits for more lines before it writes: one system call then writes some hundred lines.
 _GATHER_SECONDS = 0.02
-# Half of a pipe's capacity (pipe(7): 65,536 bytes), so that a reader who keeps up is never waited for.
+# Half of a pipe's capacity (pipe(7): 65,536 bytes), so that a reader who keeps up never makes the thread wait.
 _WRITE_BYTES = 32_768
 
 
 class LineWriter:
     """A bounded queue of lines in front of a file descriptor. ``write`` never blocks.
 
-    Threads may write side by side, as the agent's own and those of its metrics do: a deque's append is atomic, and the
-    bound is then missed by a line for each of them.
+    Threads may write side by side, as the agent's own and those of its metrics do: a deque's append is atomic, and each
+    thread may exceed the bound by one line.
     """
 
     def __init__(self, descriptor: int, *, max_lines: int = MAX_LINES) -> None:
@@ -32,7 +32,7 @@ class LineWriter:
         self._lines: deque[bytes] = deque()
         self._wake = threading.Event()
         self._closing = threading.Event()
-        # A daemon, for a reader that never reads again must not keep the process from exiting.
+        # A daemon, because a reader that never reads again must not keep the process from exiting.
         self._thread = threading.Thread(target=self._run, name="podberth-log", daemon=True)
         self._thread.start()
 
@@ -47,7 +47,7 @@ class LineWriter:
             self._wake.set()
 
     def close(self, timeout_seconds: float = 1.0) -> None:
-        """Write what is queued, as far as the reader takes it within the time."""
+        """Write the queued lines, as far as the reader takes them in time."""
         self._closing.set()
         self._wake.set()
         self._thread.join(timeout_seconds)
@@ -77,13 +77,13 @@ class LineWriter:
         try:
             while data:
                 data = data[self._write_some(data) :]
-        except OSError:  # the reader has gone, the disk is full: nobody is left to tell but the metric
+        except OSError:  # the reader has gone, the disk is full: only the metric can show it
             self.dropped += len(batch)
 
     def _write_some(self, data: memoryview) -> int:
         try:
             return os.write(self._descriptor, data)
-        except BlockingIOError:  # somebody who shares the pipe has made it non-blocking; this thread may wait
+        except BlockingIOError:  # another user of the pipe has made it non-blocking; this thread may wait
             writable = select.poll()
             writable.register(self._descriptor, select.POLLOUT)
             writable.poll()

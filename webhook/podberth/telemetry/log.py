@@ -1,4 +1,4 @@
-"""The log: one JSON object a line. ``event`` is for what happens to the process; reviews are written by ``reviews``."""
+"""The log: one JSON object a line. ``event`` is for events of the process; ``reviews`` writes the lines of reviews."""
 
 import logging
 import os
@@ -16,10 +16,10 @@ from .lines import LineWriter
 
 Level: TypeAlias = Literal["info", "warning", "error"]
 
-# Longest string that a line takes from outside. A user name or uid may be as long as a request body.
+# The longest string of outside origin in a line. A user name or uid may be as long as a request body.
 MAX_TEXT = 512
-# Of what is no decision: a replica that is overloaded says so often enough to be found. Half a kilobyte a line, so a
-# day of it is 430 MB at the most, where a stranger could write as much in minutes; the kubelet keeps 50 MB of it.
+# The limit for lines that are no decision: frequent enough to find an overloaded replica. At half a kilobyte a line, a
+# day of it is 430 MB at most, which a stranger could otherwise write in minutes; the kubelet keeps 50 MB of it.
 _LINES_PER_SECOND: Final = 10.0
 _BURST_LINES: Final = 100.0
 _OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
@@ -34,25 +34,25 @@ class Log:
 
     @property
     def dropped(self) -> int:
-        """How many lines were lost because nobody read them fast enough."""
+        """The number of lines lost because nobody read them fast enough."""
         return self._writer.dropped
 
     def write(self, fields: dict[str, Any]) -> None:
-        """Write one line of JSON; ``time`` and ``level`` are the author's to put in front."""
+        """Write one line of JSON; the caller puts ``time`` and ``level`` first."""
         self._writer.write(encode(fields))
 
     def event(self, level: Level, message: str, **fields: Any) -> None:
-        """Tell of something that happened to the process."""
+        """Log an event of the process."""
         self.write({"time": datetime.now(UTC), "level": level, "msg": message, **fields})
 
     def fault(self, message: str, error: BaseException, **fields: Any) -> None:
-        """Tell of a bug, with its traceback."""
+        """Log a bug, with its traceback."""
         lines = "".join(traceback.format_exception(error))
         self.event("error", message, error=f"{type(error).__name__}: {error}"[:MAX_TEXT], traceback=lines, **fields)
 
 
 def encode(fields: dict[str, Any]) -> bytes:
-    """Return fields as one JSON line, whatever they hold."""
+    """Return fields as one JSON line, whatever their values."""
     try:
         return orjson.dumps(fields, option=_OPTIONS)
     except TypeError:  # half a surrogate pair (a header), an integer beyond 64 bits
@@ -61,16 +61,16 @@ def encode(fields: dict[str, Any]) -> bytes:
 
 
 class Spared:
-    """Leaves lines out where more come than anybody reads, for whoever reaches a port can cause them."""
+    """Leaves out lines when there are too many, because anyone who reaches a port can cause them."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        """Have room for a burst."""
+        """Start with room for a burst."""
         self._room = Bucket(_BURST_LINES, 1 / _LINES_PER_SECOND)
         self._clock = clock
         self._left_out = 0
 
     def pass_on(self) -> dict[str, int] | None:
-        """Return what a line says of those that were left out before it; None: it is to be left out, too."""
+        """Return the fields that count the lines left out before this one; None: this one is left out, too."""
         if not self._room.take(self._clock()):
             self._left_out += 1
             return None
@@ -79,7 +79,7 @@ class Spared:
 
 
 class LibraryHandler(logging.Handler):
-    """Turns what libraries log through ``logging`` into lines of ours. Tracebacks of theirs are cut to their last line.
+    """Turns log records of libraries into lines of podberth's log. Their tracebacks are reduced to the last line.
 
     aiohttp logs one for every client that sends no HTTP: a port scan would fill the log.
     """
@@ -101,7 +101,7 @@ class LibraryHandler(logging.Handler):
 
 
 def standard_output() -> LineWriter:
-    """Return a writer on the process's standard output, which others may close or exchange meanwhile.
+    """Return a writer on the process's standard output, which other code may close or replace meanwhile.
 
     Raises:
         UsageError: it is closed; the next socket would get its number, and the log lines.

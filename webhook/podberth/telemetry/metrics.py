@@ -1,11 +1,11 @@
-"""Every metric of the webhook, but for those of watches that the controller has, too (``watch_metrics``).
+"""Every metric of the webhook, except those of watches, which the controller has, too (``watch_metrics``).
 
-Nothing outside this package imports ``prometheus_client``. Each ``Metrics`` has a registry of its
-own: importing this module declares nothing. Label values that are known beforehand exist from the start, so that a rate
-has a zero to rise from.
+Nothing outside this package imports ``prometheus_client``. Each ``Metrics`` has its own registry: importing this module
+declares nothing. Series for label values that are known beforehand exist from the start, so that a rate can rise from
+zero.
 
-What every review counts is kept in plain numbers and handed to the library when somebody scrapes: its counters take a
-lock each, 5 us a review in all, where these take two (measured under load; a review without its decision costs 70).
+The counts of each review are plain numbers, which the library gets at each scrape: its counters take a lock each, 5 us
+a review in all, where these take two (measured under load; a review without its decision costs 70).
 """
 
 from bisect import bisect_left
@@ -30,8 +30,8 @@ CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 # apiserver's own buckets begin (5 ms to 25 s, apiserver pkg/admission/metrics); the longest legal timeout is 30 s.
 DURATION_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0)
 
-# The phases of one review are added up by people: where the time of a slow one goes, to a factor of two or three. So
-# half of the buckets, for these are as many series again for each phase.
+# People add up the phases of one review, to find its slow part to a factor of two or three. So these have half of the
+# buckets, because each phase has as many series again.
 PHASE_BUCKETS = DURATION_BUCKETS[::2]
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "")
@@ -51,26 +51,27 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "params": (),
     "gpupolicies": (),
 }
-"""Why documents of a watched resource are left out."""
+"""The reasons for leaving out documents of a watched resource."""
 OF_TOPOLOGY = ("nodes", "configmaps", "leases")
-"""Which of them the topology is made of."""
+"""The resources of the topology."""
 KIND_LEFT_OUT = ("unreadable", "too many")
-"""Likewise, of the kinds that are followed where they are served."""
+"""Likewise, for the kinds that are followed if the API server serves them."""
 
 POLICY_STATES = ("active", "outdated", "broken")
-"""Of a GPUPolicy object: it decides; it is broken and an older version of it decides; it is broken and none does."""
+"""The state of a GPUPolicy: it decides; it is broken and an older version decides; it is broken and none does."""
 
 EVENT_RESULTS = ("created", "repeated", "limited", "dropped", "failed", "unknown")
-"""What becomes of a notice: an Event is made for it, one is there that counts it, and the ways in which it is lost."""
+"""The result of a notice: an Event is made for it, an existing one counts it, or one of the ways in which it is
+lost."""
 EVENT_FAULTS = ("lost", "silent", "garbled", "busy", "failed", "refused", "bug")
-"""Why the API server did not take an Event."""
+"""The reason why the API server did not take an Event."""
 
 
 class Phases(NamedTuple):
-    """Where the time of a review went, in seconds; together they are all of it."""
+    """The time of a review by phase, in seconds; the sum is the whole time."""
 
     receive: float
-    """From its headers, by way of its turn and of the rest of its body, to the parsed review."""
+    """From its headers, through its turn and the rest of its body, to the parsed review."""
     decide: float
     encode: float
 
@@ -79,12 +80,12 @@ class Metrics:
     """The metrics of one process. Belongs to the event loop's thread."""
 
     def __init__(self, paths: Iterable[str], *, lines_dropped: Callable[[], int], in_flight: Callable[[], int]) -> None:
-        """Declare all; ``paths`` are those that answer reviews. The callables are asked at every scrape."""
+        """Declare all; ``paths`` are those that answer reviews. The callables are called at each scrape."""
         self.registry = CollectorRegistry()
         self.registry.register(Asked(self._asked))
         self._lines_dropped, self._in_flight = lines_dropped, in_flight
         self.topology_age: Callable[[], float] = lambda: nan
-        """Asked at every scrape; NaN while nothing is known."""
+        """Called at each scrape; NaN while nothing is known."""
         self._count_reviews((*paths, OTHER_PATH))
         gauge = partial(Gauge, registry=self.registry)
         self.policies = gauge("podberth_policies_loaded", "Policies in force.")
@@ -103,7 +104,7 @@ class Metrics:
             "podberth_certificate_not_after_seconds", "When the serving certificate expires, as Unix time."
         )
         self.client_certificate_required = gauge(
-            "podberth_client_certificate_required", "1 where only who shows a client certificate is answered."
+            "podberth_client_certificate_required", "1 if only clients with a certificate are answered."
         )
         self.ca_not_after = gauge(
             "podberth_ca_not_after_seconds",
@@ -111,12 +112,12 @@ class Metrics:
         )
         self._rotation = gauge(
             "podberth_ca_rotation_stage",
-            "1 for the stage that the rotation of the authorities is in; all 0 without --ca-secret.",
+            "1 for the stage of the authorities' rotation; all 0 without --ca-secret.",
             ["stage"],
         )
         self._reloads = Counter(
             "podberth_reload_total",
-            "Loads of what may change at run time; after an error the last good one stays in force.",
+            "Loads of policies, topology and certificates; after an error the last good one stays in force.",
             ["what", "result"],
             registry=self.registry,
         )
@@ -128,7 +129,7 @@ class Metrics:
 
     def _count_reviews(self, paths: Sequence[str]) -> None:
         self._requests = dict.fromkeys(product(paths, OPERATIONS, VERDICTS), 0)
-        # One bucket more than there are bounds: what is slower than the last.
+        # One bucket more than there are bounds: for values above the last.
         self._durations = {path: [0] * (len(DURATION_BUCKETS) + 1) for path in paths}
         self._seconds = dict.fromkeys(paths, 0.0)
         self._phases = {path: [[0] * (len(PHASE_BUCKETS) + 1) for _ in Phases._fields] for path in paths}
@@ -143,7 +144,7 @@ class Metrics:
         self._seconds[path] += seconds
 
     def phases(self, path: str, phases: Phases) -> None:
-        """Count where the time of one review went."""
+        """Count the time of one review by phase."""
         counts, sums = self._phases[path], self._phase_seconds[path]
         for index, seconds in enumerate(phases):
             counts[index][bisect_left(PHASE_BUCKETS, seconds)] += 1
@@ -154,7 +155,7 @@ class Metrics:
         self._policy_errors[policy] = self._policy_errors.get(policy, 0) + 1
 
     def decision(self, policy: str, verdict: str) -> None:
-        """Count what one policy decided; as many series as policies times actions."""
+        """Count one policy's decision; there are as many series as policies times actions."""
         decisions = self._decisions
         key = (policy, verdict)
         decisions[key] = decisions.get(key, 0) + 1
@@ -164,12 +165,12 @@ class Metrics:
         self._reloads.labels(what, "ok" if ok else "error").inc()
 
     def policy_objects(self, states: Sequence[str]) -> None:
-        """Say the state of every GPUPolicy of the cluster."""
+        """Set the state of every GPUPolicy of the cluster."""
         for each in POLICY_STATES:
             self._policy_objects.labels(each).set(states.count(each))
 
     def rotation(self, stage: Stage) -> None:
-        """Say which stage the rotation of the authorities is in."""
+        """Set the stage of the authorities' rotation."""
         for each in STAGES:
             self._rotation.labels(each).set(each == stage)
 
@@ -215,12 +216,12 @@ class Metrics:
         yield CounterMetricFamily("podberth_log_lines_dropped_total", dropped, value=self._lines_dropped())
         reading = "Requests that are being read or decided."
         yield GaugeMetricFamily("podberth_admission_in_flight", reading, value=self._in_flight())
-        age = "How old what is known of nodes may be: since the API server was last heard of it, or files were read."
+        age = "The possible age of the facts about nodes: since the API server last answered, or files were read."
         yield GaugeMetricFamily("podberth_topology_age_seconds", age, value=self.topology_age())
 
 
 class WatchMetrics(WatchCounts):
-    """What ``--topology cluster`` adds. Belongs to the event loop's thread."""
+    """The metrics that ``--topology cluster`` adds. Belongs to the event loop's thread."""
 
     def __init__(
         self,
@@ -229,7 +230,7 @@ class WatchMetrics(WatchCounts):
         stale_nodes: Callable[[], int],
         kinds: Callable[[], Mapping[str, KindState]] = dict,
     ) -> None:
-        """Declare all; ``watched`` by resource, the nodes that are stale, and ``kinds`` are asked at every scrape."""
+        """Declare all; ``watched`` by resource, the stale nodes and ``kinds`` are read at each scrape."""
         super().__init__(metrics.registry)
         self._kinds = kinds
         self._watched = watched
@@ -247,7 +248,7 @@ class WatchMetrics(WatchCounts):
         watched = self._watched()
         yield from watch_families(watched, self._kinds())
         left_out = GaugeMetricFamily(
-            "podberth_watch_left_out", "Objects that are there and of no use.", labels=["resource", "reason"]
+            "podberth_watch_left_out", "Objects that exist and cannot be used.", labels=["resource", "reason"]
         )
         for resource, each in watched.items():
             for reason in LEFT_OUT.get(resource, KIND_LEFT_OUT):
@@ -267,13 +268,13 @@ class Registered(Protocol):
 
 
 class EventMetrics:
-    """What Events add. Belongs to the event loop's thread."""
+    """The metrics of Events. Belongs to the event loop's thread."""
 
     def __init__(self, metrics: Registered) -> None:
         """Declare all."""
         self._notices = Counter(
             "podberth_event_notices_total",
-            "What was to be told in Events, by what became of it.",
+            "Notices for Events, by result.",
             ["result"],
             registry=metrics.registry,
         )
@@ -287,7 +288,7 @@ class EventMetrics:
         _begin(self._errors, EVENT_FAULTS)
 
     def notices(self, result: str, count: int = 1) -> None:
-        """Count what became of some notices."""
+        """Count the result of some notices."""
         self._notices.labels(result).inc(count)
 
     def error(self, reason: str) -> None:
@@ -296,7 +297,7 @@ class EventMetrics:
 
 
 def _begin(metric: Counter | Gauge, *values: Iterable[str]) -> None:
-    """Have a series for every combination of label values from the start."""
+    """Create a series for every combination of label values."""
     for each in product(*values):
         metric.labels(*each)
 

@@ -1,4 +1,4 @@
-"""What the review port says of the memory that its callers hold, and of their connections."""
+"""Metrics of the review port: the memory that its callers hold, and their connections."""
 
 from collections.abc import Iterator, Mapping
 from typing import Protocol
@@ -10,7 +10,7 @@ from .metrics import Registered
 
 
 class Budget(Protocol):
-    """What is counted of a budget of memory, by kind."""
+    """The counts of a budget of memory, by kind."""
 
     @property
     def used(self) -> Mapping[str, int]:
@@ -19,25 +19,25 @@ class Budget(Protocol):
 
     @property
     def refused(self) -> Mapping[str, int]:
-        """How often there was no room."""
+        """How often there was no memory."""
         ...
 
 
 class Places(Protocol):
-    """What is counted of connections."""
+    """The counts of connections."""
 
     displaced: int
 
     def __len__(self) -> int:
-        """Return how many are open."""
+        """Return the number of open connections."""
         ...
 
 
 class PortMetrics:
-    """What the budget and the places of a port add. Belongs to the event loop's thread."""
+    """The metrics of the budget and the places of a port. Belongs to the event loop's thread."""
 
     def __init__(self, metrics: Registered, budget: Budget, places: Places) -> None:
-        """Declare all; they are asked at every scrape."""
+        """Declare all; they are read at each scrape."""
         self._budget = budget
         self._places = places
         metrics.registry.register(Asked(self._asked))

@@ -1,4 +1,4 @@
-"""One observation and one log line for each review, made from what the core returned. On the hot path."""
+"""One observation and one log line for each review, from the core's outcome. On the hot path."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from .log import MAX_TEXT, Level, Log, Spared
 from .metrics import Metrics, Phases
 
 Listener: TypeAlias = Callable[[AdmissionRequest, Outcome], None]
-"""Told of every answer on one path, behind it; must not wait."""
+"""Called for every answer on one path, after it; must not wait."""
 
 
 class ReviewRecorder:
@@ -23,19 +23,19 @@ class ReviewRecorder:
         listeners: Mapping[str, Listener] | None = None,
         spared: Spared | None = None,
     ) -> None:
-        """Record into both, and tell ``listeners``, by path."""
+        """Record into both, and call ``listeners``, by path."""
         self._metrics = metrics
         self._spared = spared or Spared()
         self._log = log
         self._listeners = listeners or {}
 
     def decided(self, path: str, request: AdmissionRequest, outcome: Outcome, phases: Phases) -> None:
-        """Record a review that got an AdmissionReview for an answer."""
+        """Record a review that was answered with an AdmissionReview."""
         metrics = self._metrics
         seconds = sum(phases)
         metrics.request(path, request.operation, outcome.verdict, seconds)
         metrics.phases(path, phases)
-        policies: dict[str, bool] = {}  # in the order in which they decided; whether one is at fault
+        policies: dict[str, bool] = {}  # in the order in which they decided; whether one has an error
         for decision in outcome.decisions:
             metrics.decision(decision.policy, decision.action)
             policies[decision.policy] = decision.fault or policies.get(decision.policy, False)
@@ -55,7 +55,7 @@ class ReviewRecorder:
     def refused(
         self, path: str, status: int, message: str, seconds: float, request: AdmissionRequest | None = None
     ) -> None:
-        """Record a request that got an HTTP error; ``request`` is None where none could be decoded."""
+        """Record a request that was answered with an HTTP error; ``request`` is None if none could be decoded."""
         self._metrics.request(path, request.operation if request else "", "error", seconds)
         if (besides := self._spared.pass_on()) is None:
             return
@@ -73,7 +73,7 @@ class ReviewRecorder:
 
 
 def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str, Any]:
-    """Return the beginning of a review's line. What ``decode_review`` has not bounded is cut."""
+    """Return the first fields of a review's line. Values that ``decode_review`` has not bounded are shortened."""
     if request is None:
         return {"time": datetime.now(UTC), "level": level, "msg": "review", "path": path}
     user = request.envelope.get("userInfo") or {}

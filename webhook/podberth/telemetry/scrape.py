@@ -1,4 +1,4 @@
-"""Metrics as another process has exposed them."""
+"""Reads metrics that another process has exposed."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What a trace tells of a review, and whether anybody asked for traces. Without OpenTelemetry: ``tracing`` has that."""
+"""The facts of a review's trace, and whether traces are wanted. Without OpenTelemetry, which ``tracing`` imports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ _PROTOCOL = "http/protobuf"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traced:
-    """A review that is answered. ``request`` is None where none could be decoded, ``outcome`` where none was made."""
+    """A review that is answered. ``request`` is None if none could be decoded, ``outcome`` if there is none."""
 
     headers: Mapping[str, str]
     path: str
-    """As the metrics have it: one that reviews are sent to, or ``other``."""
+    """As in the metrics: a path of reviews, or ``other``."""
     status: int
     ended_ns: int
-    """Since the epoch."""
+    """Seconds since the epoch."""
     seconds: float
     request: AdmissionRequest | None
     outcome: Outcome | None = None
@@ -35,19 +35,19 @@ class Tracer(Protocol):
     """Makes spans."""
 
     def review(self, traced: Traced) -> None:
-        """Tell of a review, behind its answer; must not wait."""
+        """Make the spans of a review, after its answer; must not wait."""
         ...
 
     def close(self) -> None:
-        """Send what there is, briefly."""
+        """Send the queued spans, briefly."""
         ...
 
 
 def asked_for(environ: Mapping[str, str]) -> bool:
-    """Tell whether the environment asks for traces, in OpenTelemetry's own words: an exporter, or where to send to.
+    """Tell whether the environment asks for traces, by OpenTelemetry's own variables: an exporter, or an endpoint.
 
     Raises:
-        ValueError: it asks for a protocol that podberth does not speak.
+        ValueError: it asks for a protocol that podberth does not support.
     """
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False

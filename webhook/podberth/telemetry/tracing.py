@@ -1,7 +1,7 @@
 """Traces of reviews by OpenTelemetry, sent by OTLP over HTTP. The only importer of it, and imported on request only.
 
-A span continues the trace of the API server's call (``traceparent``), and is made behind the answer, of times that were
-taken before. Its own thread sends it. Where to, how many are kept, and under which name, is the environment's to say.
+A span continues the trace of the API server's call (``traceparent``). It is made after the answer, from recorded times,
+and sent by its own thread. The environment sets the endpoint, the number of kept spans, and the name.
 """
 
 import os
@@ -21,9 +21,9 @@ from .metrics import Phases
 from .traces import Traced
 
 _NAME: Final = "podberth"
-# From here on an answer is the server's fault: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
+# From this status on an answer is the server's fault: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
 _SERVER_FAULT = 500
-# In what the grace period of manifests/base leaves behind reviews and Events.
+# The rest of the grace period of manifests/base after reviews and Events.
 _CLOSE_SECONDS: Final = 1.0
 _SECOND_NS: Final = 1_000_000_000
 
@@ -32,7 +32,7 @@ class OpenTelemetryTracer:
     """A ``Tracer``."""
 
     def __init__(self, instance: str) -> None:
-        """Begin to send. ``instance`` is the pod's name."""
+        """Start to send. ``instance`` is the pod's name."""
         known = {"service.version": __version__, "service.instance.id": instance}
         if "OTEL_SERVICE_NAME" not in os.environ and "service.name=" not in os.environ.get(
             "OTEL_RESOURCE_ATTRIBUTES", ""
@@ -44,9 +44,9 @@ class OpenTelemetryTracer:
         self._propagator = TraceContextTextMapPropagator()
 
     def review(self, traced: Traced) -> None:
-        """Make the span of a review, and those of its phases within, if anybody keeps it."""
+        """Make the span of a review, with one for each phase, if the trace is sampled."""
         started_ns = traced.ended_ns - round(traced.seconds * _SECOND_NS)
-        # Not with what else it understands: a stranger's header is a stranger's.
+        # Only this header is read: others come from strangers.
         carrier = {key: value for key in ("traceparent", "tracestate") if (value := traced.headers.get(key))}
         span = self._tracer.start_span(
             f"review {traced.path}",
@@ -62,7 +62,7 @@ class OpenTelemetryTracer:
         span.end(traced.ended_ns)
 
     def close(self) -> None:
-        """Send what there is; a collector that does not answer is not waited for."""
+        """Send the queued spans; a collector that does not answer is not waited for."""
         closing = threading.Thread(target=self._provider.shutdown, daemon=True)
         closing.start()
         closing.join(_CLOSE_SECONDS)
@@ -76,7 +76,7 @@ class OpenTelemetryTracer:
 
 
 def _describe(span: Span, traced: Traced) -> None:
-    """Put on a span what the log has of the review, under the names of docs/operating.md."""
+    """Add to a span the fields of the review's log line, under the names of docs/operating.md."""
     span.set_attribute("http.response.status_code", traced.status)
     span.set_attribute("podberth.path", traced.path)
     if (request := traced.request) is not None:

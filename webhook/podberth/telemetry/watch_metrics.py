@@ -1,4 +1,4 @@
-"""What webhook and controller say of their watches, under the same names."""
+"""Metrics of watches, which webhook and controller have under the same names."""
 
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -8,26 +8,27 @@ from prometheus_client.core import GaugeMetricFamily
 
 KindState: TypeAlias = Literal["followed", "listing", "not served", "refused"]
 KIND_STATES: tuple[KindState, ...] = get_args(KindState)
-"""Of a kind that is followed where it is served: it is; it will be; the cluster has none; podberth may not list it."""
+"""The state of a kind that is followed if it is served: it is; it will be; the cluster has none; podberth may not list
+it."""
 
 
 class Watched(NamedTuple):
-    """What is to be said of a watched resource when somebody scrapes."""
+    """The facts of a watched resource at a scrape."""
 
     objects: int
     contact_age_seconds: float
     left_out: Mapping[str, int]
-    """How many by reason."""
+    """The number of objects by reason."""
 
 
 class WatchCounts:
-    """Where watches and lists are counted. Belongs to the event loop's thread."""
+    """Counters of watches and lists. Belongs to the event loop's thread."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Declare what is counted."""
+        """Declare the counters."""
         self._restarts = Counter(
             "podberth_watch_restarts_total",
-            "Watches that ended, by reason; each is begun anew.",
+            "Watches that ended, by reason; each is begun again.",
             ["resource", "reason"],
             registry=registry,
         )
@@ -48,7 +49,7 @@ class WatchCounts:
 
 
 def watch_families(watched: Mapping[str, Watched], kinds: Mapping[str, KindState]) -> Iterator[GaugeMetricFamily]:
-    """Yield what there is to say of resources, and of kinds that are followed where they are served."""
+    """Yield the metrics of resources, and of kinds that are followed if they are served."""
     objects = GaugeMetricFamily("podberth_watch_objects", "Objects that the cluster has.", labels=["resource"])
     age = GaugeMetricFamily(
         "podberth_watch_contact_age_seconds", "Since the API server was last heard.", labels=["resource"]
@@ -58,7 +59,7 @@ def watch_families(watched: Mapping[str, Watched], kinds: Mapping[str, KindState
         age.add_metric([resource], each.contact_age_seconds)
     states = GaugeMetricFamily(
         "podberth_watch_kinds",
-        "1 for the state of a kind that is followed where it is served.",
+        "1 for the state of a kind that is followed if it is served.",
         labels=["resource", "state"],
     )
     for kind, state in kinds.items():

@@ -1,1 +1,4 @@
-"""What the controller makes for waiting pods, and what it reports of them. Pure: asked again after every change."""
+"""The objects that the controller makes for waiting pods, and its reports about them.
+
+Pure: asked after every change.
+"""

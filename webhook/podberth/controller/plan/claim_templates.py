@@ -1,7 +1,7 @@
-"""ResourceClaimTemplates that policies declare: made where a waiting pod names one, and owned by what the pods are of.
+"""ResourceClaimTemplates that policies declare: made if a waiting pod names one, and owned by the pods' owners.
 
-What is made is what stands in a policy; of a pod counts the name alone. One of that name that somebody else has made
-stays as it is: the pod's claim is then made from that.
+The content comes from the policy; only the name is read from a pod. A template of that name from another writer stays
+as it is: the pod's claim is then made from that one.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _REFUSED: Final = "ResourceClaimTemplateRefused"
 
 
 def plan(world: World, now: float) -> Plan:
-    """Say which templates to make, and which get another owner."""
+    """Return the templates to make, and those that get another owner."""
     del now
     found = Plan()
     if KIND not in world.served or world.declared is None:
@@ -31,12 +31,12 @@ def plan(world: World, now: float) -> Plan:
                 wanted.setdefault((pod.namespace, name), []).append(pod)
     for place, pods in sorted(wanted.items()):
         made = world.known[KIND].get(place)
-        # One that is being deleted cannot be kept: it is made again when it is gone.
+        # A template that is being deleted cannot be kept: it is made again when it is gone.
         if made is not None and (made.deleting or not made.ours):
             continue
         whose, unknown = owners(pods, world)
         found.actions += unknown
-        # Owners that are not known yet join later: a template is the same for all, and one slow answer holds up nobody.
+        # Unknown owners join later: a template is the same for all, and one slow answer delays nobody.
         if whose:
             step = _creation(place, whose, world, declared[place[1]]) if made is None else _joined(place, made, whose)
             found.actions += [] if step is None else [step]
@@ -54,11 +54,11 @@ def _creation(place: Place, whose: dict[str, OwnerReference], world: World, spec
 
 
 def _joined(place: Place, made: Made, whose: dict[str, OwnerReference]) -> Change | None:
-    """Add owners: the garbage collector takes a template with the last one."""
+    """Add owners: the garbage collector deletes a template with its last owner."""
     references = joined(made, whose)
     if not references:
         return None
-    # What is known of it, so that no owner is lost that somebody else adds meanwhile.
+    # With its known version, so that no owner is lost that another writer adds meanwhile.
     patch = {"metadata": {"uid": made.uid, "resourceVersion": made.version, "ownerReferences": references}}
     return Change(
         kind=KIND, noun=NOUN, refused=_REFUSED, place=place, uid=made.uid, patch=patch, about=_about(place[0], whose)

@@ -1,7 +1,7 @@
-"""The waiting pods of a gang whose group is podberth's to make, and how many start together by what they say.
+"""The waiting pods of a gang whose group podberth makes, and the number that starts together.
 
-A pod says the size by an annotation, else its owner does. Of some owners not all pods are made before the first ones
-run, and of some nobody knows how many there are: these start one by one, for a group of all would wait for ever.
+A pod has the size in an annotation, else its owner has it. Some owners make their last pods only after the first ones
+run, and for some the number is not known: these start one by one, because a group of all would wait for ever.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,26 +17,26 @@ from .model import Place, WaitingPod, World
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What a party says of its gang now."""
+    """The present statement of a party about its gang."""
 
     size: int
-    """How many pods it has; 0: nobody says."""
+    """The number of pods; 0: unknown."""
     staged: str
-    """The field by which some are made only when others run; empty: none that is known."""
+    """The field by which some pods are made only after others run; empty: none is known."""
     newest: float
     """When the newest of its pods was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What several parties say together."""
+    """The combined statement of several parties."""
 
     sizes: frozenset[int]
-    """All that are said; one by one: 1. Empty: nobody says any."""
+    """All stated sizes; 1: one by one. Empty: none."""
     staged: str = ""
     """The field by which the pods start in stages; empty: they come together."""
     guessed: bool = False
-    """Whether they only may start so, for nothing is known of an owner."""
+    """Whether the stages are only possible, because an owner is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +47,17 @@ class Gang:
     place: Place
     members: Sequence[WaitingPod]
     words: Mapping[str, Word]
-    """By party."""
+    """Statements by party."""
     owners: Mapping[str, OwnerReference]
 
     @property
     def kind(self) -> str:
-        """Of its group."""
+        """The kind of its group."""
         return self.system.kinds[0]
 
     @property
     def verdict(self) -> Verdict:
-        """What all its parties say."""
+        """The combined statement of all its parties."""
         return judge(self.words.values())
 
     @property
@@ -67,12 +67,12 @@ class Gang:
 
 
 def party(owner: OwnerReference) -> str:
-    """Return who has a say in the size of a gang: an owner on top, and bare pods together."""
+    """Return the party that states the size of a gang: an owner on top, or all bare pods together."""
     return "" if owner.kind == "Pod" else owner.uid
 
 
 def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
-    """Return what each party says; pods whose owner is gone have no say."""
+    """Return each party's statement; pods whose owner is gone make none."""
     parties: dict[str, list[WaitingPod]] = {}
     for pod in sorted(members, key=lambda pod: (pod.created, pod.size)):
         top = on_top(pod, world)
@@ -82,18 +82,18 @@ def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
 
 
 def _word(pods: Sequence[WaitingPod], world: World) -> Word:
-    """Return what pods say, the newest last; what is read of the newest's owners holds for all of them."""
+    """Return the statement of pods, the newest last; the facts from the newest pod's owners hold for all of them."""
     newest = pods[-1]
     gang = gang_of(newest.told, newest.namespace, documents(newest, world))
-    # Of the templates of a known owner nobody knows better; else a pod says what admission knew.
+    # The templates of a known owner are the best source; else the pod has the facts from admission.
     size = gang.apart or next((pod.size for pod in reversed(pods) if pod.size), gang.size)
     return Word(size, "" if size == 1 else gang.staged, newest.created)
 
 
 def judge(said: Iterable[Word]) -> Verdict:
-    """Return what parties say together: where one comes in stages, no group of all has its minimum."""
+    """Return the combined statement: if one party comes in stages, no group of all reaches its minimum."""
     said = tuple(said)
-    # A field that is known comes before one that may be there.
+    # A known field comes before a possible one.
     staged = min((word.staged for word in said if word.staged), key=is_guess, default="")
     if staged:
         return Verdict(frozenset({1}), staged, is_guess(staged))

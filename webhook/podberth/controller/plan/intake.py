@@ -1,4 +1,4 @@
-"""What is kept of a pod that waits and of a PodGroup: a few fields, so that ten thousand of either cost little."""
+"""The facts that are kept of a waiting pod and of a PodGroup: a few fields, so that ten thousand cost little."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -21,13 +21,13 @@ from ...workload.gangs import gang_of
 from .model import Made, WaitingPod
 from .systems import references
 
-# Of a label: a DNS subdomain, a slash and a name (apimachinery pkg/util/validation IsQualifiedName).
+# The limit of a label: a DNS subdomain, a slash and a name (apimachinery pkg/util/validation IsQualifiedName).
 _LONGEST_KEY: Final = 253 + 1 + 63
 _OVER: Final = frozenset({"Succeeded", "Failed"})
 
 
 def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
-    """Return what is kept of a pod; None where it waits for no group and names no claim template."""
+    """Return the facts of a pod; None if it waits for no group and names no claim template."""
     named, templates = tuple(references(document)), tuple(_templates(document))
     metadata = mapping_at(document, "metadata")
     namespace, gang = text(metadata.get("namespace")), labels(document).get(GANG_LABEL) or ""
@@ -55,13 +55,13 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
 
 
 def _size(noted: Mapping[str, str]) -> int:
-    """Return how many pods the group is of: those with accelerators, where it is said that not all have some."""
+    """Return the number of pods in the group: those with accelerators, if not all have some."""
     size, accelerated = (number(noted.get(key)) or 0 for key in (GANG_SIZE_ANNOTATION, GANG_ACCELERATED_ANNOTATION))
     return accelerated if 0 < accelerated < size else size
 
 
 def _level(noted: Mapping[str, str]) -> str:
-    """Return the node label key that is said; empty for what is too long for one, which no group could have."""
+    """Return the node label key in the notes; empty if it is too long for one, because no group could have it."""
     level = noted.get(GANG_LEVEL_ANNOTATION) or ""
     return level if len(level) <= _LONGEST_KEY else ""
 
@@ -74,12 +74,12 @@ def _templates(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def made_template(document: Mapping[str, Any]) -> Made:
-    """Return what is kept of a ResourceClaimTemplate: whose it is, and nothing of its spec."""
+    """Return the facts of a ResourceClaimTemplate: its owners, and nothing of its spec."""
     return _made(document, 0)
 
 
 def made_group(api_group: str, document: Mapping[str, Any]) -> Made:
-    """Return what is kept of a PodGroup of an API group."""
+    """Return the facts of a PodGroup of an API group."""
     # A minimum of one is read as none, and a gang of one is none.
     return _made(document, min_member(api_group, document) or 1)
 

@@ -1,9 +1,9 @@
-"""Whose a made object is: the owner on top of the pods that it is for, or the pods themselves where nobody owns them.
+"""The owner of a made object: the owner on top of its pods, or the pods themselves if nobody owns them.
 
-What is made says so in its metadata, and the owner is told where it cannot be made. What the owners on the way are
-known to say of their pods is handed on as it is.
+The object names its owner in its metadata, and the owner gets the Event if it cannot be made. Facts from the owners on
+the way about their pods are passed on unchanged.
 
-The garbage collector takes an object away when the last of its owners is gone, so nothing here ever deletes.
+The garbage collector deletes an object when its last owner is gone, so nothing here ever deletes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,18 +17,19 @@ from ...workload.owners import LOOKED_UP
 from ...workload.stages import UNREADABLE
 from .model import LookUp, Made, Owned, Place, WaitingPod, World
 
-# Steps up from the pod's controller. The most that are known to be there are five: from the StatefulSet of a leader's
+# Steps up from the pod's controller. The longest known chain has five: from the StatefulSet of a leader's
 # workers to the leader, the leaders' StatefulSet, the LeaderWorkerSet, the RoleBasedGroup (kinds.members,
 # Subject.lineage), to an AppWrapper; one to spare. References may go in a circle, so there is an end.
 _LONGEST: Final = 6
 MOST_OWNERS: Final = 64
-"""Owners that an object names: a gang has one, but one of bare pods has as many as pods, each of some 150 bytes."""
+"""The number of owners of an object: a gang has one, but one of bare pods has as many as pods, each of some 150
+bytes."""
 
 
 def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerReference], list[LookUp]]:
-    """Return the owners of what is made for some pods, by uid, and whom to look up before that can be said.
+    """Return the owners of an object for some pods, by uid, and the owners to look up first.
 
-    Pods whose owner is gone have none: they are about to go, too.
+    Pods whose owner is gone have none: they are about to be deleted, too.
     """
     found: dict[str, OwnerReference] = {}
     asked: dict[Owned, LookUp] = {}
@@ -44,10 +45,10 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
 
 
 def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
-    """Return the highest owner of a pod that is known, itself where it has none; None where one on the way is gone."""
+    """Return the highest known owner of a pod, itself if it has none; None if one on the way is gone."""
     top = pod.itself()
     for owner in _upwards(pod, world):
-        # Whoever makes a pod writes its owners, and nobody proves them: no object has such a name.
+        # The author of a pod writes its owners, and nobody checks them: no object has such a name.
         if (pod.namespace, owner) in world.gone or (_asked(owner) and not is_subdomain(owner.name)):
             return None
         top = owner
@@ -55,7 +56,7 @@ def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
 
 
 def documents(pod: WaitingPod, world: World) -> dict[str, Mapping[str, Any]]:
-    """Return what is known of a pod's owners that were looked up, by uid, as ``workload.gangs`` reads it."""
+    """Return the facts of a pod's owners that were looked up, by uid, as ``workload.gangs`` reads them."""
     found: dict[str, Mapping[str, Any]] = {}
     for owner in _upwards(pod, world):
         metadata = {"name": owner.name, "namespace": pod.namespace, "uid": owner.uid}
@@ -66,7 +67,7 @@ def documents(pod: WaitingPod, world: World) -> dict[str, Mapping[str, Any]]:
 
 
 def _upwards(pod: WaitingPod, world: World) -> Iterator[OwnerReference]:
-    """Yield a pod's controller, its controller's, and so on, as far as is known."""
+    """Yield a pod's controller, its controller's controller, and so on, as far as they are known."""
     owner = pod.owner
     for _ in range(_LONGEST + 1):
         if owner is None:
@@ -84,7 +85,7 @@ def _unknown(owned: Owned, world: World) -> bool:
 
 
 def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
-    """Return the metadata of what is to be made."""
+    """Return the metadata of an object to make."""
     return {
         "name": place[1],
         "namespace": place[0],
@@ -94,21 +95,24 @@ def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[
 
 
 def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, Any]]:
-    """Return all owners of what is made, with those that join; empty: none does. None that is there is left out."""
+    """Return all owners of a made object, with the new ones; empty: there are no new ones.
+
+    No present one is left out.
+    """
     known = {each.uid: each for each in made.owners}
     every = list({**known, **whose, **known}.values())[:MOST_OWNERS]
     return [_as_reference(each) for each in every] if len(every) > len(known) else []
 
 
 def regarding(namespace: str, owner: OwnerReference) -> Regarding:
-    """Return what an Event of an owner is about."""
+    """Return an owner as the object of an Event."""
     return Regarding(
         api_version=owner.api_version, kind=owner.kind, namespace=namespace, name=owner.name, uid=owner.uid
     )
 
 
 def _as_reference(owner: OwnerReference) -> dict[str, Any]:
-    """Return an entry of metadata.ownerReferences: no controller and in nobody's way, unless it was read as that."""
+    """Return an entry of metadata.ownerReferences: no controller and no block of deletion, unless it was read so."""
     return {
         "apiVersion": owner.api_version,
         "kind": owner.kind,

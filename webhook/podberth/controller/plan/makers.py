@@ -10,7 +10,7 @@ MAKERS: Final[tuple[Maker, ...]] = (pod_groups.plan, claim_templates.plan, missi
 
 
 def plan(world: World, now: float, makers: Sequence[Maker] = MAKERS) -> Plan:
-    """Return what all of them want."""
+    """Return the combined plan of all makers."""
     found = Plan()
     for each in makers:
         found.add(each(world, now))

@@ -1,8 +1,8 @@
-"""Pods that wait for a claim template of a policy's that nobody makes: what they wait for is told, and why.
+"""Notices about pods that wait for a policy's claim template which nobody makes.
 
-Such a template has a digest behind its name, and a policy that was changed declares another one: what was declared
-before the last change is forgotten when the controller is started anew. Templates of other names are somebody else's,
-and of those Kubernetes says itself that they are missing.
+Such a template has a digest at the end of its name, and a changed policy declares another one: earlier declarations are
+forgotten when the controller restarts. Templates of other names belong to other authors, and Kubernetes itself reports
+that they are missing.
 """
 
 import re
@@ -15,13 +15,13 @@ from .model import Place, Plan, WaitingPod, World
 from .patience import overdue
 
 _REASON: Final = "ResourceClaimTemplateMissing"
-# policy.claim_template: the name that stands in the policy, and eight digits of a digest.
+# policy.claim_template: the name in the policy, and eight digits of a digest.
 _WRITTEN: Final = re.compile(r".+-[0-9a-f]{8}")
-_REMEDY: Final = "make the pod anew, or give podberth controller the --policies of podberth serve"
+_REMEDY: Final = "create the pod again, or give podberth controller the --policies of podberth serve"
 
 
 def plan(world: World, now: float) -> Plan:
-    """Say which pods wait for a template that does not come."""
+    """Return notices for the pods that wait for a template that does not come."""
     found = Plan()
     if KIND not in world.served or world.declared is None:
         return found
@@ -37,7 +37,7 @@ def plan(world: World, now: float) -> Plan:
 
 
 def _why(pod: WaitingPod, place: Place, world: World) -> str:
-    """Say why nobody makes the template; empty: it is about to be made."""
+    """Return why nobody makes the template; empty: it is about to be made."""
     if world.declared is None or place[1] not in world.declared:
         return f"no policy in force declares it (any more); {_REMEDY}"
     _, unknown = owners([pod], world)

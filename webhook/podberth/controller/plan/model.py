@@ -1,4 +1,4 @@
-"""What a maker is given and what it answers: the waiting pods, the objects that there are, and what is to be done."""
+"""The input and the output of makers: the waiting pods, the present objects, and the actions to take."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,66 +10,66 @@ from ...kube.pod import OwnerReference
 Place: TypeAlias = tuple[str, str]
 """Namespace and name of an object."""
 Owned: TypeAlias = tuple[str, OwnerReference]
-"""A namespace, and an owner as an object there refers to it. Not the uid alone: whoever makes a pod may write any uid
-beside any name, and what is found of that is no word on the object that has the uid.
+"""A namespace, and an owner as an object there refers to it. Not the uid alone: the author of a pod may write any uid
+beside any name, and a result for that pair says nothing about the real object with the uid.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """That a pod names a group."""
+    """The name of a group in a pod."""
 
     system: str
-    """Whose group it is (workload.systems)."""
+    """The group system (workload.systems)."""
     kinds: tuple[str, ...]
-    """The kinds that it may be of, as kubectl names them; the first is the one to make."""
+    """The possible kinds of the group, as kubectl names them; the first is the one to make."""
     name: str
     said_by: str
-    """The pod's field that names it."""
+    """The pod's field with the name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingPod:
-    """What is kept of a pod that is on no node yet."""
+    """The facts of a pod that is on no node yet."""
 
     namespace: str
     name: str
     uid: str
     created: float
-    """In seconds since the epoch; 0 where it does not say."""
+    """Seconds since the epoch; 0 if the pod has no time."""
     owner: OwnerReference | None
     """Its controller."""
     groups: tuple[Reference, ...]
     gang: str = ""
     size: int = 0
-    """How many pods the gang's group is of; 0: nobody says."""
+    """The number of pods in the gang's group; 0: unknown."""
     level: str = ""
-    """The node label key of the domain that the gang is to be in, where admission left that to the group."""
+    """The node label key of the domain for the gang, if admission left that to the group."""
     required: bool = False
-    """Whether it must be."""
+    """Whether that domain is required."""
     gated: bool = False
-    """Whether it has scheduling gates: whoever has put them there has not let it wait for a scheduler yet."""
+    """Whether it has scheduling gates: then it does not wait for a scheduler yet."""
     templates: tuple[str, ...] = ()
     """The ResourceClaimTemplates that it names."""
     told: Mapping[str, Any] = field(default_factory=dict)
-    """The pod as far as it tells of its gang (``workload.gang_keys``); empty where its label names none."""
+    """The fields of the pod that describe its gang (``workload.gang_keys``); empty if its label names none."""
     sized_by_owner: bool = False
-    """Whether it is a member of an operator's gang of which an owner of its says how many pods there are."""
+    """Whether it is a member of an operator's gang whose size one of its owners has."""
 
     def itself(self) -> OwnerReference:
-        """Return the reference that an object has which this pod owns."""
+        """Return the reference that an object owned by this pod has."""
         return OwnerReference("v1", "Pod", self.name, self.uid)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What is kept of an object of a kind that podberth makes."""
+    """The facts of an object of a kind that podberth makes."""
 
     uid: str
     version: str
     """Its resourceVersion."""
     ours: bool
-    """Whether podberth has made it: nothing else is ever written."""
+    """Whether podberth has made it: no other object is ever changed."""
     deleting: bool = False
     owners: tuple[OwnerReference, ...] = ()
     minimum: int = 0
@@ -77,71 +77,72 @@ class Made:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """All that a maker may go by."""
+    """All facts that a maker may use."""
 
     pods: Mapping[str, WaitingPod]
     known: Mapping[str, Mapping[Place, Made]]
-    """Objects by kind; a kind is here once all its objects were listed."""
+    """Objects by kind; a kind is here once all its objects are listed."""
     served: Mapping[str, str]
     """The apiVersion of each kind of ``known``."""
     absent: frozenset[str]
-    """Kinds that the API server does not serve. Of a kind that is in neither nothing is known, and nothing said."""
+    """Kinds that the API server does not serve. A kind that is in neither is unknown, and nothing is reported about
+    it."""
     owners: Mapping[Owned, OwnerReference | None]
-    """Of owners that were looked up: their controller; None: they have none, or may not be read."""
+    """The controllers of owners that were looked up; None: an owner has none, or may not be read."""
     gone: frozenset[Owned]
-    """Those that were looked up and are not there."""
+    """Owners that were looked up and do not exist."""
     fixed: Mapping[str, int]
-    """By the uid of an object: the minimum that the API server did not let it have."""
+    """By the uid of an object: the minimum that the API server refused."""
     patience_seconds: float
-    """How long a pod may wait for its group until it is told of."""
+    """How long a pod may wait for its group until that is reported."""
     failed: Mapping[Owned | tuple[str, Place], str] = field(default_factory=dict)
-    """What the last try met: of an owner to look up, or by the kind and place of an object to make."""
+    """The error of the last try: of an owner to look up, or by the kind and place of an object to make."""
     documents: Mapping[Owned, Mapping[str, Any]] = field(default_factory=dict)
-    """Of owners that were looked up: what ``workload.owners`` keeps of them; nothing of one that may not be read."""
+    """The facts that ``workload.owners`` keeps of owners that were looked up; none of an unreadable one."""
     declared: Mapping[str, Mapping[str, Any]] | None = None
-    """The specs of the claim templates that policies declare, by the names that they write on pods; None: not known."""
+    """The specs of the claim templates that policies declare, by their names on pods; None: not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create:
-    """Make an object. Where one of its name has come meanwhile, that one stays as it is."""
+    """Make an object. If one of its name exists by then, it stays as it is."""
 
     kind: str
     noun: str
-    """As its documents name the kind."""
+    """The kind's name in its documentation."""
     refused: str
-    """The reason of the Event where the API server refuses it."""
+    """The reason of the Event if the API server refuses it."""
     document: Mapping[str, Any]
     about: Regarding
-    """Whom to tell where it cannot be made."""
+    """The object that gets the Event if it cannot be made."""
 
     @property
     def place(self) -> Place:
-        """Where it is to be."""
+        """Its place."""
         metadata = self.document["metadata"]
         return metadata["namespace"], metadata["name"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Merge something into an object of podberth's, if it is still what is known of it."""
+    """Merge fields into an object of podberth's, if it has not changed since it was read."""
 
     kind: str
     noun: str
-    """As its documents name the kind."""
+    """The kind's name in its documentation."""
     refused: str
-    """The reason of the Event where the API server refuses it."""
+    """The reason of the Event if the API server refuses it."""
     place: Place
     uid: str
     patch: Mapping[str, Any]
     about: Regarding
     minimum: int = 0
-    """What a PodGroup's is then; 0: it stays. Where the API server does not let it change, ``World.fixed`` says so."""
+    """A PodGroup's new minimum; 0: it stays. If the API server does not let it change, ``World.fixed`` has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """Find out whose an owner is, and what it says of its pods."""
+    """Read an owner's controller, and its facts about its pods."""
 
     namespace: str
     owner: OwnerReference
@@ -152,19 +153,19 @@ Action: TypeAlias = Create | Change | LookUp
 
 @dataclass(slots=True)
 class Plan:
-    """What is to be done now. ``notices`` stand for as long as a plan has them: each is told once in that time."""
+    """The actions to take now. ``notices`` stand for as long as a plan has them: each is sent once in that time."""
 
     actions: list[Action] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     again_at: float = float("inf")
-    """When there may be more to tell, in seconds since the epoch."""
+    """The time at which there may be more notices, in seconds since the epoch."""
 
     def add(self, other: "Plan") -> None:
-        """Take in what another maker wants."""
+        """Add another maker's plan."""
         self.actions += other.actions
         self.notices += other.notices
         self.again_at = min(self.again_at, other.again_at)
 
 
 Maker: TypeAlias = Callable[[World, float], Plan]
-"""Answers for one sort of objects; the number is the time in seconds since the epoch."""
+"""A maker for one sort of objects; the number is the time in seconds since the epoch."""

@@ -1,8 +1,8 @@
-"""PodGroups of gangs: made where admission made pods members of one that is not there, and as large as the gang is.
+"""PodGroups of gangs: made if admission made pods members of a missing one, and as large as the gang.
 
-A pod asks for a group by its label and its reference, which say the same name, and by the size beside them, or an owner
-that says it. Groups that podberth has not made are nobody's business here; that one is missing is told of, whoever was
-to make it.
+A pod asks for a group by its label and its reference, which have the same name, and by the size beside them, or by an
+owner that has the size. Groups that podberth has not made are left alone; a missing one is reported, whoever should
+have made it.
 """
 
 import math
@@ -20,10 +20,10 @@ from .systems import BY_NAME, nested
 
 KIND: Final = "PodGroup"
 _REFUSED: Final = "PodGroupRefused"
-# A level is said by members with GPUs, and a launcher or head comes before them. The group's topology cannot be changed
-# later, and a gang starts with its last pod anyway; who is not there so long after the newest is not about to come.
+# Members with GPUs state the level, and a launcher or head comes before them. The group's topology cannot be changed
+# later, and a gang starts with its last pod anyway; a pod that has not come this long after the newest is not expected.
 GATHER_SECONDS: Final = 5.0
-# Of sizes that pods disagree on: two are a disagreement, and an owner's name may be a quarter of an Event's note.
+# The number of disagreeing sizes that are named: two show it, and an owner's name may be a quarter of an Event's note.
 _SHOWN: Final = 3
 
 
@@ -32,7 +32,7 @@ _Key: TypeAlias = tuple[str, str, str]
 
 
 def plan(world: World, now: float) -> Plan:
-    """Say which groups to make and to change, and which pods wait for one that does not come."""
+    """Return the groups to make and to change, and notices for the pods that wait for one that does not come."""
     found = Plan()
     gangs: dict[_Key, list[WaitingPod]] = {}
     for pod in world.pods.values():
@@ -50,15 +50,15 @@ def plan(world: World, now: float) -> Plan:
 
 
 def _asks(pod: WaitingPod, reference: Reference) -> bool:
-    """Tell whether admission has made the pod member of a group that podberth is to make."""
+    """Tell whether admission has made the pod a member of a group that podberth makes."""
     sized = pod.size > 0 or pod.sized_by_owner
     return pod.gang == reference.name and sized and bool(BY_NAME[reference.system].minimum)
 
 
 def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: Plan) -> str | None:
-    """See to a gang's group; return what keeps it from being made, empty where nothing does.
+    """Plan a gang's group; return the reason why it cannot be made, empty if there is none.
 
-    None: it is not podberth's to make, for its kind is not served.
+    None: podberth does not make it, because its kind is not served.
     """
     namespace, system, name = key[0], BY_NAME[key[1]], key[2]
     kind = system.kinds[0]
@@ -72,7 +72,7 @@ def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found:
     found.actions += unknown
     if unknown:
         said = next(filter(None, (world.failed.get((each.namespace, each.owner)) for each in unknown)), "")
-        return said and f"podberth could not make it, for an owner of its pods cannot be read: {said}"
+        return said and f"podberth could not make it, because an owner of its pods cannot be read: {said}"
     if not whose:
         return "podberth could not make it: the owners of its pods are gone"
     gang = Gang(system, (namespace, name), members, words(members, world), whose)
@@ -85,7 +85,7 @@ def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found:
 
 
 def _begin(gang: Gang, world: World, now: float, found: Plan) -> None:
-    """Make the group, once its pods are agreed on what it is."""
+    """Make the group, once its pods agree on it."""
     verdict = gang.verdict
     levels = {pod.level for pod in gang.members if pod.level and pod.required} if gang.system.topology else set()
     if len(verdict.sizes) > 1:
@@ -105,9 +105,9 @@ def _present(namespace: str, name: str, kinds: Iterable[str], world: World) -> b
 
 
 def _due(gang: Gang, verdict: Verdict, said: bool) -> float:
-    """Return when to make the group: at once, unless a member that is yet to come may say more.
+    """Return when to make the group: at once, unless a later member may add facts.
 
-    On which level it must be, or how many there are. Of pods that start in stages nobody knows how many come first.
+    Such as the required level, or the size. If pods start in stages, the number of the first ones is unknown.
     """
     complete = not verdict.staged and len(gang.members) >= max(verdict.sizes, default=math.inf)
     if verdict.sizes and (said or gang.system.topology is None or complete):
@@ -131,11 +131,11 @@ def _creation(gang: Gang, verdict: Verdict, level: str, world: World) -> Create:
 
 
 def _adapt(gang: Gang, made: Made, world: World, now: float, found: Plan) -> None:
-    """Let a group of podberth's have the size of the gang now, and all owners.
+    """Give a group of podberth's the present size of the gang, and all owners.
 
-    Who owns it says the size, and others join where they say the same. One that nobody owns is anybody's: its owner
-    was deleted without it, or it was restored. One that others own is of an earlier gang, and goes with it. Of a size
-    that nobody says any more the group keeps what it has, and so it does where nobody knows whether there are stages.
+    Its owners state the size, and others join if they state the same. A group without owners may be taken over: its
+    owner was deleted without it, or it was restored. A group that others own is of an earlier gang, and is deleted with
+    it. If nobody states the size any more, the group keeps it, as it does while it is unknown whether there are stages.
     """
     parties = {party(each) for each in made.owners} or gang.words.keys()
     if parties.isdisjoint(gang.words):
@@ -161,13 +161,13 @@ def _adapt(gang: Gang, made: Made, world: World, now: float, found: Plan) -> Non
 
 
 def _change(gang: Gang, made: Made, size: int, agreed: Mapping[str, OwnerReference], told: Regarding) -> Change | None:
-    """Return what gives the group that size and these owners beside those that it has; None where it has them."""
+    """Return the change that gives the group that size and these additional owners; None if it has them."""
     patch: dict[str, Any] = nested(gang.system.minimum, size) if size != made.minimum else {}
     references = joined(made, agreed)
     if not patch and not references:
         return None
     minimum = size if patch else 0
-    # What is known of it, so that nothing is lost that somebody else writes meanwhile.
+    # With its known version, so that nothing is lost that another writer adds meanwhile.
     patch["metadata"] = {"uid": made.uid, "resourceVersion": made.version}
     if references:
         patch["metadata"]["ownerReferences"] = references
@@ -184,7 +184,7 @@ def _change(gang: Gang, made: Made, size: int, agreed: Mapping[str, OwnerReferen
 
 
 def _agrees(word: Word, size: int, verdict: Verdict) -> bool:
-    """Tell whether a party says nothing else than the group is to be."""
+    """Tell whether a party's statement agrees with the group's size."""
     return bool(verdict.staged) or word.size in {0, size}
 
 
@@ -206,7 +206,7 @@ def _undecided(gang: Gang, what: str) -> Notice:
 
 
 def _said(gang: Gang) -> str:
-    """Return the sizes and who says each, a few of them: an Event has room for no more."""
+    """Return the sizes and who states each, a few of them: an Event has no room for more."""
     whose = {party(each): f"{each.kind} {each.name}" for each in gang.owners.values()}
     said = {word.size: whose.get(name, "other pods") for name, word in gang.words.items() if word.size}
     return ", ".join(f"{size} ({said[size]})" for size in sorted(said)[:_SHOWN])
@@ -218,7 +218,7 @@ def _without_minimum(gang: Gang, verdict: Verdict) -> Notice:
         why, what = f"some are made only when others run ({verdict.staged})", "correct that"
     text = (
         f"{KIND} {'/'.join(gang.place)}: made without a minimum, and the gang's pods start one by one: {why}; "
-        f"to start them together {what} and make the workload anew"
+        f"to start them together {what} and create the workload again"
     )
     return _notice(_about(gang), "PodGroupWithoutMinimum", "Write", text)
 
@@ -232,7 +232,7 @@ def _not_resized(gang: Gang, made: Made, size: int) -> str:
     stays = f"{gang.system.minimum[-1]} stays {made.minimum}" if made.minimum > 1 else "the group stays without minimum"
     return (
         f"{KIND} {place}: got a gang of {size} pods, and {stays}: this API server does not let it change; delete the "
-        f"{KIND} and the gang's pods: both are made anew, for {size}"
+        f"{KIND} and the gang's pods: both are created again, for {size}"
     )
 
 

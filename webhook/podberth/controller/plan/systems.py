@@ -32,7 +32,7 @@ def references(pod: Mapping[str, Any]) -> Iterator[Reference]:
 
 
 def nested(path: tuple[str, ...], value: object) -> dict[str, Any]:
-    """Return the document that has a value at a path and nothing else."""
+    """Return a document with a value at a path and nothing else."""
     for step in reversed(path):
         value = {step: value}
     assert isinstance(value, dict)  # noqa: S101 - no path is empty
