@@ -125,7 +125,7 @@ def test_a_heartbeat_that_has_run_out_is_named(live: Live) -> None:
     live.control_plane.apply(lease("gpu-1", renewed=datetime.now(UTC) - timedelta(minutes=10)))
     try:
         assert attention(live) == {
-            ("topology", "heartbeats"): "silent on 1 node, not counted on: gpu-1; see the agents' logs"
+            ("topology", "heartbeats"): "silent on 1 node, ignored: gpu-1; see the agents' logs"
         }
     finally:
         live.control_plane.apply(lease("gpu-1"))

@@ -61,7 +61,7 @@ def _names_handed_on(checked: ast.Node, node: ast.Node) -> list[ast.Node]:
 
 
 def _is_of_a_request(checked: ast.Node, select: ast.Node) -> bool:
-    """Say whether it is ``r.container``, where ``r`` is a request of ``gpu``."""
+    """Return whether it is ``r.container``, where ``r`` is a request of ``gpu``."""
     is_named = ast.kind(select.operand) == "ident_expr" and select.field == _CONTAINER
     return is_named and ast.type_of(checked, select.operand).name == _REQUEST
 
@@ -186,7 +186,7 @@ def _named(name: str, scope: Mapping[str, Path | None]) -> tuple[Path | None, bo
 
 
 def _is_constant(node: ast.Node) -> bool:
-    """Say whether a node is a literal: a scalar, or an empty list or map."""
+    """Return whether a node is a literal: a scalar, or an empty list or map."""
     kind = ast.kind(node)
     return kind == "const_expr" or (kind in ("list_expr", "struct_expr") and not any(ast.children(node)))
 

@@ -85,7 +85,7 @@ _FIELDS: Final = tuple(row.field for row in GROUPS if row.field)
 
 
 def names_a_group(pod: Mapping[str, Any]) -> bool:
-    """Tell whether a Pod by itself names a queue or a group: of one that does not, nothing is ever wrong."""
+    """Return whether a Pod by itself names a queue or a group: of one that does not, nothing is ever wrong."""
     return (
         not _KEYS.isdisjoint(pods.labels(pod))
         or not _KEYS.isdisjoint(pods.annotations(pod))

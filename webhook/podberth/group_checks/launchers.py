@@ -61,7 +61,7 @@ def miscounted_launchers(case: Case) -> Iterator[Wrong]:
 
 
 def _counts_workers_alone(case: Case) -> bool:
-    """Tell whether a minimum may well leave somebody out.
+    """Return whether a minimum may well leave somebody out.
 
     An elastic job starts with fewer, and its minimum is somebody's choice. Of Volcano's plugin for MPI its manual wants
     the workers alone to be counted (volcano-sh/volcano docs/user-guide/how_to_use_mpi_plugin.md).

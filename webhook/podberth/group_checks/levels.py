@@ -56,7 +56,7 @@ class Level:
         return self.case.wrong(self.steps, message) if self.case else self.pods.wrong(self.steps, message)
 
     def concerns(self, other: "Level") -> bool:
-        """Tell whether a template is of both."""
+        """Return whether a template is of both."""
         return any(share.pods.template.path in other.paths for share in self.start.shares)
 
     @property

@@ -94,7 +94,7 @@ def _volcanos(case: Case) -> Iterator[_Named]:
 
 
 def _is_volcanos(case: Case) -> bool:
-    """Tell whether some pods say Volcano: the operator may run with another scheduler, whose queues are others."""
+    """Return whether some pods say Volcano: the operator may run with another scheduler, whose queues are others."""
     return any(each.scheduler == "volcano" for each in case.pods)
 
 
@@ -112,7 +112,7 @@ def _missing(case: Case, kind: QueueKind, name: str, namespace: str = "") -> str
 
 
 def _kueue(case: Case, name: str) -> str:
-    """Say what keeps a workload waiting (Kueue's own condition QuotaReserved says it later, of the Workload)."""
+    """Return what keeps a workload waiting (Kueue's own condition QuotaReserved says it later, of the Workload)."""
     queues = case.known.queues
     local = queues.get(LOCAL_QUEUE, name, case.namespace)
     if local is None:

@@ -203,7 +203,7 @@ def _roles(_case: Case, pods: Sequence[Pods]) -> Start:
 
 
 def _is_gang(case: Case) -> bool:
-    """Tell whether a RoleBasedGroup starts as a whole (sgl-project/rbg api/workloads/constants, v1alpha1)."""
+    """Return whether a RoleBasedGroup starts as a whole (sgl-project/rbg api/workloads/constants, v1alpha1)."""
     asked = case.annotations.get("rbg.workloads.x-k8s.io/group-gang-scheduling") == "true"
     return asked or bool(mapping_at(case.document, "spec", "podGroupPolicy"))
 

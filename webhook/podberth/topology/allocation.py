@@ -46,7 +46,7 @@ class Allocation:
     """Accelerators that somebody holds and that are no GPU of this node by any name that is known."""
 
     def held(self, gpu: int, mig_uuid: str | None = None) -> bool | None:
-        """Tell whether anybody holds a GPU, or a MIG device of it; None: who holds something unknown may hold this."""
+        """Return whether a container holds a GPU, or a MIG device of it; None: an unknown device may be this one."""
         if any(holder.gpu == gpu and mig_uuid in {None, holder.mig_uuid} for holder in self.holders):
             return True
         # Of a GPU that is held by its number alone, nobody says which MIG device is meant.

@@ -223,7 +223,7 @@ def _largest_domain(topology: NodeTopology) -> int:
 
 
 def _is_partitioned(node: Node) -> bool:
-    """Tell whether ``amd.com/gpu`` is a part of a GPU here: there are more of them than GPUs.
+    """Return whether ``amd.com/gpu`` is a part of a GPU here: there are more of them than GPUs.
 
     So it is where the device plugin's resource_naming_strategy is single. Nobody says which parts are of one GPU.
     """
@@ -232,7 +232,7 @@ def _is_partitioned(node: Node) -> bool:
 
 
 def _is_slice(node: Node) -> bool:
-    """Tell whether ``nvidia.com/gpu`` is a MIG instance here: strategy single, or a partitioned GKE node pool.
+    """Return whether ``nvidia.com/gpu`` is a MIG instance here: strategy single, or a partitioned GKE node pool.
 
     With a document, if every GPU is in MIG mode: strategy none offers no such GPU, and mixed does not call it that.
     """
@@ -263,7 +263,7 @@ def _is_share(node: Node, resource: str) -> bool:
 
 
 def _is_shared(node: Node) -> bool:
-    """Tell whether ``nvidia.com/gpu`` is a replica here: time-slicing or MPS without renaming."""
+    """Return whether ``nvidia.com/gpu`` is a replica here: time-slicing or MPS without renaming."""
     replicated = _number(node.labels.get(_REPLICAS, "")) > 1
     return replicated or node.labels.get(_PRODUCT, "").endswith("-SHARED") or bool(node.labels.get(_GKE_SHARING))
 

@@ -99,7 +99,7 @@ def decode_topology(config_map: Mapping[str, Any]) -> NodeTopology:
 
 
 def is_same_but_for_time(text: str, other: str) -> bool:
-    """Tell whether two documents, as they stand in the ConfigMap, are the same bytes but for ``observed``."""
+    """Return whether two documents, as they stand in the ConfigMap, are the same bytes but for ``observed``."""
     if text == other:
         return True
     try:

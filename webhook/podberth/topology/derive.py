@@ -72,7 +72,7 @@ def _gpu(gpu: ObservedGpu, place: PciPlace) -> Gpu:
 
 
 def _problem(health: Health, fabric: ObservedFabric | None) -> str:
-    """Say what is wrong with a GPU, the worst first, as much as fits; a count is not said, for it would never rest."""
+    """Return what is wrong with a GPU, the worst first, as much as fits; without counts, which always change."""
     xids = sorted(set(health.xids) - APPLICATION_XIDS)
     remap_waits, remap_failed = health.remap or (False, False)
     wrong = [

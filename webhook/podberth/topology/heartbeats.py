@@ -103,7 +103,7 @@ class Heartbeats:
             heapq.heappush(self._queue, (due, name))
 
     def stale(self, name: str, at: float) -> bool:
-        """Tell whether a node's heartbeat has run out."""
+        """Return whether a node's heartbeat has run out."""
         due = self._due.get(name)
         return due is not None and due < at
 

@@ -124,7 +124,7 @@ class TopologyIndex:
         return frozenset().union(*{entry.unrecognised for entry in self._entries.values()})
 
     def offers(self, resource: str) -> bool:
-        """Tell whether any node has the resource, an accelerator or not.
+        """Return whether any node has the resource, an accelerator or not.
 
         DRA may serve it all the same (docs/rules.md, rule 13).
         """

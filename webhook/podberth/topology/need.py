@@ -76,7 +76,7 @@ class NodeSelection:
         return cls(labels, affinity) if labels or affinity is not None else None
 
     def matches(self, labels: Mapping[str, str], name: str) -> bool:
-        """Tell whether it selects the node of that name and those labels. An empty ``name`` matches no field."""
+        """Return whether it selects the node of that name and those labels. An empty ``name`` matches no field."""
         if any(labels.get(key) != value for key, value in self.labels):
             return False
         terms = None if self.terms is None else map(_thaw_term, self.terms)
@@ -146,7 +146,7 @@ class Reach:
         }
 
     def __call__(self, taints: Iterable[Taint]) -> bool:
-        """Tell whether none of a node's taints keeps the pod off."""
+        """Return whether none of a node's taints keeps the pod off."""
         return all(not _keeps_off(taint, self._conventions) or self._tolerates(taint) for taint in taints)
 
     def _tolerates(self, taint: Taint) -> bool:
@@ -164,7 +164,7 @@ def _keeps_off(taint: Taint, conventions: Conventions) -> bool:
 
 
 def is_small(need: Need) -> bool:
-    """Tell whether a need is worth remembering an answer by: anybody can write one of a megabyte."""
+    """Return whether a need is worth remembering an answer by: anybody can write one of a megabyte."""
     if len(need.requests) > _MOST_REQUESTS or sum(len(name) for name, _ in need.requests) > _LONGEST_SELECTION:
         return False
     if len(need.tolerations) > _MOST_TOLERATIONS or len(repr(need.tolerations)) > _LONGEST_SELECTION:
@@ -173,7 +173,7 @@ def is_small(need: Need) -> bool:
 
 
 def fits(capability: Capability, need: Need) -> bool:
-    """Tell whether a node of that capability holds one such pod: amounts and memory, not labels."""
+    """Return whether a node of that capability holds one such pod: amounts and memory, not labels."""
     amount_of, memory_of, memory_mib = capability.amount_of, capability.memory_of, need.memory_mib
     for resource, amount in need.requests:
         if amount_of.get(resource, 0) < amount or memory_of.get(resource, memory_mib) < memory_mib:
@@ -182,7 +182,7 @@ def fits(capability: Capability, need: Need) -> bool:
 
 
 def has_amounts(capability: Capability, need: Need) -> bool:
-    """Tell whether a node of that capability has enough of each resource: what the scheduler itself asks."""
+    """Return whether a node of that capability has enough of each resource: what the scheduler itself asks."""
     return all(capability.amount_of.get(resource, 0) >= amount for resource, amount in need.requests)
 
 
@@ -203,7 +203,7 @@ def pods_per_node(capability: Capability, need: Need) -> int:
 
 
 def covers(need: Need, other: Need) -> bool:
-    """Tell whether any node that fits the other need fits this one, too; False where nobody can say."""
+    """Return whether any node that fits the other need fits this one, too; False where nobody can say."""
     amounts = dict(other.requests)
     return (
         all(amounts.get(resource, 0) >= amount for resource, amount in need.requests)

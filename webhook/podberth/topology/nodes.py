@@ -179,7 +179,7 @@ class NodeSet:
         )
 
     def _why(self, capability: Capability) -> frozenset[Trait] | None:
-        """Say why nodes with enough devices do not fit; None where that is not known for certain."""
+        """Return why nodes with enough devices do not fit; None where that is not known for certain."""
         why: Trait = "links" if fits(capability, self._need) else "memory"
         if why == "links" and (self._linked <= 1 or not capability.links_known):
             return None  # it is no instance of the profile that is asked for, or its links are not known

@@ -46,7 +46,7 @@ class KindCount:
     names: tuple[str, ...]
     """Sorted."""
     transient: Mapping[str, tuple[str, ...]]
-    """Names of the nodes that are not well, by the reason."""
+    """Names of the unhealthy nodes, by the reason."""
     where: tuple[tuple[str, int], ...]
     """Zones, or regions, and how many of the nodes are in each; nodes without either are under the empty name."""
 
@@ -78,7 +78,7 @@ class ClusterPicture:
     """The most nodes first."""
     levels: tuple[Level, ...]
     """Widest first; the host, on which every node is alone, is left out."""
-    unwell: tuple[tuple[str, str], ...]
+    unhealthy: tuple[tuple[str, str], ...]
     """Node and reason, by name."""
     ill: tuple[tuple[str, int, str], ...]
     """Node, GPU and what is wrong with it."""
@@ -110,7 +110,7 @@ def overview(nodes: Iterable[Node], conventions: Conventions | None = None) -> C
         described=sum(node.topology is not None for node in known),
         kinds=tuple(_count(kind, members) for kind, members in counted),
         levels=tuple(level for level in levels if level.domains),
-        unwell=tuple((node.name, node.transient) for node in known if node.transient),
+        unhealthy=tuple((node.name, node.transient) for node in known if node.transient),
         ill=tuple(
             (node.name, gpu.index, gpu.problem)
             for node in known

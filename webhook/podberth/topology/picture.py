@@ -136,7 +136,7 @@ def picture_of(node: Node, conventions: Conventions | None = None) -> NodePictur
 
 
 def machine_of(node: Node) -> str:
-    """Say what GPUs a node has: by its document, else by labels; empty where neither names any."""
+    """Return what GPUs a node has: by its document, else by labels; empty where neither names any."""
     if node.topology and node.topology.gpus:
         counts: dict[str, int] = {}
         for gpu in node.topology.gpus:

@@ -44,7 +44,7 @@ def _space(document: Document) -> str:
 
 
 def _is_common(namespace: str) -> bool:
-    """Tell whether every cluster has it, so that it says nothing."""
+    """Return whether every cluster has it, so that it says nothing."""
     return namespace in {"default", NAMESPACE} or namespace.startswith("kube-")
 
 

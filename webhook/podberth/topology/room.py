@@ -93,7 +93,7 @@ class _Kinds:
 
 
 def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Capability, int]]]) -> Lack | None:
-    """Say what has no room on the machines that each kind has; the largest kinds are the first."""
+    """Return what has no room on the machines that each kind has; the largest kinds are the first."""
     wanted = kinds.wanted
     for kind, at_hand in machines.items():
         need = wanted[kind].need

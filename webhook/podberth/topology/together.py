@@ -88,7 +88,7 @@ def _domains(
 
 
 def _hold(machines: _Machines, roles: Roles) -> bool:
-    """Tell whether the machines hold all pods of all roles at once, well packed.
+    """Return whether the machines hold all pods of all roles at once, well packed.
 
     Greedy: the largest need first, the smaller ones into what is left of a machine.
     """
@@ -119,7 +119,7 @@ def _hold(machines: _Machines, roles: Roles) -> bool:
 
 
 def _always_hold(machines: _Machines, roles: Roles) -> bool:
-    """Tell whether the machines hold all pods wherever each of them goes.
+    """Return whether the machines hold all pods wherever each of them goes.
 
     A pod of a role takes one place of its own, and of another role at the most as many as its need has of that one's,
     rounded up, on whichever machine it is. What is left then is enough for each role.
