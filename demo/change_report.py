@@ -25,7 +25,7 @@ _STATE = "nvidia.com/mig.config.state"
 _ABSENT = "-"
 _ARROW = Span("=> ", "dim")
 # The sections of the pictures that say what changed; in the others all is as it was.
-_SECTIONS = ("GPUs", "offers", "nodes that are not well", "GPUs that are not healthy")
+_SECTIONS = ("GPUs", "offers", "unhealthy nodes", "unhealthy GPUs")
 _MARKS = ("unhealthy", "lost", "not well")
 # As far in as what stands behind "document: "
 _HANGING = 10

@@ -196,7 +196,7 @@ def together(key: str) -> str:
 
 QUEUE, LEAST, LAUNCHER = "A queue that does not exist", "A minimum above the replicas", "A launcher that is not counted"
 MIXED, ELSEWHERE = "Mixed schedulers", "Groups across namespaces"
-EXCLUSIVE, DOMAIN = "Exclusive topology with a second opinion", "A size that no domain holds"
+EXCLUSIVE, DOMAIN = "Exclusive topology with a second topology", "A size that no domain holds"
 RACK, ZONE, HOST = "example.com/rack", "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 PARENT = "spec.replicatedJobs[0].template.spec.template"
 
@@ -225,8 +225,8 @@ SCENES: tuple[Scene, ...] = (
     Scene(
         QUEUE,
         job(", labels: {kueue.x-k8s.io/queue-name: idle}"),
-        "metadata.labels[kueue.x-k8s.io/queue-name]: got idle, whose ClusterQueue inactive lets nothing in: condition "
-        "Active is False (FlavorNotFound); mend it, or write another",
+        "metadata.labels[kueue.x-k8s.io/queue-name]: got idle, whose ClusterQueue inactive admits nothing: condition "
+        "Active is False (FlavorNotFound); fix it, or write another",
         QUEUES,
     ),
     Scene(
@@ -359,7 +359,7 @@ SCENES: tuple[Scene, ...] = (
     Scene(
         LAUNCHER,
         kubeflow("MPIJob", f"{role('Launcher', 1, CPU)}, {role('Worker', 2)}", MINIMUM % 2, "v2beta1"),
-        "spec.runPolicy.schedulingPolicy.minAvailable: got 2, the workers alone; the launcher is of the group, too; "
+        "spec.runPolicy.schedulingPolicy.minAvailable: got 2, the workers alone; the launcher belongs to the group, too; "
         "write 3",
     ),
     Scene(
@@ -386,7 +386,7 @@ SCENES: tuple[Scene, ...] = (
             replicas: 2
             template: {{metadata: {{annotations: {{podberth.io/gang-size: "2"}}}}, spec: {GPU}}}
         """,
-        "gpus: metadata.annotations[podberth.io/gang-size]: got 2, the workers alone; the head is of the group, too; "
+        "gpus: metadata.annotations[podberth.io/gang-size]: got 2, the workers alone; the head belongs to the group, too; "
         "write 3",
     ),
     # ---- schedulers -------------------------------------------------------------------------------------------------
@@ -440,7 +440,7 @@ SCENES: tuple[Scene, ...] = (
     Scene(
         ELSEWHERE,
         kubeflow("PyTorchJob", f"{role('Master', 1)}, {role('Worker', 1, GPU, 'namespace: prod')}"),
-        "Worker: metadata.namespace: got prod, but its pods come in ml; leave it out",
+        "Worker: metadata.namespace: got prod, but its pods come in ml; remove it",
     ),
     Scene(
         ELSEWHERE,
@@ -463,25 +463,25 @@ SCENES: tuple[Scene, ...] = (
         EXCLUSIVE,
         job_set(RACK, f"annotations: {{kueue.x-k8s.io/podset-required-topology: {HOST}}}", parallelism=1),
         f"node: metadata.annotations[kueue.x-k8s.io/podset-required-topology]: got {HOST}, but exclusive-topology "
-        f"already keeps each group in one {RACK}; leave one of the two out",
+        f"already keeps each group in one {RACK}; remove one of the two",
     ),
     Scene(
         EXCLUSIVE,
         job_set(RACK, "labels: {team: a}", parallelism=1, pod=together(HOST)),
         "node: spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: got "
-        f"{HOST}, but exclusive-topology already keeps each group in one {RACK}; leave one of the two out",
+        f"{HOST}, but exclusive-topology already keeps each group in one {RACK}; remove one of the two",
     ),
     # ---- domains ----------------------------------------------------------------------------------------------------
     Scene(
         DOMAIN,
         _of_one_job(job_set(RACK, parallelism=3)),
         "spec.replicatedJobs[0].template.metadata.annotations[alpha.jobset.sigs.k8s.io/exclusive-topology]: 3 pods in "
-        f"one {RACK}: no known one holds more than 2; write a wider level or fewer pods",
+        f"one {RACK}: no known domain holds more than 2; write a wider level or fewer pods",
     ),
     Scene(
         DOMAIN,
         job_set(RACK, parallelism=3),
-        f"metadata.annotations[alpha.jobset.sigs.k8s.io/exclusive-topology]: 3 pods in one {RACK}: no known one holds "
+        f"metadata.annotations[alpha.jobset.sigs.k8s.io/exclusive-topology]: 3 pods in one {RACK}: no known domain holds "
         "more than 2; write a wider level or fewer pods",
     ),
     Scene(
@@ -493,7 +493,7 @@ SCENES: tuple[Scene, ...] = (
     Scene(
         DOMAIN,
         job(template=f"annotations: {{kueue.x-k8s.io/podset-required-topology: {HOST}}}"),
-        f"metadata.annotations[kueue.x-k8s.io/podset-required-topology]: 2 pods in one {HOST}: no known one holds more "
+        f"metadata.annotations[kueue.x-k8s.io/podset-required-topology]: 2 pods in one {HOST}: no known domain holds more "
         "than 1; write a wider level or fewer pods",
     ),
     Scene(
@@ -514,7 +514,7 @@ SCENES: tuple[Scene, ...] = (
           template: {{metadata: {{labels: {{team: a}}}}, spec: {together(HOST)}}}
         """,
         "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: 2 pods in one "
-        f"{HOST}: no known one holds more than 1; write a wider level or fewer pods",
+        f"{HOST}: no known domain holds more than 1; write a wider level or fewer pods",
     ),
     Scene(
         DOMAIN,

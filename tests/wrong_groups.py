@@ -98,7 +98,7 @@ JOB_SET_RACK = f", annotations: {{alpha.jobset.sigs.k8s.io/exclusive-topology: {
 RBG_RACK = f", annotations: {{rbg.workloads.x-k8s.io/group-exclusive-topology: {RACK}}}"
 IN_ONE_RACK = f"annotations: {{kueue.x-k8s.io/podset-required-topology: {RACK}, kueue.x-k8s.io/podset-group-name: g}}"
 _WAITS = "and all known nodes hold 3 such; write fewer, or they wait for nodes"
-_TOO_MANY = f"in one {RACK}: no known one holds more than 2; write a wider level or fewer pods"
+_TOO_MANY = f"in one {RACK}: no known domain holds more than 2; write a wider level or fewer pods"
 
 WRONG: tuple[Scene, ...] = (
     *SCENES,
@@ -132,7 +132,7 @@ WRONG: tuple[Scene, ...] = (
     Scene(
         LAUNCHER,
         volcano(f"{task('master', 1, CPU)}, {task('worker', 2)}", ", minAvailable: 2"),
-        "spec.minAvailable: got 2, the workers alone; the master is of the group, too; write 3",
+        "spec.minAvailable: got 2, the workers alone; the master belongs to the group, too; write 3",
     ),
     Scene(
         LAUNCHER,
@@ -147,7 +147,7 @@ WRONG: tuple[Scene, ...] = (
         EXCLUSIVE,
         role_based(standalone("prefill", 1, together(HOST), "labels: {team: a}"), metadata=RBG_RACK),
         "prefill: spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: got "
-        f"{HOST}, but exclusive-topology already keeps each group in one {RACK}; leave one of the two out",
+        f"{HOST}, but exclusive-topology already keeps each group in one {RACK}; remove one of the two",
     ),
     # ---- domains ----------------------------------------------------------------------------------------------------
     Scene(

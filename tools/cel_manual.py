@@ -238,7 +238,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "Nodes.exist": "any node fits, transient ones included",
         "Nodes.count": "how many fit lastingly",
         "Nodes.transientCount": "how many more would, were they well",
-        "Nodes.unwell": "why those do not count: `unhealthy GPU (gpu-7), stale (12 nodes)`; `''` where all are well",
+        "Nodes.unwell": "why those do not count: `unhealthy GPU (gpu-7), stale (12 nodes)`; `''` where all healthy",
         "Nodes.terms": (
             "nodeSelectorTerms that select these nodes and no other that the pod chooses; empty where all "
             "fit, none fits, or labels cannot tell"

@@ -57,7 +57,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
         Rule(
             "!has(self.validationActions) || !('Deny' in self.validationActions && 'Warn' in self.validationActions)",
-            "got Deny and Warn, which would say everything twice; want one of them",
+            "got Deny and Warn, which would report everything twice; want one of them",
             ".validationActions",
         ),
         _unique("mutations", "name"),

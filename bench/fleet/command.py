@@ -25,9 +25,9 @@ from podberth.topology.shapes import SHAPES
 from .churn import Machine
 from .fleet import Fleet, Plan
 
-# Of a shape; clusters are built for 5,000 nodes (https://kubernetes.io/docs/setup/best-practices/cluster-large/).
+# Of one shape; clusters are built for 5,000 nodes (https://kubernetes.io/docs/setup/best-practices/cluster-large/).
 _MOST_MACHINES = 100_000
-# As many requests as one core of Python keeps on the way; the API server's own default is 400 at once.
+# As many requests as one core of Python keeps busy; the API server's own default is 400 at once.
 _WORKERS = 16
 _MACHINES = re.compile(r"(?P<shape>[a-z0-9-]+)=(?P<count>[1-9]\d{0,5})")
 
@@ -46,11 +46,11 @@ def main(argv: Sequence[str]) -> int:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
     add = parser.add_argument
-    add("machines", metavar="SHAPE=COUNT", nargs="+", help=f"how many of which; shapes: {', '.join(SHAPES)}")
+    add("machines", metavar="SHAPE=COUNT", nargs="+", help=f"the machines; shapes: {', '.join(SHAPES)}")
     add("--prefix", metavar="TEXT", default="", help="in front of the nodes' names, which are SHAPE-NUMBER")
     add("--create-nodes", action="store_true", help="create the Nodes that are not there")
     add("--changes", metavar="RATE", type=_rate, default=0.0, help="a second, on all machines together (default 0)")
-    add("--seed", metavar="NUMBER", type=int, default=0, help="of what happens: the same is the same (default 0)")
+    add("--seed", metavar="NUMBER", type=int, default=0, help="of the random changes (default 0)")
     add(
         "--heartbeat",
         metavar="SECONDS",
@@ -74,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the fleet until told to stop, and print what it did."""
+    """Run the fleet until a signal ends it, and print its counts."""
     if not 1 <= arguments.workers <= 1000:  # noqa: PLR2004 - one connection and thread each
         raise UsageError(f"--workers: got {arguments.workers}, want 1 to 1000")
     plan = Plan(

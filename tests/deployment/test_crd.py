@@ -106,8 +106,8 @@ def test_what_is_refused_is_said_in_the_words_of_the_parser(gpupolicies: Control
     spec = {**JUDGED, "validationActions": ["Deny", "Warn"]}
     message = gpupolicies.api.ask("POST", STRICT, policy(spec)).document["message"]
     [problem] = parse_policies([("policy.json", json.dumps(policy(spec)))]).problems
-    assert "got Deny and Warn, which would say everything twice; want one of them" in message
-    assert "got Deny and Warn, which would say everything twice; want one of them" in str(problem)
+    assert "got Deny and Warn, which would report everything twice; want one of them" in message
+    assert "got Deny and Warn, which would report everything twice; want one of them" in str(problem)
 
 
 def test_kubectl_prints_the_columns(gpupolicies: ControlPlane) -> None:

@@ -124,9 +124,7 @@ def test_without_rights_each_part_says_which_right_it_wants_and_the_rest_is_show
 def test_a_heartbeat_that_has_run_out_is_named(live: Live) -> None:
     live.control_plane.apply(lease("gpu-1", renewed=datetime.now(UTC) - timedelta(minutes=10)))
     try:
-        assert attention(live) == {
-            ("topology", "heartbeats"): "silent on 1 node, not counted on: gpu-1; see the agents' logs"
-        }
+        assert attention(live) == {("topology", "heartbeats"): "silent on 1 node, ignored: gpu-1; see the agents' logs"}
     finally:
         live.control_plane.apply(lease("gpu-1"))
         live.wait_healthy()

@@ -229,7 +229,7 @@ def test_policies_of_the_cluster_judge(audited: Audited) -> None:
     audited.plane.kubectl("apply", "-f", "-", input=FEW.replace("[Audit]", "[Warn]"))
     code, report, talk = audited.check("--fail-on", "warn", "--namespace", "two", policies="cluster")
     assert (code, report["live"]["warned"], [each["policy"] for each in report["live"]["policies"]]) == (1, 2, ["few"])
-    assert "judged by 1 policy of the cluster" in talk
+    assert "checked with 1 policy of the cluster" in talk
 
 
 @contextmanager

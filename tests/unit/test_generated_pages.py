@@ -11,7 +11,7 @@ from podberth import wellknown
 from podberth.cli.completion import SHELLS
 from podberth.cli.main import main
 from podberth.files.first_policy import KINDS
-from podberth.lint.costs import CHEAP_BELOW, DEAR_FROM
+from podberth.lint.costs import CHEAP_BELOW, EXPENSIVE_FROM
 
 TOOLS = (
     "bounds_page",
@@ -48,7 +48,7 @@ def test_lint_has_the_flags_and_the_classes_that_the_page_has(capsys: pytest.Cap
     documented = [cell.split()[0] for cell in rows(page("docs/lint.md")) if cell.startswith("-")]
     assert {"--topology", "-o", "--level", "--fail-on", "--costs"} == set(documented)
     assert all(flag in told for flag in documented)
-    assert f"`cheap` below {CHEAP_BELOW // 1000} ms, `dear` from {DEAR_FROM // 1000} ms" in page("docs/lint.md")
+    assert f"`cheap` below {CHEAP_BELOW // 1000} ms, `dear` from {EXPENSIVE_FROM // 1000} ms" in page("docs/lint.md")
 
 
 def test_what_stands_between_the_tables_of_labels_names_each_of_podberths_own() -> None:

@@ -132,7 +132,7 @@ def test_a_review_says_that_it_has_not_judged_all() -> None:
 def test_a_check_judges_all_and_says_that_it_has_not_compared_them() -> None:
     found = check(workloads(MOST_ROLES + 1)["JobSet"])
     assert found.count("mutated") == MOST_ROLES + 1
-    said = f"got {MOST_ROLES + 1} pod templates, want {MOST_ROLES} at most to be compared: its groups are not judged"
+    said = f"got {MOST_ROLES + 1} pod templates, want {MOST_ROLES} at most to be compared: its groups are not checked"
     assert [each.message for result in found.results for each in result.warnings] == [said]
     assert not any(result.warnings for result in check(workloads(MOST_ROLES)["JobSet"]).results)
 

@@ -248,4 +248,4 @@ def test_what_cannot_be_judged_is_an_error() -> None:
     broken["spec"]["template"]["spec"]["containers"] = "none"
     report = told([broken], LABEL)
     assert (live(report).error, report.count("error")) == (1, 1)
-    assert "1 could not be judged" in text(report)
+    assert "1 could not be checked" in text(report)

@@ -79,7 +79,7 @@ def test_without_findings_there_is_no_report_even_where_something_is_missing() -
 def test_a_report_says_what_it_is_not_of() -> None:
     one = result("x", warnings=(found("w", "warn"),))
     [body] = policy_reports(report(one, missing=["batch/v1 Job: 403"]), 7, {}).values()
-    assert [each["message"] for each in body["results"]] == ["w", "not judged: batch/v1 Job: 403"]
+    assert [each["message"] for each in body["results"]] == ["w", "not checked: batch/v1 Job: 403"]
 
 
 def test_a_finding_that_was_there_keeps_its_time() -> None:

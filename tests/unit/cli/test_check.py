@@ -147,7 +147,7 @@ def test_several_processes_say_the_same_as_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_whole_repository_is_checked_and_a_chart_told_once(
+def test_a_whole_repository_is_checked_and_a_chart_reported_once(
     jobs: str, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, text in {
@@ -167,11 +167,11 @@ def test_a_whole_repository_is_checked_and_a_chart_told_once(
     assert report["summary"]["skippedKinds"] == {"": 4, "Helm chart": 1, "kustomize patch": 1}
     [chart] = [each for each in report["results"] if each["kind"] == "Helm chart"]
     assert chart["file"] == str(place / "pods" / "chart" / "Chart.yaml")
-    assert chart["warnings"][0]["message"].startswith("its 2 templates are not checked; check what it makes: helm")
+    assert chart["warnings"][0]["message"].startswith("its 2 templates are not checked; check its output: helm")
     assert run(place, "@/pods/chart/templates/a.yaml", capsys=capsys)[0] == 2
     code, report, talk = run(place, "@/pods/chart", capsys=capsys)
     assert (code, report["summary"]["skipped"]) == (2, 3)  # nothing checked is no success
-    assert "nothing was judged" in talk
+    assert "nothing was checked" in talk
     main(["check", str(place / "pods"), "-o", "yaml", "--jobs", jobs])
     written = capsys.readouterr().out
     assert POD in written

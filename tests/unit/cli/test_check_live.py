@@ -51,7 +51,7 @@ def test_exit_codes_are_those_of_manifests(place: Path, capsys: pytest.CaptureFi
     assert run(place, "--fail-on", "warn", capsys=capsys)[0] == 1
     code, report, talk = run(place, "--as", "deny", capsys=capsys)
     assert (code, report["live"]["denied"]) == (1, 1)
-    assert "judged as if they denied: few (Warn)" in talk
+    assert "checked as if they denied: few (Warn)" in talk
 
 
 def test_the_json_keeps_to_its_schema(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from podberth.cli.exitcodes import ExitCode
 from podberth.cli.main import main
 
-_SAID = "empty.yaml: got no document, want a GPUPolicy, or params; delete the file to have its policies gone"
+_SAID = "empty.yaml: got no document, want a GPUPolicy, or params; delete the file to remove its policies"
 _POLICY = "apiVersion: podberth.io/v1alpha1\nkind: GPUPolicy\nmetadata: {name: a}\nspec: {scope: All}\n"
 _TESTS = """
 cases:

@@ -80,7 +80,7 @@ def test_a_healthy_cluster_is_one_screen_of_any_width(width: int) -> None:
 
 def test_each_line_that_wants_something_is_marked_and_they_are_counted() -> None:
     lines = shown(troubled(), width=80).splitlines()
-    assert lines[0].endswith(": 4 lines want attention")
+    assert lines[0].endswith(": 4 lines need attention")
     assert [line.split()[1] for line in lines if line.startswith("!")] == ["objects", "broken", "heartbeats"]
     assert [line.split()[1] for line in lines if line.startswith("?")] == ["agents"]
     continued = [line for line in lines if line.startswith("   ")]

@@ -174,7 +174,7 @@ def test_a_policy_that_no_case_matches_is_a_finding_at_its_name(
     made = writing(tmp_path, f"cases:\n- name: none{cases}")
     assert main(["test", str(tmp_path)]) == 1
     place = f"{made / 'policy.yaml'}:4:18 metadata.name"
-    assert f"{place}: no case of the tests beside it is one that writes applies to; add one" in capsys.readouterr().out
+    assert f"{place}: writes applies to no case of the tests beside it; add one" in capsys.readouterr().out
 
 
 def test_coverage_tells_what_no_case_has_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -158,7 +158,7 @@ def test_a_policy_file_without_a_document_is_a_problem(tmp_path: Path, text: str
     _write(tmp_path / "b.yaml", text)
     with pytest.raises(PolicyError) as raised:
         FileSource(tmp_path, None).load()
-    said = "got no document, want a GPUPolicy, or params; delete the file to have its policies gone"
+    said = "got no document, want a GPUPolicy, or params; delete the file to remove its policies"
     assert str(raised.value) == f"{tmp_path}/b.yaml: {said}"
 
 

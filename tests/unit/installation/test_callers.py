@@ -8,8 +8,8 @@ from podberth.installation.model import Unread
 from podberth.installation.options import option
 from status_scenes import replica, row, rows, workload
 
-OPEN = "anybody in the cluster's network is answered: no client certificate is wanted"
-GUARDED = ("ok", "only who has a client certificate is answered")
+OPEN = "any client in the cluster's network is answered: no client certificate is required"
+GUARDED = ("ok", "only clients with a client certificate are answered")
 REFUSED = Unread("forbidden", "get deployments.apps in podberth-system")
 
 

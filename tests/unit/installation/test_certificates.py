@@ -87,7 +87,7 @@ def test_a_certificate_that_nobody_renews_is_warned_of(shared: bool, left: timed
 def test_a_replica_that_has_none_yet_is_named() -> None:
     assert row("served", replicas=(replica(certificate_not_after_seconds=0.0),)) == (
         "attention",
-        "podberth-1: it has no certificate yet; its log says why",
+        "podberth-1: it has no certificate yet; see its log",
     )
 
 
@@ -99,7 +99,7 @@ def test_a_rotation_is_no_trouble() -> None:
         for each in ("none", "spreading")
     }
     rotating = Replica("podberth-1", {**spreading.metrics, **stages})
-    assert row("rotation", replicas=(rotating,)) == ("note", "spreading; podberth certs status says more")
+    assert row("rotation", replicas=(rotating,)) == ("note", "spreading; see podberth certs status")
     assert report(replicas=(rotating,)).troubles == 0
 
 
@@ -111,5 +111,5 @@ def test_metrics_that_are_not_reached_are_a_note_and_those_that_are_refused_a_fi
     refused = (Replica("podberth-1", REFUSED),)
     assert row("metrics", replicas=refused)[0] == "unread"
     assert rows("served", replicas=refused) == []
-    assert row("served", replicas=()) == ("note", "no replica runs, so none says what it serves")
+    assert row("served", replicas=()) == ("note", "no replica runs, so the served certificate is unknown")
     assert row("served", replicas=Unread("forbidden", "list pods"))[0] == "unread"

@@ -55,7 +55,7 @@ def test_a_webhook_that_could_not_be_called_just_now_wants_attention_and_a_while
 def test_what_is_older_than_an_hour_or_of_another_webhook_is_passed_over() -> None:
     foreign = DENIED.replace("podberth.io", "gatekeeper.sh")
     found = Events((event(DENIED, age=timedelta(minutes=61)), event(foreign)))
-    assert row("events", events=found) == ("ok", "nobody by the Events of the last hour")
+    assert row("events", events=found) == ("ok", "none in the Events of the last hour")
 
 
 def test_the_newer_form_of_events_counts_as_well() -> None:
@@ -70,7 +70,7 @@ def test_one_object_is_one_line_in_its_latest_words_and_three_are_shown() -> Non
     again = event(DENIED.replace("mig-right-size", "vendor-names"), age=timedelta(minutes=1), count=2)
     first = event(DENIED, count=3, firstTimestamp=before(minutes=11))
     others = tuple(event(DENIED, name=f"job-{number}", age=timedelta(minutes=9)) for number in range(4))
-    found = Events((first, again, *others), cut=True)
+    found = Events((first, again, *others), truncated=True)
     assert row("events", events=found)[1] == (
         "5 objects denied; the latest 3 of 5; there are more Events than were read"
     )
@@ -95,7 +95,7 @@ def test_replicas_count_by_policy() -> None:
     counting = (Replica("podberth-1", {**one.metrics, **decided}), Replica("podberth-2", {**one.metrics, **decided}))
     assert row("counted", replicas=counting) == (
         "note",
-        "denied since the replicas started: b 10, a 4; expressions that failed and were passed over: c 2",
+        "denied since the replicas started: b 10, a 4; failed expressions that were ignored: c 2",
     )
     assert rows("counted", replicas=(Replica(other.name, Unread("no", "x", refused=False)),)) == []
 

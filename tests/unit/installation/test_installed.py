@@ -51,7 +51,7 @@ def test_the_controller_has_a_line_where_it_is_installed() -> None:
     ("agents", "state", "text"),
     [
         (workload(numberReady=1, desiredNumberScheduled=2), "attention", "ready on 1 of 2 nodes"),
-        (workload(numberReady=0, desiredNumberScheduled=0), "note", "no node is one that its DaemonSet selects"),
+        (workload(numberReady=0, desiredNumberScheduled=0), "note", "its DaemonSet selects no node"),
         (None, "note", "not installed: nodes are known by their labels"),
         (Unread("forbidden", "get daemonsets"), "unread", "could not be read"),
     ],

@@ -15,7 +15,7 @@ OLD = timedelta(minutes=5)
 def test_nodes_are_counted_and_their_machines_named() -> None:
     assert row("nodes") == (
         "ok",
-        "2 known, 2 with GPUs, 2 told of by their agents: 2 x 8 x NVIDIA-H100-80GB-HBM3, full-mesh of 8",
+        "2 known, 2 with GPUs, 2 with a document of their agent: 2 x 8 x NVIDIA-H100-80GB-HBM3, full-mesh of 8",
     )
     assert row("nodes", nodes=())[0] == "attention"
     [found] = rows("nodes", topologies=())
@@ -33,10 +33,10 @@ def test_an_agent_that_is_silent_is_named_also_on_a_node_that_is_cordoned() -> N
     [found] = rows("heartbeats", **changes)
     assert (found.state, found.text) == (
         "attention",
-        "silent on 4 nodes, not counted on: gpu-0, gpu-1, gpu-2 and 1 more; see the agents' logs",
+        "silent on 4 nodes, ignored: gpu-0, gpu-1, gpu-2 and 1 more; see the agents' logs",
     )
     assert found.facts == {"fresh": 1, "stale": ("gpu-0", "gpu-1", "gpu-2", "gpu-3")}
-    assert row("away", **changes) == ("note", "1 node not counted on: gpu-0 (cordoned)")
+    assert row("away", **changes) == ("note", "1 node unavailable: gpu-0 (cordoned)")
 
 
 def test_a_gpu_that_is_ill_is_named_with_what_it_has() -> None:
@@ -53,7 +53,7 @@ def test_a_gpu_that_the_kubelet_does_not_hand_out_is_ill_though_no_agent_says_wh
     node, _ = simulate("hgx-h100-8", "gpu-1")
     node["status"]["allocatable"]["nvidia.com/gpu"] = "7"
     nodes = (observed().nodes[0], node)  # type: ignore[index]
-    assert row("gpus", nodes=nodes) == ("attention", "ill: gpu-1: one that its Node calls unhealthy")
+    assert row("gpus", nodes=nodes) == ("attention", "ill: gpu-1: unhealthy according to its Node")
     assert rows("away", nodes=nodes) == []
 
 
@@ -61,7 +61,7 @@ def test_a_document_of_no_use_is_named() -> None:
     garbled = {"metadata": {**simulate("hgx-h100-8", "gpu-1")[1]["metadata"]}, "data": {DATA_KEY: "{"}}
     state, text = row("unusable", topologies=(garbled,))
     assert state == "attention"
-    assert text.startswith("1 document of no use: ConfigMap gpu-1: ")
+    assert text.startswith("1 document unusable: ConfigMap gpu-1: ")
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,10 @@ def test_what_could_not_be_read_is_said_and_hides_no_more_than_it_must(field: st
 
 
 def test_a_replica_that_hears_nothing_is_named() -> None:
-    assert row("watches") == ("ok", "every replica has heard of the cluster within 12 s")
+    assert row("watches") == ("ok", "every replica has received an update within 12 s")
     deaf = counting("watch_contact_age_seconds", {"resource": "leases"}, 300.0)
     assert row("watches", replicas=(deaf,)) == (
         "attention",
-        "podberth-1 has heard nothing of leases for 5 min; the last known state is in force; see its log",
+        "podberth-1 has received nothing about leases for 5 min; the last state is used; see its log",
     )
     assert row("watches", replicas=(Replica("podberth-1", {}),))[0] == "note"

@@ -25,7 +25,7 @@ def flagged(*arguments: str) -> dict[str, Any]:
         (FILES, "files in /etc/podberth/policies; 2 in force"),
         (flagged("--policies", "mine"), "files in mine; 2 in force"),
         (flagged("--policies=mine"), "files in mine; 2 in force"),
-        (Unread("forbidden", "get deployments"), "nobody says from where; 2 in force"),
+        (Unread("forbidden", "get deployments"), "from an unknown source; 2 in force"),
     ],
 )
 def test_a_flag_comes_before_a_variable(deployment: Any, said: str) -> None:
@@ -46,7 +46,7 @@ def test_how_many_are_in_force_is_the_replicas_to_say() -> None:
 def test_objects_that_nobody_reads_are_named() -> None:
     assert row("objects", deployment=FILES, policies=()) == ("ok", "not in the cluster")
     state, text = row("objects", deployment=FILES)
-    assert (state, text.partition(";")[0]) == ("attention", "2 GPUPolicies that nobody reads: a, b")
+    assert (state, text.partition(";")[0]) == ("attention", "2 GPUPolicies that no replica reads: a, b")
 
 
 def test_a_broken_policy_is_told_with_its_first_error() -> None:
@@ -64,7 +64,7 @@ def test_what_was_said_of_an_earlier_generation_says_nothing_of_this_one() -> No
     )
     assert row("objects", policies=objects) == (
         "attention",
-        "1 active, not looked at since they were changed: c, d",
+        "1 active, not read since they were changed: c, d",
     )
     assert rows("broken", policies=objects) == []
 
@@ -87,7 +87,7 @@ def test_what_could_not_be_loaded_is_counted_and_may_have_been_mended_since() ->
     assert row("reloads") == ("ok", "none has failed")
     assert row("reloads", replicas=(failed, failed)) == (
         "note",
-        "failed since the replicas started: policies 4; their logs say why",
+        "failed since the replicas started: policies 4; see their logs",
     )
     assert row("reloads", replicas=(counting("reload_total", {"what": "x", "result": "ok"}, 2.0),))[0] == "ok"
 

@@ -69,4 +69,4 @@ def test_every_place_is_named() -> None:
 def test_a_hostile_document_is_answered_briefly() -> None:
     found = shape_problems({"spec": {"containers": [0] * 100_000}})
     assert len(found) == 21
-    assert found[-1] == "pod: more fields have a wrong type; mend these first"
+    assert found[-1] == "pod: more fields have a wrong type; fix these first"

@@ -128,4 +128,4 @@ def test_problems_are_capped_and_the_rest_is_counted() -> None:
     wrong = "---\n".join(f"kind: Nothing{number}\n" for number in range(MAX_PROBLEMS + 7))
     problems = problems_of(wrong)
     assert len(problems) == MAX_PROBLEMS + 1
-    assert problems[-1] == "a.yaml: 7 more problems follow; mend these first"
+    assert problems[-1] == "a.yaml: 7 more problems follow; fix these first"

@@ -104,7 +104,7 @@ def test_a_policy_that_does_nothing_is_refused() -> None:
         (
             {"validations": [VALIDATION], "validationActions": ["Deny", "Warn"]},
             "spec.validationActions",
-            "got Deny and Warn, which would say everything twice; want one of them",
+            "got Deny and Warn, which would report everything twice; want one of them",
         ),
         (
             {"validations": [VALIDATION], "validationActions": ["Warn", "Warn"]},

@@ -86,4 +86,4 @@ def test_percent_counts_two_points_for_a_condition() -> None:
 def test_a_policy_that_applies_in_no_case_is_a_problem_at_its_name() -> None:
     parsed = parse_policies([("p.yaml", policy("p", SPEC))])
     (problem,) = unmatched(parsed, Observer())
-    assert str(problem).startswith("p.yaml:3:18 metadata.name: no case of the tests beside it")
+    assert str(problem).startswith("p.yaml:3:18 metadata.name: p applies to no case of the tests beside it")

@@ -139,7 +139,7 @@ def test_a_denied_pod_has_no_patched_form_when_mutation_denies(environment: Envi
     result = run(environment, case)
     assert result.verdict == "denied"
     assert [str(violation) for violation in result.violations] == [
-        "t.yaml:5:38 cases[0].expect.patched: got no pod, for it was denied"
+        "t.yaml:5:38 cases[0].expect.patched: got no pod, because it was denied"
     ]
 
 

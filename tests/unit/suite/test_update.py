@@ -44,12 +44,12 @@ def test_what_was_given_and_differs_is_replaced() -> None:
 
 def test_what_holds_is_left_alone_and_nothing_is_added() -> None:
     assert written("{verdict: admitted, warnings: ['label team'], patched: {metadata: {name: good}}}") == {}
-    assert update("{verdict: mutated}") == Update(operations=(), goldens={}, told=())
+    assert update("{verdict: mutated}") == Update(operations=(), goldens={}, changes=())
 
 
 def test_a_golden_file_is_written_where_there_is_a_pod() -> None:
     assert "team: vision" in update("{golden: a.golden.yaml}").goldens["a.golden.yaml"]
-    assert update("{golden: a.golden.yaml}").told == ("a.golden.yaml",)
+    assert update("{golden: a.golden.yaml}").changes == ("a.golden.yaml",)
 
 
 JSON = st.recursive(

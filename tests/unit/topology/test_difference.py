@@ -41,7 +41,7 @@ def gpus(**fields: Any) -> NodeTopology:
             NodeChange("label", "nvidia.com/gpu.family", "ampere", ""),
         ),
         (lambda n: n["spec"].update(taints=[]), NodeChange("taint", "nvidia.com/gpu:NoSchedule", '""', "")),
-        (lambda n: n["spec"].update(unschedulable=True), NodeChange("state", "node", "well", "cordoned")),
+        (lambda n: n["spec"].update(unschedulable=True), NodeChange("state", "node", "healthy", "cordoned")),
         (
             lambda n: n["status"]["capacity"].update({"example.com/nic": "1"}),
             NodeChange("capacity", "example.com/nic", "", "some"),

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from podberth.topology.heartbeats import Heartbeats, Sight
+from podberth.topology.heartbeats import Heartbeats, WatchClock
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -84,7 +84,7 @@ def test_without_a_lease_nothing_is_stale() -> None:
 
 
 def test_the_clock_stands_still_from_the_last_contact_to_the_next() -> None:
-    sight = Sight()
+    sight = WatchClock()
     assert sight.read(10) == 10
     sight.lose(12)
     sight.lose(15)

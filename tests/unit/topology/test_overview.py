@@ -39,4 +39,4 @@ def test_levels_come_widest_first_with_their_domains() -> None:
 
 def test_nothing_is_nothing() -> None:
     nothing = overview(())
-    assert (nothing.nodes, nothing.kinds, nothing.levels, nothing.unwell) == (0, (), (), ())
+    assert (nothing.nodes, nothing.kinds, nothing.levels, nothing.unhealthy) == (0, (), (), ())

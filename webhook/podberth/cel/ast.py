@@ -231,7 +231,7 @@ def type_of(checked: Node, node: Node) -> CelType:
 
 
 def has_type(checked: Node, name: str) -> bool:
-    """Tell whether any expression of the tree is of an abstract type of that name."""
+    """Return whether any expression of the tree is of an abstract type of that name."""
     types = checked.type_map.values()
     return any(each.WhichOneof("which") == "abstract_type" and each.abstract_type.name == name for each in types)
 

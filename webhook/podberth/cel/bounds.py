@@ -134,7 +134,7 @@ class Room:
 
 
 def excess(source: str) -> CelProblem | None:
-    """Say what keeps a source from being parsed: its length, its nesting, or what its macros would grow to."""
+    """Return what keeps a source from being parsed: its length, its nesting, or what its macros would grow to."""
     size = len(source.encode(errors="replace"))
     if size > MAX_EXPRESSION_BYTES:
         return CelProblem(1, 1, f"got {size:,} bytes, want {MAX_EXPRESSION_BYTES:,} at most; {_SPLIT}")

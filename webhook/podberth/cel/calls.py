@@ -39,7 +39,7 @@ def _whole(result: Any) -> Any:
 
 
 def _has_nul(result: Any) -> bool:
-    """Say whether a result has a text in it that the engine would cut: its Python interface takes texts as C does."""
+    """Return whether a result has a text that the engine would truncate: its Python interface takes texts as C does."""
     if isinstance(result, str):
         return "\0" in result
     if isinstance(result, dict):

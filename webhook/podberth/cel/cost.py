@@ -118,7 +118,7 @@ def cost_of(checked: Node, variables: Mapping[str, Bounds]) -> Cost:
     return meter.cost(meter.visit(checked.expr, 1, {}))
 
 
-def too_dear(total: float, cost: Cost) -> str:
+def too_expensive(total: float, cost: Cost) -> str:
     """Return the message for a policy that costs ``total`` microseconds, most of it in ``cost``'s dearest part."""
     return (
         f"got up to {total / 1000:,.0f} ms for the largest pod, {cost.dearest / 1000:,.0f} of them here, "

@@ -176,7 +176,7 @@ def _flag(_: ReviewContext, words: list[Any], names: list[Any]) -> str:
 
 
 def _are_texts(found: list[Any]) -> bool:
-    """Tell whether a list holds strings alone: an element of a dyn list may be anything."""
+    """Return whether a list holds strings alone: an element of a dyn list may be anything."""
     return all(isinstance(each, str) for each in found)
 
 

@@ -232,7 +232,7 @@ def _operands(node: Node) -> Iterator[Node]:
 
 
 def _is_opt_map(node: Node) -> bool:
-    """Tell whether a choice is what ``optMap`` or ``optFlatMap`` is expanded to: ``x.hasValue() ? ... : none``."""
+    """Return whether a choice is what ``optMap`` or ``optFlatMap`` is expanded to: ``x.hasValue() ? ... : none``."""
     choice = ast.kind(node) == "call_expr" and node.call_expr.function == "_?_:_"
     return choice and node.call_expr.args[0].call_expr.function == "hasValue"
 
@@ -242,7 +242,7 @@ def _has_target(node: Node) -> bool:
 
 
 def _is_literal(node: Node) -> bool:
-    """Tell whether an expression is a constant, or a list or map of constants."""
+    """Return whether an expression is a constant, or a list or map of constants."""
     kinds = {ast.kind(each) for each in ast.walk(node)}
     return kinds <= {"const_expr", "list_expr", "struct_expr"}
 

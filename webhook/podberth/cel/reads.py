@@ -152,7 +152,7 @@ def _named(name: str, scope: Mapping[str, Path | None]) -> tuple[Path | None, bo
 
 
 def _is_constant(node: ast.Node) -> bool:
-    """Say whether a node is a literal: a scalar, or an empty list or map."""
+    """Return whether a node is a literal: a scalar, or an empty list or map."""
     kind = ast.kind(node)
     return kind == "const_expr" or (kind in ("list_expr", "struct_expr") and not any(ast.children(node)))
 

@@ -20,12 +20,12 @@ class CelType:
 
     @property
     def is_message(self) -> bool:
-        """Say whether it is an object with declared fields."""
+        """Return whether it is an object with declared fields."""
         return self.name.startswith(_MESSAGE_PACKAGES)
 
     @property
     def is_parameter(self) -> bool:
-        """Say whether it stands for any type: a capital letter, in the declaration of a function."""
+        """Return whether it stands for any type: a capital letter, in the declaration of a function."""
         return len(self.name) == 1
 
 
@@ -72,7 +72,7 @@ _SCALARS = {Want.STRING: STRING, Want.INT: INT}
 
 
 def accepts(want: Want, found: CelType) -> bool:
-    """Tell whether a value of the found type can be what is wanted.
+    """Return whether a value of the found type can be what is wanted.
 
     A condition must be bool for certain, as in ValidatingAdmissionPolicy, which refuses dyn. Elsewhere dyn passes and
     is checked when the value is there, and null or an absent optional means "nothing to do".

@@ -29,7 +29,7 @@ _MAX_DEPTH = 100
 
 
 def misfit(plain: Any, want: Want) -> str:
-    """Say why a value is not what was wanted; empty if it is.
+    """Return why a value is not what was wanted; empty if it is.
 
     Null means "nothing to do", save where a bool is wanted. Maps must be JSON all through: they end in a manifest.
     """
@@ -57,7 +57,7 @@ def ordered(plain: Any) -> Any:
 
 
 def _no_json(plain: Any) -> str:
-    """Say what in a value does not belong in a manifest; iterative, because the parser lets a pod be nested deeply."""
+    """Return the parts of a value that no manifest can hold; iterative, because a pod may be nested deeply."""
     waiting: list[tuple[Any, int]] = [(plain, 0)]
     while waiting:
         each, depth = waiting.pop()

@@ -1,4 +1,4 @@
-"""Manifests judged without a cluster: each pod template decided on as the webhook would, and what came of it told.
+"""Checks manifests without a cluster: each pod template is decided as the webhook would decide it, and reported.
 
-Pure: texts in, a report and patched texts out. Which files there are and where output goes is the command line's.
+Pure: texts in, a report and patched texts out. The command line finds the files and chooses the output.
 """

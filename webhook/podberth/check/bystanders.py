@@ -1,7 +1,7 @@
-"""What a repository holds beside manifests, and what is said of it: charts, patches, templates, YAML of other programs.
+"""Files of a repository that are not plain manifests: charts, patches, templates, YAML of other programs.
 
-Whoever names a file wants that file judged. Of a folder, what is no manifest is passed by: counted, with a word where
-its pods go unseen, and never an error for each file of a chart.
+A file that the user names is always checked. In a folder, a file that is no manifest is skipped: it is counted, with a
+message where its pods stay unchecked, and a chart's files are no errors.
 """
 
 import re
@@ -26,25 +26,25 @@ _LIST: Final = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*[ \t]*(?:-[ \n]|\[)")
 # Custom tags, as in CloudFormation, mkdocs and GitLab; Kubernetes has none
 _TAG: Final = re.compile(r"(?:^|[\s:-])!{1,2}[A-Za-z][\w./:]*(?:\s|$)", re.MULTILINE)
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
-# Whole documents that stand in files of their own beside a kustomization. kustomize api/types/kustomization.go
+# Fields that name whole documents in files beside a kustomization. kustomize api/types/kustomization.go
 _PATCH_FIELDS: Final = ("patches", "patchesJson6902", "patchesStrategicMerge", "replacements", "configurations")
 
 
 def is_foreign(file: SourceFile) -> bool:
-    """Say whether a file that cannot be read as manifests is none: a list, or YAML with another program's tags."""
+    """Return whether an unreadable file is no manifest: a list, or YAML with another program's tags."""
     if not file.found or not file.problems or file.sources or _OBJECT.search(file.text):
         return False
     return bool(_LIST.match(file.text) or _TAG.search(file.text))
 
 
 def is_other_data(content: Mapping[str, Any]) -> bool:
-    """Say whether a document is of another program: without apiVersion, and without a kind as Kubernetes has them."""
+    """Return whether an unreadable file is no manifest: a list, or YAML with another program's tags."""
     kind = content.get("kind")
     return "apiVersion" not in content and not (isinstance(kind, str) and _KIND.fullmatch(kind))
 
 
 def is_part_of_a_tool(source: Source) -> bool:
-    """Say whether an object without a kind or an apiVersion is one that Helm or kustomize reads."""
+    """Return whether an object without a kind or an apiVersion is one that Helm or kustomize reads."""
     name = _split(source.file)[1]
     return name in KUSTOMIZATIONS or (name in _OF_HELM and not source.kind)
 
@@ -56,7 +56,7 @@ def _split(path: str) -> tuple[str, str]:
 
 
 def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the paths of files that a kustomization applies to objects, and which are no whole objects."""
+    """Yield the paths of files that a kustomization applies to objects, and that are not whole objects."""
     for field in _PATCH_FIELDS:
         entries = kustomization.get(field)
         for entry in entries if isinstance(entries, list) else ():
@@ -66,38 +66,38 @@ def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
 
 
 def only_unexpanded(report: Report) -> bool:
-    """Say whether nothing was judged, and something there waits to be expanded first."""
+    """Return whether nothing was checked, and some templates must be expanded first."""
     return {each.verdict for each in report.results} == {"skipped"} and any(
         each.kind in (_HELM_CHART, _TEMPLATE) for each in report.results
     )
 
 
-# ---- what is said of it ----------------------------------------------------------------------------------------------
+# ---- their results ---------------------------------------------------------------------------------------------------
 
 
-def passed_by(file: str, kind: str = "", line: int = 1) -> Result:
-    """Return the result of a file, or several, of which nothing is judged."""
+def skipped_file(file: str, kind: str = "", line: int = 1) -> Result:
+    """Return the result of a file, or several, of which nothing is checked."""
     return Result(file=file, line=line, api_version="", kind=kind, namespace="", name="", path="", verdict="skipped")
 
 
 def chart(folder: str, templates: int) -> Result:
     """Return the result of a Helm chart with so many templates."""
     several = f"{templates} templates are" if templates > 1 else "template is"
-    message = f"its {several} not checked; check what it makes: helm template {folder} | podberth check -"
+    message = f"its {several} not checked; check its output: helm template {folder} | podberth check -"
     told = Finding(policy="", message=message, field="", line=1)
-    return replace(passed_by(f"{folder}/{CHART}", _HELM_CHART), name=_split(folder)[1], warnings=(told,))
+    return replace(skipped_file(f"{folder}/{CHART}", _HELM_CHART), name=_split(folder)[1], warnings=(told,))
 
 
 def patch(file: SourceFile) -> Result:
-    """Return the result of a file that a kustomization applies to others."""
+    """Return the result of a patch that a kustomization applies to other files."""
     folder = _split(file.patch_of)[0]
-    message = f"a patch of {file.patch_of}; check what it makes: kustomize build {folder} | podberth check -"
+    message = f"a patch of {file.patch_of}; check its output: kustomize build {folder} | podberth check -"
     told = Finding(policy="", message=message, field="", line=1)
-    return replace(passed_by(file.name, "kustomize patch"), notes=(told,))
+    return replace(skipped_file(file.name, "kustomize patch"), notes=(told,))
 
 
 def folded(results: Iterable[Result]) -> Iterator[Result]:
-    """Yield the results, those of unexpanded templates as one for each folder, in the place of the first."""
+    """Yield the results; the unexpanded templates of a folder become one result, in the place of the first."""
     kept = list(results)
     folders: dict[str, list[Result]] = {}
     for each in kept:
@@ -116,4 +116,4 @@ def _templates(folder: str, found: list[Result]) -> Result:
     several = f"{len(files)} files of {folder} are templates" if len(files) > 1 else "this is a template"
     message = f"{several} and no YAML yet; expand first, as in: helm template … | podberth check -"
     told = Finding(policy="", message=message, field="", line=first.line)
-    return replace(passed_by(first.file, _TEMPLATE, first.line), warnings=(told,))
+    return replace(skipped_file(first.file, _TEMPLATE, first.line), warnings=(told,))

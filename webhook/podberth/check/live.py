@@ -1,6 +1,6 @@
-"""Judges the workloads of a cluster as if their pods were made now, and counts what would become of them.
+"""Checks the workloads of a cluster as if their pods were created now, and counts the outcomes.
 
-What a policy would write and live pods hold already is no change again, whoever wrote it. Nothing is read here.
+A policy's change that live pods already have is no change, whoever wrote it. Nothing is read here.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -19,14 +19,14 @@ from .sources import Document
 
 Supposition: TypeAlias = Literal["deny", "rolled-out"]
 SUPPOSITIONS: Final[tuple[Supposition, ...]] = get_args(Supposition)
-"""What policies may be judged as: as if their validationActions were Deny, as if they had no rollout."""
+"""Assumptions about the policies: that their validationActions are Deny, that they have no rollout."""
 
 _ALL: Final = 100
 _PODBERTH: Final = "podberth"
 
 
 def suppose(parsed: ParsedPolicies, as_if: Collection[Supposition]) -> ParsedPolicies:
-    """Return the policies as somebody thinks of making them."""
+    """Return the policies with the assumptions applied."""
     return replace(parsed, policies=tuple(_supposed(each, as_if) for each in parsed.policies)) if as_if else parsed
 
 
@@ -43,18 +43,18 @@ def _supposed(parsed: ParsedPolicy, as_if: Collection[Supposition]) -> ParsedPol
 
 
 def judge(speaker: Speaker, snapshot: Snapshot, settings: Settings, known: Sequence[Document]) -> tuple[Result, ...]:
-    """Return what would become of each template of one workload."""
+    """Return the outcome for each template of one workload."""
     found = judged(speaker.source, snapshot, settings, known)
     pods = [Draft(pod) for pod in speaker.pods if not shape_problems(pod)]
     return tuple(_settled(each, pods) for each in found)
 
 
 def _settled(result: Result, pods: Sequence[Draft]) -> Result:
-    """Return a result without what is on live pods already; a change that no document can hold is one all the same."""
+    """Return a result without the changes that live pods already have; one that no document can hold still counts."""
     done = {
         each.policy: Finding(policy=each.policy, message="this is on its live pods already", field="", line=0)
         for each in result.wrote
-        # Of a record too long to be kept nothing is known
+        # A record that was too long to be kept says nothing
         if each.claims and any(_holds(pod, each) for pod in pods)
     }
     left = tuple(each for each in result.wrote if each.policy not in done)
@@ -74,7 +74,7 @@ def _settled(result: Result, pods: Sequence[Draft]) -> Result:
 
 
 def _holds(pod: Draft, wrote: Wrote) -> bool:
-    """Tell whether a pod holds all that a policy would write; its own record may be anybody's."""
+    """Join the results of all workloads and of other objects; ``policies`` are without assumptions."""
     claims = {wrote.policy: dict(wrote.claims)}
     return record.held(pod, claims) == claims
 
@@ -87,7 +87,7 @@ def live_report(
     unread: Sequence[Result] = (),
     missing: Sequence[str] = (),
 ) -> Report:
-    """Join what came of all workloads and of what is none; ``policies`` are as they are, not as they were judged."""
+    """Join the results of all workloads and of other objects; ``policies`` are without assumptions."""
     verdicts = [_gravest(each) for each in found]
     live = Live(
         workloads=len(found),
@@ -133,7 +133,7 @@ def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy
 
 
 def _columns(results: Sequence[Result]) -> dict[str, set[str]]:
-    """Return the policies that do something to a workload, by what."""
+    """Return the policies that affect a workload, by their effect."""
     return {
         "denied": {each.policy for one in results for each in one.denials},
         "changed": {each.policy for one in results for each in one.wrote},

@@ -1,7 +1,7 @@
-"""What a check found: the report that every output format is made from, and that ``-o json`` prints.
+"""The result of a check: the report that every output format is made from, and that ``-o json`` prints.
 
-Field names here are those of the JSON, in snake case. The JSON's shape is versioned: ``VERSION`` grows when a reader
-of the old shape would go wrong.
+Field names here are those of the JSON, in snake case. The JSON's shape is versioned: ``VERSION`` grows when a reader of
+the old shape would misread the new one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,24 +14,24 @@ VERSION: Final = 1
 
 Verdict: TypeAlias = Literal["denied", "mutated", "unchanged", "skipped", "error"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("denied", "error", "mutated", "unchanged", "skipped")
-"""The gravest first."""
+"""The most severe first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A denial, a warning or an error, at the field that it is about."""
+    """A denial, a warning or an error, with its field."""
 
     policy: str
-    """Empty where podberth itself speaks: the YAML, the shape, what no policy is asked about."""
+    """The policy; empty for podberth's own findings: YAML, shape, and checks without a policy."""
     message: str
     field: str
-    """The path in the document, as people write it (``kube.positions.render_path``); empty for the document."""
+    """The path in the document, in ``kube.positions.render_path``'s format; empty for the document."""
     line: int
-    """Where the field stands in the file, from 1; where it is absent, its nearest parent. 0: nowhere."""
+    """The line of the field in the file, from 1; of its nearest parent where the field is absent. 0: no line."""
     action: str = ""
-    """What the policy decided (``admission.outcome.Action``); empty where podberth itself speaks. Not in JSON."""
+    """The policy's decision (``admission.outcome.Action``); empty for podberth's own findings. Not in JSON."""
     rule: str = ""
-    """The field of the policy that decided it: ``mutations`` or ``validations``. Not in JSON."""
+    """The part of the policy that decided it: ``mutations`` or ``validations``. Not in JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,25 +48,25 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrote:
-    """What one policy would write on a pod, whether or not a document can hold it."""
+    """The writes of one policy on a pod, whether or not a document can hold them."""
 
     policy: str
     claims: Mapping[str, Any] = field(hash=False)
-    """What it wrote, by concern, as in the record; empty where that is too long to be kept."""
+    """The writes by concern, as in the record; empty where the record is too long to be kept."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What came of one pod template, or of a document without one.
+    """The result of one pod template, or of a document without one.
 
-    ``skipped`` is a document that makes no pods that podberth could foretell, or none that are its business: a warning
-    says which. ``error`` is one that could not be judged; ``errors`` says why.
+    ``skipped`` is a document that makes no pods that podberth could predict, or none that podberth decides on; a
+    warning says which. ``error`` is a document that could not be checked; ``errors`` says why.
     """
 
     file: str
     line: int
-    """Where the template (of a document without one, the document) starts."""
+    """The line where the template starts; for a document without one, where the document starts."""
     api_version: str
     kind: str
     namespace: str
@@ -78,46 +78,47 @@ class Result:
     warnings: tuple[Finding, ...] = ()
     errors: tuple[Finding, ...] = ()
     notes: tuple[Finding, ...] = ()
-    """What admission will write that the document cannot hold, such as a name that only the cluster knows."""
+    """Writes of admission that the document cannot hold, such as a name that only the cluster knows."""
     changes: tuple[Change, ...] = ()
     audits: tuple[Finding, ...] = ()
-    """What would be written to the audit log; in JSON of live workloads alone."""
+    """Entries for the audit log; in JSON only for live workloads."""
     held_back: tuple[str, ...] = ()
-    """Policies whose rollout does not reach this workload; likewise."""
+    """Policies whose rollout does not include this workload; in JSON only for live workloads."""
     in_force: tuple[str, ...] = ()
-    """Policies that have written on live pods already what they would write; likewise."""
+    """Policies whose writes the live pods already have; in JSON only for live workloads."""
     wrote: tuple[Wrote, ...] = field(default=(), compare=False, repr=False)
-    """What is written on the pod itself. Not in JSON."""
+    """The writes on the pod itself. Not in JSON."""
     earlier: tuple[Change, ...] = field(default=(), compare=False, repr=False)
-    """Those of the document's templates before this one, from where ``changes`` lead on. Not in JSON."""
+    """The changes of the document's earlier templates, to which ``changes`` are added. Not in JSON."""
     unexpanded: bool = field(default=False, compare=False, repr=False)
-    """Whether it is of a template that somebody came upon and nobody has expanded. Not in a report."""
+    """Whether the template was found in a folder and is not expanded. Not in a report."""
     source: PositionedDocument | None = field(default=None, compare=False, repr=False)
-    """The document as it was read, for the difference and the patched text; None where it could not be. Not in JSON."""
+    """The document as it was read, for the difference and the patched text; None where it could not be read. Not in
+    JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyCount:
-    """To how many live workloads a policy would do what; a workload may count in several columns."""
+    """The number of live workloads for each effect of a policy; a workload may count in several columns."""
 
     policy: str
     actions: tuple[str, ...]
-    """Its own validationActions, whatever it was judged as."""
+    """The policy's own validationActions, without assumptions."""
     percent: int
-    """Of its rollout; 100 where it has none."""
+    """The percentage of its rollout; 100 where it has none."""
     denied: int
     changed: int
     warned: int
     audited: int
     in_force: int
-    """Workloads on whose pods it has written already what it would write."""
+    """Workloads whose pods already have the policy's writes."""
     held_back: int
-    """Workloads that its rollout does not reach."""
+    """Workloads that its rollout does not include."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Live:
-    """What came of the workloads of a cluster: each once, by the gravest of its templates."""
+    """The results of a cluster's workloads: each is counted once, by its most severe template."""
 
     workloads: int
     denied: int
@@ -125,21 +126,21 @@ class Live:
     changed: int
     unchanged: int
     warned: int
-    """Those with a warning, whatever else became of them."""
+    """Workloads with a warning, whatever their other results."""
     spoken_for: int
-    """Objects that are not repeated, for a workload above them speaks for them."""
+    """Objects that are not counted, because a workload above them is."""
     finished: int
-    """Workloads that make no pods any more."""
+    """Workloads that create no more pods."""
     exempt: int
     """Workloads whose namespace podberth never sees."""
     unknown: Mapping[str, int]
-    """Kinds that nobody knows to make pods or to make none, with their numbers."""
+    """Kinds of which podberth does not know whether they create pods, with their numbers."""
     missing: tuple[str, ...]
-    """What could not be listed, and why: the report is of the rest alone."""
+    """Kinds that could not be listed, with the reason: the report is about the rest alone."""
     policies: tuple[PolicyCount, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as ``-o json`` has it."""
+        """Return the value for ``-o json``."""
         return {
             "workloads": self.workloads,
             "denied": self.denied,
@@ -175,19 +176,19 @@ class Report:
 
     results: tuple[Result, ...]
     files: int
-    """How many files were read."""
+    """The number of files that were read."""
     documents: int
-    """How many documents they held, empty ones left out."""
+    """The number of documents in them, without empty ones."""
     live: Live | None = None
-    """What a check of a cluster's workloads adds; None of manifests."""
+    """The results of a cluster's workloads; None for manifests."""
 
     def count(self, verdict: Verdict) -> int:
-        """Return how many results have a verdict."""
+        """Return the number of results with a verdict."""
         return sum(result.verdict == verdict for result in self.results)
 
     @property
     def skipped_kinds(self) -> dict[str, int]:
-        """Count what was skipped by ``apiVersion/Kind``: nothing is passed over in silence."""
+        """Count the skipped documents by ``apiVersion/Kind``, so that each one is reported."""
         counted: dict[str, int] = {}
         for result in self.results:
             if result.verdict == "skipped":
@@ -196,7 +197,7 @@ class Report:
         return dict(sorted(counted.items()))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as ``-o json`` has it."""
+        """Return the report for ``-o json``."""
         return {
             "version": VERSION,
             "summary": {

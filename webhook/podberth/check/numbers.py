@@ -1,4 +1,4 @@
-"""Numbers that are none: placeholders that nobody filled in, and integers that no API server takes.
+"""Checks numbers of manifests: unfilled placeholders, and integers that no API server accepts.
 
 In a name or an image a placeholder does no harm here; in a count it makes every decision on the pod worthless.
 """
@@ -14,7 +14,7 @@ _PLACEHOLDER: Final = re.compile(
     r"\s*(?:\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{.*?\}\}|\{%.*?%\}"
     r"|<[A-Za-z][\w .-]*>|%[A-Z_]+%|__\w+__|@[A-Z_]+@)[\w.]*\s*"
 )
-# The int32 and int64 fields that counts of pods and of their order come from, of every kind in the workload table
+# The int32 and int64 fields that define the number and order of pods, for every kind in the workload table
 _NUMBERS: Final = frozenset(
     {
         "activeDeadlineSeconds",
@@ -46,12 +46,12 @@ ADVICE: Final = (
 
 
 def is_placeholder(value: object) -> bool:
-    """Tell whether a value is nothing but a placeholder."""
+    """Return whether a value consists only of placeholders."""
     return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
 
 
 def wrong_numbers(document: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the place of each number of a document that is none, with what is wrong there."""
+    """Yield the place of each invalid number of a document, with the problem."""
     waiting: list[tuple[Path, Any]] = [((), document)]
     while waiting:
         path, value = waiting.pop()

@@ -1,7 +1,7 @@
-"""Of the objects of a cluster, those that speak for its workloads: each top owner once, never what it has made.
+"""The objects of a cluster that stand for its workloads: each top owner once, never the objects that it created.
 
-An owner counts if its pods can be foretold from it; where it is not among the objects, what it has made speaks for
-itself.
+An owner counts if its pods can be predicted from it. Where the owner is not among the objects, the objects that it
+created stand for themselves.
 """
 
 import re
@@ -20,9 +20,9 @@ from .sources import Document, Source, without_place
 _HASH: Final = "pod-template-hash"
 # kubernetes pkg/controller/cronjob, getJobName: the minute of the start
 _MINUTES: Final = re.compile(r"-\d{8}$")
-# An owner of an owner of an owner: AppWrapper, JobSet, Job, Pod. References in a circle end somewhere.
+# An owner of an owner of an owner: AppWrapper, JobSet, Job, Pod. The limit ends circular references.
 _DEEPEST: Final = 10
-# What an API server, a scheduler or a kubelet adds to a Pod behind admission.
+# Fields that an API server, a scheduler or a kubelet adds to a Pod after admission.
 _LATER: Final = frozenset(
     {"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid", "deletionTimestamp"}
 )
@@ -31,16 +31,16 @@ _LATER_OF_SPEC: Final = frozenset({"nodeName", "ephemeralContainers"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
-    """An object that speaks for a workload, and the live pods of it."""
+    """An object that stands for a workload, with the workload's live pods."""
 
     source: Source
     pods: tuple[Document, ...]
-    """As they are in the cluster; a Pod that speaks for itself is one of its own."""
+    """Pods with their state in the cluster; a Pod without an owner is its own workload."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speakers:
-    """Who speaks, in the order of the objects, and how many objects do not."""
+    """The objects that stand for workloads, in the order of the objects, and the number of the others."""
 
     speakers: tuple[Speaker, ...]
     spoken_for: int
@@ -55,7 +55,7 @@ def speakers(
     known: Sequence[Document],
     namespaces: Mapping[str, Mapping[str, Any]],
 ) -> Speakers:
-    """Return who speaks for the workloads among ``sources``; ``namespaces`` are those of the cluster, by name."""
+    """Return the objects among ``sources`` that stand for workloads; ``namespaces`` are the cluster's, by name."""
     return _Owners(sources, settings, known).speakers(namespaces)
 
 
@@ -66,13 +66,13 @@ class _Owners:
         self.unknown: dict[str, int] = {}
         found = {_uid(each.content) or str(id(each)): each for each in sources if self._may_make_pods(each)}
         self.workloads = list(found.values())
-        """Each once, though a snapshot may have an object in two versions of its group."""
+        """Each once, though a snapshot may hold an object in two versions of its group."""
         self._own = frozenset(map(id, self.workloads))
         holding = [each for each in sources if isinstance(each.content.get("metadata"), dict)]
         self.by_uid = {uid: each for each in holding if (uid := _uid(each.content))} | {
             uid: each for each in self.workloads if (uid := _uid(each.content))
         }
-        """Whatever has an owner is a link to it, of a kind that makes pods or not."""
+        """Every object with an owner is a link to it, whether or not its kind creates pods."""
         self.by_name = {self._place(each, each.kind, each.name): each for each in self.workloads}
         self._speaks: dict[int, bool] = {}
 
@@ -86,7 +86,7 @@ class _Owners:
         going = [each for each in chosen if not _ended(each.content)]
         seen = [each for each in going if not self._exempt(each, namespaces)]
         return Speakers(
-            speakers=tuple(Speaker(source=_anew(each), pods=tuple(live.get(id(each), ()))) for each in seen),
+            speakers=tuple(Speaker(source=_as_created(each), pods=tuple(live.get(id(each), ()))) for each in seen),
             spoken_for=sum(top is not each for each, top in tops),
             finished=len(chosen) - len(going),
             exempt=len(going) - len(seen),
@@ -106,11 +106,11 @@ class _Owners:
         return is_pod or row_for(content) is not None or source.kind in self.settings.template_paths
 
     def _top(self, source: Source) -> Source:
-        """Return the highest object above one that can speak for it; itself where none can."""
+        """Return the highest owner that can stand for an object; the object itself where none can."""
         top = here = source
         for _ in range(_DEEPEST):
             above = self._above(here)
-            if above is source:  # in a circle, everybody speaks for itself
+            if above is source:  # in a circle, every object stands for itself
                 return source
             if above is None:
                 break
@@ -119,13 +119,13 @@ class _Owners:
         return top
 
     def _above(self, source: Source) -> Source | None:
-        """Return what made an object: by uid; by name where what is between was not asked for."""
+        """Return an object's owner: by uid; by name where the objects between were not listed."""
         owner = _controller(source.content)
         if owner is None:
             return None
         name, kind = str(owner.get("name") or ""), owner.get("kind")
         found = self.by_uid.get(str(owner.get("uid") or ""))
-        # Nobody proves a reference: a pod that borrows somebody's uid speaks for itself.
+        # A reference is not proof: a pod that names another object's uid stands for itself.
         if found is not None and not ((found.kind, found.name) == (kind, name) and self._is_near(found, source)):
             found = None
         if found is None and kind == "ReplicaSet":
@@ -136,7 +136,7 @@ class _Owners:
         return found
 
     def _is_near(self, owner: Source, source: Source) -> bool:
-        """Tell whether an owner is in the namespace of what it owns, or in none."""
+        """Return whether an owner is cluster-scoped or in the namespace of the owned object."""
         where = owner.content["metadata"].get("namespace")
         return not where or where == source.namespace(self.settings.namespace)
 
@@ -155,14 +155,14 @@ class _Owners:
         return speaks
 
     def _exempt(self, source: Source, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
-        """Tell whether the API server keeps what is in the namespace from podberth (manifests/base)."""
+        """Return whether podberth never sees the object's namespace (manifests/base)."""
         namespace = source.namespace(self.settings.namespace)
         labels = namespaces.get(namespace, {}).get("metadata", {}).get("labels") or {}
         return namespace in EXEMPT_NAMESPACES or EXEMPT_LABEL in labels
 
 
 def _controller(content: Document) -> Mapping[str, Any] | None:
-    """Return the owner reference of what made an object; of several without the mark, the first."""
+    """Return an object's controller reference; without a controller among several references, the first."""
     owners = content["metadata"].get("ownerReferences")
     found = [each for each in owners if isinstance(each, dict)] if isinstance(owners, list) else []
     return next((each for each in found if each.get("controller") is True), found[0] if found else None)
@@ -179,17 +179,17 @@ def _uid(content: Document) -> str:
 
 
 def _ended(content: Document) -> bool:
-    """Say whether an object makes no pods any more: it is done, or on its way out."""
+    """Return whether an object creates no more pods: it is finished or being deleted."""
     if content["metadata"].get("deletionTimestamp"):
         return True
     group = str(content.get("apiVersion")).rpartition("/")[0]
     return is_finished(group, str(content.get("kind")), content)
 
 
-def _anew(source: Source) -> Source:
-    """Return an object on its own, a Pod as it was when it was made, as far as that can be told.
+def _as_created(source: Source) -> Source:
+    """Return an object as it was when it was created, as far as that can be reconstructed for a Pod.
 
-    It has no line: in a snapshot of thousands of objects that leads nobody anywhere, and to find it in JSON takes long.
+    It has no line: in a snapshot of thousands of objects a line helps nobody, and finding it in JSON takes long.
     """
     content = dict(source.content)
     if source.kind == "Pod":

@@ -1,6 +1,6 @@
-"""Which field of a pod a decision is about: what its message names, else what its policy reads.
+"""The field of a pod that a decision is about: the field that the message names, else one that the policy reads.
 
-Paths are those of the foretold pod; whoever knows the template leads them on to the document.
+Paths are those of the predicted pod; a caller that knows the template maps them to the document.
 """
 
 import re
@@ -14,7 +14,7 @@ from ..policy.compile import CompiledPolicy
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from ..workload.gpus import GpuFacts
 
-# ``spec.nodeSelector``, ``resources.limits[nvidia.com/gpu]``: as messages write paths (rule 14).
+# ``spec.nodeSelector``, ``resources.limits[nvidia.com/gpu]``: the format of paths in messages (rule 14).
 _STEP: Final = r"(?:\.[A-Za-z][A-Za-z0-9]*|\[[^\]\s]+\])"
 _PATH: Final = re.compile(rf"\b(?:spec|metadata){_STEP}+")
 _RESOURCES: Final = re.compile(rf"\bresources{_STEP}+")
@@ -25,21 +25,21 @@ _KEYED: Final[tuple[Path, ...]] = (("metadata", "annotations"), ("metadata", "la
 
 
 def field_of(message: str, reads: Iterable[tuple[str, ...]], pod: dict[str, Any], gpu: GpuFacts) -> Path:
-    """Return the path of the field that a decision on ``pod`` is about; empty where nothing says so.
+    """Return the path of the field that a decision on ``pod`` is about; empty where it is unknown.
 
-    ``reads`` is what the policy reads (``cel.reads``), empty where podberth itself decided.
+    ``reads`` are the paths that the policy reads (``cel.reads``), empty for podberth's own decisions.
     """
     named = _named(message, pod)
     return named if named is not None else _read(reads, pod, gpu)
 
 
 def reads_of(policy: CompiledPolicy, phase: str) -> frozenset[tuple[str, ...]]:
-    """Return what a policy reads to decide on a pod, its conditions aside: those say when, not what."""
+    """Return the paths that a policy reads to decide on a pod, without its conditions: these decide when, not what."""
     entries = policy.mutations if phase == "mutate" else policy.validations
     return frozenset().union(*(entry.reads for entry in entries))
 
 
-# ---- what the message names ------------------------------------------------------------------------------------------
+# ---- the field that the message names --------------------------------------------------------------------------------
 
 
 def _named(message: str, pod: dict[str, Any]) -> Path | None:
@@ -57,7 +57,7 @@ def _named(message: str, pod: dict[str, Any]) -> Path | None:
 
 
 def steps_of(text: str) -> Path:
-    """Return the path that a text spells: ``spec.containers[0].resources``."""
+    """Return the path in a text: ``spec.containers[0].resources``."""
     return tuple(
         int(key) if key.isascii() and key.isdecimal() else key
         for key in (word or bracket for word, bracket in _STEPS.findall(text))
@@ -78,7 +78,7 @@ def _keys_named(message: str, pod: dict[str, Any]) -> Iterator[Path]:
 
 
 def _existing(document: object, path: Path) -> Path:
-    """Return as much of ``path`` as there is in the document, and the first step that is not."""
+    """Return the part of ``path`` that the document has, and the first step that it lacks."""
     here = document
     for length, step in enumerate(path):
         held = isinstance(here, list) and isinstance(step, int) and step < len(here)
@@ -88,11 +88,11 @@ def _existing(document: object, path: Path) -> Path:
     return path
 
 
-# ---- what the policy reads -------------------------------------------------------------------------------------------
+# ---- the fields that the policy reads --------------------------------------------------------------------------------
 
 
 def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], gpu: GpuFacts) -> Path:
-    """Return the deepest thing read that the pod has: its own field before what the facts are made from."""
+    """Return the deepest path read that the pod has: a field of its own before the sources of the facts."""
     paths = list(reads)
     own = [found for path in paths if path[0] == "object" and (found := _resolve(pod, path[1:])) is not None]
     own = [path for path in own if path not in _KEYED and len(path) > 1]
@@ -134,7 +134,7 @@ def _asking(pod: dict[str, Any], gpu: GpuFacts) -> Path:
 
 
 def _gang(pod: dict[str, Any]) -> Path:
-    """Return the place where the pod itself says its gang, if it does."""
+    """Return the place where the pod names its gang, if it does."""
     held = metadata(pod)
     for field, key in (("labels", GANG_LABEL), ("annotations", GANG_SIZE_ANNOTATION)):
         if key in (held.get(field) or {}):

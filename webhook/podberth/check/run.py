@@ -1,7 +1,6 @@
-"""Checks what manifests hold: every pod template decided on as the cluster would, and what comes of it placed.
+"""Checks manifests: every pod template is decided as the cluster would, and each decision gets its place in the file.
 
-Files as they were read and a snapshot in, results and patches out. A document never raises: what is wrong with it is a
-result.
+Files as they were read and a snapshot in, results and patches out. A document never raises: its problem is a result.
 """
 
 from collections import Counter
@@ -28,48 +27,48 @@ from ..workload.gpus import gpu_facts
 from ..workload.kinds import is_known
 from ..workload.projection import Projected, place_of, project
 from ..workload.templates import Template, templates
-from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, passed_by, patch
+from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, patch, skipped_file
 from .model import Change, Finding, Report, Result, Verdict, Wrote
 from .numbers import ADVICE, is_placeholder, wrong_numbers
 from .place import field_of, reads_of, steps_of
 from .sources import Document, Source, SourceFile
 
-_TOLD: Final = frozenset({"skip", "conflict", "warn", "error"})
+_WARNINGS: Final = frozenset({"skip", "conflict", "warn", "error"})
 """Actions that are warnings. A mutation is a change."""
-_FINDINGS: Final = _TOLD | {"deny", "audit"}
-_RECORD: Final = ("podberth", "its own note of what the policies wrote")
+_FINDINGS: Final = _WARNINGS | {"deny", "audit"}
+_RECORD: Final = ("podberth", "its record of the policies' changes")
 _ASKED: Final = {"userInfo": {"username": "podberth:check", "groups": ["system:authenticated"]}, "dryRun": True}
-"""What a review of ours says besides the pod's creation: who will create it is not known."""
-# Operators may add the containers that a template of theirs lacks; Kubernetes' own controllers add none
+"""The fields of podberth's own review besides the pod's creation: the creating user is not known."""
+# Operators may add containers that their templates lack; Kubernetes' own controllers add none
 _BUILT_IN: Final = frozenset(
     {"v1", "apps/v1", "apps/v1beta1", "apps/v1beta2", "batch/v1", "batch/v1beta1", "extensions/v1beta1"}
 )
-_UNKNOWN_KIND: Final = "nothing of it is checked; say where its pod templates stand with --template-path"
+_UNKNOWN_KIND: Final = "nothing of it is checked; give the place of its pod templates with --template-path"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a check goes by besides the snapshot."""
+    """The settings of a check besides the snapshot."""
 
     namespace: str = "default"
-    """That of documents that name none."""
+    """The namespace of documents that name none."""
     template_paths: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
-    """Further places of pod templates, by kind, as ``workload.templates`` takes them."""
+    """Further places of pod templates, by kind, in the format of ``workload.templates``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What came of one file."""
+    """The results of one file."""
 
     file: str
     documents: int
-    """How many it holds, those that could not be read among them."""
+    """The number of its documents, including unreadable ones."""
     results: tuple[Result, ...]
     """In order of line."""
 
 
 def report(checked: Sequence[Checked]) -> Report:
-    """Join what came of several files, in their order."""
+    """Join the results of several files, in their order."""
     return Report(
         results=tuple(folded(result for each in checked for result in each.results)),
         files=len(checked),
@@ -83,13 +82,13 @@ def check(file: SourceFile, snapshot: Snapshot, settings: Settings, known: Seque
     if file.patch_of:
         results.append(patch(file))
     elif is_foreign(file):
-        results.append(passed_by(file.name))
+        results.append(skipped_file(file.name))
     else:
         results += [_unreadable(problem, file) for problem in file.problems]
         for source in file.sources:
             if file.found and is_other_data(source.content):
-                # The place of a document in a file of its own is known, and to look for it in JSON takes long
-                results.append(passed_by(file.name, line=source.line() if len(file.documents) > 1 else 1))
+                # The place of a document in its own file is known, and a search for it in JSON takes long
+                results.append(skipped_file(file.name, line=source.line() if len(file.documents) > 1 else 1))
             else:
                 results += _Object(source, snapshot, settings, known, named=not file.found).results()
     unread = 1 if is_foreign(file) else len({problem.line for problem in file.problems})
@@ -105,7 +104,7 @@ def _unreadable(problem: Problem, file: SourceFile) -> Result:
 
 
 def unreadable(problem: Problem) -> Result:
-    """Return the result of what could not be read."""
+    """Return the result of an unreadable document."""
     error = Finding(policy="", message=problem.message, field=problem.where, line=problem.line)
     return Result(
         file=problem.file,
@@ -121,12 +120,12 @@ def unreadable(problem: Problem) -> Result:
 
 
 def judged(source: Source, snapshot: Snapshot, settings: Settings, known: Sequence[Document]) -> list[Result]:
-    """Decide on one object that is there already, as if its pods were made now."""
+    """Decide on one existing object, as if its pods were created now."""
     return list(_Object(source, snapshot, settings, known, named=True).results())
 
 
 class _Decided(NamedTuple):
-    """What admission did to one template's pod. A decision goes with the phase that made it."""
+    """Admission's decisions on one template's pod, each with the phase that made it."""
 
     decisions: Sequence[tuple[str, Decision]]
     written: Sequence[Written]
@@ -140,7 +139,7 @@ class _Decided(NamedTuple):
 
 
 class _Object:
-    """One object of a file, and what comes of each of its pod templates."""
+    """One object of a file, with the results of its pod templates."""
 
     def __init__(
         self, source: Source, snapshot: Snapshot, settings: Settings, known: Sequence[Document], *, named: bool
@@ -152,11 +151,11 @@ class _Object:
         self.known = known
         self.namespace = source.namespace(settings.namespace)
         self.content = source.content
-        """The object as the templates so far have left it."""
+        """The object with the changes of the earlier templates."""
         self.changes: tuple[Change, ...] = ()
-        """What they changed."""
+        """The changes of the earlier templates."""
         self._made: list[tuple[Template, dict[str, Any]]] = []
-        """The templates that were decided on, and the pods that come of them."""
+        """The templates that were decided, with their pods."""
 
     def results(self) -> Iterator[Result]:
         """Yield the result of each template, or of the object where it has none."""
@@ -180,9 +179,9 @@ class _Object:
         yield from self._with_groups(results, found)
 
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
-        """Yield the results with what is wrong with the workload's groups: at its template, else at the first.
+        """Yield the results with the problems of the workload's groups: at their template, else at the first.
 
-        A Pod by itself was told of it with the policies' words; what has errors is judged by these alone.
+        A single Pod gets these problems from the policies; a result with errors keeps only its errors.
         """
         if len(self._made) < len(found) or not found or self.source.kind == "Pod":
             yield from results
@@ -198,21 +197,21 @@ class _Object:
             yield replace(result, warnings=(*result.warnings, *mine))
 
     def _exempt(self) -> bool:
-        """Tell whether the API server keeps what is in the namespace from podberth (manifests/base)."""
+        """Return whether podberth never sees the object's namespace (manifests/base)."""
         labels = self.snapshot.namespaces.get(self.namespace, {}).get("metadata", {}).get("labels") or {}
         return self.namespace in EXEMPT_NAMESPACES or EXEMPT_LABEL in labels
 
     def _templates(self) -> list[Template]:
-        """Return the templates as they follow one another in the file, and so in the report."""
+        """Return the templates in the order of the file, which is the report's order."""
         paths = self.settings.template_paths
         found = templates(self.content, namespace=self.namespace, known=self.known, extra=paths)
         return sorted(found, key=lambda template: self.source.line(template.path))
 
     def _without_templates(self) -> Result:
-        """Return the result of an object that makes no pods, or none that anybody knows of."""
+        """Return the result of an object that creates no pods, or whose kind podberth does not know."""
         version, kind = (self.source.content.get(each) for each in ("apiVersion", "kind"))
         if is_part_of_a_tool(self.source):
-            return self._result((), "skipped") if kind else passed_by(self.source.file, line=self.source.line())
+            return self._result((), "skipped") if kind else skipped_file(self.source.file, line=self.source.line())
         if not version and not kind:
             message = "got no apiVersion and no kind: this is no object of Kubernetes; nothing of it is checked"
             return self._result((), "skipped", warnings=(self._finding(message, ()),) if self.named else ())
@@ -247,7 +246,7 @@ class _Object:
                 template.path,
                 verdict,
                 denials=tuple(each for each in found if each.action == "deny"),
-                warnings=tuple(dict.fromkeys(each for each in found if each.action in _TOLD)),
+                warnings=tuple(dict.fromkeys(each for each in found if each.action in _WARNINGS)),
                 audits=tuple(dict.fromkeys(each for each in found if each.action == "audit")),
                 notes=notes,
                 changes=changes,
@@ -258,7 +257,7 @@ class _Object:
         )
 
     def _misshapen(self, template: Template) -> list[Finding]:
-        """Return what is wrong with the template's shape; ``where: what`` of its problems is a path and a message."""
+        """Return the problems of the template's shape; each ``where: what`` becomes a path and a message."""
         found = []
         for problem in template.problems:
             where, _, message = problem.partition(": ")
@@ -273,7 +272,7 @@ class _Object:
         return found
 
     def _decide(self, template: Template) -> _Decided:
-        """Send the pod through /mutate, and what comes out through /validate.
+        """Send the pod through /mutate, and the result through /validate.
 
         Raises:
             ReviewError: no API server would send such a pod.
@@ -296,7 +295,8 @@ class _Object:
         claims = record.find(final, request.namespace, snapshot.sealer).claims
         return decided._replace(projected=projected, wrote=_wrote(written, claims))
 
-    # ---- what is told of it ------------------------------------------------------------------------------------------
+    # ---- the report of it
+    # -----------------------------------------------------------------------------------------------
 
     def _about(self, template: Template, phase: str, decision: Decision) -> Finding:
         """Return a decision as a finding at the field that it is about."""
@@ -310,7 +310,7 @@ class _Object:
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
 
     def _changes(self, template: Template, decided: _Decided) -> tuple[tuple[Change, ...], tuple[Finding, ...]]:
-        """Return what is written on the document, and what admission writes that it cannot hold."""
+        """Return the changes of the document, and the writes of admission that it cannot hold."""
         changes: list[Change] = []
         notes: list[Finding] = []
         authors = [(each.policy, each.reason) for each in decided.written] + [_RECORD]
@@ -348,7 +348,7 @@ class _Object:
 
 
 def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Iterator[str]:
-    """Yield the policies whose rollout does not reach the pod's workload."""
+    """Yield the policies whose rollout does not include the pod's workload."""
     known = record.find(pod, request.namespace, snapshot.sealer).standing
     for policy in snapshot.policies:
         rollout = policy.source.spec.rollout
@@ -359,7 +359,7 @@ def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapsho
 
 
 def _wrote(written: Sequence[Written], claims: Record) -> tuple[Wrote, ...]:
-    """Return what each policy wrote, as the pod's record says, with its first reason."""
+    """Return each policy's writes according to the pod's record, with its first reason."""
     reasons: dict[str, str] = {}
     for each in written:
         if each.patch:
@@ -370,7 +370,7 @@ def _wrote(written: Sequence[Written], claims: Record) -> tuple[Wrote, ...]:
 
 
 def _apart(found: Sequence[Template]) -> frozenset[Path]:
-    """Return the places of templates that are in no other's and have no other's in them."""
+    """Return the places of templates that neither contain another template nor are in one."""
     above = Counter(each.path[:length] for each in found for length in range(len(each.path) + 1))
     paths = {each.path for each in found}
     return frozenset(
@@ -388,7 +388,7 @@ def _inside(path: Path, template: Template) -> bool:
 
 
 def _in_any(path: Path, found: Sequence[Template]) -> bool:
-    """Say whether a path is in one of the templates; what is beside all of them is told with the first."""
+    """Return whether a path is in one of the templates; changes outside all of them are reported with the first."""
     return any(_inside(path, template) for template in found)
 
 

@@ -1,6 +1,6 @@
-"""The objects that manifests hold: lists opened, each with its place, and what is no Kubernetes object told apart.
+"""The objects of manifests: lists are opened, each object has its place, and other documents are reported.
 
-Texts in, values out. What an object means is ``run``'s.
+Texts in, values out. ``run`` interprets the objects.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ Document = dict[str, Any]
 class Source:
     """One object of a file.
 
-    ``root`` leads to it from its document, and is empty where it is one.
+    ``root`` is its path in its document; it is empty where the object is the document.
     """
 
     file: str
@@ -38,7 +38,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The name, or what it will be made from; empty where neither can be read."""
+        """The name, or the prefix of a generated name; empty where neither can be read."""
         metadata = self.content.get("metadata")
         return _text(metadata.get("name")) or _text(metadata.get("generateName")) if isinstance(metadata, dict) else ""
 
@@ -49,15 +49,15 @@ class Source:
 
     @property
     def positions(self) -> Positions:
-        """Where the parts of its document stand."""
+        """The positions of its document's parts."""
         return self.document.positions
 
     def line(self, path: Path = ()) -> int:
-        """Return the line of what stands at a path of the object; where it is absent, of its nearest parent."""
+        """Return the line of a path of the object; where it is absent, of its nearest parent."""
         return self.positions.at((*self.root, *path)).line if path else self.positions.key(self.root).line
 
     def field(self, path: Path) -> str:
-        """Return a path of the object as one of the document, as people write it."""
+        """Return a path of the object as a path of the document, in the format for people."""
         return render_path((*self.root, *path))
 
 
@@ -71,7 +71,7 @@ class SourceFile:
     sources: tuple[Source, ...]
     problems: tuple[Problem, ...]
     found: bool = False
-    """Whether it was come upon in a folder; else somebody named it, and wants it judged."""
+    """Whether it was found in a folder; otherwise the user named it, and wants it checked."""
     patch_of: str = ""
     """The kustomization that applies it to other objects."""
 
@@ -94,13 +94,13 @@ def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> So
 
 
 def without_place(file: str, content: Document) -> Source:
-    """Return an object that stands in no text: it has no line."""
+    """Return an object without a text: it has no line."""
     nowhere = Place(position=Position(0, 0), chunk=Chunk("", 0), index=0)
     return Source(file=file, document=PositionedDocument(content, Positions(lambda: nowhere)), root=(), content=content)
 
 
 def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:
-    """Yield the items of a list, lists in it opened too, or the object itself."""
+    """Yield the items of a list, with nested lists opened, or the object itself."""
     items = source.content.get("items")
     if not (source.kind.endswith("List") and source.api_version and isinstance(items, list)):
         yield source

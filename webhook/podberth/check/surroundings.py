@@ -87,7 +87,7 @@ def _is_assumed(document: Document) -> bool:
 
 
 def _is_sound(source: Source) -> bool:
-    """Say whether the object's own words can be relied on: selectors read its labels, policies its data."""
+    """Return whether the object's own words can be relied on: selectors read its labels, policies its data."""
     metadata = source.content["metadata"]
     data = source.content.get("data")
     return all(

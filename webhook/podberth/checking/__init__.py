@@ -1,4 +1,4 @@
-"""The wiring of ``podberth check``: reads what is checked, from files or a live cluster, and writes what it found.
+"""The I/O of ``podberth check``: reads files or a live cluster, and writes the results.
 
-What is decided on a manifest is ``check``'s, which is pure.
+``check``, which is pure, decides on manifests.
 """

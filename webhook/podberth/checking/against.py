@@ -1,6 +1,6 @@
-"""The wiring of a check of live workloads: what ``kubectl get -o yaml`` printed, or what the API server lists.
+"""The I/O of a check of live workloads: the output of ``kubectl get -o yaml``, or the API server's lists.
 
-``checking`` is the same for manifests, whose documents speak for themselves.
+``checking.run`` is the same for manifests.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,7 +27,7 @@ from ..topology.objects import OWNER_GROUPS, ClusterObjects, collect
 from ..topology.queues import QUEUE_KINDS
 from .run import Done, conventions_of
 
-# What decisions are made from besides the workloads; of another group, a PodGroup is somebody else's.
+# The objects that decisions read besides the workloads; a PodGroup of another API group is not podberth's.
 _SURROUNDINGS: Final = frozenset(
     {
         ("", "Node"),
@@ -43,18 +43,18 @@ _SURROUNDINGS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveRequest:
-    """By what to judge live workloads."""
+    """The inputs of a check of live workloads."""
 
     settings: Settings
     topology: Path | None
-    """None: what the workloads' own snapshot says of nodes."""
+    """None: the nodes of the workloads' own snapshot."""
     conventions: Path | None
     as_if: Collection[Supposition] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policies:
-    """The policies to judge by, as text. ``where`` is for people."""
+    """The policies as text. ``where`` is for people."""
 
     texts: Sequence[tuple[str, str]]
     problems: Sequence[Problem]
@@ -65,17 +65,17 @@ class Policies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """What there is in the cluster. ``missing`` is what could not be had, and why."""
+    """The content of the cluster. ``missing`` lists what could not be read, with the reason."""
 
     files: Sequence[SourceFile]
     problems: Sequence[Problem] = ()
     missing: Sequence[str] = ()
     now: datetime | None = None
-    """The time to hold heartbeats against; None where nothing is to be called stale."""
+    """The time that heartbeats are compared with; None where no node is reported as stale."""
 
 
 def policies_in(directory: Path | None) -> Policies:
-    """Return the policies below a directory; None: those that podberth ships.
+    """Return the policies below a directory; None: the policies that podberth ships.
 
     Raises:
         UsageError: none are installed.
@@ -108,7 +108,7 @@ def read_snapshot(paths: Sequence[str], stdin: BinaryIO) -> Gathered:
 
 
 def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Done:
-    """Judge every workload; what cannot be read is part of the report.
+    """Check every workload; unreadable objects are part of the report.
 
     Raises:
         UsageError: a setting that makes no sense.
@@ -146,7 +146,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
         descriptions={each.name: each.source.spec.description for each in snapshot.policies},
         talk=(
             *_talk(request, policies, parsed, len(snapshot.policies)),
-            *(() if objects.nodes else ("no node is known: placement is not decided on; want Nodes in the snapshot",)),
+            *(() if objects.nodes else ("no node is known: placement is not checked; want Nodes in the snapshot",)),
             *map(str, problems),
             *objects.problems,
         ),
@@ -169,7 +169,7 @@ def _counts(content: Document) -> bool:
 
 
 def _talk(request: LiveRequest, policies: Policies, parsed: ParsedPolicies, count: int) -> list[str]:
-    talk = [f"judged by {count} polic{'y' if count == 1 else 'ies'}{policies.where}"]
+    talk = [f"checked with {count} polic{'y' if count == 1 else 'ies'}{policies.where}"]
     specs = sorted((each.policy.name, each.policy.spec) for each in parsed.policies)
     lenient = [
         f"{name} ({', '.join(spec.validation_actions)})"
@@ -177,8 +177,8 @@ def _talk(request: LiveRequest, policies: Policies, parsed: ParsedPolicies, coun
         if spec.validations and "Deny" not in spec.validation_actions
     ]
     if "deny" in request.as_if and lenient:
-        talk.append(f"judged as if they denied: {', '.join(lenient)}")
+        talk.append(f"checked as if they denied: {', '.join(lenient)}")
     partial = [f"{name} ({spec.rollout.percent} percent)" for name, spec in specs if spec.rollout is not None]
     if "rolled-out" in request.as_if and partial:
-        talk.append(f"judged as if they were rolled out: {', '.join(partial)}")
+        talk.append(f"checked as if they were rolled out: {', '.join(partial)}")
     return talk

@@ -1,4 +1,4 @@
-"""Keeps the PolicyReports of a cluster as a check has found things: written on change, removed when nothing is found.
+"""Keeps the PolicyReports of a cluster equal to a check's findings: written on change, removed when nothing is found.
 
 Only those that carry podberth's label are touched.
 """
@@ -18,7 +18,7 @@ from .inventory import Lister
 if TYPE_CHECKING:
     from ..api.client import ClusterClient
 
-# The first that is served is written: what Kyverno and Trivy write, then what it is becoming (openreports.io).
+# The first that is served is written: Kyverno's and Trivy's format, then its successor (openreports.io).
 DIALECTS: Final = (
     ("wgpolicyk8s.io/v1alpha2", "PolicyReport", "policyreports"),
     ("openreports.io/v1alpha1", "Report", "reports"),
@@ -38,13 +38,13 @@ class ReportWriter:
         self.written = 0
         self.removed = 0
         self.refused: list[str] = []
-        """Reports that could not be written or removed, and why."""
+        """Reports that could not be written or removed, with the reason."""
 
     async def put(self, report: Report, namespace: str) -> None:
-        """Have the reports say what was found in a namespace (empty: in all).
+        """Update the reports of a namespace (empty: of all) with the findings.
 
         Raises:
-            ClusterError: the reports that are there cannot be listed.
+            ClusterError: the existing reports cannot be listed.
         """
         path = self._path(namespace)
         listed = await self._lister.objects(Resource(self._plural, path, _OURS))
@@ -53,7 +53,7 @@ class ReportWriter:
         for name, body in wanted.items():
             if any(there.get(name, {}).get(key) != body[key] for key in body):
                 await self._try(name, self._apply(name, body, known=name in there))
-        # What could not be looked at may still be as it was.
+        # Where some kinds could not be listed, reports without new findings are kept.
         whole = report.live is not None and not report.live.missing
         for name in sorted(there.keys() - wanted.keys()) if whole else ():
             await self._try(name, self._remove(there[name]))
@@ -62,13 +62,13 @@ class ReportWriter:
         try:
             await change
         except ClusterError as error:
-            # A namespace that goes takes its report along.
+            # A namespace that is deleted takes its report along.
             going = error.status == HTTPStatus.FORBIDDEN and "being terminated" in str(error)
             if not (going or error.status == HTTPStatus.NOT_FOUND):
                 self.refused.append(f"{self._kind} {namespace}/{NAME}: {error}")
 
     async def _apply(self, namespace: str, body: Mapping[str, Any], *, known: bool) -> None:
-        """Write a report; one of the name that somebody else keeps stays theirs."""
+        """Write a report; a report of the same name that another program keeps is left alone."""
         document = {
             "apiVersion": self._version,
             "kind": self._kind,
@@ -86,7 +86,7 @@ class ReportWriter:
         try:
             await self._client.send("DELETE", self._path(metadata["namespace"]).below(NAME), options)
         except ClusterError as error:
-            if error.status != HTTPStatus.CONFLICT:  # another run has written it since
+            if error.status != HTTPStatus.CONFLICT:  # another run has written it in the meantime
                 raise
         else:
             self.removed += 1
@@ -96,7 +96,7 @@ class ReportWriter:
 
 
 async def dialect_of(lister: Lister) -> tuple[str, str, str]:
-    """Return the dialect of reports that the cluster has.
+    """Return the cluster's format of reports.
 
     Raises:
         ClusterError: it has none.

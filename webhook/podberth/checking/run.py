@@ -1,4 +1,4 @@
-"""The wiring of a check: reads policies, snapshot and manifests, and has them decided on, in one process or several."""
+"""The I/O of a check: reads policies, snapshot and manifests, and decides on them in one process or several."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -34,36 +34,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What to check, and by what."""
+    """The files to check, and the settings."""
 
     listing: Listing
     settings: Settings
     policies: Path | None
-    """None: those that podberth ships."""
+    """None: the policies that podberth ships."""
     topology: Path | None
     conventions: Path | None
     jobs: int
     sources: bool
-    """Whether the results are to keep the documents that they were read from."""
+    """Whether the results keep the documents that they were read from."""
     as_if: Collection[Supposition] = ()
-    """What the policies are judged as."""
+    """Assumptions about the policies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What came of it. ``talk`` is for a person, one line each."""
+    """The outcome of a check. ``talk`` is for a person, one line each."""
 
     report: Report
     texts: Mapping[str, str]
-    """Of the files that could be read, by name."""
+    """The texts of the readable files, by name."""
     descriptions: Mapping[str, str]
-    """Of the policies, by name."""
+    """The descriptions of the policies, by name."""
     talk: tuple[str, ...]
     broken_policies: bool
 
 
 def run_check(request: Request, stdin: BinaryIO) -> Done:
-    """Check every file; what cannot be read is part of the report.
+    """Check every file; unreadable files are part of the report.
 
     Raises:
         UsageError: a setting that makes no sense.
@@ -94,7 +94,7 @@ def run_check(request: Request, stdin: BinaryIO) -> Done:
 
 
 def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
-    """Return the snapshot, what is wrong with the policies, and what is to be said of both."""
+    """Return the snapshot, the problems of the policies, and the lines about both."""
     directory = request.policies or served()
     texts, unread = read_policy_texts(directory)
     objects = read_objects(request.topology) if request.topology is not None else ClusterObjects()
@@ -110,14 +110,14 @@ def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
         problems = (Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents"),)
     which = "" if request.policies else " that podberth ships"
     count = len(snapshot.policies)
-    talk = [f"decided by {count} polic{'y' if count == 1 else 'ies'}{which} in {directory}"]
+    talk = [f"checked with {count} polic{'y' if count == 1 else 'ies'}{which} in {directory}"]
     if request.topology is None:
-        talk.append("no node is known: give --topology to have placement decided on, too")
+        talk.append("no node is known: placement is not checked; give --topology")
     return snapshot, problems, [*talk, *map(str, problems), *objects.problems]
 
 
 def conventions_of(path: Path | None) -> Conventions:
-    """Return the presets, or what a file says, whose reader is only then needed."""
+    """Return the presets, or the content of a file; only then is the file's reader imported."""
     if path is None:
         return Conventions()
     from ..files.naming import read_conventions  # noqa: PLC0415 - importing it takes 4 ms
@@ -130,23 +130,23 @@ def conventions_of(path: Path | None) -> Conventions:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A file to read, or what standard input held."""
+    """A file to read, or the content of standard input."""
 
     file: str
     given: tuple[str, str] | Problem | None
     found: bool = False
-    """Whether nobody named it."""
+    """Whether the file was found in a folder."""
     patch_of: str = ""
     """The kustomization that it is a patch of."""
 
     def read(self) -> SourceFile | Problem:
-        """Return what the file holds, or why that cannot be told."""
+        """Return the file's content, or the problem of reading it."""
         text = self.given or read_manifest(self.file)
         return text if isinstance(text, Problem) else read(*text, found=self.found, patch_of=self.patch_of)
 
 
 def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list[_Item]:
-    """Return the files to read: all but a chart's templates."""
+    """Return the files to read, without a chart's templates."""
     patched = patches([file for file in listing.files if file in listing.found])
     return [
         _Item(
@@ -161,19 +161,19 @@ def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list
 
 
 class _Share:
-    """Some of the files, read; each is decided on when all others have been read, too."""
+    """Some of the files, already read; their objects are decided when all shares have been read."""
 
     def __init__(self, items: Iterable[_Item], settings: Settings) -> None:
         self._settings = settings
         self._files = [each.read() for each in items]
 
     def surroundings(self) -> list[Document]:
-        """Return what these files say of the cluster."""
+        """Return the objects of these files that other decisions read."""
         files = [each for each in self._files if not isinstance(each, Problem)]
         return surroundings(files, self._settings.namespace)
 
     def decide(self, snapshot: Snapshot, documents: Sequence[Document]) -> "list[_Done]":
-        """Decide on everything in the files, in the cluster that ``documents`` are in, too."""
+        """Decide on everything in the files, with ``documents`` added to the cluster."""
         known = tuple(referred(documents))
         whole = within(snapshot, documents)
         return [
@@ -185,7 +185,7 @@ class _Share:
 
 
 _Done = tuple[Checked, str]
-"""A file's outcome and its text."""
+"""A file's result and its text."""
 
 
 def _together(items: Sequence[_Item], snapshot: Snapshot, settings: Settings) -> list[_Done]:
@@ -194,7 +194,7 @@ def _together(items: Sequence[_Item], snapshot: Snapshot, settings: Settings) ->
 
 
 def _apart(shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: Settings) -> list[_Done]:
-    """Have each share decided on by a process of its own, which inherits the compiled policies."""
+    """Decide on each share in its own process, which inherits the compiled policies."""
     import multiprocessing  # noqa: PLC0415 - most checks do without
 
     context = multiprocessing.get_context("fork")
@@ -223,12 +223,12 @@ def _work(pipe: "Connection", items: Sequence[_Item], snapshot: Snapshot, settin
 
 
 def _without_sources(checked: Checked) -> Checked:
-    """Return a file's outcome as it goes through a pipe: reading its text again costs less than sending all places."""
+    """Return a file's result for a pipe: reading its text again costs less than sending all places."""
     return replace(checked, results=tuple(replace(each, source=None) for each in checked.results))
 
 
 def _with_sources(checked: Checked, text: str) -> _Done:
-    """Return a file's outcome with the documents that its results are of: each ends where the next one starts."""
+    """Return a file's result with its documents: each ends where the next one starts."""
     documents = load_documents(text, checked.file)[0]
     starts = [each.positions.root.position.line for each in documents]
     results = tuple(

@@ -17,17 +17,17 @@ from .policy_reports import ReportWriter, dialect_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What there is to judge, by what, and what is to be said of it."""
+    """The objects to check, the policies, and the lines to print about them."""
 
     gathered: Gathered
     policies: Policies
-    """Those that were given, or those of the cluster."""
+    """The policies that were given, or those of the cluster."""
     talk: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What became of the reports."""
+    """The outcome of writing the reports."""
 
     talk: tuple[str, ...]
     refused: tuple[str, ...]
@@ -35,26 +35,26 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Where the API server is, and what of it is looked at."""
+    """The address of the API server, and the part of the cluster that is checked."""
 
     kubeconfig: Kubeconfig | None
-    """None: as a pod is told."""
+    """None: a pod's own service account."""
     namespace: str = ""
     """Empty: all."""
     page: int = PAGE
     timing: Timing = field(default_factory=Timing)
 
     def survey(self, extra: frozenset[str], *, nodes: bool, policies: Policies | None, reports: bool) -> Survey:
-        """List everything; ``extra`` are further kinds of workloads. Without ``policies``, those of the cluster too.
+        """List everything; ``extra`` are further kinds of workloads. Without ``policies``, read those of the cluster.
 
         Raises:
-            UsageError: what asks the cluster is not installed, or nothing says where it is.
-            ClusterError: it cannot be asked, has no policies to judge by, or no reports to write.
+            UsageError: the cluster's client is not installed, or no cluster is configured.
+            ClusterError: the cluster cannot be read, has no policies, or no reports to write.
         """
         return asyncio.run(self._survey(extra, nodes=nodes, policies=policies, reports=reports))
 
     def write(self, report: Report) -> Written:
-        """Have the cluster's reports say what was found.
+        """Write the findings to the cluster's reports.
 
         Raises:
             ClusterError: it has none, or they cannot be listed.
@@ -65,7 +65,7 @@ class Cluster:
         client = client_class("--cluster")(self.kubeconfig, self.timing)
         lister = Lister(client, self.timing, page=self.page)
         try:
-            if reports:  # before an hour's work is done for nothing
+            if reports:  # checked before an hour's work
                 await dialect_of(lister)
             judging = policies or await _policies(lister)
             inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes)
@@ -83,7 +83,7 @@ class Cluster:
             await writer.put(report, self.namespace)
         finally:
             await client.reset()
-        said = f"reports: {writer.written} written, {writer.removed} removed, the others are as they were"
+        said = f"reports: {writer.written} written, {writer.removed} removed, the others unchanged"
         return Written(talk=(said, *writer.refused), refused=tuple(writer.refused))
 
 

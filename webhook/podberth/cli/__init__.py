@@ -1,1 +1,1 @@
-"""The command line: arguments to settings, errors to exit codes. What a command does is elsewhere."""
+"""The command line: arguments become settings, errors become exit codes. Other rooms do the commands' work."""

@@ -1,4 +1,4 @@
-"""Flags that several commands have: where the API server is, where to listen, and whose policies count."""
+"""Flags that several commands have: the API server's address, the address to listen on, the policies to use."""
 
 import argparse
 import os
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def add_kubeconfig(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of a person, which are kubectl's."""
+    """Add the flags for people, which are kubectl's."""
     default = "default: those of $KUBECONFIG, else ~/.kube/config, else a pod's service account"
     parser.add_argument("--kubeconfig", metavar="FILE", type=Path, help=f"how to reach the cluster ({default})")
     parser.add_argument("--context", metavar="NAME", default="", help="a context of it (default: the current one)")
 
 
 def kubeconfig_of(arguments: argparse.Namespace) -> Kubeconfig | None:
-    """Return what these flags and the environment say; None: the service account of a pod.
+    """Return the cluster's address from these flags and the environment; None: the service account of a pod.
 
     Raises:
         UsageError: a context without a kubeconfig.
@@ -30,18 +30,23 @@ def kubeconfig_of(arguments: argparse.Namespace) -> Kubeconfig | None:
 
 
 def add_access(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of what runs in a pod."""
+    """Add the flags for processes in a pod."""
     add = parser.add_argument
-    add("--api-server", metavar="URL", help="https://HOST:PORT (default: as every pod is told)")
+    add("--api-server", metavar="URL", help="https://HOST:PORT (default: the pod's environment)")
     add("--token-file", metavar="FILE", type=Path, help="the bearer token (default: the pod's service account)")
-    add("--ca-file", metavar="FILE", type=Path, help="who signed the API server's certificate (default: likewise)")
+    add(
+        "--ca-file",
+        metavar="FILE",
+        type=Path,
+        help="the authority of the API server's certificate (default: the pod's service account)",
+    )
 
 
 def address(text: str) -> Address:
-    """Read a flag's address to listen at.
+    """Parse a flag's address to listen on.
 
     Raises:
-        ArgumentTypeError: it is none.
+        ArgumentTypeError: the text is no address.
     """
     try:
         return parse_address(text)
@@ -50,10 +55,10 @@ def address(text: str) -> Address:
 
 
 def policies(text: str) -> Policies:
-    """Read a flag's policies, as ``podberth serve`` reads them.
+    """Parse a flag's policies, as ``podberth serve`` does.
 
     Raises:
-        ArgumentTypeError: it is neither a path nor the word cluster.
+        ArgumentTypeError: the text is neither a path nor the word cluster.
     """
     try:
         return path_or_cluster(text)
@@ -62,10 +67,10 @@ def policies(text: str) -> Policies:
 
 
 def open_api(arguments: argparse.Namespace, *, connections: int) -> "Api":
-    """Open the way to the API server.
+    """Open the connection to the API server.
 
     Raises:
-        UsageError: nobody says where it is, or the extra is not installed.
+        UsageError: its address is unknown, or the extra is not installed.
     """
     try:
         from ..agent.api import Api, find_access  # noqa: PLC0415 - its library is an extra

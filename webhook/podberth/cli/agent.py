@@ -1,4 +1,4 @@
-"""``podberth agent``: read this node's accelerators and publish, or print, the document that describes them."""
+"""``podberth agent``: read this node's accelerators, and publish or print the document that describes them."""
 
 import argparse
 import os
@@ -33,7 +33,7 @@ from .access import add_access, address, open_api
 from .exitcodes import ExitCode
 from .output import let_go
 
-# Events tell of faults at once; what only a new look shows (MIG, links, NICs) may be this old.
+# Events report faults at once; changes that only a new reading shows (MIG, links, NICs) may be this old.
 _INTERVAL_SECONDS = 30.0
 _NFD_FILE = "nfd-file"
 
@@ -42,18 +42,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
     add = parser.add_argument
     add("--print", action="store_true", help="write the topology ConfigMap to stdout instead, one line of JSON")
-    add("--once", action="store_true", help="with --print: look once and exit; else print again after each change")
-    add("--simulate", metavar="SHAPE", choices=SHAPES, help=f"play a machine instead: {', '.join(SHAPES)}")
+    add("--once", action="store_true", help="with --print: read once and exit; else print again after each change")
+    add("--simulate", metavar="SHAPE", choices=SHAPES, help=f"simulate a machine instead: {', '.join(SHAPES)}")
     add("--node", metavar="NAME", help="the node's name (default: $NODE_NAME, else the host's)")
-    add("--vendor", choices=READERS, help="whose accelerators (default: whose driver is here)")
-    add("--interval", metavar="SECONDS", type=seconds, default=_INTERVAL_SECONDS, help="between two looks (default 30)")
+    add("--vendor", choices=READERS, help="the vendor of the accelerators (default: the installed driver's)")
+    add(
+        "--interval",
+        metavar="SECONDS",
+        type=seconds,
+        default=_INTERVAL_SECONDS,
+        help="between two readings (default 30)",
+    )
     add("--sysfs", metavar="DIR", type=Path, default=Path("/sys"), help="where sysfs is mounted (default /sys)")
     add("--metrics-listen", metavar="HOST:PORT", type=address, help="serve /metrics and /livez there (default: not)")
     add(
         "--pod-resources",
         metavar="SOCKET",
         type=Path,
-        help=f"metrics tell who holds each GPU, by the kubelet's socket; it is {SOCKET}",
+        help=f"metrics include the pod that holds each GPU, from the kubelet's socket; it is {SOCKET}",
     )
     add_access(parser)
     add(
@@ -64,12 +70,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"between two heartbeats, at the most (default {HEARTBEAT_SECONDS:g})",
     )
     targets = (_NFD_FILE, *get_args(LabelTarget))
-    add("--labels", choices=targets, help="say the link shape and the link domain's size in labels too, this way")
+    add("--labels", choices=targets, help="write the link shape and the link domain's size as labels too, this way")
     add("--features-dir", metavar="DIR", type=Path, default=NFD_FOLDER, help=f"of nfd-file (default {NFD_FOLDER})")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Publish until told to stop; or print documents, or one."""
+    """Publish until a signal ends it; or print documents, or one."""
     arguments.node = _node_name(arguments.node)
     if arguments.metrics_listen is not None and (arguments.once or arguments.simulate):
         raise UsageError("--metrics-listen: goes with neither --once nor --simulate; there are no devices to scrape")
@@ -124,7 +130,7 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[Watch]:
 def _metered(
     reader: UsageReader, arguments: argparse.Namespace, say: Say
 ) -> Iterator[tuple[Reader, Callable[[], None]]]:
-    """Serve metrics of what the reader sees, if wanted; yield the reader to go on with, and who counts changes."""
+    """Serve metrics of the reader's results, if wanted; yield the reader to use, and a function that counts changes."""
     if arguments.metrics_listen is None:
         yield reader, lambda: None
         return
@@ -147,7 +153,7 @@ def _print(arguments: argparse.Namespace) -> int:
         _write(islice(found, 1) if arguments.once else found)
     except KeyboardInterrupt:
         pass
-    except BrokenPipeError:  # who read has enough
+    except BrokenPipeError:  # the reader of the output has closed it
         let_go()
     return ExitCode.OK
 
@@ -176,10 +182,10 @@ def _node_name(given: str | None) -> str:
 
 
 def seconds(text: str) -> float:
-    """Read a flag's seconds.
+    """Parse a flag's seconds.
 
     Raises:
-        ArgumentTypeError: it is no number, or one that nobody can mean.
+        ArgumentTypeError: it is no number, or out of range.
     """
     try:
         number = float(text)

@@ -1,4 +1,4 @@
-"""``podberth certs``: the certificate authorities of a cluster, looked at and rotated."""
+"""``podberth certs``: show and rotate the certificate authorities of a cluster."""
 
 import argparse
 import asyncio
@@ -24,7 +24,7 @@ from .exitcodes import ExitCode
 from .output import write_text
 
 _CONNECT_SECONDS = 10.0
-# A replica looks every ten seconds or so.
+# A replica reads about every ten seconds.
 _LOOK_SECONDS = 1.0
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 # As the API server's own requests: a person waits.
@@ -32,9 +32,9 @@ _TIMING = Timing(list_seconds=15.0)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add what can be done."""
+    """Add the subcommands."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    status = actions.add_parser("status", help="show authorities and caBundles; exit 1 if something is wrong")
+    status = actions.add_parser("status", help="show authorities and caBundles; exit 1 if there is a problem")
     status.add_argument("--connect", metavar="HOST:PORT", help="also show what podberth presents there")
     status.add_argument(
         "--server-name",
@@ -43,12 +43,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the name that the API server checks (default %(default)s)",
     )
     status.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default text)")
-    rotate = actions.add_parser("rotate", help="begin a rotation of the authority; replicas carry it out")
+    rotate = actions.add_parser("rotate", help="start a rotation of the authority; the replicas complete it")
     rotate.add_argument("--wait", metavar="LIFE", type=_seconds, help="return once it is done; 1 if not within, as 48h")
     rotate.add_argument(
         "--force",
         action="store_true",
-        help="a key has leaked: begin even in the midst of a rotation, and drop the old authority within minutes",
+        help="a key has leaked: start even during a rotation, and drop the old authority within minutes",
     )
     for each in (status, rotate):
         add_kubeconfig(each)
@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it."""
+    """Run the subcommand."""
     return asyncio.run(_run(arguments))
 
 
@@ -95,7 +95,7 @@ async def _status(shared: SharedAuthorities, arguments: argparse.Namespace) -> i
 
 
 def _presented(address: str, server_name: str, configurations: tuple[ReadConfiguration, ...]) -> Presented:
-    """Shake hands twice: once to see what is shown, once as the API server does."""
+    """Shake hands twice: once to read the certificate, once as the API server does."""
     host, port = _reachable(address)
     seeing = ssl.create_default_context()
     seeing.check_hostname = False
@@ -110,7 +110,7 @@ def _presented(address: str, server_name: str, configurations: tuple[ReadConfigu
 
 
 def _reachable(address: str) -> tuple[str, int]:
-    """Read where a client can connect to: ``parse_address`` also takes what only a server can listen at."""
+    """Parse an address that a client can connect to: ``parse_address`` also accepts those of servers alone."""
     try:
         where = parse_address(address)
     except ValueError:
@@ -121,7 +121,7 @@ def _reachable(address: str) -> tuple[str, int]:
 
 
 def _refusal(host: str, port: int, server_name: str, authorities: str) -> str:
-    """Shake hands by these authorities, PEM; return why that fails, "" where it does not."""
+    """Shake hands with these authorities, PEM; return why that fails, "" where it does not."""
     try:
         # No certificate at all is an error of ssl's own.
         _handshake(host, port, server_name, ssl.create_default_context(cadata=authorities))
@@ -140,13 +140,13 @@ def _handshake(host: str, port: int, server_name: str, context: ssl.SSLContext) 
 
 async def _rotate(shared: SharedAuthorities, *, force: bool, wait_seconds: float | None) -> int:
     await _begin(shared, force=force)
-    sys.stderr.write(f"podberth: {shared.where}: a new authority was made; the replicas carry the rotation out\n")
+    sys.stderr.write(f"podberth: {shared.where}: a new authority was made; the replicas complete the rotation\n")
     if wait_seconds is None:
         return ExitCode.OK
     deadline = asyncio.get_running_loop().time() + wait_seconds
     while left := await _left(shared):
         if asyncio.get_running_loop().time() >= deadline:
-            sys.stderr.write(f"podberth: {shared.where}: {left}: not done in time; podberth certs status says more\n")
+            sys.stderr.write(f"podberth: {shared.where}: {left}: not done in time; see podberth certs status\n")
             return ExitCode.FINDINGS
         await asyncio.sleep(_LOOK_SECONDS)
     sys.stderr.write(f"podberth: {shared.where}: rotated\n")
@@ -154,7 +154,7 @@ async def _rotate(shared: SharedAuthorities, *, force: bool, wait_seconds: float
 
 
 async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
-    """Put a new next authority into the Secret."""
+    """Write a new next authority into the Secret."""
     while True:
         secret = await shared.secret()
         if secret is None:
@@ -174,7 +174,7 @@ async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
 
 
 async def _left(shared: SharedAuthorities) -> str:
-    """Say what a rotation waits for; "" once it is done. A day is long: an API server that is away comes back.
+    """Return the condition that a rotation waits for; "" once it is done. An API server may be away for a day.
 
     Raises:
         ClusterError: the API server refuses.
@@ -193,7 +193,7 @@ async def _left(shared: SharedAuthorities) -> str:
 
 
 def _like(model: Signer) -> Signer:
-    """Make an authority with the lives of another: what the replicas were told, we are not."""
+    """Make an authority with the lifetimes of another: only the replicas have the flags."""
     return new_signer(life_of(model.certificate), model.leaf_life, datetime.now(UTC))
 
 

@@ -1,4 +1,4 @@
-"""What ``podberth certs status`` prints, for people and for scripts."""
+"""The output of ``podberth certs status``, for people and for scripts."""
 
 import json
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def _lines(report: Report, where: str, now: datetime) -> Iterator[str]:
     yield f"{where}: {_STAGES[report.stage]}"
     yield from (_row(each, now) for each in report.authorities)
     for bundle in report.bundles:
-        state = "as it should be" if bundle.complete else "NOT as it should be"
+        state = "as expected" if bundle.complete else "NOT as expected"
         yield f"{bundle.where}: caBundle of {bundle.entries} entries {state}"
         yield from (_row(each, now) for each in bundle.trusted)
     if report.presented:

@@ -1,4 +1,4 @@
-"""``podberth check``: manifests or live workloads in, verdicts out, with the engine of the webhook."""
+"""``podberth check``: decides on manifests or live workloads, with the engine of the webhook."""
 
 import argparse
 import gc
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--policies",
         metavar="DIR",
-        help="the policies to decide by, or with --cluster the word cluster (default: those that podberth ships)",
+        help="the policies, or with --cluster the word cluster (default: those that podberth ships)",
     )
     add(
         "--topology",
@@ -38,24 +38,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a file or directory of what kubectl get nodes,configmaps -o yaml prints (default: no node is known; "
         "with --against what the snapshot says of nodes, with --cluster the cluster)",
     )
-    add("--conventions", metavar="FILE", type=Path, help="what the cluster's own names mean, as serve has it")
+    add("--conventions", metavar="FILE", type=Path, help="the cluster's own names, as serve reads them")
     add(
         "--namespace",
         metavar="NAME",
-        help="of documents that name none (default default); with --cluster the only one whose workloads are judged",
+        help="for documents that name none (default default); with --cluster the only one whose workloads are checked",
     )
     add(
         "--template-path",
         metavar="KIND=PATH",
         action="append",
         default=[],
-        help="where the pod templates of another kind stand, as in Flow=spec.steps[*].template; repeatable",
+        help="the place of another kind's pod templates, as in Flow=spec.steps[*].template; repeatable",
     )
     add(
         "--fail-on",
         choices=_FAIL_ON,
         action="append",
-        help="what makes the exit code 1 besides a denial: a warning, a change; repeatable (default deny)",
+        help="results besides a denial that make the exit code 1: a warning, a change; repeatable (default deny)",
     )
     add(
         "-o",
@@ -66,12 +66,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(each.name for each in FORMATS)}; repeatable, one of them at most without a file "
         f"(default {FORMATS[0].name})",
     )
-    add("--jobs", metavar="N", type=_jobs, default=1, help="how many processes to use (default 1)")
+    add("--jobs", metavar="N", type=_jobs, default=1, help="the number of processes (default 1)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check everything, write every output, and say in the exit code what came of it."""
-    gc.disable()  # what a check makes lives to its end; looking for garbage in it takes a fifth of the time
+    """Check everything, write every output, and return the exit code."""
+    gc.disable()  # a check's objects live to its end; collecting garbage would take a fifth of the time
     try:
         return _run(arguments)
     finally:
@@ -85,7 +85,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
     )
     if check_live.wanted(arguments):
         done, complete = check_live.run(arguments, settings, [name for name, _ in outputs])
-        code = _told(done, outputs, arguments, ())
+        code = _write_all(done, outputs, arguments, ())
         return code if complete else ExitCode.CLUSTER
     listing = find_manifests(arguments.paths)
     done = run_check(
@@ -101,23 +101,23 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
         ),
         sys.stdin.buffer,
     )
-    return _told(done, outputs, arguments, listing.empty)
+    return _write_all(done, outputs, arguments, listing.empty)
 
 
-def _told(
+def _write_all(
     done: Done, outputs: Sequence[tuple[str, str]], arguments: argparse.Namespace, empty: Sequence[str]
 ) -> ExitCode:
-    """Write everything; return what it means. ``empty`` are directories without manifests."""
+    """Write everything; return the exit code. ``empty`` are directories without manifests."""
     for line in (*done.talk, *(f"{path}: got no manifest, want .yaml, .yml or .json files" for path in empty)):
         print(f"podberth: {line}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
     for name, file in outputs:
         write(name, done, file)
     if only_unexpanded(done.report):
-        print("podberth: nothing was judged; expand the templates first", file=sys.stderr)  # noqa: T201 - as above
+        print("podberth: nothing was checked; expand the templates first", file=sys.stderr)  # noqa: T201 - as above
         return ExitCode.USAGE
     if empty or done.broken_policies:
         return ExitCode.USAGE
-    if arguments.report and not arguments.fail_on:  # what is found is in the reports
+    if arguments.report and not arguments.fail_on:  # the reports hold the findings
         return ExitCode.OK
     return _code(done.report, arguments.fail_on or ())
 

@@ -1,4 +1,4 @@
-"""The part of ``podberth check`` that judges live workloads: of a snapshot, or of the cluster itself."""
+"""The part of ``podberth check`` that checks live workloads: of a snapshot, or of the cluster itself."""
 
 import argparse
 import sys
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..checking.survey import Cluster
 
 _OF_CLUSTER: Final = "cluster"
-"""As ``--policies`` of serve has it; a directory of that name is ``./cluster``."""
+"""The same word as for ``--policies`` of serve; a directory of that name is ``./cluster``."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,13 +30,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SNAPSHOT",
         action="append",
         default=[],
-        help="judge the live workloads in what kubectl get deployments,jobs,pods -A -o json prints instead of "
+        help="check the live workloads in what kubectl get deployments,jobs,pods -A -o json prints instead of "
         "manifests; a file, a directory or -, repeatable",
     )
-    add("--cluster", action="store_true", help="judge the live workloads of a cluster instead of manifests")
+    add("--cluster", action="store_true", help="check the live workloads of a cluster instead of manifests")
     add_kubeconfig(parser)
     add("-A", "--all-namespaces", action="store_true", help="those of all namespaces (with --cluster, and its default)")
-    add("--report", action="store_true", help="write what is found as PolicyReports, too (with --cluster)")
+    add("--report", action="store_true", help="write the findings as PolicyReports, too (with --cluster)")
     add("--page", metavar="N", type=_page, default=500, help="objects to list at a time (with --cluster; default 500)")
     add(
         "--as",
@@ -44,12 +44,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=SUPPOSITIONS,
         action="append",
         default=[],
-        help="judge as if every policy denied (deny), or had no rollout (rolled-out); repeatable",
+        help="check as if every policy denied (deny), or had no rollout (rolled-out); repeatable",
     )
 
 
 def wanted(arguments: argparse.Namespace) -> bool:
-    """Say whether live workloads are to be judged.
+    """Return whether live workloads are to be checked.
 
     Raises:
         UsageError: flags that do not go together.
@@ -71,18 +71,18 @@ def wanted(arguments: argparse.Namespace) -> bool:
     if alone:
         raise UsageError(f"check: got {', '.join(alone)} without --cluster, want both")
     if arguments.report and arguments.judged_as:
-        raise UsageError("check: got --report and --as, want one of them: reports say what is, not what would be")
+        raise UsageError("check: got --report and --as, want one of them: reports are about the present policies")
     if arguments.all_namespaces and arguments.namespace:
         raise UsageError(f"check: got -A and --namespace {arguments.namespace}, want one of them")
     return not arguments.paths
 
 
 def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[str]) -> tuple[Done, bool]:
-    """Judge them; return what came of it, and whether that is of all of them.
+    """Check them; return the result, and whether it covers all of them.
 
     Raises:
         UsageError: flags that do not go together.
-        ClusterError: the API server cannot be asked, or cannot take reports.
+        ClusterError: the API server cannot be asked, or cannot store reports.
     """
     _refuse(arguments, formats)
     request = LiveRequest(
@@ -105,11 +105,11 @@ def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[s
     complete = not survey.gathered.missing
     talk = [*survey.talk, *done.talk]
     if arguments.report and done.broken_policies:
-        talk.append("reports: none is written, for a policy is broken; mend it")
+        talk.append("reports: none is written, for a policy is broken; fix it")
     elif arguments.report:
         try:
             written = cluster.write(done.report)
-        except ClusterError as error:  # what was found is shown all the same
+        except ClusterError as error:  # the findings are shown all the same
             talk.append(f"reports: none is written: {error}")
             complete = False
         else:

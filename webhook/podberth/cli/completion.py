@@ -1,7 +1,7 @@
-"""``podberth completion``: a script that teaches a shell the commands, from the parsers that read them.
+"""``podberth completion``: a script that completes commands in a shell, made from the commands' parsers.
 
-The script holds everything that can be completed, so that a key press starts no Python; it is made anew after an
-upgrade. shtab, the library for this, has no fish, and would have to be installed beside the command.
+The script holds everything that can be completed, so that a key press starts no Python; print it again after an
+upgrade. shtab, the library for this, does not support fish, and would have to be installed beside the command.
 """
 
 import argparse
@@ -25,23 +25,23 @@ class Flag:
     spellings: tuple[str, ...]
     takes_value: bool
     values: tuple[str, ...]
-    """What the value can be; of any other value: empty, and files are offered."""
+    """The possible values; empty for any other value, where the shell offers files."""
     help: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """What can stand behind a command: its path is the words that lead to it."""
+    """The words that can follow a command; its path is the words that lead to it."""
 
     path: tuple[str, ...]
     flags: tuple[Flag, ...]
     words: tuple[tuple[str, str], ...]
-    """Commands, choices and names, each with what it does."""
+    """Commands, choices and names, each with its description."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the shell."""
-    parser.add_argument("shell", choices=SHELLS, help="whose script to print")
+    parser.add_argument("shell", choices=SHELLS, help="the shell")
     parser.epilog = (
         "bash: source <(podberth completion bash). zsh: the same, behind compinit. "
         "fish: podberth completion fish > ~/.config/fish/completions/podberth.fish"
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Grammar]:
-    """Yield what can stand behind a parser's command, and behind each command below it."""
+    """Yield the grammar of a parser's command, and of each command below it."""
     flags: list[Flag] = []
     words: list[tuple[str, str]] = []
     below: list[tuple[str, argparse.ArgumentParser]] = []

@@ -1,6 +1,6 @@
-"""The scripts of ``podberth completion``: what can be completed, in each shell's words.
+"""The scripts of ``podberth completion``, one template for each shell.
 
-Where nothing of ours fits, the shell offers files: every other value is one.
+Where no word of podberth fits, the shell offers files.
 """
 
 import shlex
@@ -63,12 +63,12 @@ def bash(grammars: Sequence[Grammar], version: str, shell: str = "bash") -> str:
 
 
 def _after(path: Sequence[str]) -> str:
-    """Spell the words so far, a blank, and the next one: of a first word nothing stands before the blank."""
+    """Return the words so far, a blank, and the next one; nothing stands before the blank of a first word."""
     return f"{' '.join(path[:-1])} {path[-1]}"
 
 
 def _bash_values(grammar: Grammar) -> Iterator[str]:
-    """Yield what a value may be; behind a flag whose value is anything, nothing of ours is offered."""
+    """Yield the possible values of flags; behind a flag with any other value, only files are offered."""
     command = " ".join(grammar.path)
     for flag in grammar.flags:
         if flag.takes_value:

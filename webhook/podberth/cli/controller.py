@@ -1,4 +1,4 @@
-"""``podberth controller``: the wiring of the process that makes what waiting pods wait for."""
+"""``podberth controller``: the wiring of the process that creates the objects that waiting pods need."""
 
 import argparse
 import asyncio
@@ -38,7 +38,7 @@ from .access import add_kubeconfig, address, kubeconfig_of, policies
 from .exitcodes import ExitCode
 
 _LISTEN = Address("", 8080)
-# A gang's owner and its group come within a second of each other; a person who has forgotten the group is told soon.
+# A gang's owner and its group come within a second of each other; a person who forgot the group is informed soon.
 _PATIENCE_SECONDS = 60.0
 _LONGEST_PATIENCE_SECONDS = 3600.0
 
@@ -65,12 +65,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=_seconds,
         default=_PATIENCE_SECONDS,
-        help=f"how long a pod waits for its group or template until an Event says so (default {_PATIENCE_SECONDS:g})",
+        help=f"how long a pod waits for its group or template before an Event reports (default {_PATIENCE_SECONDS:g})",
     )
 
 
 class EventsOfController(Events):
-    """What the controller tells."""
+    """The Events that the controller publishes."""
 
     controller = "podberth.io/controller"
 
@@ -84,7 +84,7 @@ class _Settings:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Act, or stand by, until a signal says otherwise."""
+    """Lead, or stand by, until a signal ends it."""
     settings = _Settings(
         kubeconfig_of(arguments), arguments.metrics_listen, arguments.missing_after, arguments.policies
     )
@@ -105,7 +105,7 @@ async def _control(settings: _Settings, log: Log) -> None:
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, stop.set)
     host, metrics, wake = socket.gethostname(), ControllerMetrics(), asyncio.Event()
-    # As client-go advises: two replicas may be on one host, and a container that was started anew is another.
+    # As client-go advises: two replicas may be on one host, and a restarted container is another candidate.
     election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
     sight = Sight(connect, wake.set, metrics, log, timing)
     events = EventsOfController(connect(), host, EventMetrics(metrics), log, timing=timing)
@@ -131,10 +131,10 @@ async def _control(settings: _Settings, log: Log) -> None:
 
 
 class _Followed:
-    """The policies that declare claim templates, if there are to be any."""
+    """The policies that declare claim templates, if any are configured."""
 
     def __init__(self, policies: Policies | None, sight: Sight, log: Log, reflect: Callable[[Sink], Reflector]) -> None:
-        """Follow nothing yet. ``reflect`` makes what follows the GPUPolicies of the cluster."""
+        """Follow nothing yet. ``reflect`` makes the reflector of the cluster's GPUPolicies."""
         self._declared: Declared | None = None
         self._objects: tuple[LiveObjects, Reflector] | None = None
         if policies == "cluster":
@@ -147,11 +147,11 @@ class _Followed:
             sight.declare({})
 
     def unready(self) -> list[str]:
-        """Say why the process is not ready yet."""
+        """Return why the process is not ready yet."""
         return [] if self._declared is None or self._declared.loaded else ["the policies are not loaded"]
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        """Begin to follow them."""
+        """Start to follow them."""
         if self._objects is not None:
             return [asyncio.create_task(_follow(*self._objects))]
         return [] if self._declared is None else [asyncio.create_task(self._declared.run())]
@@ -170,7 +170,7 @@ async def _hand_on(live: LiveObjects, reflector: Reflector) -> None:
 
 
 async def _until(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:
-    """Return when asked to; tasks are then ended in order, the last first: who leads lets go before it sees no more."""
+    """Return on the stop signal; end the tasks, the last first: a leader releases the Lease while it watches."""
     asked = asyncio.create_task(stop.wait())
     try:
         ended, _ = await asyncio.wait((asked, *tasks), return_when=asyncio.FIRST_COMPLETED)

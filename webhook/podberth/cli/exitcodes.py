@@ -1,4 +1,4 @@
-"""What podberth's exit codes mean, in one table."""
+"""podberth's exit codes and their meanings, in one table."""
 
 from collections.abc import Mapping
 from enum import IntEnum
@@ -11,14 +11,14 @@ class ExitCode(IntEnum):
 
     OK = 0
     FINDINGS = 1
-    """The command worked and found something wrong in what it looked at."""
+    """The command worked and found problems."""
     USAGE = 2
     """A flag, a file or a setting; argparse exits with the same."""
     CLUSTER = 3
     """The cluster or a device did not answer."""
 
 
-# By class, the most derived first. What is not listed is a bug and ends in a traceback.
+# By class, the most derived first. An error that is not listed is a bug and ends in a traceback.
 FAULTS: Mapping[type[PodberthError], ExitCode] = {
     ClusterError: ExitCode.CLUSTER,
     DeviceError: ExitCode.CLUSTER,

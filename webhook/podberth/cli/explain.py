@@ -1,4 +1,4 @@
-"""``podberth explain``: why a pod comes out as it does, policy by policy and value by value."""
+"""``podberth explain``: the decision on a pod, policy by policy and value by value."""
 
 import argparse
 import json
@@ -32,12 +32,12 @@ from .output import write, write_text
 
 _STDIN = "-"
 _PIPED = 160
-"""Columns where nobody knows the width: of trees more can be read than of paragraphs."""
+"""Columns where the width is unknown: trees stay readable at a greater width than paragraphs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """One pod that was explained, and where it could run; no nodes are known where there is no snapshot."""
+    """One pod that was explained, with the nodes where it could run; the nodes are unknown without a snapshot."""
 
     file: str
     line: int
@@ -50,11 +50,11 @@ class Subject:
     node_count: int
     before: Reach | None
     after: Reach | None
-    """None where nothing is known of nodes; after: also where the pod was denied."""
+    """None where no node is known, and ``after`` also where the pod was denied."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the pod, what it meets, and the form of the answer."""
+    """Add the pod, its surroundings, and the form of the answer."""
     parser.add_argument("pod", metavar="POD", help="a file with a pod, or with a workload that makes pods; - is stdin")
     parser.add_argument(
         "--policies",
@@ -68,10 +68,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="a file or directory with what kubectl get nodes,configmaps -o yaml prints (default: no node is known)",
     )
-    parser.add_argument(
-        "--conventions", metavar="FILE", type=Path, help="what the cluster's own names mean, as serve has it"
-    )
-    parser.add_argument("--policy", metavar="NAME", default="", help="tell of this policy alone; all are asked")
+    parser.add_argument("--conventions", metavar="FILE", type=Path, help="the cluster's own names, as serve reads them")
+    parser.add_argument("--policy", metavar="NAME", default="", help="show only this policy; all are evaluated")
     parser.add_argument(
         "--namespace",
         metavar="NAME",
@@ -82,7 +80,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Explain every pod of the file; it is a finding that one would be denied."""
+    """Explain every pod of the file; a denied pod is a finding."""
     objects = ClusterObjects() if arguments.topology is None else read_objects(arguments.topology)
     for problem in objects.problems:
         print(f"podberth: {problem}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
@@ -157,7 +155,7 @@ def _pods(file: str, namespace: str) -> Iterator[_Place]:
 
 
 def _explained(
-    place: _Place, snapshot: Snapshot, cluster: Cluster | None, told: tuple[str, dict[str, Tracer]]
+    place: _Place, snapshot: Snapshot, cluster: Cluster | None, choice: tuple[str, dict[str, Tracer]]
 ) -> Subject:
     template, document = place.template, place.document.document
     where = f"{place.file}:{place.document.positions.at(template.path).line}"
@@ -166,7 +164,7 @@ def _explained(
     try:
         request = request_of({"object": template.pod})
         known = _with_namespace(snapshot.with_owners(template.owners), request.namespace)
-        explanation = explain(request, known, policy=told[0], tracers=told[1])
+        explanation = explain(request, known, policy=choice[0], tracers=choice[1])
     except ReviewError as error:
         raise UsageError(f"{where}: {error}") from error
     metadata: dict[str, Any] = document.get("metadata") or {}
@@ -187,7 +185,7 @@ def _explained(
 
 
 def _with_namespace(snapshot: Snapshot, name: str) -> Snapshot:
-    """Return the snapshot with the namespace, which exists when a pod is created there; no more is known of it."""
+    """Return the snapshot with the pod's namespace added, which exists when a pod is created there."""
     labels = {"kubernetes.io/metadata.name": name}
     assumed = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
     return replace(snapshot, namespaces={name: assumed, **snapshot.namespaces})

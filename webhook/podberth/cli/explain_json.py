@@ -1,4 +1,4 @@
-"""What ``podberth explain -o json`` prints. The shape is versioned: ``VERSION`` grows when a reader would go wrong."""
+"""The output of ``podberth explain -o json``. The shape is versioned: ``VERSION`` grows with an incompatible change."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -83,14 +83,14 @@ def _evaluated(expressions: Iterable[Evaluated]) -> list[dict[str, Any]]:
 
 
 def _traced(traced: Traced) -> dict[str, Any]:
-    told: dict[str, Any] = {"text": " ".join(traced.text.split()), "asked": traced.asked}
+    fields: dict[str, Any] = {"text": " ".join(traced.text.split()), "asked": traced.asked}
     if not traced.asked:
-        return told
-    told |= _answer(traced.answer)
+        return fields
+    fields |= _answer(traced.answer)
     if traced.elements:
-        told["elements"] = [{"element": each.element, **_answer(each.answer)} for each in traced.elements]
-        told["moreElements"] = traced.more
-    return {**told, "parts": [_traced(part) for part in traced.parts]}
+        fields["elements"] = [{"element": each.element, **_answer(each.answer)} for each in traced.elements]
+        fields["moreElements"] = traced.more
+    return {**fields, "parts": [_traced(part) for part in traced.parts]}
 
 
 def _answer(answer: Answer) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What ``podberth explain`` prints for people: a block for each policy, with a tree of values below what it asked."""
+"""The output of ``podberth explain`` for people: a block for each policy, with a tree of evaluated values."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from .explain import Subject
 from .terminal import Terminal, columns, cut
 
 _NARROWEST_VALUE = 16
-# Nodes are named as long as they can be read at a glance.
+# Nodes are named as long as the list can be read at a glance.
 _MOST_NODES = 6
 _VERDICTS = {"denied": "bold red", "mutated": "bold green", "unchanged": "bold"}
 _ACTIONS = {"deny": "bold red", "error": "red", "warn": "yellow", "conflict": "yellow", "skip": "yellow"}
@@ -59,11 +59,11 @@ def _named(nodes: Sequence[str]) -> str:
 
 
 def _worth_telling(policy: Explained) -> Iterator[Asking]:
-    """Yield the reviews of a policy; where it was passed over in both for the same reason, once."""
-    told: list[Asking] = []
+    """Yield the reviews of a policy; once, where both skipped it for the same reason."""
+    shown: list[Asking] = []
     for asking in policy.askings:
-        if not any(_same(asking, each) for each in told):
-            told.append(asking)
+        if not any(_same(asking, each) for each in shown):
+            shown.append(asking)
             yield asking
 
 
@@ -80,7 +80,7 @@ _NOTHING = Span("")
 
 @dataclass(slots=True)
 class _Row:
-    """A text and what it came to, with rows below: what is too long is cut, and of both something is always seen."""
+    """A text and its value, with rows below; a long text or value is truncated, and a part of both is always shown."""
 
     text: Span
     value: Span = _NOTHING
@@ -151,7 +151,7 @@ def _json(value: Any) -> str:
 
 
 def _drawn(row: _Row, width: int, lead: str = "", below: str = "") -> Iterator[Line]:
-    """Yield a row and those below it; ``lead`` stands before it, ``below`` before what is below it."""
+    """Yield a row and those below it; ``lead`` is the prefix of the row, ``below`` of the rows below it."""
     room = max(width - len(lead) - len(row.between), 2 * _NARROWEST_VALUE)
     value = cut(row.value.text, max(_NARROWEST_VALUE, room // 2, room - columns(row.text.text)))
     text = cut(row.text.text, room - columns(value))

@@ -1,6 +1,6 @@
-"""What ``podberth check`` can write: one table of formats, each with the function that writes it.
+"""The output formats of ``podberth check``: one table, each with the function that writes it.
 
-A format's module is imported when it is asked for: a check of one manifest takes no longer than it must.
+A format's module is imported when it is used, so that a check of one manifest stays fast.
 """
 
 import json
@@ -27,7 +27,7 @@ class Format:
     sources: bool = False
     """Whether it shows documents."""
     of_manifests: bool = False
-    """Whether there is none of live workloads."""
+    """Whether live workloads cannot be written in it."""
 
 
 def _text(done: Done, stream: TextIO) -> None:
@@ -41,7 +41,7 @@ def _text(done: Done, stream: TextIO) -> None:
 
 
 def _json(done: Done, stream: TextIO) -> None:
-    # The standard library indents in Python: ten times as long
+    # The standard library indents in Python, which takes ten times as long
     stream.write(orjson.dumps(done.report.as_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode())
 
 
@@ -87,7 +87,7 @@ def _gitlab(done: Done, stream: TextIO) -> None:
 
 
 FORMATS: Final[tuple[Format, ...]] = (
-    Format("text", "for people, with what changes as a difference", _text, sources=True),
+    Format("text", "for people, with changes as a difference", _text, sources=True),
     Format("json", "the report for programs; its schema is published", _json),
     Format(
         "yaml",
@@ -101,7 +101,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format("github", "annotations of a GitHub Actions workflow", _github),
     Format("gitlab", "a Code Quality report of GitLab", _gitlab),
 )
-"""The first is what is written if nothing is said."""
+"""The first is the default."""
 
 
 def write(name: str, done: Done, file: str) -> None:

@@ -1,7 +1,7 @@
-"""What kubectl is answered when somebody presses the tab key behind ``kubectl podberth``.
+"""The answer to kubectl when somebody presses the tab key behind ``kubectl podberth``.
 
-kubectl runs ``kubectl_complete-podberth`` with the words so far, the last one unfinished, and reads lines of a word, a
-tab and what it does, and then a colon and a number (kubectl pkg/cmd/plugin_completion.go, cobra's ShellCompDirective).
+kubectl runs ``kubectl_complete-podberth`` with the words so far, the last one unfinished. It reads lines with a word, a
+tab and a description, and then a colon and a number (kubectl pkg/cmd/plugin_completion.go, cobra's ShellCompDirective).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ _NO_FILES: Final = 4
 
 
 def answer(words: Sequence[str]) -> str:
-    """Return what can stand in the place of the last word."""
+    """Return the possible completions of the last word."""
     *before, last = words or ("",)
     known = {grammar.path: grammar for grammar in grammars(parser_of_everything())}
     grammar = _at(known, before)

@@ -1,4 +1,4 @@
-"""``podberth lint``: everything that can be known of policies without a pod."""
+"""``podberth lint``: static analysis of policies."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ _LEVELS = {str(level): level for level in sorted(Level, reverse=True)}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add what is linted, what is known of the cluster, and the form of the answer."""
+    """Add the files, the cluster's nodes, and the form of the answer."""
     parser.add_argument(
         "paths",
         metavar="PATH",
@@ -37,11 +37,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", choices=("text", "json", "sarif", "github"), default="text", help="(default text)"
     )
-    parser.add_argument("--level", choices=_LEVELS, default="warning", help="the least that is told (default warning)")
     parser.add_argument(
-        "--fail-on", choices=_LEVELS, default="warning", help="the least that ends with exit code 1 (default warning)"
+        "--level", choices=_LEVELS, default="warning", help="the lowest level that is shown (default warning)"
     )
-    parser.add_argument("--costs", action="store_true", help="text: print what each expression takes at most, too")
+    parser.add_argument(
+        "--fail-on",
+        choices=_LEVELS,
+        default="warning",
+        help="the lowest level that makes the exit code 1 (default warning)",
+    )
+    parser.add_argument("--costs", action="store_true", help="text: print the cost of each expression, too")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -78,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _asked(report: Report, files: LintFiles) -> Report:
-    """Leave out what was read only because it stands beside what was asked for."""
+    """Leave out the findings of files that were read only because they stand beside the requested ones."""
     return replace(
         report,
         findings=tuple(each for each in report.findings if each.problem.file in files.asked),

@@ -1,4 +1,4 @@
-"""What ``podberth lint`` found, for machines: JSON, SARIF 2.1.0 and commands of a GitHub Actions workflow."""
+"""The findings of ``podberth lint`` for machines: JSON, SARIF 2.1.0 and commands of a GitHub Actions workflow."""
 
 from typing import Any, Final
 
@@ -13,13 +13,13 @@ from ..lint.rules import RULES
 from ..lint.runner import SUPPRESSION, Report
 
 VERSION: Final = 1
-"""Of the JSON; it grows when a reader of the old shape would go wrong."""
+"""Of the JSON; it grows when a reader of the old shape would misread the new one."""
 _FINGERPRINT: Final = "podberthLint/v1"
 _COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
 
 
 def as_json(report: Report, level: Level) -> dict[str, Any]:
-    """Return the report as ``-o json`` prints it; costs are those of all expressions, findings those of the level."""
+    """Return the report for ``-o json``; costs are those of all expressions, findings those of the level."""
     return {
         "version": VERSION,
         "summary": {
@@ -58,7 +58,7 @@ def _cost(cost: ExpressionCost) -> dict[str, Any]:
 
 
 def as_sarif(report: Report, level: Level, version: str) -> dict[str, Any]:
-    """Return the findings as a SARIF log; every rule is described, whether it found something or not."""
+    """Return the findings as a SARIF log; every rule is described, with or without findings."""
     rules = [
         {
             "id": rule.name,
@@ -70,7 +70,7 @@ def as_sarif(report: Report, level: Level, version: str) -> dict[str, Any]:
         for rule in RULES
     ]
     rules.append(
-        {"id": SUPPRESSION, "name": SUPPRESSION, "shortDescription": {"text": "A comment that silences nothing."}}
+        {"id": SUPPRESSION, "name": SUPPRESSION, "shortDescription": {"text": "A comment that suppresses nothing."}}
     )
     numbers = {str(rule["id"]): number for number, rule in enumerate(rules)}
     seen: dict[str, int] = {}
@@ -87,7 +87,7 @@ def _result(finding: Finding, number: int, seen: dict[str, int]) -> dict[str, An
     location: dict[str, Any] = {"artifactLocation": {"uri": uri(problem.file)}}
     if problem.line:
         location["region"] = {"startLine": problem.line, "startColumn": problem.column}
-    # Without the line: the finding is the same one when lines above it come and go
+    # Without the line: a finding stays the same when lines above it are added or removed
     own = digest(finding.rule, problem.file, problem.where, problem.message)
     seen[own] = seen.get(own, 0) + 1
     return {
@@ -101,7 +101,7 @@ def _result(finding: Finding, number: int, seen: dict[str, int]) -> dict[str, An
 
 
 def as_github(report: Report, level: Level) -> str:
-    """Return a command for each finding, the gravest first, for GitHub shows ten of each kind; then the counts."""
+    """Return a command for each finding, the most severe first (GitHub shows ten of each kind); then the counts."""
     findings = sorted(report.at_least(level), key=lambda each: -each.level)
     return "".join(f"{line}\n" for line in [*map(_command, findings), f"podberth lint: {summary(report)}"])
 

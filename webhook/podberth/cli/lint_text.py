@@ -1,4 +1,4 @@
-"""What ``podberth lint`` found, for people: each finding under its place, and what expressions take at most."""
+"""The output of ``podberth lint`` for people: each finding under its place, and the cost of expressions."""
 
 from ..check.report.lines import Span
 from ..kube.positions import render_path
@@ -35,13 +35,13 @@ def _show(finding: Finding, terminal: Terminal) -> None:
 
 
 def _costs(costs: tuple[ExpressionCost, ...], terminal: Terminal) -> None:
-    """Print the dearest first; what is cheap is only counted."""
-    told = sorted((cost for cost in costs if cost.cost_class != "cheap"), key=lambda cost: -cost.microseconds)
+    """Print the most expensive first; cheap expressions are only counted."""
+    shown = sorted((cost for cost in costs if cost.cost_class != "cheap"), key=lambda cost: -cost.microseconds)
     rows = [("AT MOST", "CLASS", "POLICY", "EXPRESSION")]
     rows += [
         (f"{cost.microseconds / 1000:.0f} ms", cost.cost_class, cost.policy.name, render_path(cost.path[1:]))
-        for cost in told
+        for cost in shown
     ]
-    if told:
+    if shown:
         terminal.table(rows)
-    terminal.paragraph(f"{len(costs) - len(told)} expressions are cheap: below 1 ms, on the largest pod")
+    terminal.paragraph(f"{len(costs) - len(shown)} expressions are cheap: below 1 ms, on the largest pod")

@@ -1,4 +1,4 @@
-"""The entry: finds the command, and turns what it raises into a message and an exit code.
+"""The entry: finds the command, and turns its errors into a message and an exit code.
 
 stdout is data, stderr is talk.
 """
@@ -17,40 +17,45 @@ from .exitcodes import ExitCode, code_of
 
 
 class CommandModule(Protocol):
-    """What the module of a command has."""
+    """The interface of a command's module."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the command's arguments."""
         ...
 
     def run(self, arguments: argparse.Namespace) -> int:
-        """Do it; return an exit code or raise a PodberthError."""
+        """Run the command; return an exit code or raise a PodberthError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One row of the table. ``module`` is imported when the command is called: --help should not wait for aiohttp."""
+    """One row of the table. ``module`` is imported when the command is called: --help does not wait for aiohttp."""
 
     name: str
     module: str
     help: str
     also: str = ""
-    """Another word that people write for it; no help names it."""
+    """Another common name of the command; no help shows it."""
 
 
 COMMANDS: tuple[Command, ...] = (
     Command("serve", ".serve", "answer the API server's reviews"),
-    Command("check", ".check", "decide on manifests without a cluster, as the webhook would"),
+    Command("check", ".check", "check manifests without a cluster, with the webhook's decisions"),
     Command("test", ".test", "run the tests beside policies"),
-    Command("lint", ".lint", "find what is wrong with policies, without a pod"),
-    Command("explain", ".explain", "say why a pod comes out as it does"),
+    Command("lint", ".lint", "find the problems of policies, without a pod"),
+    Command("explain", ".explain", "explain the decision on a pod, policy by policy"),
     Command("agent", ".agent", "read this node's accelerators and publish their topology"),
-    Command("controller", ".controller", "make the PodGroups that pods wait for, and tell of those that do not come"),
+    Command("controller", ".controller", "create the PodGroups that pods wait for, and report missing ones"),
     Command("certs", ".certs", "show the certificate authorities of a cluster, and rotate them"),
-    Command("status", ".status", "say what is installed in a cluster, healthy, stale, expiring, denied lately"),
-    Command("topology", ".topology", "show a cluster's GPUs, save what is known of them, compare two snapshots"),
-    Command("policies", ".policies", "the policies that podberth ships, and a first one of your own", also="policy"),
+    Command("status", ".status", "report podberth's installation in a cluster: health, stale data, expiry, denials"),
+    Command("topology", ".topology", "show a cluster's GPUs, save a snapshot of them, compare two snapshots"),
+    Command(
+        "policies",
+        ".policies",
+        "show and copy the policies that podberth ships, write a first one of your own",
+        also="policy",
+    ),
     Command("completion", ".completion", "print a script that completes commands in a shell"),
     Command("version", ".version", "print the version"),
 )
@@ -82,7 +87,7 @@ def _run(argv: Sequence[str], program: str) -> int:
         parser.parse_args(argv)
         parser.print_help(sys.stderr)
         return ExitCode.USAGE
-    gc.disable()  # importing makes no garbage, and looking for some takes 20 ms
+    gc.disable()  # importing makes no garbage, and a collection takes 20 ms
     module = cast("CommandModule", import_module(command.module, __package__))
     gc.freeze()
     gc.enable()
@@ -92,7 +97,7 @@ def _run(argv: Sequence[str], program: str) -> int:
 
 
 def parser_of_everything() -> argparse.ArgumentParser:
-    """Return one parser with every command's arguments; it imports them all, and is for who tells of them."""
+    """Return one parser with every command's arguments, for documentation and completion; it imports all commands."""
     parser = _parser(PROGRAM)
     commands = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))  # noqa: SLF001 - made below
     for command in COMMANDS:

@@ -1,4 +1,4 @@
-"""Where what was asked for goes: stdout, or a file."""
+"""The destination of output: stdout, or a file."""
 
 import os
 import sys
@@ -22,14 +22,14 @@ def write(render: Callable[[TextIO], None], file: str) -> None:
         else:
             render(sys.stdout)
             sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader has closed its end
         let_go()
     except OSError as error:
         raise UsageError(f"-o: {file or 'stdout'}: cannot be written: {error.strerror or error}") from error
 
 
 def write_text(text: str, file: str = "") -> None:
-    """Write a text, likewise.
+    """Write a text to a file, or to stdout where ``file`` is empty.
 
     Raises:
         UsageError: it cannot be written.
@@ -42,5 +42,5 @@ def write_text(text: str, file: str = "") -> None:
 
 
 def let_go() -> None:
-    """Write no more to stdout, whose reader has gone; what is in its buffer is not complained about at the end."""
+    """Write no more to stdout, whose reader has gone; its buffer is dropped without an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""``podberth policies``: the library of policies, to look at and to copy; a first policy of one's own; the schema."""
+"""``podberth policies``: show and copy the policy library, write a first policy, print the schema."""
 
 import argparse
 from pathlib import Path
@@ -10,9 +10,9 @@ from .output import write_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add what can be done."""
+    """Add the subcommands."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="print every policy: its name, whether it is on by default, what it is for")
+    actions.add_parser("list", help="print every policy: its name, whether it is on by default, its description")
     show = actions.add_parser("show", help="print a policy and its parameters")
     show.add_argument("name", metavar="POLICY")
     take = actions.add_parser("copy", help="copy a policy with its parameters and tests into a folder below DIR")
@@ -23,12 +23,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     first.add_argument(
         "directory", metavar="DIR", type=Path, nargs="?", default=Path("policies"), help="(default policies)"
     )
-    first.add_argument("--kind", choices=KINDS, default="both", help="what it does to pods (default both)")
+    first.add_argument("--kind", choices=KINDS, default="both", help="the kind of policy (default both)")
     actions.add_parser("schema", help="print the JSON Schema of a policy, for editors")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; what is asked for goes to stdout, and where files went too."""
+    """Run the subcommand; its result goes to stdout, and so do the paths of written files."""
     match arguments.action:
         case "list":
             library = shipped()

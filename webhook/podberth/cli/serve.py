@@ -60,7 +60,7 @@ DECIDERS: Deciders = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add every option; what is left out may still come from the environment."""
+    """Add every option; an option that is left out may come from the environment."""
     for option in OPTIONS:
         default = "" if option.default is None else f" (default {option.default})"
         text = f"{option.help}{default} [{option.variable}]"
@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until a signal says otherwise."""
+    """Serve until a signal ends it."""
     settings = read_settings(vars(arguments), os.environ)
     prepare()
     writer = standard_output()
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """What the parts of the process share."""
+    """The state that the parts of the process share."""
 
     settings: Settings
     conventions: Conventions
@@ -119,7 +119,7 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
     process = _Process(settings, conventions, state, metrics, log, leaving)
 
     async with AsyncExitStack() as stack:
-        # First the probes: a large snapshot takes longer to load than the kubelet waits for /livez.
+        # The probes start first: a large snapshot takes longer to load than the kubelet waits for /livez.
         probes, probes_at = await start_probes(make_probes(state.unready, metrics.exposition), settings.metrics_listen)
         stack.push_async_callback(probes.stop)
         for each in watched:
@@ -144,7 +144,7 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
 def _follow(
     process: _Process, source: FileSource | PolicyObjects, snapshot: WatchedSnapshot, stack: AsyncExitStack
 ) -> Events | None:
-    """Begin to follow the cluster, until the stack is left; return what tells Events, if they are wanted."""
+    """Start to follow the cluster, until the stack is closed; return the publisher of Events, if they are wanted."""
     settings, state, metrics, log = process.settings, process.state, process.metrics, process.log
     timing = Timing()
     connect = open_cluster(settings.kubeconfig, timing)
@@ -171,7 +171,7 @@ def _follow(
 
 
 def _listeners(settings: Settings, state: ServingState, events: Events | None) -> dict[str, Listener]:
-    """Return who is told of answers, by path."""
+    """Return the listeners for answers, by path."""
     if events is None:
         return {}
     reviewed = ReviewEvents(events, lambda: state.snapshot, proved=settings.client_ca is not None)
@@ -179,7 +179,7 @@ def _listeners(settings: Settings, state: ServingState, events: Events | None) -
 
 
 def _tracer(log: Log) -> Tracer | None:
-    """Return what makes traces, if the environment asks for them. Who cannot have them has reviews all the same."""
+    """Return the tracer, if the environment configures one. Reviews work without it."""
     try:
         if not asked_for(os.environ):
             return None
@@ -196,7 +196,7 @@ def _tracer(log: Log) -> Tracer | None:
 def _heed_signals(leaving: Leaving, drain_seconds: float) -> None:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, leaving.begin, drain_seconds)
-    # At a terminal nobody routes to us and nobody wants to wait.
+    # At a terminal no traffic is routed here, and nobody wants to wait.
     loop.add_signal_handler(signal.SIGINT, leaving.begin, 0.0)
 
 
@@ -219,11 +219,11 @@ def _shared_certificate(
 
 
 def _use_no_key(_secret: bytes, _where: str) -> None:
-    """Leave the key of --record-key in force."""
+    """Ignore the Secret's key: the key of --record-key stays in force."""
 
 
 def _record_key(settings: Settings, keys: RecordKeys) -> list[Watched]:
-    """Return what keeps the key of records in step with its file; nothing where it is in the Secret."""
+    """Return the watch that updates the key of records from its file; nothing where the key is in the Secret."""
     path = settings.record_key or settings.tls_key
     if path is None and settings.self_signed is not None:
         path = ensure_record_key(settings.self_signed)

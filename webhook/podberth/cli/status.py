@@ -1,4 +1,4 @@
-"""``podberth status``: what is installed in a cluster, and what wants somebody's attention, on one screen."""
+"""``podberth status``: the state of podberth in a cluster, on one screen, with the lines that need attention."""
 
 import argparse
 import asyncio
@@ -18,11 +18,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
     add_kubeconfig(parser)
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="its form (default text)")
-    parser.epilog = "Exit code 1: something wants attention, or could not be read; each such line begins with ! or ?."
+    parser.epilog = "Exit code 1: something needs attention, or could not be read; each such line begins with ! or ?."
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look, and say what was seen."""
+    """Read the cluster and print the report."""
     report = asyncio.run(_look(kubeconfig_of(arguments)))
     if arguments.output == "json":
         write(lambda stream: print(json.dumps(report.as_json(), indent=2), file=stream), "")

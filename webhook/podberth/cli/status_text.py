@@ -1,4 +1,4 @@
-"""What ``podberth status`` prints for people: a section for each subject, a mark before each line."""
+"""The output of ``podberth status`` for people: a section for each subject, a mark before each line."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ from ..check.report.lines import Line, Span
 from ..installation.model import Report, Row, State
 from .terminal import Terminal
 
-# ASCII where a line wants something, so that grep finds it in any log.
+# ASCII where a line needs attention, so that grep finds it in any log.
 _MARKS: Final[dict[State, tuple[str, str]]] = {
     "ok": ("✓", "green"),
     "note": ("·", "dim"),
@@ -21,7 +21,7 @@ _HANGING: Final = 2 + _NAME_COLUMNS + 1
 def show_status(report: Report, terminal: Terminal) -> None:
     """Write a report."""
     troubles = report.troubles
-    said = f"{troubles} {'line wants' if troubles == 1 else 'lines want'} attention" if troubles else "healthy"
+    said = f"{troubles} {'line needs' if troubles == 1 else 'lines need'} attention" if troubles else "healthy"
     style = "bold red" if troubles else "bold green"
     kubernetes = f" on Kubernetes {report.kubernetes}" if report.kubernetes else ""
     terminal.put([Line((Span(f"podberth{kubernetes}: ", "bold"), Span(said, style)))])

@@ -1,4 +1,4 @@
-"""A few words of SVG 1.1: shapes and text with everything escaped, and the sheet of colours for light and dark.
+"""Elements of SVG 1.1: shapes and text with everything escaped, and the style sheet for light and dark.
 
 Colours are classes with plain values, and not variables, so that viewers that are no browsers show them too.
 """
@@ -10,7 +10,7 @@ from typing import Final
 from ..check.report.lines import visible
 
 FONT_WIDTH: Final = 0.61
-"""Of a monospaced character, as a part of its height; DejaVu Sans Mono has 0.602, the widest common one."""
+"""The width of a monospaced character as a part of its height; DejaVu Sans Mono, the widest common font, has 0.602."""
 
 # class: light, dark. Text on a fill has a contrast of 4.5 or more in both (WCAG 2.2, 1.4.3).
 _FILLS: Final = {
@@ -18,7 +18,7 @@ _FILLS: Final = {
     "panel": ("#f3f5f8", "#161b22"),
     "ink": ("#1c2128", "#e6edf3"),
     "faint": ("#57606a", "#9aa4af"),
-    "well": ("#1a7f37", "#3fb950"),
+    "good": ("#1a7f37", "#3fb950"),
     "warn": ("#9a6700", "#d29922"),
     "ill": ("#cf222e", "#ff7b72"),
     "whole": ("#cfe3f7", "#1f3f63"),
@@ -56,12 +56,12 @@ def safe(text: str) -> str:
 
 
 def fits(text: str, room: float, size: float) -> bool:
-    """Tell whether a text needs no more than so many pixels."""
+    """Return whether a text fits into this many pixels."""
     return len(visible(text)) * size * FONT_WIDTH <= room
 
 
 def fitted(text: str, room: float, size: float) -> str:
-    """Cut a text to so many pixels."""
+    """Truncate a text to this many pixels."""
     most = max(int(room / (size * FONT_WIDTH)), 0)
     shown = visible(text)
     return shown if len(shown) <= most else shown[: max(most - 1, 0)] + "…" if most else ""
@@ -74,7 +74,7 @@ def text(x: float, y: float, words: str, look: str = "ink", *, size: float = 13,
 
 
 def box(x: float, y: float, width: float, height: float, look: str, *, tip: str = "") -> str:
-    """Draw a rectangle; ``tip`` is what it says to whoever points at it, or hears it."""
+    """Draw a rectangle; ``tip`` is its text for pointers and screen readers."""
     said = f"<title>{safe(tip)}</title>" if tip else ""
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{max(width, 0):g}" height="{height:g}" rx="3" class="{look}">{said}</rect>'
@@ -82,7 +82,7 @@ def box(x: float, y: float, width: float, height: float, look: str, *, tip: str 
 
 
 def drawing(width: float, height: float, title: str, description: str, parts: Iterable[str]) -> str:
-    """Put a picture together; it can stand alone, or in a page."""
+    """Join the parts of a picture; it can stand alone, or in a page."""
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" class="pb" role="img" '
         'aria-labelledby="pb-title" aria-describedby="pb-desc" '

@@ -1,6 +1,6 @@
-"""Text for a terminal: width, colour, wrapped lines, aligned columns. No words of its own.
+"""Text for a terminal: width, colour, wrapped lines, aligned columns. No texts of its own.
 
-The only importer of rich. Whoever prints data for machines does not import this module, and so does not wait for rich.
+This is the only importer of rich. Code that prints data for machines does not import it, and so does not wait for rich.
 """
 
 import io
@@ -18,10 +18,10 @@ from rich.text import Text
 from ..check.report.lines import Line, Span, inert, visible
 
 PIPED_COLUMNS: Final = 100
-"""Where nobody knows the width: readable in a log of CI and in a document alike."""
+"""The width where it is unknown: readable in a log of CI and in a document alike."""
 _NARROWEST: Final = 40
 _NO_BREAK: Final = "\u00a0"
-# rich breaks at every blank, no-break ones too; a character of the private use area is none
+# rich breaks at every blank, no-break ones too; a character of the private use area is not a blank
 _HELD: Final = "\ue0ff"
 
 
@@ -31,14 +31,14 @@ def columns(text: str) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    """Return as much of the beginning of a line as fits into so many columns, and a mark where that is not all."""
+    """Return as much of the beginning of a line as fits into this many columns, with a mark where it is truncated."""
     line = Text(text)
     line.truncate(max(room, 1), overflow="ellipsis")
     return line.plain
 
 
 class Terminal:
-    """Where text goes, how wide it may be, and whether colours are shown there."""
+    """A stream with its width, and whether it shows colours."""
 
     def __init__(self, stream: TextIO, *, colour: bool, width: int) -> None:
         """Write to ``stream``; lines are at most ``width`` columns."""
@@ -60,9 +60,9 @@ class Terminal:
 
     @classmethod
     def of(cls, stream: TextIO, *, widest: int | None = None) -> "Terminal":
-        """Look at the stream and the environment: colour on a terminal only, and not under NO_COLOR (no-color.org)."""
+        """Read the stream and the environment: colour on a terminal only, and not under NO_COLOR (no-color.org)."""
         if isinstance(stream, io.TextIOWrapper):
-            # Where the locale lacks a character, better its code than none of the text
+            # Where the locale lacks a character, its code is better than no text
             stream.reconfigure(errors="backslashreplace")
         on_terminal = stream.isatty()
         colour = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -70,7 +70,7 @@ class Terminal:
         return cls(stream, colour=colour, width=max(_NARROWEST, min(widest or columns, columns)))
 
     def put(self, lines: Iterable[Line]) -> None:
-        """Write lines, each wrapped where it is too long. Controls in them are shown, not obeyed."""
+        """Write lines, each wrapped where it is too long. Control characters in them are shown as text."""
         for line in lines:
             for row in self._wrapped(line):
                 self._write(row)
@@ -81,7 +81,7 @@ class Terminal:
         self.put([Line((Span(text, style),))])
 
     def paragraph(self, text: str, style: str = "", *, first: Sequence[Span] = (), hanging: int | None = None) -> None:
-        """Write text behind ``first``, its other lines ``hanging`` columns in, or below where it begins."""
+        """Write text behind ``first``; its other lines are indented by ``hanging`` columns, or to its beginning."""
         lead = sum(len(span.text) for span in first)
         self.put([Line((*first, Span(text, style)), lead if hanging is None else hanging)])
 
@@ -92,12 +92,12 @@ class Terminal:
         self.put([Line(()), Line((Span(f"{dash * 2} {text} ", "bold cyan"), Span(rest, "cyan")))])
 
     def has(self, characters: str) -> bool:
-        """Tell whether the stream's encoding has these characters."""
+        """Return whether the stream's encoding has these characters."""
         encoding = self._stream.encoding or "utf-8"
         return characters.encode(encoding, "ignore").decode(encoding) == characters
 
     def table(self, rows: Sequence[Sequence[str | Span]], *, indent: str = "") -> None:
-        """Write rows in aligned columns, the first one as head; what does not fit is wrapped in its column."""
+        """Write rows in aligned columns, the first one as head; long cells are wrapped in their column."""
         head, *body = rows
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for cell in head:
@@ -112,7 +112,7 @@ class Terminal:
         self._stream.flush()
 
     def _write(self, row: Text) -> None:
-        """Write a row that fits. Console.print would measure it once more, at three times the cost."""
+        """Write a row that fits. Console.print would measure it again, at three times the cost."""
         if self._colours is None:
             self._stream.write(f"{row.plain}\n")
             return
@@ -131,7 +131,7 @@ class Terminal:
         _, rest = text.divide([line.hanging])
         first, *rows = rest.wrap(self._console, self.width - line.hanging, overflow="fold")
         margin = Text(" " * line.hanging)
-        # Cut from the whole, so that no style ends and begins again where nothing does
+        # Cut from the whole, so that no style ends and begins again within the text
         return [_released(text[: line.hanging + len(first)]), *(_released(margin + row) for row in rows)]
 
 
@@ -141,7 +141,7 @@ def _cell(cell: str | Span) -> Text:
 
 
 def _released(text: Text) -> Text:
-    """Give the blanks back. A long word may have been folded before what a runner of CI would obey."""
+    """Restore the blanks. Folding a long word may have made a command for a CI runner."""
     text.plain = text.plain.replace(_HELD, " ")
     text.rstrip()
     return Text("\\") + text if text.plain.lstrip().startswith("::") else text

@@ -1,4 +1,4 @@
-"""``podberth test``: the suites that stand beside policies, run as the cluster would."""
+"""``podberth test``: the suites beside policies, run as in the cluster."""
 
 import argparse
 import re
@@ -25,12 +25,12 @@ from .output import write_text
 
 _FORMATS = ("text", "json", "junit", "github")
 _ALL = 100.0
-# Each expression is evaluated so often again for its time: long enough to be seen, short enough to be waited for.
+# Evaluations of each expression for its time: enough to measure, few enough to wait for.
 _ROUNDS = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the directory, what is run, and what is told of it."""
+    """Add the directory, the selection of cases, and the forms of output."""
     parser.add_argument(
         "directory",
         metavar="DIR",
@@ -38,11 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="policies",
         help="where policies and, beside them, their tests.yaml are, read recursively (default policies)",
     )
-    parser.add_argument("--run", metavar="REGEX", type=_pattern, help="run the cases whose name this is found in")
+    parser.add_argument("--run", metavar="REGEX", type=_pattern, help="run the cases whose name matches this")
     parser.add_argument(
         "--update",
         action="store_true",
-        help="write what came out into golden files and, where another expectation was given, into tests.yaml",
+        help="write the actual results into golden files and, where another expectation was given, into tests.yaml",
     )
     parser.add_argument(
         "-o",
@@ -53,11 +53,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(_FORMATS)}, to stdout or into a file; repeatable, one of them at most without a file "
         f"(default {_FORMATS[0]})",
     )
-    parser.add_argument("--coverage", action="store_true", help="tell which expressions no case has evaluated")
+    parser.add_argument("--coverage", action="store_true", help="report the expressions that no case has evaluated")
     parser.add_argument(
         "--min-coverage", metavar="PERCENT", type=_percent, help="a lower coverage is a finding; implies --coverage"
     )
-    parser.add_argument("--cost", action="store_true", help="tell what each policy costs at most, and took")
+    parser.add_argument("--cost", action="store_true", help="report each policy's cost bound, and its longest review")
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -86,26 +86,26 @@ def _output(text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tested:
-    """What came of one suite's file."""
+    """The result of one suite's file."""
 
     file: str
     suite: Suite | None
     result: SuiteResult
     findings: tuple[Problem, ...]
-    """What is wrong besides the cases' violations: of the file, of the policies."""
+    """Problems besides the cases' violations: of the file, of the policies."""
     covered: tuple[Covered, ...] = ()
     updated: tuple[str, ...] = ()
     costs: tuple["Cost", ...] = ()
 
     @property
     def failed(self) -> bool:
-        """Whether anything is wrong."""
+        """Whether there is any problem."""
         return bool(self.findings or self.result.violations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What a policy costs, in microseconds: the bound that it was compiled with, and the suite's dearest review."""
+    """A policy's cost, in microseconds: the bound from compilation, and the suite's most expensive review."""
 
     policy: str
     bound_microseconds: float
@@ -115,23 +115,23 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tests:
-    """Everything that came of a run."""
+    """The results of a run."""
 
     tested: tuple[Tested, ...]
     wrong: tuple[str, ...] = field(default=())
-    """What is wrong with the run as a whole."""
+    """The problems of the run as a whole."""
     coverage: float | None = None
-    """Percent of all suites together; None where nobody asked."""
+    """The percentage of all suites together; None where coverage was not requested."""
     with_cost: bool = False
 
     @property
     def failed(self) -> bool:
-        """Whether anything is wrong."""
+        """Whether there is any problem."""
         return bool(self.wrong) or any(each.failed for each in self.tested)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run every suite and tell what came of it, in each format that was asked for."""
+    """Run every suite and write the results, in each requested format."""
     wants_coverage = arguments.coverage or arguments.min_coverage is not None
     outputs = arguments.output or [("text", "")]
     if [file for _, file in outputs].count("") > 1:
@@ -185,14 +185,14 @@ class _SuiteRunner:
         self._keep = keep
 
     def run(self, files: SuiteFiles) -> Tested:
-        """Run one suite; with --update, again with what was written."""
+        """Run one suite; with --update, again with the new expectations."""
         tested = self._run(files)
         if not self._arguments.update or tested.suite is None:
             return tested
-        told, problems = _updated(files, tested)
-        if told:
+        written, problems = _updated(files, tested)
+        if written:
             again = next(each for each in find_suites(Path(files.suite[0]).parent) if each.suite[0] == files.suite[0])
-            tested = replace(self._run(again), updated=told)
+            tested = replace(self._run(again), updated=written)
         return replace(tested, findings=(*tested.findings, *problems))
 
     def _run(self, files: SuiteFiles) -> Tested:
@@ -223,11 +223,11 @@ class _SuiteRunner:
 
 
 def _updated(files: SuiteFiles, tested: Tested) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """Write what cases came to; return what was written, and what could not be."""
+    """Write the new expectations; return what was written, and the problems of writing."""
     assert tested.suite is not None  # noqa: S101 - the caller has seen to it
     update = update_of(tested.suite, tested.result)
     file, text = files.suite
-    written = list(update.told)
+    written = list(update.changes)
     new, problems = edited(text, file, [(tested.suite.source, update.operations)] if update.operations else [])
     try:
         if new != text:
@@ -242,7 +242,7 @@ def _updated(files: SuiteFiles, tested: Tested) -> tuple[tuple[str, ...], tuple[
 
 
 def _costs(observer: Observer) -> tuple[Cost, ...]:
-    """Return what each policy costs; a review is all that one compiled policy was asked in one case."""
+    """Return the cost of each policy; a review is all evaluations of one compiled policy in one case."""
     reviews: dict[str, dict[int, list[Observed]]] = {}
     for each in observer.answers:
         reviews.setdefault(each.policy.name, {}).setdefault(id(each.policy), []).append(each)
@@ -258,7 +258,7 @@ def _costs(observer: Observer) -> tuple[Cost, ...]:
 
 
 def _seconds(observed: list[Observed]) -> float:
-    """Return the time of evaluating all of it once: the shortest of several, for what is longer is the machine's."""
+    """Return the time of evaluating all of it once: the shortest of several, the others measure the machine."""
     return min(_round(observed) for _ in range(_ROUNDS))
 
 

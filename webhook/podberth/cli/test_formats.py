@@ -1,4 +1,4 @@
-"""What ``podberth test`` writes for programs, and as text into a file. The JSON's shape is versioned."""
+"""The output of ``podberth test`` for programs, and as text into a file. The JSON's shape is versioned."""
 
 import json
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ from ..suite.runner import CaseResult
 from .test import Tested, Tests
 
 VERSION: Final = 1
-"""Grows when a reader of the old shape would go wrong."""
+"""Grows when a reader of the old shape would misread the new one."""
 
-# Longer than any finding: what is read by programs, or searched, has one line for each.
+# Longer than any finding: each finding has one line, for programs and for searches.
 _UNWRAPPED = 10_000
 
 
 def as_text(tests: Tests) -> str:
-    """Return what the terminal would show, without colour and without wrapping: a line for each finding."""
+    """Return the terminal's text without colour and without wrapping: a line for each finding."""
     from .terminal import Terminal  # noqa: PLC0415 - a table's library is not loaded for machines
     from .test_text import show  # noqa: PLC0415 - as above
 
@@ -34,7 +34,7 @@ def as_text(tests: Tests) -> str:
 def as_json(tests: Tests) -> str:
     """Return everything, for programs."""
     cases = [case for tested in tests.tested for case in tested.result.cases]
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "version": VERSION,
         "summary": {
             "suites": len(tests.tested),
@@ -48,9 +48,9 @@ def as_json(tests: Tests) -> str:
     }
     if tests.coverage is not None:
         rows = [_covered(row) for each in tests.tested for row in each.covered]
-        told["coverage"] = {"percent": round(tests.coverage, 2), "expressions": rows}
+        fields["coverage"] = {"percent": round(tests.coverage, 2), "expressions": rows}
     if tests.with_cost:
-        told["costs"] = [
+        fields["costs"] = [
             {
                 "policy": each.policy,
                 "boundMicroseconds": round(each.bound_microseconds, 1),
@@ -60,7 +60,7 @@ def as_json(tests: Tests) -> str:
             for tested in tests.tested
             for each in tested.costs
         ]
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
 
 
 def _suite(tested: Tested) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _covered(row: Covered) -> dict[str, Any]:
 
 
 def as_junit(tests: Tests) -> str:
-    """Return JUnit XML: a suite per file, and a case of its own for what is wrong beside the cases."""
+    """Return JUnit XML: a suite per file, and an extra case for problems outside the cases."""
     cases = [case for tested in tests.tested for case in _junit_cases(tested)]
     cases += [Case(file="podberth test", line=0, name=each, outcome="failure", message=each) for each in tests.wrong]
     return document("podberth test", cases)
@@ -140,7 +140,7 @@ def _failed(file: str, line: int, name: str, problems: tuple[Problem, ...], more
 
 
 def as_github(tests: Tests) -> str:
-    """Return an error for each finding, as a workflow of GitHub Actions shows it at its line, and the counts."""
+    """Return an error for each finding, which GitHub Actions shows at its line, and the counts."""
     lines = [_command(tested.file, "", each) for tested in tests.tested for each in tested.findings]
     lines += [
         _command(tested.file, case.name, each)

@@ -1,4 +1,4 @@
-"""What ``podberth test`` prints for people."""
+"""The output of ``podberth test`` for people."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _SIGNS = {"+": "green", "-": "red"}
 
 
 def show(tests: Tests, terminal: Terminal) -> None:
-    """Write a line for each suite with its findings below, then what else was asked for."""
+    """Write a line for each suite with its findings below, then the requested extras."""
     terminal.put(lines(tests))
     if tests.with_cost:
         terminal.line()
@@ -52,7 +52,7 @@ def _suite(tested: Tested) -> Iterator[Line]:
 
 
 def _difference(case: CaseResult) -> Iterator[Line]:
-    """Yield how the pod differs from its golden file."""
+    """Yield the difference between the pod and its golden file."""
     if case.golden is None:
         return
     for line in difference(case.golden, case.pod):

@@ -1,4 +1,4 @@
-"""``podberth topology``: a picture of nodes, a snapshot to keep, and what changed between two."""
+"""``podberth topology``: a picture of nodes, a snapshot to keep, and the difference of two."""
 
 import argparse
 import json
@@ -36,9 +36,9 @@ _SNAPSHOT: Final = "what kubectl get nodes,configmaps --all-namespaces -o yaml p
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add what can be done with topology."""
+    """Add the subcommands."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    show = actions.add_parser("show", help="draw the cluster, or one node", allow_abbrev=False)
+    show = actions.add_parser("show", help="show the cluster, or one node", allow_abbrev=False)
     show.add_argument("node", metavar="NODE", nargs="?", default="", help="a node (default: the whole cluster)")
     source = show.add_mutually_exclusive_group(required=True)
     source.add_argument("--topology", metavar="SNAPSHOT", help=_SNAPSHOT)
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="whose parameters to keep (default: those of all policies that podberth ships)",
     )
     export.add_argument("--anonymize", action="store_true", help="replace the names of nodes and namespaces")
-    diff = actions.add_parser("diff", help="say what changed; exit code 1 where anything did", allow_abbrev=False)
+    diff = actions.add_parser("diff", help="show the differences; exit code 1 where there are any", allow_abbrev=False)
     diff.add_argument("before", metavar="A", help=_SNAPSHOT)
     diff.add_argument("after", metavar="B", help="the later one")
     _add_conventions(diff)
@@ -74,9 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_conventions(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--conventions", metavar="FILE", type=Path, help="what the cluster's own names mean, as serve has it"
-    )
+    parser.add_argument("--conventions", metavar="FILE", type=Path, help="the cluster's own names, as serve reads them")
 
 
 def _add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
@@ -84,7 +82,7 @@ def _add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do it; what is asked for goes to stdout, what could not be used to stderr."""
+    """Run the subcommand; its result goes to stdout, unusable documents are reported on stderr."""
     action: Callable[[argparse.Namespace], int] = {"show": _show, "export": _export, "diff": _diff}[arguments.action]
     return action(arguments)
 
@@ -102,7 +100,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _node_renderer(form: str, node: Node, conventions: Conventions) -> Callable[[TextIO], None]:
-    """Return what writes a node; what is not asked for is not loaded."""
+    """Return the renderer of a node; only the requested one is imported."""
     picture = picture_of(node, conventions)
     match form:
         case "json":
@@ -156,7 +154,7 @@ def _text(text: str) -> Callable[[TextIO], None]:
 def _export(arguments: argparse.Namespace) -> int:
     is_param = params_of(arguments.policies)
     documents = read_documents(arguments.sources, sys.stdin.buffer)
-    _nodes(documents, None)  # for what it says of documents that cannot be used
+    _nodes(documents, None)  # for its messages about unusable documents
     kept = trim(documents, is_param=is_param, namespace=NAMESPACE)
     kept = anonymised(kept) if arguments.anonymize else kept
     text = "".join(f"{line}\n" for line in as_list(kept, lambda document: json.dumps(document, sort_keys=True)))

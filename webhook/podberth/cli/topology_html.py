@@ -1,4 +1,4 @@
-"""A page with a picture and the same in tables, for whoever does not see it. Nothing in it comes from elsewhere."""
+"""A page with a picture, and the same in tables for readers who do not see it. It loads nothing from elsewhere."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -21,13 +21,13 @@ from .topology_tables import (
     state_of,
 )
 
-# The browser itself refuses scripts and anything that would have to be fetched.
+# The browser itself refuses scripts and everything that would have to be fetched.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE: Final = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1c2128;--faint:#57606a;--line:#d5dae0;
---well:#1a7f37;--warn:#9a6700;--ill:#cf222e}
+--good:#1a7f37;--warn:#9a6700;--bad:#cf222e}
 @media(prefers-color-scheme:dark){:root{--paper:#0d1117;--ink:#e6edf3;--faint:#9aa4af;--line:#30363d;
---well:#3fb950;--warn:#d29922;--ill:#ff7b72}}
+--good:#3fb950;--warn:#d29922;--bad:#ff7b72}}
 body{margin:0 auto;padding:1rem;max-width:62rem;background:var(--paper);color:var(--ink);
 font:15px/1.5 system-ui,'DejaVu Sans',sans-serif}
 svg{max-width:100%;min-width:42rem;height:auto}
@@ -38,9 +38,9 @@ h2{font-size:1.05rem;margin:1.6rem 0 .4rem;overflow-wrap:anywhere}
 table{border-collapse:collapse;font-size:.9rem}
 th,td{text-align:left;vertical-align:top;padding:.2rem 1.2rem .2rem 0;border-bottom:1px solid var(--line)}
 th{white-space:nowrap;color:var(--faint);font-weight:600}
-.well{color:var(--well)}.warn{color:var(--warn)}.ill{color:var(--ill);font-weight:600}
+.good{color:var(--good)}.warn{color:var(--warn)}.bad{color:var(--bad);font-weight:600}
 """
-_CLASSES: Final = {"green": "well", "yellow": "warn", "bold red": "ill"}
+_CLASSES: Final = {"green": "good", "yellow": "warn", "bold red": "bad"}
 
 
 def node_html(node: NodePicture) -> str:

@@ -1,4 +1,4 @@
-"""``podberth topology`` for programs. Fields may be added; none goes or changes its meaning within ``v1``."""
+"""The output of ``podberth topology`` for programs. Within ``v1`` fields may be added; none is removed or redefined."""
 
 from typing import Any
 
@@ -73,13 +73,13 @@ def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
             }
             for level in cluster.levels
         ],
-        "transient": dict(cluster.unwell),
+        "transient": dict(cluster.unhealthy),
         "problems": [{"node": node, "gpu": gpu, "problem": problem} for node, gpu, problem in cluster.ill],
     }
 
 
 def difference_json(found: Difference) -> dict[str, Any]:
-    """Return what changed as plain values: by node, and once for nodes of one kind."""
+    """Return the differences as plain values: by node, and once for nodes of one kind."""
     return {
         "schema": _VERSION,
         "same": found.empty,

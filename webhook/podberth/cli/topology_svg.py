@@ -14,13 +14,13 @@ _ROW: Final = 34
 _BAR: Final = 24
 _BASE: Final = _BAR / 2 + 4
 _NAME: Final = 62
-"""Pixels of ``GPU 63`` before its bar."""
+"""The width of ``GPU 63`` before its bar, in pixels."""
 _STATE: Final = 76
-"""Pixels of the state behind its bar."""
+"""The width of the state behind its bar, in pixels."""
 _CELL: Final = (18, 54)
 _LEGIBLE: Final = 30
-"""Below this many pixels a cell of the matrix has a colour and no word."""
-_LOOKS: Final = {"green": "well", "yellow": "warn"}
+"""Below this many pixels a cell of the matrix has a colour and no text."""
+_LOOKS: Final = {"green": "good", "yellow": "warn"}
 _LINKS: Final = (("NV", "near"), ("XGMI", "near"), ("PIX", "mid"), ("PXB", "mid"), ("PHB", "mid"), ("X", "self"))
 _LEGEND: Final = (("near", "NVLink"), ("mid", "PCIe"), ("far", "between CPUs or PCIe roots"))
 
@@ -34,7 +34,7 @@ def node_svg(node: NodePicture) -> str:
     if node.levels:
         y = _matrix(node, parts, y)
     said = "; ".join(f"{what}: {words}" for what, words in facts(node))
-    state = node.transient or "well"
+    state = node.transient or "healthy"
     return drawing(_WIDTH, y + _MARGIN - _GAP, f"Node {node.name}: {state}", said, parts)
 
 
@@ -74,7 +74,7 @@ def _gpus(node: NodePicture, parts: list[str], top: float) -> float:
 
 
 def _gpu(each: GpuPicture, x: float, y: float, width: float) -> Iterator[str]:
-    """Draw one GPU: its name, its bar, how it is."""
+    """Draw one GPU: its name, its bar, its state."""
     base = y + _BASE
     yield text(x, base, f"GPU {each.gpu.index}", "ink b")
     yield from (_slices if each.segments else _whole)(each, x + _NAME, y, width - _NAME - _STATE)
@@ -96,7 +96,7 @@ def _slices(each: GpuPicture, left: float, y: float, room: float) -> Iterator[st
 
 
 def _whole(each: GpuPicture, left: float, y: float, room: float) -> Iterator[str]:
-    """Draw a bar in one piece, which says what is wrong where something is."""
+    """Draw a bar in one piece, with the problem where there is one."""
     gpu = each.gpu
     memory = f", {gpu.memory_mib / 1024:.0f} GiB" if gpu.memory_mib else ""
     model = f"{gpu.product or 'GPU'}{memory}"
@@ -110,7 +110,7 @@ def _whole(each: GpuPicture, left: float, y: float, room: float) -> Iterator[str
 def _state(each: GpuPicture) -> tuple[str, str]:
     if each.gpu.problem:
         return "unhealthy", "ill b"
-    return ("healthy", "well") if each.state == "healthy" else ("reset due", "warn")
+    return ("healthy", "good") if each.state == "healthy" else ("reset due", "warn")
 
 
 def _matrix(node: NodePicture, parts: list[str], top: float) -> float:

@@ -12,7 +12,7 @@ _MARGIN: Final = 24
 _GAP: Final = 16
 _SQUARE: Final = 14
 _MOST_SQUARES: Final = 600
-"""Of one kind; in a larger one a square stands for several nodes."""
+"""Of one kind; for a larger kind a square stands for several nodes."""
 _MOST_DOMAINS: Final = 60
 _TITLE: Final = 13
 _MARKS: Final = {"warn": "-", "ill": "!"}
@@ -42,7 +42,7 @@ def cluster_svg(cluster: ClusterPicture) -> str:
 
 
 def _legend(x: float, y: float) -> Iterator[str]:
-    for look, words in (("well", "well"), ("warn", "not well"), ("ill", "GPU not healthy")):
+    for look, words in (("good", "healthy"), ("warn", "unhealthy"), ("ill", "GPU unhealthy")):
         yield box(x, y - 11, 12, 12, look)
         yield text(x + 18, y, words, "faint", size=11)
         x += 42 + 7 * len(words)
@@ -66,10 +66,10 @@ def _kind(each: KindCount, ill: set[str], parts: list[str], top: float) -> float
     ]
     for number, names in enumerate(groups):
         x, y = _MARGIN + 14 + number % across * _SQUARE, top + 48 + number // across * _SQUARE
-        look = "ill" if ill.intersection(names) else "warn" if state.keys() & set(names) else "well"
-        tip = f"{names[0]}: {state.get(names[0], 'well')}" if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        look = "ill" if ill.intersection(names) else "warn" if state.keys() & set(names) else "good"
+        tip = f"{names[0]}: {state.get(names[0], 'healthy')}" if len(names) == 1 else f"{names[0]} to {names[-1]}"
         parts.append(box(x, y, _SQUARE - 3, _SQUARE - 3, look, tip=tip))
-        if look != "well":  # to be seen without colours, too
+        if look != "good":  # visible without colours, too
             parts.append(text(x + (_SQUARE - 3) / 2, y + 9, _MARKS[look], "paper b", size=9, anchor="middle"))
     return top + height + _GAP / 2
 
@@ -80,7 +80,7 @@ def _title(each: KindCount) -> str:
 
 
 def _level(level: Level, parts: list[str], top: float) -> float:
-    """Draw a bar of domains, each as wide as its share of the nodes; the least are drawn together."""
+    """Draw a bar of domains, each as wide as its share of the nodes; the smallest are drawn together."""
     room = _WIDTH - 2 * _MARGIN
     ordered = sorted(level.domains, key=lambda one: (-one[1], one[0]))
     rest = sum(nodes for _, nodes, _ in ordered[_MOST_DOMAINS:])

@@ -1,4 +1,4 @@
-"""The words of ``podberth topology show``: sections of tables, for a terminal and for a page alike."""
+"""The texts of ``podberth topology show``: sections of tables, for a terminal and for a page alike."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,17 +11,17 @@ from ..topology.picture import GpuPicture, NodePicture
 
 Cell: TypeAlias = str | Span
 Row: TypeAlias = tuple[Cell | tuple[Cell, ...], ...]
-"""Cells; a tuple is several, one below the other."""
+"""Cells; a tuple stands for several, one below the other."""
 
 _MIB_PER_GIB: Final = 1024
 _LONGEST_PLACE: Final = 25  # northamerica-northeast1-a
-# Of a level's domains, nodes that are not well and such lists, as many as can be taken in.
+# The most domains of a level, unhealthy nodes and the like that a reader can take in.
 MOST_LISTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with a table, the first row its head; ``more`` is what is to be said below it."""
+    """A heading with a table, the first row its head; ``more`` is the text below it."""
 
     title: str
     rows: tuple[Row, ...]
@@ -29,7 +29,7 @@ class Section:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Spell indexes shortly: ``0-3, 6``."""
+    """Return indexes as ranges: ``0-3, 6``."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:
@@ -40,20 +40,20 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """Spell a number of things: ``1 node``, ``2 nodes``."""
+    """Return a count with its noun: ``1 node``, ``2 nodes``."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def state_of(transient: str) -> Span:
-    """Say how a node is."""
-    return Span(transient, "yellow") if transient else Span("well", "green")
+    """Return the state of a node."""
+    return Span(transient, "yellow") if transient else Span("healthy", "green")
 
 
 # ---- a node ---------------------------------------------------------------------------------------------------------
 
 
 def facts(node: NodePicture) -> tuple[tuple[str, str], ...]:
-    """List what is said of a node in one line each."""
+    """List the facts of a node that take one line each."""
     numa = "; ".join(
         f"{'unknown' if number is None else number}: GPUs {ranges(indexes)}" for number, indexes in node.numa
     )
@@ -93,7 +93,7 @@ def node_sections(node: NodePicture) -> Iterator[Section]:
     if node.taints:
         yield Section("taints", (("key", "value", "effect"), *((t.key, t.value, t.effect) for t in node.taints)))
     if node.labels:
-        yield Section("labels that matter", (("label", "value"), *node.labels))
+        yield Section("relevant labels", (("label", "value"), *node.labels))
 
 
 def _gpu_row(each: GpuPicture) -> Row:
@@ -110,7 +110,7 @@ def _gpu_row(each: GpuPicture) -> Row:
 
 
 def cuts(node: NodePicture) -> list[tuple[str, GpuPicture]]:
-    """Return the GPUs in MIG mode, those that are cut alike once: ``GPU 2-7`` and one of them."""
+    """Return the GPUs in MIG mode, equal ones once: ``GPU 2-7`` and one of them."""
     alike: dict[tuple[object, ...], list[GpuPicture]] = {}
     for each in node.gpus:
         if each.gpu.mig_enabled:
@@ -119,7 +119,7 @@ def cuts(node: NodePicture) -> list[tuple[str, GpuPicture]]:
 
 
 def room_of(gpu: GpuPicture) -> str:
-    """Say what a cut GPU can hold beside what it has."""
+    """Return the profiles that a partitioned GPU still has room for."""
     fitting = ", or ".join(f"{count} x {profile}" for profile, count in gpu.room)
     lost = f"place not known: {', '.join(gpu.unplaced)}. " if gpu.unplaced else ""
     return f"{lost}{f'room for {fitting}' if fitting else 'no room for more'}"
@@ -129,12 +129,12 @@ def room_of(gpu: GpuPicture) -> str:
 
 
 def summary(cluster: ClusterPicture) -> str:
-    """Say in a line how many nodes there are and how they are."""
-    unwell = len(cluster.unwell)
-    well = "all are well" if not unwell else f"{unwell} {'is' if unwell == 1 else 'are'} not well"
+    """Return the number of nodes and their health, in one line."""
+    unhealthy = len(cluster.unhealthy)
+    health = f"{unhealthy} unhealthy" if unhealthy else "all healthy"
     if not cluster.nodes:
         return "no node is known"
-    return f"{counted(cluster.nodes, 'node')}, {cluster.described} with a topology document; {well}"
+    return f"{counted(cluster.nodes, 'node')}, {cluster.described} with a topology document; {health}"
 
 
 def cluster_sections(cluster: ClusterPicture) -> Iterator[Section]:
@@ -148,12 +148,12 @@ def cluster_sections(cluster: ClusterPicture) -> Iterator[Section]:
         yield Section("taints", (("key", "value", "effect", "nodes"), *rows))
     for level in cluster.levels:
         yield _level_section(level)
-    if cluster.unwell:
-        unwell: list[Row] = [(name, Span(reason, "yellow")) for name, reason in cluster.unwell[:MOST_LISTED]]
-        yield Section("nodes that are not well", (("node", "why"), *unwell), _rest(len(cluster.unwell)))
+    if cluster.unhealthy:
+        unhealthy: list[Row] = [(name, Span(reason, "yellow")) for name, reason in cluster.unhealthy[:MOST_LISTED]]
+        yield Section("unhealthy nodes", (("node", "why"), *unhealthy), _rest(len(cluster.unhealthy)))
     if cluster.ill:
         ill: list[Row] = [(name, str(gpu), Span(problem, "bold red")) for name, gpu, problem in cluster.ill]
-        yield Section("GPUs that are not healthy", (("node", "GPU", "why"), *ill[:MOST_LISTED]), _rest(len(ill)))
+        yield Section("unhealthy GPUs", (("node", "GPU", "why"), *ill[:MOST_LISTED]), _rest(len(ill)))
 
 
 def _kind_row(each: KindCount) -> Row:
@@ -165,17 +165,17 @@ def _kind_row(each: KindCount) -> Row:
         if layout
         for number, profile in enumerate(layout.split(" + "))
     )
-    unwell = (Span(f"  {len(names)} {reason}", "yellow") for reason, names in each.transient.items())
+    unhealthy = (Span(f"  {len(names)} {reason}", "yellow") for reason, names in each.transient.items())
     return (
         str(each.count),
-        (kind.machine or "no GPU is known", *links, *layouts, *unwell),
+        (kind.machine or "no GPU is known", *links, *layouts, *unhealthy),
         tuple(f"{amount} {resource}" for resource, amount in kind.offers) or "nothing",
         tuple(f"{_short(place) or 'no zone'} ({count})" for place, count in each.where[:MOST_LISTED]),
     )
 
 
 def _short(place: str) -> str:
-    """Cut a zone's name, which may be any label value, to where real ones end."""
+    """Truncate a zone's name, which may be any label value, to the length of real ones."""
     return place if len(place) <= _LONGEST_PLACE else f"{place[: _LONGEST_PLACE - 1]}…"
 
 

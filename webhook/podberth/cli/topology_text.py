@@ -1,4 +1,4 @@
-"""What ``podberth topology`` prints for people: tables, the link matrix, MIG bars, what changed."""
+"""The output of ``podberth topology`` for people: tables, the link matrix, MIG bars, differences."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -23,7 +23,7 @@ from .topology_tables import (
     summary,
 )
 
-# A slice wide enough for ``1g.10gb``, and not so wide that a bar is hard to follow.
+# The width of a slice: enough for ``1g.10gb``, and small enough that the bar stays readable.
 _SLICE_COLUMNS: Final = (5, 12)
 _LINK_STYLES: Final = (
     ("NV", "green"),
@@ -73,7 +73,7 @@ def _unstacked(row: Row) -> Iterator[tuple[Cell, ...]]:
 
 
 def _show_links(node: NodePicture, terminal: Terminal) -> None:
-    """Write the matrix as ``nvidia-smi topo -m`` does, in as many blocks as the width asks for."""
+    """Write the matrix as ``nvidia-smi topo -m`` does, in as many blocks as the width requires."""
     if not node.levels:
         return
     terminal.heading("links")
@@ -130,17 +130,17 @@ def _bar(gpu: GpuPicture, lead: str, terminal: Terminal) -> Line:
 
 
 def show_difference(found: Difference, terminal: Terminal) -> None:
-    """Write what changed: once for nodes of one kind to which the same happened."""
+    """Write the differences: once for nodes of one kind with the same change."""
     if found.empty:
         terminal.line("nothing changed")
         return
     parts = ((len(found.added), "added"), (len(found.removed), "removed"), (len(found.changed), "changed"))
     terminal.line(", ".join(f"{counted(number, 'node')} {what}" for number, what in parts if number), "bold")
     for each in found.by_kind:
-        terminal.put(_told(each))
+        terminal.put(_difference_lines(each))
 
 
-def _told(each: KindDifference) -> Iterator[Line]:
+def _difference_lines(each: KindDifference) -> Iterator[Line]:
     sign, style = _EVENTS[each.event]
     head = f"{counted(len(each.names), 'node')} {each.event}: "
     yield Line(())

@@ -16,7 +16,7 @@ from ..api.reflector import Sink
 from ..conventions import Conventions
 from ..errors import TopologyError
 from ..telemetry.log import Log
-from ..topology.heartbeats import Heartbeats, Sight
+from ..topology.heartbeats import Heartbeats, WatchClock
 from ..topology.index import TopologyIndex
 from ..topology.known import KnownNodes
 
@@ -41,7 +41,7 @@ class LiveTopology:
         self._known = KnownNodes(conventions)
         self._index = TopologyIndex.build((), conventions)
         self._heartbeats = Heartbeats()
-        self._sight = Sight()
+        self._sight = WatchClock()
         self._wake = asyncio.Event()
         self._look_at = float("inf")
         self._orphans: dict[str, float] = {}
@@ -207,7 +207,7 @@ class _Leases(Documents):
         drop: Callable[[str], None],
         stir: Callable[[], None],
         log: Log,
-        sight: Sight,
+        sight: WatchClock,
     ) -> None:
         super().__init__(HEARTBEATS.name, take, drop, stir, log)
         self._sight = sight

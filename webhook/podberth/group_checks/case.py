@@ -1,4 +1,4 @@
-"""What a check is asked about: one object, its pods as they will come, and what is known of the cluster."""
+"""The input of a check: one object, its predicted pods, and the cluster's facts."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ from ..workload.templates import Template
 Found: TypeAlias = Mapping[str, Any]
 
 MOST_ROLES: Final = 32
-"""Templates of one object that are compared with each other, and that are judged when the object is applied: three
-times the largest of the examples that are known, and as many as a review has time for (``bench.hostile``)."""
+"""The most templates of one object that are compared with each other, and that are checked when the object is applied:
+three times the largest known example, and as many as a review has time for (``bench.hostile``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """One thing that is wrong."""
+    """One problem."""
 
     path: Steps
-    """Where in the document; of a field that is absent, where it should stand."""
+    """The path in the document; for an absent field, where it should be."""
     where: str
     """The same for people: a role and the field of its pods, or the path in the document."""
     message: str
@@ -40,7 +40,7 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFacts:
-    """What is known of the cluster."""
+    """The known facts of the cluster."""
 
     topology: TopologyIndex
     namespaces: Collection[str]
@@ -56,43 +56,43 @@ class Pods:
 
     template: Template
     pod: dict[str, Any]
-    """As admission leaves them."""
+    """The pod after admission."""
     gang: Gang
     gpu: GpuFacts
     need: Need
 
     @property
     def replicas(self) -> int:
-        """How many come of one object; 0 where nobody knows."""
+        """The number of pods of one object; 0 where it is unknown."""
         return self.template.replicas
 
     @property
     def role(self) -> str:
-        """What the workload calls them; empty where it has no word for it."""
+        """The workload's name for them; empty where it has none."""
         return self.template.role
 
     @property
     def scheduler(self) -> str:
-        """Whoever schedules them."""
+        """The scheduler of the pods."""
         return text_at(self.pod, "spec", "schedulerName") or "default-scheduler"
 
     @property
     def annotations(self) -> Found:
-        """Their annotations, without what policies write."""
+        """The pods' annotations, without those of policies."""
         return mapping_at(self.template.pod, "metadata", "annotations")
 
     @property
     def labels(self) -> Found:
-        """Their labels, without what policies write."""
+        """The pods' labels, without those of policies."""
         return mapping_at(self.template.pod, "metadata", "labels")
 
     def wrong(self, steps: Path, message: str) -> Wrong:
-        """Return what is wrong with a field of the pod, at its place in the document."""
+        """Return a problem of a field of the pod, at its place in the document."""
         where = render_path(steps)
         return Wrong(self.place(steps), f"{self.role}: {where}" if self.role else where, message)
 
     def place(self, steps: Path) -> Steps:
-        """Return where in the document a field of the pod stands, or would."""
+        """Return the place of a field of the pod in the document."""
         for target, source in sorted(self.template.form.seats, key=lambda seat: -len(seat[0])):
             if steps[: len(target)] == target:
                 return (*self.template.path, *source, *steps[len(target) :])
@@ -101,14 +101,14 @@ class Pods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One object of a document: the document itself, or what an AppWrapper wraps."""
+    """One object of a document: the document itself, or an object inside an AppWrapper."""
 
     document: Found
     base: Steps
-    """From the document to the object."""
+    """The path from the document to the object."""
     namespace: str
     above: tuple[Found, ...]
-    """The objects that it is wrapped in, the outermost first."""
+    """The objects that wrap it, the outermost first."""
     pods: tuple[Pods, ...]
     known: ClusterFacts
 
@@ -119,7 +119,7 @@ class Case:
 
     @property
     def is_bare(self) -> bool:
-        """Whether it is a Pod by itself."""
+        """Whether it is a single Pod."""
         return self.kind == ("", "Pod")
 
     @property
@@ -128,12 +128,12 @@ class Case:
         return mapping_at(self.document, "metadata", "annotations")
 
     def wrong(self, steps: Steps, message: str) -> Wrong:
-        """Return what is wrong with a field of the object."""
+        """Return a problem of a field of the object."""
         path = (*self.base, *steps)
         return Wrong(path, render_path(path), message)
 
     def gangs(self) -> Iterator[tuple[Pods, ...]]:
-        """Yield the pods of each gang of the object, those that nobody counts among one left out."""
+        """Yield the pods of each gang of the object; a gang with pods of unknown number is left out."""
         found: dict[str, list[Pods]] = {}
         for each in self.pods:
             if each.gang.known:
@@ -141,11 +141,11 @@ class Case:
         yield from map(tuple, found.values())
 
     def member(self, pods: Pods) -> Member | None:
-        """Return the place of pods by what the operator and the groups say, without podberth's own keys."""
+        """Return the membership of pods according to the operator and the groups, without podberth's own keys."""
         return member_in(pods.pod, self.namespace, pods.template.owners, self.known.group_sizes)
 
 
 def whole(pods: Iterable[Pods]) -> int:
-    """Return how many pods some templates make together; 0 where that is not known of all."""
+    """Return the number of pods of some templates together; 0 where one of them is unknown."""
     counts = [each.replicas for each in pods]
     return sum(counts) if all(counts) else 0

@@ -1,4 +1,4 @@
-"""The checks, in the order in which they are told, and the one way to ask them all."""
+"""The checks, in the order of their findings, and the function that runs them all."""
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ class Check:
     """One concern."""
 
     name: str
-    """As docs/groups.md has it."""
+    """The name in docs/groups.md."""
     source: str
     find: Callable[[Case], Iterator[Wrong]]
     of_bare_pods: bool = False
-    """Whether a Pod by itself shows it."""
+    """Whether the check applies to a single Pod."""
     one_by_one: bool = False
-    """Whether it looks at each role by itself; else roles are compared, of which there may be MOST_ROLES."""
+    """Whether it checks each role by itself; else it compares roles, of which there may be MOST_ROLES."""
 
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -66,7 +66,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         one_by_one=True,
     ),
     Check(
-        name="Exclusive topology with a second opinion",
+        name="Exclusive topology with a second topology",
         source="kubernetes-sigs/jobset pkg/webhooks/pod_mutating_webhook.go; kubernetes-sigs/lws pkg/webhooks; "
         "sgl-project/rbg pkg/reconciler/pod_reconciler.go",
         find=second_opinions,
@@ -79,13 +79,13 @@ CHECKS: Final[tuple[Check, ...]] = (
 )
 
 
-_MANY: Final = f"got {{:,}} pod templates, want {MOST_ROLES} at most to be compared: its groups are not judged"
+_MANY: Final = f"got {{:,}} pod templates, want {MOST_ROLES} at most to be compared: its groups are not checked"
 _KEYS: Final = POD_KEYS | {key for row in GROUPS for key in (row.label, row.annotation) if key}
 _FIELDS: Final = tuple(row.field for row in GROUPS if row.field)
 
 
 def names_a_group(pod: Mapping[str, Any]) -> bool:
-    """Tell whether a Pod by itself names a queue or a group: of one that does not, nothing is ever wrong."""
+    """Return whether a single Pod names a queue or a group; other Pods never have a finding."""
     return (
         not _KEYS.isdisjoint(pods.labels(pod))
         or not _KEYS.isdisjoint(pods.annotations(pod))
@@ -96,10 +96,10 @@ def names_a_group(pod: Mapping[str, Any]) -> bool:
 def wrong_groups(
     document: Mapping[str, Any], namespace: str, made: Sequence[Pods], known: ClusterFacts
 ) -> tuple[Wrong, ...]:
-    """Return what is wrong with the groups of a document, each once.
+    """Return the problems of a document's groups, each once.
 
-    ``namespace`` is used where the document names none. Only what asks for devices, or is in a gang by its own word,
-    is podberth's business.
+    ``namespace`` is used where the document names none. Only pods that ask for devices, or that declare a gang, are
+    checked.
     """
     found: list[Wrong] = []
     where = text_at(document, "metadata", "namespace") or namespace
@@ -123,7 +123,7 @@ def wrong_groups(
 
 
 def _inside(path: Steps, objects: Container[Steps]) -> list[Steps]:
-    """Return the paths of the objects that a place is in, the outermost first; the document itself is always there."""
+    """Return the paths of the objects that contain a place, the outermost first, the document always among them."""
     return [path[:length] for length in range(len(path) + 1) if path[:length] in objects]
 
 

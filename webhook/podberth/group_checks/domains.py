@@ -1,7 +1,7 @@
-"""Sizes that no known domain of a required level holds, or no known nodes at all.
+"""Groups that no known domain of a required level holds, or no known nodes at all.
 
-Counted are nodes that fit a pod, empty and well. What is known is not all there may be: an autoscaler may bring nodes,
-so this is said of known ones, and never denied (docs/rules.md, rule 13).
+Nodes that fit a pod count, empty and healthy. An autoscaler may add nodes, so the finding is about known nodes, and
+never denies (docs/rules.md, rule 13).
 """
 
 from collections import Counter
@@ -14,13 +14,13 @@ from .together import Start, starts
 
 
 def too_large_groups(case: Case) -> Iterator[Wrong]:
-    """Find groups that no known domain holds, and of those without a level, ones that no known nodes hold together."""
+    """Find groups that no known domain holds, and of those without a level, groups that all known nodes cannot hold."""
     if not case.known.topology.known:
         return
     told: set[tuple[object, ...]] = set()
     levels: dict[tuple[object, ...], Level] = {}
     for level in (*kueue_levels(case), *exclusive_levels(case), *native_levels(case), *affinity_levels(case)):
-        # Two roles that ask for each other's company ask for one thing.
+        # Two roles that require each other's domain make one requirement.
         levels.setdefault((level.key, level.paths, level.start.least, level.domains), level)
     for level in levels.values():
         found = _of_level(case, level)
@@ -48,7 +48,9 @@ def _of_level(case: Case, level: Level) -> Wrong | None:
     holding = sum(each is None for each in found)
     if not holding:
         pods, most = _counted(level.start, [each for each in found if each is not None])
-        return level.wrong(f"{pods} in one {level.key}: no known one holds {most}; write a wider level or fewer pods")
+        return level.wrong(
+            f"{pods} in one {level.key}: no known domain holds {most}; write a wider level or fewer pods"
+        )
     if holding < level.domains:
         return level.wrong(
             f"{level.domains} groups, each alone in one {level.key}: {holding} known hold one; "
@@ -71,7 +73,7 @@ def _of_cluster(case: Case, start: Start) -> Wrong | None:
 
 
 def _counted(start: Start, found: Sequence[Lack]) -> tuple[str, str]:
-    """Return in words what has no room in any domain, and the most that one has; of several reasons the commonest."""
+    """Return in words the pods without room in any domain, and the most that one domain holds."""
     often = Counter(each.kinds for each in found)
     first = max(found, key=lambda lack: (often[lack.kinds], lack.room))
     pods = f"{first.pods} pods{_of_roles(start, first)}"
@@ -82,7 +84,7 @@ def _counted(start: Start, found: Sequence[Lack]) -> tuple[str, str]:
 
 
 def _of_roles(start: Start, lack: Lack) -> str:
-    """Name the roles that are counted, where it is not one alone."""
+    """Name the roles that are counted, where there are several."""
     roles = [start.shares[place].pods.role for place in sorted(lack.kinds)]
     if len(roles) == 1:
         return ""

@@ -1,4 +1,4 @@
-"""Exclusive topology with a second opinion: its webhook writes affinity, and somebody asks for another level."""
+"""Exclusive topology with a second topology: its webhook writes affinity, and another field requires another level."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from .levels import affinity_keys, exclusive_levels, kueue_levels
 def second_opinions(case: Case) -> Iterator[Wrong]:
     """Find pod affinity to the group itself, and Kueue's topology, on another key than exclusive topology's.
 
-    Spread and anti-affinity are no second opinion: a group that is alone in its rack may well be spread over its hosts.
+    Spread and anti-affinity are no contradiction: a group that is alone in its rack may be spread over its hosts.
     """
     exclusive = tuple(exclusive_levels(case))
     if not exclusive:
@@ -19,5 +19,5 @@ def second_opinions(case: Case) -> Iterator[Wrong]:
         if first is not None and other.key and other.key != first.key:
             yield other.wrong(
                 f"got {other.key}, but exclusive-topology already keeps each group in one {first.key}; "
-                "leave one of the two out"
+                "remove one of the two"
             )

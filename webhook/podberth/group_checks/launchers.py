@@ -1,4 +1,4 @@
-"""Launchers, heads and drivers: counted in a size that somebody wrote, or forgotten there."""
+"""Launchers, heads and drivers: counted in a stated size, or missing in it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -21,14 +21,14 @@ _FRONTS: Final[Mapping[tuple[str, str], frozenset[str]]] = {
     ("kubeflow.org", "PaddleJob"): frozenset({"master"}),
     **{("ray.io", kind): frozenset({"head"}) for kind in ("RayCluster", "RayJob", "RayCronJob", "RayService")},
     ("sparkoperator.k8s.io", "SparkApplication"): frozenset({"driver"}),
-    # What Volcano's plugins call them by default (volcano-sh/volcano pkg/controllers/job/plugins/
-    # distributed-framework), and its examples.
+    # Their default names in Volcano's plugins (volcano-sh/volcano pkg/controllers/job/plugins/ distributed-framework),
+    # and in its examples.
     _VOLCANO_JOB: frozenset({"chief", "head", "launcher", "master", "mpimaster"}),
 }
 
 
 def miscounted_launchers(case: Case) -> Iterator[Wrong]:
-    """Find sizes that count the workers and not who starts them, or who comes only when they run."""
+    """Find sizes that count the workers without the launcher, or with a launcher that starts after them."""
     fronts = _FRONTS.get(case.kind, frozenset())
     if not fronts or _counts_workers_alone(case):
         return
@@ -48,10 +48,10 @@ def miscounted_launchers(case: Case) -> Iterator[Wrong]:
                     f"({why}); write {workers}",
                 )
             continue
-        if workers == 1:  # a group of one is how people write that there is none
+        if workers == 1:  # a group of one is the usual way to write that there is none
             continue
         also = " (as a worker)" if at(case.document, "spec", "runLauncherAsWorker") is True else ""
-        message = f"got {workers}, the workers alone; the {role}{also} is of the group, too; write {total}"
+        message = f"got {workers}, the workers alone; the {role}{also} belongs to the group, too; write {total}"
         if least == workers:
             yield case.wrong(minimum, message)
         for each in pods:
@@ -61,17 +61,17 @@ def miscounted_launchers(case: Case) -> Iterator[Wrong]:
 
 
 def _counts_workers_alone(case: Case) -> bool:
-    """Tell whether a minimum may well leave somebody out.
+    """Return whether a minimum may leave pods out on purpose.
 
-    An elastic job starts with fewer, and its minimum is somebody's choice. Of Volcano's plugin for MPI its manual wants
-    the workers alone to be counted (volcano-sh/volcano docs/user-guide/how_to_use_mpi_plugin.md).
+    An elastic job starts with fewer, and its minimum is a choice. For Volcano's MPI plugin the manual counts the
+    workers alone (volcano-sh/volcano docs/user-guide/how_to_use_mpi_plugin.md).
     """
     elastic = at(case.document, "spec", "elasticPolicy") is not None
     return elastic or (case.kind == _VOLCANO_JOB and at(case.document, "spec", "plugins", "mpi") is not None)
 
 
 def _made_later(case: Case, front: Pods) -> str:
-    """Return the field by which a launcher is made only when the workers run; empty: there is none.
+    """Return the field that delays a launcher until the workers run; empty: there is none.
 
     Volcano's dependsOn: pkg/controllers/job/job_controller_actions.go waitDependsOnTaskMeetCondition.
     """
@@ -82,7 +82,7 @@ def _made_later(case: Case, front: Pods) -> str:
 
 
 def _grouped(case: Case, front: Pods, sizes: tuple[int, int]) -> Iterator[Wrong]:
-    """A group by hand that the launcher is in, too, and whose minimum leaves it out."""
+    """Find a manual group that contains the launcher, and whose minimum leaves it out."""
     workers, total = sizes
     for row, member in groups_in(front.template.pod, case.namespace, case.known.group_sizes):
         if member.size == workers:

@@ -1,4 +1,4 @@
-"""What a workload itself says of topology: how many of its pods come together in one domain of a level."""
+"""The topology in a workload's own fields: the number of its pods in one domain of a level."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +17,7 @@ from .together import JOB_SCHEDULING, Start, all_of, exactly, start_of
 _KUEUE: Final = "kueue.x-k8s.io/podset"
 _JOB_SET: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _LEADER_WORKER_SET: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
-# sgl-project/rbg api/workloads/constants/annotation.go, v1alpha1/constant.go: of the group, and of a role that is not
-# to be kept with it.
+# sgl-project/rbg api/workloads/constants/annotation.go, v1alpha1/constant.go: of the group, and of a role outside it.
 _ROLE_BASED_GROUP: Final = {
     "rbg.workloads.x-k8s.io/group-exclusive-topology": "rbg.workloads.x-k8s.io/role-disable-exclusive",
     "rolebasedgroup.workloads.x-k8s.io/exclusive-topology": (
@@ -29,39 +28,39 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 # Of a pod: published manifests have one or two.
 _MOST_TERMS: Final = 8
-# Each pod of these is by itself to Kueue (pkg/controller/jobs/deployment): one pod is in one domain.
+# Kueue places each pod of these alone (pkg/controller/jobs/deployment): one pod is in one domain.
 _SINGLE: Final = frozenset({"Pod", "Deployment", "ReplicaSet", "DaemonSet"})
 
 
-# Of a Job Kueue has a minimum of its own; of Ray's there may be fewer pods than ``replicas`` says.
+# For a Job Kueue has its own minimum; for Ray's kinds there may be fewer pods than ``replicas``.
 _KUEUES_OWN: Final = frozenset({("batch", "Job"), ("batch", "CronJob"), ("ray.io", "RayCluster"), ("ray.io", "RayJob")})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """One wish: the pods of ``start`` in one domain of ``key``."""
+    """One requirement: the pods of ``start`` in one domain of ``key``."""
 
     pods: Pods
-    """Of whom it is told, where ``case`` is not there."""
+    """The pods that a problem is about, where ``case`` is None."""
     key: str
     start: Start
     steps: Path
-    """Of the pod, or of the object where ``case`` is there."""
+    """The path in the pod; in the object where ``case`` is set."""
     case: Case | None = None
     domains: int = 1
-    """How many domains are wanted, each for such a group alone."""
+    """The number of domains that are needed, each for one such group alone."""
 
     def wrong(self, message: str) -> Wrong:
-        """Return what is wrong with it, where it is said."""
+        """Return a problem of the requirement, at its field."""
         return self.case.wrong(self.steps, message) if self.case else self.pods.wrong(self.steps, message)
 
     def concerns(self, other: "Level") -> bool:
-        """Tell whether a template is of both."""
+        """Return whether the two share a template."""
         return any(share.pods.template.path in other.paths for share in self.start.shares)
 
     @property
     def paths(self) -> frozenset[Path]:
-        """Where its templates stand."""
+        """The places of its templates."""
         return frozenset(share.pods.template.path for share in self.start.shares)
 
 
@@ -95,9 +94,9 @@ def _of_jobs(case: Case) -> Iterator[Level]:
 
 
 def _job_key(case: Case, pods: Pods) -> tuple[str, Path | None]:
-    """Return the level of exclusive topology that holds for a replicated job, and what of the object says it.
+    """Return the level of exclusive topology for a replicated job, and the path of its annotation in the object.
 
-    That is its Job's template or the whole; None where it is the pod's.
+    The path is that of its Job's template or of the whole object; None where the pod has the annotation.
     """
     steps = ("metadata", "annotations", _JOB_SET)
     if own := text_at(pods.template.own, *steps):
@@ -108,7 +107,7 @@ def _job_key(case: Case, pods: Pods) -> tuple[str, Path | None]:
 
 
 def _rivals(case: Case, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
-    """Yield the replicated jobs whose Jobs need domains that would do for this one's, too; its own among them."""
+    """Yield the replicated jobs whose Jobs compete for the same domains as this one's, including its own."""
     members = _of_one_group(case, pods).least
     for each in alike:
         beside = number_of[each.template.path] == number_of[pods.template.path]
@@ -127,13 +126,13 @@ def _of_groups(case: Case, name: str, pods: Sequence[Pods], groups: int) -> Iter
 
 
 def _of_its_job(case: Case, pods: Pods) -> Path:
-    """Return where the Job template of one ReplicatedJob stands, which may say its own; empty elsewhere."""
+    """Return the path of the Job template of one ReplicatedJob, which may have its own; empty for other kinds."""
     path = pods.template.path[len(case.base) :]
     return (*path[:3], "template") if path[:2] == ("spec", "replicatedJobs") else ()
 
 
 def _of_one_group(case: Case, pods: Pods) -> Start:
-    """Return how many pods of a template are in one group: a Job of a JobSet, a group of a LeaderWorkerSet."""
+    """Return the pods of a template in one group: a Job of a JobSet, a group of a LeaderWorkerSet."""
     groups = _groups(case, pods)
     return all_of([pods], lambda each: each.replicas // groups if groups else 0)
 
@@ -142,16 +141,16 @@ def _groups(case: Case, pods: Pods) -> int:
     if case.kind[1] == "LeaderWorkerSet":
         return count(at(case.document, "spec", "replicas"), 1)
     path = pods.template.path[len(case.base) :]
-    if path[:2] != ("spec", "replicatedJobs"):  # somebody has said where a template stands
+    if path[:2] != ("spec", "replicatedJobs"):  # the place was given with --template-path
         return 0
     return count(at(find(case.document, path[:3]), "replicas"), 1)
 
 
 def kueue_levels(case: Case, *, preferred: bool = False) -> Iterator[Level]:
-    """Yield what annotations of templates ask Kueue for (apis/kueue/v1beta2/topology_types.go).
+    """Yield the requests to Kueue in annotations of templates (apis/kueue/v1beta2/topology_types.go).
 
-    A pod set is a template's pods, of a LeaderWorkerSet those of one group. Pod sets of one group by name come in one
-    domain together.
+    A pod set is a template's pods, for a LeaderWorkerSet those of one group. Pod sets with one group name share a
+    domain.
     """
     if case.kind[1] in _SINGLE:
         return
@@ -167,7 +166,7 @@ def kueue_levels(case: Case, *, preferred: bool = False) -> Iterator[Level]:
 
 
 def _pod_sets(case: Case, name: str) -> Iterator[list[Pods]]:
-    """Yield the pod sets that ask for a level by that name: those of one group together, the others one by one."""
+    """Return the pods of a template in one group: a Job of a JobSet, or a group of a LeaderWorkerSet."""
     groups: dict[object, list[Pods]] = {}
     for place, pods in enumerate(case.pods):
         said = mapping_at(pods.template.own, "metadata", "annotations")
@@ -178,7 +177,7 @@ def _pod_sets(case: Case, name: str) -> Iterator[list[Pods]]:
 
 
 def _pod_set(case: Case, pods: Pods) -> Start:
-    """Return the pods that Kueue counts: a minimum of another's it does not read (pkg/controller/jobs)."""
+    """Return the pods that Kueue counts: it does not read other systems' minimums (pkg/controller/jobs)."""
     if case.kind[1] == "LeaderWorkerSet":
         return _of_one_group(case, pods)
     return start_of(case, [pods]) if case.kind in _KUEUES_OWN else all_of([pods])
@@ -211,10 +210,10 @@ def native_levels(case: Case) -> Iterator[Level]:
 
 
 def affinity_levels(case: Case) -> Iterator[Level]:
-    """Yield the required pod affinity of the final pods to their own kind: what a policy requires is there, too.
+    """Yield the required pod affinity of the final pods to their own group, including affinity from policies.
 
-    Of the roles that a term selects each has to have such a term itself. Where one of them goes where it likes, it may
-    lead the others apart, and nothing is certain. Terms that say the same are one, told of the first role.
+    Each role that a term selects must have such a term itself: a role without one may be placed elsewhere, so nothing
+    is certain. Equal terms count once, at the first role.
     """
     roles = _Roles(case)
     first: dict[tuple[str, frozenset[int]], tuple[Pods, Path]] = {}
@@ -233,7 +232,7 @@ def affinity_levels(case: Case) -> Iterator[Level]:
 
 
 def affinity_keys(case: Case) -> Iterator[Level]:
-    """Yield the pod affinity of each role to itself, preferred or required, whatever others have."""
+    """Yield the pod affinity of each role to itself, preferred or required, whatever other roles have."""
     roles = _Roles(case)
     for place, pods in enumerate(case.pods):
         for steps, term in _terms(pods.pod, preferred=True):
@@ -242,7 +241,7 @@ def affinity_keys(case: Case) -> Iterator[Level]:
 
 
 class _Roles:
-    """Which roles of an object the terms of pod affinity select, by their places."""
+    """The roles of an object that terms of pod affinity select, by index."""
 
     def __init__(self, case: Case) -> None:
         self._namespace = case.namespace
@@ -254,9 +253,9 @@ class _Roles:
             self._beside.setdefault(number, set()).add(place)
 
     def selected(self, term: dict[str, Any], place: int) -> frozenset[int]:
-        """Return those that a term of one of them selects and that run at the same time as that one.
+        """Return the roles that a term of one of them selects and that run at the same time.
 
-        With label keys a term selects a part of them that nobody knows: none.
+        With label keys a term selects an unknown part of them: the result is empty.
         """
         if term.get("matchLabelKeys") or term.get("mismatchLabelKeys") or term.get("namespaceSelector") is not None:
             return frozenset()

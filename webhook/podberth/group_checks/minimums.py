@@ -1,4 +1,4 @@
-"""Minimums that are above what there is to count: a group that never becomes whole, and so never starts."""
+"""Minimums that are above the number of pods: a group that is never complete, and so never starts."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
@@ -26,7 +26,7 @@ _Findings: TypeAlias = Iterator[tuple[Steps, str]]
 
 
 def too_large_minimums(case: Case) -> Iterator[Wrong]:
-    """Find minimums above the number of pods, by the kind of the object, then by what its pods say."""
+    """Find minimums above the number of pods, in the object's own fields, then in its pods' annotations."""
     find = _KINDS.get(case.kind)
     for steps, message in find(case.document) if find else ():
         yield case.wrong(steps, message)
@@ -48,7 +48,7 @@ def _items(value: object) -> Iterator[tuple[int, Found]]:
 
 
 def _volcano_job(job: Found) -> _Findings:
-    """Find what volcano-sh/volcano pkg/webhooks/admission/jobs/validate refuses, where its webhook runs."""
+    """Find values that volcano-sh/volcano pkg/webhooks/admission/jobs/validate refuses, where its webhook runs."""
     total, tasks = 0, at(job, "spec", "tasks")
     for index, task in _items(tasks):
         replicas, least = count(task.get("replicas"), 1), count(task.get("minAvailable"))
@@ -61,7 +61,7 @@ def _volcano_job(job: Found) -> _Findings:
 
 
 def roles_of(job: Found) -> Mapping[str, int]:
-    """Return the replicas of each role of a job of Kubeflow's."""
+    """Return the replicas of each role of a Kubeflow job."""
     spec = mapping_at(job, "spec")
     roles = next((mapping_at(spec, key) for key in spec if str(key).endswith("ReplicaSpecs")), {})
     return {str(role): count(at(each, "replicas"), 1) for role, each in roles.items()}
@@ -82,9 +82,9 @@ def _kubeflow(job: Found) -> _Findings:
 
 
 def _job(job: Found, *path: str, mode: object = None) -> _Findings:
-    """A Job (kubernetes/api batch/v1 JobSpec); ``path`` leads to its spec, ``mode`` is what it is by default.
+    """Find minimums of a Job (kubernetes/api batch/v1 JobSpec); ``path`` leads to its spec, ``mode`` is its default.
 
-    One that is not Indexed is a queue of tasks, of which there may well be fewer than could run at once.
+    A Job that is not Indexed is a queue of tasks, which may be fewer than could run at once.
     """
     spec = mapping_at(job, *path)
     parallelism, completions = count(spec.get("parallelism"), 1), spec.get("completions")
@@ -104,7 +104,7 @@ def _cron_job(document: Found) -> _Findings:
 
 def _job_set(document: Found) -> _Findings:
     for index, each in _items(at(document, "spec", "replicatedJobs")):
-        # pkg/webhooks/jobset_webhook.go: Indexed, unless it says otherwise.
+        # pkg/webhooks/jobset_webhook.go: Indexed is the default.
         for steps, message in _job({"spec": mapping_at(each, "template", "spec")}, "spec", mode="Indexed"):
             yield ("spec", "replicatedJobs", index, "template", *steps), message
 
@@ -129,7 +129,7 @@ def _leader_worker_set(document: Found) -> _Findings:
 
 
 def _clique_set(document: Found) -> _Findings:
-    """Find what ai-dynamo/grove operator/internal/webhook/admission/pcs/validation refuses, where its webhook runs."""
+    """Find what ai-dynamo/grove operator/internal/webhook/admission/pcs/validation refuses where its webhook runs."""
     base = ("spec", "template")
     for path, lists in ((("spec",), "cliques"), ((), "podCliqueScalingGroups")):
         for index, each in _items(at(document, *base, lists)):
@@ -151,9 +151,9 @@ _KINDS: Final[Mapping[tuple[str, str], Callable[[Found], _Findings]]] = {
 }
 
 
-# ---- by what the pods say -------------------------------------------------------------------------------------------
+# ---- in the pods' annotations ----------------------------------------------------------------------------------------
 def _by_annotation(case: Case) -> Iterator[Wrong]:
-    """What KAI and Volcano read of the object that owns the pods."""
+    """Find minimums in the annotations that KAI and Volcano read from the object that owns the pods."""
     total, keys = whole(case.pods), [BATCH_MINIMUM]
     alone = [each for each in case.pods if not each.annotations.get(_VOLCANO_GROUP)]
     if case.kind in _OF_VOLCANO and any(each.scheduler == "volcano" for each in alone):
@@ -165,7 +165,7 @@ def _by_annotation(case: Case) -> Iterator[Wrong]:
 
 
 def _declared(case: Case, pods: Pods) -> Iterator[Wrong]:
-    """``podberth.io/gang-size``; under the user's own label a gang may be of several workloads."""
+    """Find a ``podberth.io/gang-size`` that is too large; a gang by the user's own label may have several workloads."""
     size = number(text(pods.annotations.get(GANG_SIZE_ANNOTATION))) or 0
     if not size or GANG_LABEL in pods.labels:
         return
@@ -178,7 +178,7 @@ def _declared(case: Case, pods: Pods) -> Iterator[Wrong]:
 
 
 def _of_groups(case: Case, pods: Pods) -> Iterator[Wrong]:
-    """What a PodGroup, or an annotation in its place, wants at the least; told once, with the first template."""
+    """Find minimums of a PodGroup, or of an annotation instead of one; reported once, at the first template."""
     for row, member in groups_in(pods.template.pod, case.namespace, case.known.group_sizes):
         mates = [each for each in case.pods if _is_in(each, case, member.name)]
         total = whole(mates)

@@ -1,4 +1,4 @@
-"""Which roles of a gang run at the same time: some begin only when others have ended."""
+"""The roles of a gang that run at the same time: some start only after others have ended."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -8,16 +8,18 @@ from ..kinds.places import Steps
 from ..kube.unchecked import at, list_at, text_at
 from .case import Case, Pods
 
-# From an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1 JobSetTemplateSpec).
+# The paths from an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1
+# JobSetTemplateSpec).
 _JOBS: Final = (("spec", "replicatedJobs"), ("spec", "template", "spec", "replicatedJobs"))
-# kubernetes-sigs/jobset pkg/controllers/depends_on.go: every Job of the other has succeeded. With Ready they go on.
+# kubernetes-sigs/jobset pkg/controllers/depends_on.go: every Job of the other has succeeded. With Ready they go on
+# running.
 _ENDED: Final = "Complete"
 
 
 def moments(case: Case, pods: Sequence[Pods]) -> Iterator[tuple[Pods, ...]]:
-    """Yield those of the pods that run at the same time, the first to run first.
+    """Yield the pods that run at the same time, in the order of their start.
 
-    A group that the pods name themselves, by a label or a field, is counted whole by whoever places it.
+    A group that the pods name themselves, by a label or a field, is counted whole by its scheduler.
     """
     number_of = stages(case)
     found: dict[int, list[Pods]] = {}
@@ -28,7 +30,7 @@ def moments(case: Case, pods: Sequence[Pods]) -> Iterator[tuple[Pods, ...]]:
 
 
 def stages(case: Case) -> Mapping[Steps, int]:
-    """Return by the place of each template how many jobs have to end, one after another, before its pods come."""
+    """Return by the place of each template how many jobs have to end, one after another, before its pods start."""
     found = dict.fromkeys((each.template.path for each in case.pods), 0)
     for jobs in _JOBS:
         by_place = _stages(find(case.document, jobs))
@@ -40,7 +42,7 @@ def stages(case: Case) -> Mapping[Steps, int]:
 
 
 def _stages(jobs: object) -> Mapping[str | int, int]:
-    """Count along ``dependsOn``, which names jobs that stand before (pkg/webhooks/jobset_webhook.go)."""
+    """Count along ``dependsOn``, which names earlier jobs (pkg/webhooks/jobset_webhook.go)."""
     by_name: dict[str, int] = {}
     by_place: dict[str | int, int] = {}
     for place, job in enumerate(jobs if isinstance(jobs, list) else ()):

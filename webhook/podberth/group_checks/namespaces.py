@@ -1,4 +1,4 @@
-"""Groups across namespaces: a pod is in groups of its own namespace only, and a controller makes pods in its own."""
+"""Groups across namespaces: a pod joins only groups of its own namespace, and a controller creates pods in its own."""
 
 from collections.abc import Iterator
 
@@ -12,10 +12,10 @@ from .case import Case, Pods, Wrong
 
 
 def other_namespaces(case: Case) -> Iterator[Wrong]:
-    """Find groups that exist in another namespace alone, and roles that are written into another.
+    """Find groups that exist only in another namespace, and roles with another namespace.
 
     No controller reads the namespace of a template (kubernetes pkg/controller/controller_utils.go GetPodFromTemplate),
-    and what an AppWrapper wraps is in its own (project-codeflare/appwrapper internal/webhook).
+    and AppWrapper creates objects in its own (project-codeflare/appwrapper internal/webhook).
     """
     said = text_at(case.document, "metadata", "namespace")
     if case.above and said and said != case.namespace:
@@ -27,7 +27,7 @@ def other_namespaces(case: Case) -> Iterator[Wrong]:
         found = text_at(find(each.template.document, each.template.path), "metadata", "namespace")
         if found and said and found != case.namespace and each.template.form is TEMPLATE:
             yield each.wrong(
-                ("metadata", "namespace"), f"got {found}, but its pods come in {case.namespace}; leave it out"
+                ("metadata", "namespace"), f"got {found}, but its pods come in {case.namespace}; remove it"
             )
 
 
@@ -36,7 +36,7 @@ def _elsewhere(case: Case, pods: Pods) -> Iterator[Wrong]:
     for row, member in groups_in(pods.template.pod, case.namespace):
         if member.name in told or not row.api_groups or _is_in(case.namespace, case, row, member.name):
             continue
-        # Asked by namespace, for there may be a hundred thousand groups; in a few files there may be no namespace.
+        # Lookups are by namespace, because there may be a hundred thousand groups; a few files may have no namespace.
         spaces = {*case.known.namespaces, *case.known.pod_groups} or {space for _, space, _ in case.known.group_sizes}
         places = [space for space in spaces if _is_in(space, case, row, member.name)]
         if places:

@@ -1,6 +1,6 @@
-"""Queues that do not exist, or let nothing through. Of a kind of which none is known, nothing is told.
+"""Queues that do not exist, or that admit nothing. A kind without any known queue gives no finding.
 
-YuniKorn's queues stand in a ConfigMap and come into being by its placement rules: of these nobody can say it.
+YuniKorn's queues are in a ConfigMap or come from its placement rules, so nothing is known about them.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _KUBEFLOW: Final = ("spec", "runPolicy", "schedulingPolicy", "queue")
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A queue's name, and where it is written."""
+    """A queue's name and its place."""
 
     name: str
     steps: Path
@@ -46,7 +46,7 @@ class _Named:
 
 
 def wrong_queues(case: Case) -> Iterator[Wrong]:
-    """Find queues that are named and not there, ones that are stopped, and parents that take no pods."""
+    """Find named queues that do not exist, are stopped, or are parents that take no pods."""
     for each in _labelled(case, _KUEUE):
         if message := _kueue(case, each.name):
             yield each.wrong(case, message)
@@ -59,7 +59,7 @@ def wrong_queues(case: Case) -> Iterator[Wrong]:
 
 
 def _labelled(case: Case, key: str) -> Iterator[_Named]:
-    """Yield what a label names: of the object, of what it is wrapped in, else of its pods; each name once."""
+    """Yield the names in a label: of the object, of the objects that wrap it, else of its pods; each name once."""
     steps = ("metadata", "labels", key)
     own = text_at(case.document, *steps)
     outer = text_at(case.above[0], *steps) if case.above else ""
@@ -94,7 +94,7 @@ def _volcanos(case: Case) -> Iterator[_Named]:
 
 
 def _is_volcanos(case: Case) -> bool:
-    """Tell whether some pods say Volcano: the operator may run with another scheduler, whose queues are others."""
+    """Return whether some pods use Volcano: the operator may run with another scheduler, which has other queues."""
     return any(each.scheduler == "volcano" for each in case.pods)
 
 
@@ -112,7 +112,7 @@ def _missing(case: Case, kind: QueueKind, name: str, namespace: str = "") -> str
 
 
 def _kueue(case: Case, name: str) -> str:
-    """Say what keeps a workload waiting (Kueue's own condition QuotaReserved says it later, of the Workload)."""
+    """Return the reason that keeps a workload waiting (Kueue's own condition is the Workload's QuotaReserved)."""
     queues = case.known.queues
     local = queues.get(LOCAL_QUEUE, name, case.namespace)
     if local is None:
@@ -125,7 +125,7 @@ def _kueue(case: Case, name: str) -> str:
         return f"got {name}, a LocalQueue of ClusterQueue {above}, which {gone}; make it, or write another"
     cluster = queues.get(CLUSTER_QUEUE, above)
     if cluster is not None and cluster.halted:
-        return f"got {name}, whose ClusterQueue {above} lets nothing in: {cluster.halted}; mend it, or write another"
+        return f"got {name}, whose ClusterQueue {above} admits nothing: {cluster.halted}; fix it, or write another"
     return ""
 
 
@@ -137,7 +137,7 @@ def _volcano(case: Case, name: str) -> str:
 
 
 def _kai(case: Case, name: str) -> str:
-    """KAI schedules pods of leaf queues only (docs/queues)."""
+    """Return why the queue takes no pods: KAI schedules pods of leaf queues only (docs/queues)."""
     if case.known.queues.has_children(KAI_QUEUE, name):
         return f"got {name}, a parent of KAI Queues: only leaf queues take pods; write one below it"
     return _missing(case, KAI_QUEUE, name)

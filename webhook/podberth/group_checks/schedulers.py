@@ -1,4 +1,4 @@
-"""Mixed schedulers: one group, and not one scheduler that sees all of it."""
+"""Mixed schedulers: one group without a single scheduler that sees all of it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,18 +8,17 @@ from ..workload.systems import SYSTEMS
 from .case import Case, Pods, Wrong
 from .moments import moments
 
-# These count a group's pods among what they schedule themselves; pods of another scheduler are never seen.
+# These count a group's pods among the ones that they schedule themselves; they never see pods of another scheduler.
 _GROUPING: Final = frozenset(scheduler for row in SYSTEMS for scheduler in row.schedulers)
-# A plugin of a scheduler of any name, which all of the group has to go through (KEP-4671; scheduler-plugins
-# pkg/coscheduling).
+# A plugin of a scheduler of any name, which must place the whole group (KEP-4671; scheduler-plugins pkg/coscheduling).
 _BY_PLUGIN: Final = frozenset({"native", "coscheduling"})
 
 
 def mixed_schedulers(case: Case) -> Iterator[Wrong]:
-    """Find roles of one gang that go to another scheduler than most, where one of them schedules groups as a whole.
+    """Find roles of one gang with another scheduler than most, where one of the schedulers schedules whole groups.
 
-    Two plain schedulers place pod by pod, so that nobody waits for a group: that is not told. Nor is a role that ends
-    before the others begin, as an initializer does.
+    Two plain schedulers place pod by pod, so no pod waits for a group: that is no finding. Nor is a role that ends
+    before the others start, as an initializer does.
     """
     for pods in (each for gang in case.gangs() for each in moments(case, gang)):
         schedulers = {each.scheduler for each in pods}
@@ -40,6 +39,6 @@ def mixed_schedulers(case: Case) -> Iterator[Wrong]:
 
 
 def _wanted(pods: tuple[Pods, ...], grouping: set[str]) -> str:
-    """Return the scheduler of most templates, of those that schedule groups where there are any."""
+    """Return the scheduler of most templates; if some of them schedule groups, among those."""
     votes = Counter(each.scheduler for each in pods if not grouping or each.scheduler in grouping)
     return min(votes, key=lambda name: (-votes[name], name))

@@ -1,7 +1,7 @@
-"""How many pods of a gang start together at the least: a minimum that somebody states, else all of them.
+"""The least number of pods of a gang that start together: a stated minimum, else all of them.
 
-One row for each kind of which an object is a gang, or several. Where pods come and go by themselves, or are placed one
-by one, nothing has to start together, and nothing is compared.
+One row for each kind whose objects are a gang, or several. Where pods come and go on their own, or are placed one by
+one, nothing has to start together, and nothing is compared.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,13 +17,13 @@ from .case import Case, Pods
 from .moments import moments
 
 BATCH_MINIMUM: Final = "kai.scheduler/batch-min-member"
-"""kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/constants: of the object that owns the pods."""
+"""kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/constants: on the object that owns the pods."""
 MINIMUM: Final = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
 """kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go, kubeflow/mpi-operator v2beta1/types.go."""
 _PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
 _ELASTIC: Final = "kueue.x-k8s.io/elastic-job"  # kubernetes-sigs/kueue pkg/constants: the workload grows and shrinks
 JOB_SCHEDULING: Final = ("scheduling", "schedulingPolicy")
-"""From the spec of a Job: the gate WorkloadWithJob (KEP-5547)."""
+"""In the spec of a Job: the gate WorkloadWithJob (KEP-5547)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class Share:
     pods: Pods
     most: int
     least: int
-    """How many of these at the least, whatever comes of the others."""
+    """The least number of these pods, whatever the others are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,30 +42,30 @@ class Start:
 
     shares: tuple[Share, ...]
     least: int
-    """How many of any of them at the least; 0: none have to."""
+    """The least number of pods in all; 0: none have to start together."""
 
     def of(self, some: Sequence[Pods]) -> "Start":
-        """Return what of it is certain of some templates alone."""
+        """Return the certain part of it for some templates alone."""
         wanted = {each.template.path for each in some}
         shares = tuple(each for each in self.shares if each.pods.template.path in wanted)
         others = sum(each.most for each in self.shares if each.pods.template.path not in wanted)
         return Start(shares=shares, least=max(sum(each.least for each in shares), self.least - others, 0))
 
     def at_least(self, stated: int) -> "Start":
-        """Return it with a smaller minimum that somebody states of the whole: then any of them may be the first."""
+        """Return it with a smaller stated minimum of the whole: then any pods may be the first."""
         if stated >= self.least:
             return self
         return Start(shares=tuple(Share(pods=each.pods, most=each.most, least=0) for each in self.shares), least=stated)
 
 
 def all_of(pods: Sequence[Pods], number_of: Callable[[Pods], int] = lambda each: each.replicas) -> Start:
-    """Return that all of some pods start together."""
+    """Return the start of all pods of some templates."""
     shares = tuple(Share(pods=each, most=number_of(each), least=number_of(each)) for each in pods)
     return Start(shares=shares, least=sum(each.least for each in shares))
 
 
 def exactly(number_of: int, pods: Pods) -> Start:
-    """Return that so many pods of a template start together."""
+    """Return the start of so many pods of a template."""
     return all_of([pods], lambda _: number_of)
 
 
@@ -74,7 +74,7 @@ def _none_of(pods: Sequence[Pods]) -> Start:
 
 
 def starts(case: Case) -> Iterator[Start]:
-    """Yield the gangs of an object, each as far as its roles run at the same time."""
+    """Yield the gangs of an object, each with the roles that run at the same time."""
     if case.kind not in RULES or not _ON_DEMAND.get(case.kind, _always)(case):
         return
     for gang in case.gangs():
@@ -83,7 +83,7 @@ def starts(case: Case) -> Iterator[Start]:
 
 
 def start_of(case: Case, some: Sequence[Pods]) -> Start:
-    """Return how many of some templates' pods start together; all, where they are of no kind with a row."""
+    """Return how many pods of some templates start together; all of them for a kind without a row."""
     rule, first, pods = RULES.get(case.kind), some[0], tuple(some)
     if rule is None:
         return all_of(some)
@@ -94,7 +94,7 @@ def start_of(case: Case, some: Sequence[Pods]) -> Start:
 
 
 def _as_said(case: Case, start: Start) -> Start:
-    """Take what is said of a gang besides its kind's own field; of a group that nobody knows nothing is certain."""
+    """Apply minimums outside the kind's own field; for an unknown group nothing is certain."""
     if case.annotations.get(_ELASTIC) == "true":
         return start.at_least(0)
     start = start.at_least(number(text(case.annotations.get(BATCH_MINIMUM))) or start.least)
@@ -107,7 +107,7 @@ def _as_said(case: Case, start: Start) -> Start:
 
 
 def _own(pods: Pods) -> dict[str, Any]:
-    """Return the pods as the document itself says them: the group that an operator stamps is the gang itself."""
+    """Return the pods as in the document: the group that an operator adds is the gang itself."""
     own = pods.template.own
     return own if isinstance(own.get("spec"), dict) else {**own, "spec": {}}
 
@@ -121,7 +121,7 @@ def _all(_case: Case, pods: Sequence[Pods]) -> Start:
 
 
 def _job(case: Case, pods: Sequence[Pods]) -> Start:
-    """A Job: native gangs have a minimum or none, and Kueue may take fewer (pkg/controller/jobs/job)."""
+    """A Job: native gangs have a minimum or none, and Kueue may start fewer (pkg/controller/jobs/job)."""
     job = mapping_at(case.document, *(("spec", "jobTemplate") if case.kind[1] == "CronJob" else ()))
     if at(job, "spec", *JOB_SCHEDULING, "basic") is not None:
         return _none_of(pods)
@@ -132,7 +132,7 @@ def _job(case: Case, pods: Sequence[Pods]) -> Start:
 
 
 def _kubeflow(case: Case, pods: Sequence[Pods]) -> Start:
-    """A job of Kubeflow's; elastic ones (PyTorchJob, PaddleJob; TFJob's dynamic workers) start with what there is."""
+    """A Kubeflow job; elastic ones (PyTorchJob, PaddleJob; TFJob's dynamic workers) start with the available pods."""
     spec = mapping_at(case.document, "spec")
     if spec.get("elasticPolicy") is not None or spec.get("enableDynamicWorker") is True:
         return _none_of(pods)
@@ -141,9 +141,9 @@ def _kubeflow(case: Case, pods: Sequence[Pods]) -> Start:
 
 
 def _volcano_job(case: Case, pods: Sequence[Pods]) -> Start:
-    """As volcano-sh/volcano pkg/webhooks/admission/jobs/mutate defaults it.
+    """A Volcano Job with the defaults of volcano-sh/volcano pkg/webhooks/admission/jobs/mutate.
 
-    A minimum below those of the tasks together lets any pods be the first (pkg/scheduler/api/job_info.go,
+    A minimum below the sum of the tasks' minimums lets any pods be the first (pkg/scheduler/api/job_info.go,
     CheckTaskReady).
     """
     shares = []
@@ -162,7 +162,7 @@ def _volcano_job(case: Case, pods: Sequence[Pods]) -> Start:
 
 
 def _ray(_case: Case, pods: Sequence[Pods]) -> Start:
-    """A RayCluster that does not scale by itself."""
+    """A RayCluster without autoscaling."""
     owners = (owner for each in pods for owner in each.template.owners.values())
     if any(at(owner, "spec", "enableInTreeAutoscaling") is True for owner in owners):
         return _none_of(pods)
@@ -170,13 +170,13 @@ def _ray(_case: Case, pods: Sequence[Pods]) -> Start:
 
 
 def _leader_worker_set(case: Case, pods: Sequence[Pods]) -> Start:
-    """One group of them: its leader and its workers."""
+    """One group: its leader and its workers."""
     groups = count(at(case.document, "spec", "replicas"), 1)
     return all_of(pods, lambda each: each.replicas // groups if groups else 0)
 
 
 def _clique_set(case: Case, pods: Sequence[Pods]) -> Start:
-    """The base gang: of each clique what it needs at the least, as often as its scaling group does.
+    """The base gang: the minimum of each clique, times that of its scaling group.
 
     Source: ai-dynamo/grove operator/internal/webhook/admission/pcs/defaulting, .../podgang/syncflow.go.
     """
@@ -198,12 +198,12 @@ def _clique_set(case: Case, pods: Sequence[Pods]) -> Start:
 
 
 def _roles(_case: Case, pods: Sequence[Pods]) -> Start:
-    """A RoleBasedGroup; pods of a template that roles refer to are counted nowhere."""
+    """A RoleBasedGroup; pods of a template that roles refer to are not counted."""
     return all_of(pods, lambda each: each.replicas if "roles" in each.template.path else 0)
 
 
 def _is_gang(case: Case) -> bool:
-    """Tell whether a RoleBasedGroup starts as a whole (sgl-project/rbg api/workloads/constants, v1alpha1)."""
+    """Return whether a RoleBasedGroup starts as a whole (sgl-project/rbg api/workloads/constants, v1alpha1)."""
     asked = case.annotations.get("rbg.workloads.x-k8s.io/group-gang-scheduling") == "true"
     return asked or bool(mapping_at(case.document, "spec", "podGroupPolicy"))
 
@@ -213,7 +213,7 @@ def _always(_case: Case) -> bool:
 
 
 def _item(case: Case, pods: Pods, end: int | None) -> Mapping[str, Any]:
-    """Return the task, worker group or clique whose template it is, ``end`` counted from that template's place."""
+    """Return the task, worker group or clique that the template belongs to; ``end`` counts from its place."""
     return mapping_at(find(case.document, pods.template.path[len(case.base) :][:end]))
 
 
@@ -230,8 +230,8 @@ RULES: Final[Mapping[tuple[str, str], _Rule]] = {
     ("workloads.x-k8s.io", "RoleBasedGroup"): _roles,
     **{("kubeflow.org", kind): _kubeflow for kind in REPLICA_SPECS},
 }
-"""Kinds of which an object is a gang, or several that are alike."""
+"""Kinds whose objects are a gang, or several equal ones."""
 _ON_DEMAND: Final[Mapping[tuple[str, str], Callable[[Case], bool]]] = {
     ("workloads.x-k8s.io", "RoleBasedGroup"): _is_gang
 }
-"""Kinds that are a gang only where somebody says so."""
+"""Kinds that are a gang only where a field requests it."""

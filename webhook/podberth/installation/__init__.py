@@ -1,1 +1,1 @@
-"""What ``podberth status`` finds of an installation: objects of the API server in, findings out. Pure."""
+"""Findings of ``podberth status`` about an installation: objects of the API server in, findings out. Pure."""

@@ -1,7 +1,7 @@
-"""What the API server trusts, what the replicas serve, and whether the two fit. No Secret is read for it.
+"""The authorities that the API server trusts, the certificates that replicas serve, and whether they match.
 
-A replica says in its metrics when its certificate and the authority behind it expire. An authority that is trusted
-expires at that second, so one that is not is found by it.
+No Secret is read for it. A replica reports in its metrics when its certificate and the authority behind it expire. A
+trusted authority is recognised by its exact time of expiry.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,16 +16,16 @@ from .model import Fact, Observed, Replica, Row, Section, Unread, counted, lasti
 _LEAF: Final = "podberth_certificate_not_after_seconds"
 _AUTHORITY: Final = "podberth_ca_not_after_seconds"
 _STAGE: Final = "podberth_ca_rotation_stage"
-# A leaf of a shared authority lives a day, and is renewed when a third of it is left: half of that, as the alert has it
-# (manifests/components/monitoring). Of others nobody says how long they live, and the shortest that we ship is renewed
-# 56 hours before its end (certs/cert-manager/certificate.yaml): half of that.
+# A leaf of a shared authority lives a day, and is renewed when a third of it is left: half of that, as in the alert
+# (manifests/components/monitoring). The lifetime of other leaves is not known; the shortest that podberth ships is
+# renewed 56 hours before its end (certs/cert-manager/certificate.yaml): half of that.
 _SOON_SHARED_SECONDS: Final = 4 * 3_600
 _SOON_SECONDS: Final = 28 * 3_600
 _NETWORK: Final = "a NetworkPolicy may be in between (docs/status.md)"
 
 
 def certificates(observed: Observed) -> Section:
-    """Say what is trusted and served, and until when."""
+    """Return the trusted and the served certificates, with their expiry."""
     return Section("certificates", tuple(_rows(observed)))
 
 
@@ -61,7 +61,7 @@ def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:
     if len({each.trusted for each in registrations}) > 1:
         problems.append("caBundle: the two configurations trust different authorities; see podberth serve's log")
     elif not problems and (why := expiring(newest, now)):
-        problems.append(f"caBundle: {name(newest)} {why}; nobody has renewed it")
+        problems.append(f"caBundle: {name(newest)} {why}; it was not renewed")
     until = validity(newest).not_after
     facts: dict[str, Fact] = {"certificates": len(found), "newest": name(newest), "notAfter": until.isoformat()}
     if problems:
@@ -72,9 +72,9 @@ def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:
 
 
 def _silent(replicas: tuple[Replica, ...], reached: int) -> Row | None:
-    """Return the line for replicas whose metrics are not had; None where all are."""
+    """Return the line for replicas without metrics; None where all have some."""
     if not replicas:
-        return Row("served", "note", "no replica runs, so none says what it serves")
+        return Row("served", "note", "no replica runs, so the served certificate is unknown")
     reasons = [each.metrics for each in replicas if isinstance(each.metrics, Unread)]
     if not reasons:
         return None
@@ -95,9 +95,9 @@ def _served(replicas: tuple[Replica, ...], registrations: Sequence[Registration]
     facts: dict[str, Fact] = {"notAfter": until.isoformat(), "shared": shared, "untrusted": strangers}
     if strangers:
         whose = f"signed by an authority that caBundle lacks: {named(strangers)}"
-        return Row("served", "attention", f"{whose}; podberth certs status, and their logs, say why", facts)
+        return Row("served", "attention", f"{whose}; see podberth certs status, and their logs", facts)
     if not leaves[first]:
-        return Row("served", "attention", f"{first}: it has no certificate yet; its log says why", facts)
+        return Row("served", "attention", f"{first}: it has no certificate yet; see its log", facts)
     left = leaves[first] - now.timestamp()
     if left < (_SOON_SHARED_SECONDS if shared else _SOON_SECONDS):
         return Row("served", "attention", f"{first}: {_until(until, now)}: it should have been renewed", facts)
@@ -108,7 +108,7 @@ def _served(replicas: tuple[Replica, ...], registrations: Sequence[Registration]
 
 
 def _fits(replica: Replica, registrations: Sequence[Registration]) -> bool:
-    """Tell whether every entry trusts the replica's authority; of certificates from files nobody says who signed."""
+    """Return whether every entry trusts the replica's authority; True where certificates come from files."""
     authority = replica.value(_AUTHORITY)
     if not authority or not registrations:
         return True
@@ -129,7 +129,7 @@ def _rotation(replicas: tuple[Replica, ...]) -> Row:
     under_way = tuple(sorted(stages - {"none"}))
     facts: dict[str, Fact] = {"stages": tuple(sorted(stages))}
     if under_way:
-        return Row("rotation", "note", f"{' and '.join(under_way)}; podberth certs status says more", facts)
+        return Row("rotation", "note", f"{' and '.join(under_way)}; see podberth certs status", facts)
     return Row("rotation", "ok", "none under way" if stages else "none: podberth keeps no authority", facts)
 
 

@@ -1,8 +1,8 @@
-"""Who was refused lately, and why.
+"""The requests that were refused lately, with the reasons.
 
-Events are what can be relied on: a controller whose pod is refused says so in one, with its own name and the whole
-message, and the API server keeps it for an hour. Who creates a pod by hand has been told, and leaves no Event. Metrics
-count those too, by policy and since a replica started, where they can be reached.
+Events are the reliable source: a controller whose pod is refused writes one, with its own name and the whole message,
+and the API server keeps it for an hour. A user who creates a pod by hand sees the message, and leaves no Event. Metrics
+count those too, by policy and since a replica started, where they can be read.
 """
 
 import re
@@ -29,10 +29,10 @@ from .model import (
     unread,
 )
 
-# kube-apiserver's --event-ttl is an hour by default, since the Event was last written: older ones are not there to be
-# read. Its count is since it began, which may be days ago.
+# kube-apiserver's --event-ttl is an hour by default, since the Event was last written: older Events are gone. An
+# Event's count starts when it began, which may be days ago.
 _LATELY: Final = timedelta(hours=1)
-# The longest that a controller waits before it tries again (client-go workqueue, DefaultTypedControllerRateLimiter).
+# The longest time between two tries of a controller (client-go workqueue, DefaultTypedControllerRateLimiter).
 _LONGEST_BACKOFF: Final = timedelta(seconds=1000)
 _DECISIONS: Final = "podberth_policy_decisions_total"
 # apiserver pkg/admission/plugin/webhook/errors: ToStatusErr; and pkg/util/webhook: ErrCallingWebhook.
@@ -43,7 +43,7 @@ _LONGEST: Final = 256
 
 _WORDS: Final = (
     ("deny", "denied since the replicas started"),
-    ("error", "expressions that failed and were passed over"),
+    ("error", "failed expressions that were ignored"),
 )
 
 
@@ -52,15 +52,15 @@ class _Refusal:
     who: str
     said: str
     failed: bool
-    """The webhook could not be called; else a policy denied."""
+    """True: the webhook could not be called. False: a policy denied."""
     times: int
     first: datetime
-    """When the oldest of its Events began: all times are since then."""
+    """The start of the oldest of its Events, from which the times are counted."""
     last: datetime
 
 
 def denied(observed: Observed) -> Section:
-    """Say which objects were last refused within the hour, and how many denials replicas have counted."""
+    """Return the objects that were refused within the hour, and the denials that the replicas have counted."""
     return Section("denied lately", tuple(_rows(observed)))
 
 
@@ -68,27 +68,27 @@ def _rows(observed: Observed) -> Iterator[Row]:
     if isinstance(observed.events, Unread):
         yield unread("events", observed.events)
     else:
-        yield from _told(observed.events, observed.now)
+        yield from _objects(observed.events, observed.now)
     if speaking := spoken(observed.replicas):
         yield _counted(speaking)
 
 
-def _told(events: Events, now: datetime) -> Iterator[Row]:
+def _objects(events: Events, now: datetime) -> Iterator[Row]:
     refusals = sorted(_refusals(events.documents, now), key=lambda each: (each.failed, each.last), reverse=True)
     failed = [each for each in refusals if each.failed]
     rest = len(refusals) - MOST_NAMED
-    more = "; there are more Events than were read" if events.cut else ""
+    more = "; there are more Events than were read" if events.truncated else ""
     denials = len(refusals) - len(failed)
     facts: dict[str, Fact] = {
         "denied": denials,
         "notCalled": len(failed),
         "objects": tuple(each.who for each in refusals),
-        "cut": events.cut,
+        "cut": events.truncated,
     }
-    told = [f"{counted(denials, 'object')} denied"] if denials else []
+    counts = [f"{counted(denials, 'object')} denied"] if denials else []
     if failed:
-        told.append(f"{counted(len(failed), 'object')} refused because podberth could not be called")
-    text = ", ".join(told) or "nobody by the Events of the last hour"
+        counts.append(f"{counted(len(failed), 'object')} refused because podberth could not be called")
+    text = ", ".join(counts) or "none in the Events of the last hour"
     shown = f"; the latest {MOST_NAMED} of {len(refusals)}" if rest > 0 else ""
     broken = any(now - each.last < _LONGEST_BACKOFF for each in failed)
     state: State = "attention" if broken else "note" if refusals else "ok"
@@ -115,9 +115,9 @@ def _facts(refusal: _Refusal) -> dict[str, Fact]:
 
 
 def _refusals(events: tuple[Document, ...], now: datetime) -> Iterator[_Refusal]:
-    """Yield one for each object that was denied, or not asked about: the words of its last Event, and all times.
+    """Yield one for each object that was denied, or not reviewed: its last Event's message, the sum of counts.
 
-    All times are those of its Events: of one that goes on for days, nobody keeps how many were in the last hour.
+    An Event that continues for days has one count: nobody keeps how many were in the last hour.
     """
     found: dict[tuple[str, bool], _Refusal] = {}
     for event in events:
@@ -148,20 +148,20 @@ def _times(event: Document) -> int:
 
 
 def _last(event: Document) -> datetime | None:
-    """Return when it was last seen: old and new API fill different fields."""
+    """Return when it was last seen: the old and the new API fill different fields."""
     series = event.get("series") or {}
     moments = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
     return _moment(*moments, event["metadata"].get("creationTimestamp"))
 
 
 def _first(event: Document, last: datetime) -> datetime:
-    """Return since when it counts; ``last`` where it does not say."""
+    """Return the time from which it counts; ``last`` where it has none."""
     said = (event.get("firstTimestamp"), event.get("eventTime"), event["metadata"].get("creationTimestamp"))
     return min(_moment(*said) or last, last)
 
 
 def _moment(*said: object) -> datetime | None:
-    """Return the first that there is."""
+    """Return the first time that is present."""
     return next((datetime.fromisoformat(str(each)).astimezone(UTC) for each in said if each), None)
 
 

@@ -1,4 +1,4 @@
-"""What is installed, and whether it runs: Deployment, agents, CRD, webhook configurations, guards."""
+"""The installed objects and their state: Deployment, agents, CRD, webhook configurations, guards."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ _AGENT_GUARD: Final = "podberth-agent"
 
 
 def installed(observed: Observed) -> Section:
-    """Say what is installed."""
+    """Return the installed objects."""
     return Section("installed", tuple(_rows(observed)))
 
 
@@ -35,7 +35,7 @@ def _deployment(row: str, name: str, found: Found) -> Row:
     if found is None:
         return Row(row, "attention", f"got no Deployment {NAMESPACE}/{name}, want one; {_INSTALL}")
     status, image = found.get("status") or {}, image_of(found)
-    # The API server's default; a Deployment always says how many, unless another wrote the document.
+    # The API server's default; a Deployment always has the field, unless another program wrote the document.
     wanted = found["spec"].get("replicas", 1)
     ready, updated = status.get("readyReplicas", 0), status.get("updatedReplicas", 0)
     facts: dict[str, Fact] = {"ready": ready, "updated": updated, "wanted": wanted, "image": image}
@@ -54,7 +54,7 @@ def _agents(found: Found) -> Row:
     if isinstance(found, Unread):
         return unread("agents", found)
     if found is None:
-        return Row("agents", "note", "not installed: nodes are known by their labels and what they offer")
+        return Row("agents", "note", "not installed: nodes are known by their labels and allocatable resources")
     status, image = found.get("status") or {}, image_of(found)
     ready, wanted = status.get("numberReady", 0), status.get("desiredNumberScheduled", 0)
     facts: dict[str, Fact] = {"ready": ready, "wanted": wanted, "image": image}
@@ -62,7 +62,7 @@ def _agents(found: Found) -> Row:
         look = "kubectl get pods -n podberth-agent -o wide"
         return Row("agents", "attention", f"ready on {ready} of {wanted} nodes, {image}; see {look}", facts)
     if not wanted:
-        return Row("agents", "note", f"no node is one that its DaemonSet selects, {image}", facts)
+        return Row("agents", "note", f"its DaemonSet selects no node, {image}", facts)
     return Row("agents", "ok", f"ready on {ready} of {wanted} nodes, {image}", facts)
 
 
@@ -99,7 +99,12 @@ def _guards(guards: Mapping[str, Found], *, agents: bool) -> Row:
     missing = tuple(key.replace("/", " ") for key, found in wanted.items() if found is None)
     facts: dict[str, Fact] = {"names": names, "missing": missing}
     if missing:
-        return Row("guards", "attention", f"missing: {named(missing)}: what it forbids is open; {_INSTALL}", facts)
+        return Row(
+            "guards",
+            "attention",
+            f"missing: {named(missing)}: writes that it would refuse are allowed; {_INSTALL}",
+            facts,
+        )
     return Row("guards", "ok", ", ".join(names), facts)
 
 

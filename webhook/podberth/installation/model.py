@@ -1,4 +1,4 @@
-"""What was seen of a cluster, and what is said of it. Values only."""
+"""The observed state of a cluster, and the lines about it. Values only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,13 @@ Document: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
 
 State: TypeAlias = Literal["ok", "note", "attention", "unread"]
-"""Of a line: well; worth knowing and nobody's to mend; to be mended; not to be had, so that nothing is known of it."""
+"""The state of a line: healthy; information without need to act; a problem to fix; unreadable, so that nothing is
+known."""
 
 Fact: TypeAlias = str | int | bool | tuple[str, ...] | None
 
 MOST_NAMED: Final = 3
-"""How many names a line has: all of it is to be one screen, and JSON has the rest."""
+"""The most names in a line: the whole report fits one screen, and JSON has the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +23,22 @@ class Unread:
     """Something that could not be read."""
 
     why: str
-    """What was said, in one line."""
+    """The error, in one line."""
     want: str
-    """The right that reading takes: ``get deployments.apps in podberth-system``."""
+    """The right that reading needs: ``get deployments.apps in podberth-system``."""
     refused: bool = True
-    """Whether it was refused; else nothing answered."""
+    """Whether it was refused; otherwise there was no answer."""
 
 
 Read: TypeAlias = T | Unread
-"""What was read, or why it was not."""
+"""A value that was read, or the reason why it could not be."""
 Found: TypeAlias = Document | Unread | None
-"""An object; None: it is not there."""
+"""An object; None: it does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """A pod of the webhook that runs, and its metrics by name and labels."""
+    """A running pod of the webhook, and its metrics by name and labels."""
 
     name: str
     metrics: Read[Mapping[tuple[str, frozenset[tuple[str, str]]], float]]
@@ -55,10 +56,10 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """Warnings of the whole cluster. ``cut``: there are more than were read."""
+    """Warnings of the whole cluster. ``truncated``: there are more than were read."""
 
     documents: tuple[Document, ...]
-    cut: bool = False
+    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ class Observed:
     configurations: Mapping[str, Found]
     """By kind: ``MutatingWebhookConfiguration``."""
     guards: Mapping[str, Found]
-    """By ``KIND/NAME``: admission policies, and the bindings without which they do nothing."""
+    """By ``KIND/NAME``: admission policies, and the bindings that activate them."""
     policies: Read[tuple[Document, ...]]
     """GPUPolicies; none where the kind is not served."""
     nodes: Read[tuple[Document, ...]]
@@ -88,14 +89,14 @@ class Observed:
 
 
 def spoken(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
-    """Return the replicas whose metrics are had."""
+    """Return the replicas with metrics."""
     known = () if isinstance(replicas, Unread) else replicas
     return tuple(each for each in known if not isinstance(each.metrics, Unread))
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line. ``facts`` are what its text says, for programs."""
+    """One line. ``facts`` are the values in its text, for programs."""
 
     name: str
     state: State
@@ -113,7 +114,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All of it."""
+    """The whole report."""
 
     now: datetime
     kubernetes: str
@@ -121,11 +122,11 @@ class Report:
 
     @property
     def troubles(self) -> int:
-        """How many lines want something: what could not be read does, for nobody knows how it is."""
+        """The number of lines that need attention, including unreadable ones, whose state is unknown."""
         return sum(row.state in {"attention", "unread"} for section in self.sections for row in section.rows)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as docs/schema/status-v1.json has it."""
+        """Return the report in the format of docs/schema/status-v1.json."""
         return {
             "version": 1,
             "time": self.now.isoformat(timespec="seconds"),
@@ -145,13 +146,13 @@ class Report:
 
 
 def unread(name: str, what: Unread) -> Row:
-    """Return the line for what could not be read."""
+    """Return the line for an unreadable object."""
     want = f"; want {what.want}" if what.refused else ""
     return Row(name, "unread", f"could not be read: {what.why}{want}", {"want": what.want})
 
 
 def named(names: tuple[str, ...]) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names, and the number of the others."""
     left = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
 
@@ -162,7 +163,7 @@ def counted(number: int, what: str) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """Return a duration in its largest unit that there are two of: ``90 s``, ``3 min``, ``22 h``, ``364 d``."""
+    """Return a duration in the largest unit of which it has at least two: ``90 s``, ``3 min``, ``22 h``, ``364 d``."""
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

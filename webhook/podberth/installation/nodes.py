@@ -1,4 +1,4 @@
-"""What is known of the GPUs: nodes, what their agents say of them, who is silent, what is ill."""
+"""The state of the GPUs: nodes, their agents' documents, silent agents, unhealthy devices."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -32,7 +32,7 @@ _UNHEALTHY: Final[Transient] = "unhealthy GPU"
 
 
 def topology(observed: Observed) -> Section:
-    """Say what is known of the GPUs."""
+    """Return the state of the GPUs."""
     return Section("topology", tuple(_rows(observed)))
 
 
@@ -46,7 +46,7 @@ def _rows(observed: Observed) -> Iterator[Row]:
             yield unread(name, part)
     if isinstance(observed.nodes, Unread):
         return
-    # As the decoder does, so that what a replica leaves out is left out here.
+    # As the decoder does, so that documents that a replica leaves out are left out here.
     objects = collect(_listed(observed), now=observed.now)
     picture = overview(objects.nodes)
     yield _nodes(objects, picture)
@@ -56,7 +56,7 @@ def _rows(observed: Observed) -> Iterator[Row]:
         yield _watches(replicas)
     yield from _states(picture)
     if objects.problems:
-        text = f"{counted(len(objects.problems), 'document')} of no use: {objects.problems[0]}"
+        text = f"{counted(len(objects.problems), 'document')} unusable: {objects.problems[0]}"
         yield Row("unusable", "attention", text, {"problems": objects.problems})
 
 
@@ -77,7 +77,7 @@ def _nodes(objects: ClusterObjects, picture: ClusterPicture) -> Row:
         "described": picture.described,
         "undescribed": undescribed,
     }
-    text = f"{picture.nodes} known, {len(with_gpus)} with GPUs, {picture.described} told of by their agents"
+    text = f"{picture.nodes} known, {len(with_gpus)} with GPUs, {picture.described} with a document of their agent"
     if machines:
         text += f": {named(machines)}"
     if not objects.nodes:
@@ -88,17 +88,19 @@ def _nodes(objects: ClusterObjects, picture: ClusterPicture) -> Row:
 def _heartbeats(leases: tuple[Document, ...], nodes: tuple[Node, ...], now: datetime) -> Row:
     beating = {str(each["metadata"]["name"]): each for each in leases}
     described = [node.name for node in nodes if node.topology]
-    # Not by the node's state: one that is cordoned and silent is told to be cordoned.
+    # Not by the node's state: a node that is cordoned and silent is reported as cordoned.
     stale = tuple(name for name in described if is_stale(beating.get(name), now))
     facts: dict[str, Fact] = {"fresh": len(described) - len(stale), "stale": stale}
     if stale:
-        text = f"silent on {counted(len(stale), 'node')}, not counted on: {named(stale)}; see the agents' logs"
+        text = f"silent on {counted(len(stale), 'node')}, ignored: {named(stale)}; see the agents' logs"
         return Row("heartbeats", "attention", text, facts)
-    return Row("heartbeats", "ok", f"{len(described)} agents heard in time" if described else "no agent to hear", facts)
+    return Row(
+        "heartbeats", "ok", f"{len(described)} agents with a current heartbeat" if described else "no agent", facts
+    )
 
 
 def _watches(replicas: tuple[Replica, ...]) -> Row:
-    """Say how long a replica has heard nothing of what it follows; one that reads files follows nothing."""
+    """Return how long a replica has heard nothing from its watches; a replica that reads files has none."""
     ages = {
         (value, replica.name, dict(labels).get("resource", ""))
         for replica in replicas
@@ -109,27 +111,25 @@ def _watches(replicas: tuple[Replica, ...]) -> Row:
     age, name, resource = max(ages)
     facts: dict[str, Fact] = {"oldestSeconds": int(age), "replica": name, "resource": resource}
     if age > _SILENCE_SECONDS:
-        text = (
-            f"{name} has heard nothing of {resource} for {lasting(age)}; the last known state is in force; see its log"
-        )
+        text = f"{name} has received nothing about {resource} for {lasting(age)}; the last state is used; see its log"
         return Row("watches", "attention", text, facts)
-    return Row("watches", "ok", f"every replica has heard of the cluster within {lasting(age)}", facts)
+    return Row("watches", "ok", f"every replica has received an update within {lasting(age)}", facts)
 
 
 def _states(picture: ClusterPicture) -> Iterator[Row]:
     described = {node for node, _, _ in picture.ill}
-    # By a condition, or because the kubelet hands out fewer than there are: no agent says which.
-    short = tuple(name for name, reason in picture.unwell if reason == _UNHEALTHY and name not in described)
+    # By a condition, or because the kubelet offers fewer than there are: no agent reports which.
+    short = tuple(name for name, reason in picture.unhealthy if reason == _UNHEALTHY and name not in described)
     ill = (
         *(f"{node} GPU {index}: {problem}" for node, index, problem in picture.ill),
-        *(f"{name}: one that its Node calls unhealthy" for name in short),
+        *(f"{name}: unhealthy according to its Node" for name in short),
     )
     if ill:
         more = f" and {len(ill) - MOST_NAMED} more" if len(ill) > MOST_NAMED else ""
         yield Row("gpus", "attention", f"ill: {'; '.join(ill[:MOST_NAMED])}{more}", {"ill": ill})
     else:
-        yield Row("gpus", "ok", "no fault is told of", {"ill": ()})
-    away = tuple(f"{name} ({reason})" for name, reason in picture.unwell if reason not in {_STALE, _UNHEALTHY})
+        yield Row("gpus", "ok", "no fault is reported", {"ill": ()})
+    away = tuple(f"{name} ({reason})" for name, reason in picture.unhealthy if reason not in {_STALE, _UNHEALTHY})
     if away:
-        # Cordoned, leaving, cut anew: somebody's work, and over by itself.
-        yield Row("away", "note", f"{counted(len(away), 'node')} not counted on: {named(away)}", {"nodes": away})
+        # Cordoned, leaving, being repartitioned: somebody's work, which ends by itself.
+        yield Row("away", "note", f"{counted(len(away), 'node')} unavailable: {named(away)}", {"nodes": away})

@@ -1,10 +1,10 @@
-"""What the webhook was told, by its Deployment: flags, and the variables that stand in for them."""
+"""The options of the webhook, from its Deployment: flags, and the environment variables for them."""
 
 from .model import Found, Unread
 
 
 def option(deployment: Found, name: str) -> str:
-    """Return the value of an option of ``podberth serve``, as ``client-ca``; empty where none is known."""
+    """Return the value of an option of ``podberth serve``, as ``client-ca``; empty where it is unknown."""
     if deployment is None or isinstance(deployment, Unread):
         return ""
     [container, *_] = deployment["spec"]["template"]["spec"]["containers"]

@@ -1,4 +1,4 @@
-"""What decides: GPUPolicies of the cluster, or files, of which the cluster knows nothing but what replicas count."""
+"""The policies that decide: GPUPolicies of the cluster, or files, which only the replicas' metrics count."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _RELOADS: Final = "podberth_reload_total"
 
 
 def policies(observed: Observed) -> Section:
-    """Say which policies decide, and which do not."""
+    """Return the policies in force, and those that are not."""
     return Section("policies", tuple(_rows(observed)))
 
 
@@ -62,9 +62,9 @@ def _loaded(replicas: tuple[Replica, ...]) -> tuple[int, ...]:
 
 def _from(source: str, loaded: tuple[int, ...]) -> Row:
     facts: dict[str, Fact] = {"source": source, "inForce": loaded[0] if loaded else None}
-    where = {"": "nobody says from where", _CLUSTER: "GPUPolicies of the cluster"}.get(source, f"files in {source}")
+    where = {"": "from an unknown source", _CLUSTER: "GPUPolicies of the cluster"}.get(source, f"files in {source}")
     if not loaded:
-        return Row("source", "note", f"{where}; how many are in force only its metrics say", facts)
+        return Row("source", "note", f"{where}; the number in force is only in its metrics", facts)
     if len(loaded) > 1:
         text = f"{where}; {loaded[0]} to {loaded[-1]} in force: replicas differ; see their logs"
         return Row("source", "attention", text, facts)
@@ -74,26 +74,28 @@ def _from(source: str, loaded: tuple[int, ...]) -> Row:
 
 
 def _reloads(replicas: tuple[Replica, ...]) -> Row:
-    """Say what could not be loaded: a counter, so that what was mended since is in it as well."""
+    """Return the failures of loading: a counter, which includes failures that were fixed since."""
     failed: Counter[str] = Counter()
     for replica in replicas:
         for labels, value in replica.labelled(_RELOADS).items():
             said = dict(labels)
             if said.get("result") == "error" and value:
                 failed[said.get("what", "")] += int(value)
-    told = tuple(f"{what} {times}" for what, times in failed.most_common())
-    text = f"failed since the replicas started: {', '.join(told)}; their logs say why" if told else "none has failed"
-    return Row("reloads", "note" if told else "ok", text, {"failed": told})
+    failures = tuple(f"{what} {times}" for what, times in failed.most_common())
+    text = (
+        f"failed since the replicas started: {', '.join(failures)}; see their logs" if failures else "none has failed"
+    )
+    return Row("reloads", "note" if failures else "ok", text, {"failed": failures})
 
 
 def _every_pod(observed: Observed, source: str, replicas: tuple[Replica, ...]) -> Iterator[Row]:
-    """Say whether policies of scope All and the entries that send every pod go together."""
+    """Return whether policies of scope All and the entries that send every pod go together."""
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     entries = {kind: sends_every_pod(each) for kind, each in found.items()}
     needing = _needing(observed, replicas) if source in {"", _CLUSTER} else _counted(replicas)
     if needing is None:
         if any(entries.values()):
-            text = "every pod is sent to podberth; whether a policy is of scope All only its metrics say"
+            text = "every pod is sent to podberth; whether a policy has scope All is only in its metrics"
             yield Row("every pod", "note", text)
         return
     lacking = tuple(kind for kind in needing if needing[kind] and not entries.get(kind, True))
@@ -105,7 +107,7 @@ def _every_pod(observed: Observed, source: str, replicas: tuple[Replica, ...]) -
         yield Row("every pod", "attention", f"{text}; add the component all-pods", facts)
     elif unused:
         text = f"the {' and the '.join(unused)} sends every pod, and no policy of scope All needs it"
-        yield Row("every pod", "attention", f"{text}; leave the component all-pods out", facts)
+        yield Row("every pod", "attention", f"{text}; remove the component all-pods", facts)
     elif any(needing.values()):
         yield Row("every pod", "ok", "sent, as policies of scope All need it", facts)
     else:
@@ -113,7 +115,7 @@ def _every_pod(observed: Observed, source: str, replicas: tuple[Replica, ...]) -
 
 
 def _needing(observed: Observed, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return which objects need an entry, by kind of configuration; what cannot be read the replicas count."""
+    """Return the policies that need an entry, by kind of configuration; the replicas' counts where unreadable."""
     if isinstance(observed.policies, Unread):
         return _counted(replicas)
     wanted = [(str(each["metadata"]["name"]), entries_wanted(each)) for each in observed.policies]
@@ -121,7 +123,7 @@ def _needing(observed: Observed, replicas: tuple[Replica, ...]) -> dict[str, tup
 
 
 def _counted(replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return likewise how many policies of files do; None: no replica says so."""
+    """Return the number of policies from files that do; None: no replica reports it."""
     counts: dict[str, int] = {}
     for labels, value in (item for each in replicas for item in each.labelled(_FOR_EVERY_POD).items()):
         review = dict(labels).get("review", "")
@@ -138,7 +140,9 @@ def _bystanders(objects: tuple[Document, ...]) -> Row:
     names = _names(objects)
     if not names:
         return Row("objects", "ok", "not in the cluster", {"names": ()})
-    text = f"{counted(len(names), 'GPUPolicy')} that nobody reads: {named(names)}; serve --policies cluster, or delete"
+    text = (
+        f"{counted(len(names), 'GPUPolicy')} that no replica reads: {named(names)}; serve --policies cluster, or delete"
+    )
     return Row("objects", "attention", text, {"names": names})
 
 
@@ -152,14 +156,14 @@ def _objects(objects: tuple[Document, ...], broken: tuple[Document, ...], waitin
         return Row("objects", "attention", "no GPUPolicy in the cluster; kubectl apply one", facts)
     parts = [f"{facts['active']} active"] + ([f"{len(broken)} broken"] if broken else [])
     if waiting:
-        parts.append(f"not looked at since they were changed: {named(_names(waiting))}")
+        parts.append(f"not read since they were changed: {named(_names(waiting))}")
     return Row("objects", "attention" if waiting or broken else "ok", ", ".join(parts), facts)
 
 
 def _broken(policy: Document) -> Row:
     name = str(policy["metadata"]["name"])
     first = str(_condition(policy, "Compiled").get("message", "")).partition("\n")[0]
-    # What is in force in its place is each replica's to know: podberth_policy_objects.
+    # The policy that is in force instead is known to each replica: podberth_policy_objects.
     return Row("broken", "attention", first or f"{name}: does not compile", {"policy": name})
 
 
@@ -168,7 +172,7 @@ def _judged(policy: Document) -> bool:
 
 
 def _condition(policy: Document, kind: str) -> dict[str, Any]:
-    """Return a condition of the generation that is there; what is said of an earlier one says nothing of this."""
+    """Return a condition of the present generation; a condition of an earlier one is outdated."""
     status = policy.get("status") or {}
     if status.get("observedGeneration") != policy["metadata"].get("generation"):
         return {}

@@ -1,4 +1,4 @@
-"""The whole of it, in the order that it is read in."""
+"""The whole report, in reading order."""
 
 from .certificates import certificates
 from .denials import denied
@@ -11,5 +11,5 @@ _SECTIONS = (installed, policies, topology, certificates, denied)
 
 
 def judge(observed: Observed) -> Report:
-    """Say what is to be said of what was read."""
+    """Return the report about the observed state."""
     return Report(observed.now, observed.kubernetes, tuple(section(observed) for section in _SECTIONS))

@@ -205,7 +205,7 @@ _DEEP: Final = tuple((name, place) for name, place in _SPEC.items() if place.bel
 
 
 def excess(pod: object, at_most_bytes: int | None = None) -> str:
-    """Say what of a pod is beyond its bound, or beyond JSON; empty if nothing. The pod's shape may be any.
+    """Return what of a pod is beyond its bound, or beyond JSON; empty if nothing. The pod's shape may be any.
 
     It takes time in proportion to the bounds, and no more for a larger pod: no list is entered that is too long.
 
@@ -260,7 +260,7 @@ def _too_long_annotations(metadata: object) -> str:
 
 
 def _is_small(pod: Mapping[str, Any]) -> bool:
-    """Say whether it is certainly within all bounds, at a glance: this runs on every review."""
+    """Return whether it is certainly within all bounds, at a glance: this runs on every review."""
     try:
         spec = pod.get("spec") or {}
         containers: list[dict[str, Any]] = []
@@ -290,7 +290,7 @@ class _Tally:
         self.total = 0
 
     def beyond(self, found: Sequence[object], place: _Place) -> str:
-        """Say which list or map at or below a place is beyond its bound; ``found`` is all that a pod has there."""
+        """Return which list or map at or below a place is beyond its bound; ``found`` is all that a pod has there."""
         if place.most is not None:
             got = sum([len(each) for each in found if isinstance(each, list | dict)])
             self.total += got

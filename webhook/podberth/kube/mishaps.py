@@ -17,7 +17,7 @@ _ADVICE: Final = "expand it first, for example: helm template … | podberth che
 
 
 def is_template(text: str, line: int) -> bool:
-    """Say whether the document with something wrong at a line, from 1, is a template that nobody has expanded."""
+    """Return whether the document with something wrong at a line, from 1, is a template that nobody has expanded."""
     lines = text.splitlines()
     bounds = [at for at, each in enumerate(lines, 1) if each.startswith("---")]
     start = max((at for at in bounds if at <= line), default=1)

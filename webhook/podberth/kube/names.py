@@ -17,26 +17,26 @@ _UID: Final = re.compile(r"[0-9A-Za-z]([-0-9A-Za-z]*[0-9A-Za-z])?")
 
 
 def is_subdomain(name: str, most: int = MAX_SUBDOMAIN) -> bool:
-    """Tell whether a name is a DNS-1123 subdomain (IsDNS1123Subdomain, k8s.io/apimachinery pkg/util/validation)."""
+    """Return whether a name is a DNS-1123 subdomain (IsDNS1123Subdomain, k8s.io/apimachinery pkg/util/validation)."""
     return len(name) <= most and _SUBDOMAIN.fullmatch(name) is not None
 
 
 def is_label(name: str) -> bool:
-    """Tell whether a name is a DNS-1123 label (IsDNS1123Label), as that of every namespace is."""
+    """Return whether a name is a DNS-1123 label (IsDNS1123Label), as that of every namespace is."""
     return len(name) <= MAX_LABEL and _DNS_LABEL.fullmatch(name) is not None
 
 
 def is_api_version(text: str) -> bool:
-    """Tell whether a text is an apiVersion: ``v1``, or a group and a version, ``batch/v1``."""
+    """Return whether a text is an apiVersion: ``v1``, or a group and a version, ``batch/v1``."""
     group, slash, version = text.rpartition("/")
     return len(version) <= MAX_LABEL and _DNS_1035.fullmatch(version) is not None and (not slash or is_subdomain(group))
 
 
 def is_kind(text: str) -> bool:
-    """Tell whether a text is the name of a kind: ``Job``."""
+    """Return whether a text is the name of a kind: ``Job``."""
     return len(text) <= MAX_LABEL and text.isascii() and _DNS_1035.fullmatch(text.lower()) is not None
 
 
 def is_uid(text: str) -> bool:
-    """Tell whether a text can be the uid of an object."""
+    """Return whether a text can be the uid of an object."""
     return len(text) <= MAX_LABEL and _UID.fullmatch(text) is not None

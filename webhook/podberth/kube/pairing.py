@@ -10,7 +10,7 @@ from typing import Any
 
 
 def paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Say which item of a list becomes which, by the new one's number: equal ones, of the same name, or by turn."""
+    """Return which item of a list becomes which, by the new one's number: equal ones, of the same name, or by turn."""
     before, after = ([json.dumps(item, sort_keys=True) for item in items] for items in (old, new))
     pairs: dict[int, int] = {}
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)

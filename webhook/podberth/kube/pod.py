@@ -116,7 +116,7 @@ def _text(value: object) -> str:
 
 
 def is_owner(document: object, reference: OwnerReference, namespace: str) -> bool:
-    """Tell whether an object that nobody has checked is the one that a reference names, in the namespace where it is.
+    """Return whether an object that nobody has checked is the one that a reference names, in the namespace where it is.
 
     By uid, kind and name, and by the API group: an object is served in several versions.
     """

@@ -15,7 +15,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    """Tell whether a metav1.LabelSelector selects these labels: null selects nothing, the empty selector everything.
+    """Return whether a metav1.LabelSelector selects these labels: null selects nothing, the empty selector everything.
 
     Operators: In, NotIn, Exists, DoesNotExist.
 
@@ -33,7 +33,7 @@ def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[s
 def node_selector_matches(
     terms: Iterable[Mapping[str, Any]], labels: Mapping[str, str], fields: Mapping[str, str]
 ) -> bool:
-    """Tell whether any nodeSelectorTerm selects a node; no terms select nothing, and an empty term selects nothing.
+    """Return whether any nodeSelectorTerm selects a node; no terms select nothing, and an empty term selects nothing.
 
     ``fields`` holds the one field that can be matched, ``metadata.name``; with no fields at all (a node that is yet to
     be made) matchFields is passed over, as upstream does.
@@ -44,7 +44,7 @@ def node_selector_matches(
 
 
 def tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
-    """Tell whether one toleration tolerates one taint (both as in the Pod and Node JSON).
+    """Return whether one toleration tolerates one taint (both as in the Pod and Node JSON).
 
     No effect means every effect, no key means every key, no operator means Equal. Source: Toleration.ToleratesTaint,
     kubernetes/api core/v1/toleration.go. Its Lt and Gt stand behind a gate that is off by default: nothing here.
@@ -61,12 +61,12 @@ def tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
 
 
 def tolerated(tolerations: Iterable[Mapping[str, Any]], taint: Mapping[str, Any]) -> bool:
-    """Tell whether any of the tolerations tolerates the taint."""
+    """Return whether any of the tolerations tolerates the taint."""
     return any(tolerates(toleration, taint) for toleration in tolerations)
 
 
 def covers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Say whether every taint that ``other`` tolerates is tolerated by ``one`` too, for at least as long.
+    """Return whether every taint that ``other`` tolerates is tolerated by ``one`` too, for at least as long.
 
     The scheduler's rules: an empty effect is every effect, an empty key with Exists every key, no operator is Equal.
     https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
@@ -96,7 +96,7 @@ def _term_matches(term: Mapping[str, Any], labels: Mapping[str, str], fields: Ma
 
 
 def _matches(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Tell whether one requirement holds; the rules on the number of values are those of labels.NewRequirement."""
+    """Return whether one requirement holds; the rules on the number of values are those of labels.NewRequirement."""
     operator = expression.get("operator")
     values: Sequence[str] = expression.get("values") or ()
     value = labels.get(expression.get("key") or "")
@@ -118,7 +118,7 @@ _ORDERING: Final = frozenset({"Gt", "Lt"})  # of node selectors only
 
 
 def _field_matches(expression: Mapping[str, Any], fields: Mapping[str, str]) -> bool:
-    """Tell whether a matchFields requirement holds: In or NotIn, with one value."""
+    """Return whether a matchFields requirement holds: In or NotIn, with one value."""
     operator = expression.get("operator")
     values: Sequence[str] = expression.get("values") or ()
     if len(values) != 1 or operator not in {"In", "NotIn"}:

@@ -61,7 +61,7 @@ def _told(faults: "_Faults | None") -> list[str]:
         return []
     found = [f"{_path(where)}: {what}" for where, what in faults[:_MOST_PROBLEMS]]
     if len(faults) > _MOST_PROBLEMS:
-        found.append("pod: more fields have a wrong type; mend these first")
+        found.append("pod: more fields have a wrong type; fix these first")
     return found
 
 

@@ -348,13 +348,13 @@ class _Writer:
 
 
 def _followed(whole: _Collection, slot: _Slot) -> bool:
-    """Say whether a slot that stays follows another one: the comma between them stays too."""
+    """Return whether a slot that stays follows another one: the comma between them stays too."""
     number = next(at for at, each in enumerate(whole.slots) if each is slot)
     return any(not each.goes for each in whole.slots[number + 1 :])
 
 
 def _is_own(place: Place, part: Part) -> bool:
-    """Say whether a key is written in this object, not brought in by a merge key."""
+    """Return whether a key is written in this object, not brought in by a merge key."""
     merged = any(merge.start <= part.start < merge.end for merge in place.merges)
     return place.index <= part.start < max(place.end, place.index + 1) and not merged
 

@@ -1,5 +1,5 @@
-"""What can be known of policies without a pod: rules, and what runs them.
+"""Static analysis of policies: the rules, and the code that runs them.
 
-Pure: policies, their texts and a cluster's nodes come in, findings go out. A rule is a module of ``lint.rules``; it
-knows neither its name's place in the registry nor other rules, nor what becomes of what it finds.
+Pure: policies, their texts and a cluster's nodes come in, findings go out. A rule is a module of ``lint.rules``. It
+does not know the other rules, its own place in the registry, or what happens to its findings.
 """

@@ -1,8 +1,8 @@
-"""What CEL conditions say, as statements (``formula``), with what is known of the names that policies use.
+"""CEL conditions as logical statements (``formula``), with the values that podberth's own variables can have.
 
 ``&&``, ``||``, ``!``, ``? :``, comparisons with constants, ``in`` a list of constants, ``has()`` and the optional ways
-to the same field are understood; anything else is a term of its own, true or false. A condition that has no value is
-neither: so "can never be true" is certain, and "is never false" leaves room for an error.
+to the same field are understood. Any other expression is one term, true or false. A condition without a value is
+neither true nor false: "can never be true" is certain, and "is never false" leaves room for an error.
 """
 
 from collections.abc import Mapping
@@ -43,12 +43,12 @@ _RELATIONS: Final[Mapping[str, Relation]] = {
 _STEPS: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 
 Where: TypeAlias = tuple[str | int, ...]
-"""A way from a variable to a field: ("object", "spec", "nodeName")."""
+"""The path from a variable to a field: ("object", "spec", "nodeName")."""
 
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """As a term: whether there is anything at a place of the pod."""
+    """The term that a place of the pod has a value."""
 
     where: Where
 
@@ -58,7 +58,7 @@ _COUNT: Final[Where] = ("gpu", "count")
 _EACH: Final[Where] = ("gpu", "perContainer")
 _GANG: Final = Holds(("gang", "known"))
 
-# docs/policy.md says the same of these names; a value that is not among them is a misspelled one
+# docs/policy.md lists the same values of these names; a value that is not listed is misspelled.
 _KNOWN: Final[tuple[Formula, ...]] = (
     Among(_KIND, frozenset(get_args(Kind))),
     Among(("gang", "system"), frozenset({PLAIN, *(system.name for system in SYSTEMS)})),
@@ -70,12 +70,12 @@ _KNOWN: Final[tuple[Formula, ...]] = (
     Any((_GANG, Compares(("gang", "size"), "==", 0))),
 )
 _FOR_GPUS: Final = Any((Compares(_KIND, "!=", "none"), _GANG))
-"""What ``scope: GPU`` lets pass."""
+"""The pods that ``scope: GPU`` lets pass."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """The matchConditions of a policy, to be asked about together with other conditions of it."""
+    """The matchConditions of a policy, which can be combined with other conditions of it."""
 
     variables: Mapping[str, Tree]
     trees: tuple[Tree, ...]
@@ -89,15 +89,15 @@ class Conditions:
 
     @property
     def given(self) -> tuple[Formula, ...]:
-        """What holds of every pod that the conditions are asked about."""
+        """The statements that are true of every pod that the conditions are evaluated for."""
         return (*_KNOWN, _FOR_GPUS) if self.for_gpus else _KNOWN
 
     def can_hold(self, *formulas: Formula) -> bool:
-        """Tell whether there can be a pod of which these are true, and all conditions."""
+        """Return whether a pod can exist for which these statements and all conditions are true."""
         return possible(*self.given, *self.formulas, *formulas)
 
     def says(self, tree: Tree, *, wanted: bool = True) -> Formula:  # noqa: PLR0911 - one for each form
-        """Return what it means that an expression is true; with ``wanted`` False: that it is false."""
+        """Return the statement that an expression is true; with ``wanted`` False: that it is false."""
         match self.resolved(tree):
             case Literal(value=bool() as value):
                 return TRUE if value is wanted else FALSE
@@ -127,7 +127,7 @@ class Conditions:
                 return Holds(_where(term) or term, wanted)
 
     def resolved(self, tree: Tree) -> Tree:
-        """Return what a variable of the policy stands for, and what constants come to; anything else as it is."""
+        """Return the expression with the policy's variables replaced and constants computed."""
         while isinstance(tree, Name) and tree.name.removeprefix(_PREFIX) in self.variables:
             if not tree.name.startswith(_PREFIX):
                 break
@@ -159,12 +159,12 @@ class Conditions:
             return self._of_term(item, Among(item, constants, wanted))
         where = _where(among)
         if where and isinstance(item, Literal) and isinstance(item.value, str):
-            # The key of a map, or an item of a list: which of the two, the type says; either way it is one term
+            # The key of a map or an item of a list: the type decides which; either way it is one term
             return Holds(Present((*where, item.value)), wanted)
         return Holds(Call(function="@in", operands=(item, among)), wanted)
 
     def _of_term(self, term: Tree, fact: Compares | Among) -> Formula:
-        """Say a fact about a field by its place, whichever of the ways to it was taken."""
+        """Return a fact about a field by the field's place, whichever way of access the expression used."""
         default: Tree | None = None
         if isinstance(term, Call) and term.function == "orValue" and _where(term.operands[0]):
             term, default = term.operands
@@ -186,7 +186,7 @@ def _about(term: Where, fact: Compares | Among) -> Formula:
 
 
 def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
-    """Say that a size is no negative number; of anything else it is not known whether it is a whole number."""
+    """Return that a size is not negative; any other term may be something else than a whole number."""
     if isinstance(term, Call) and term.function == "size":
         return All((fact, Compares(term, ">=", 0)))
     if isinstance(fact, Compares) and isinstance(fact.value, int):
@@ -199,14 +199,14 @@ def _fold(left: Literal, relation: Relation, right: Constant) -> Formula:
 
 
 def _fold_fact(value: Constant, fact: Compares | Among) -> Formula:
-    """Say whether a fact is true of a constant."""
+    """Return whether a fact is true of a constant."""
     if isinstance(fact, Among):
         return TRUE if (value in fact.values) is fact.wanted else FALSE
     return TRUE if possible(Compares("", "==", value), Compares("", fact.relation, fact.value)) else FALSE
 
 
 def _where(tree: Tree) -> Where | None:
-    """Return the place that an expression leads to; None where it leads nowhere that can be named."""
+    """Return the path of the field that an expression names; None where it names no field."""
     match tree:
         case Name(name=name) if name.partition(".")[0] in VARIABLES:
             return tuple(name.split("."))

@@ -1,4 +1,4 @@
-"""The cost class of each expression: what ``cel.cost`` bounds, in three words."""
+"""The cost class of each expression: the bound of ``cel.cost`` in three classes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,36 +12,36 @@ from .model import Library, Linted
 CostClass: TypeAlias = Literal["cheap", "moderate", "dear"]
 
 CHEAP_BELOW: Final = 1_000
-"""Microseconds: a hundredth of what a policy may take; most expressions take less than one microsecond."""
-DEAR_FROM: Final = MAX_MICROSECONDS // 2
-"""Two of these, and the policy is refused."""
+"""Microseconds: a hundredth of a policy's limit. Most expressions take less than one microsecond."""
+EXPENSIVE_FROM: Final = MAX_MICROSECONDS // 2
+"""Microseconds: two such expressions exceed a policy's limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpressionCost:
-    """What one expression takes at most, on the largest pod; variables that it names are priced by themselves."""
+    """The most that one expression takes, on the largest pod; the variables that it names are priced separately."""
 
     policy: Linted
     path: Path
     microseconds: float
     line: int
     column: int
-    """Where its dearest part stands in it, from 1."""
+    """The column of its most expensive part, from 1."""
     advice: str
-    """What to write instead of that part; empty where nothing is dear."""
+    """A cheaper way to write that part; empty where no part is expensive."""
 
     @property
     def cost_class(self) -> CostClass:
-        """Return the class."""
+        """The class of the cost."""
         if self.microseconds < CHEAP_BELOW:
             return "cheap"
-        return "moderate" if self.microseconds < DEAR_FROM else "dear"
+        return "moderate" if self.microseconds < EXPENSIVE_FROM else "dear"
 
 
 def costs_of(policy: Linted) -> Iterator[ExpressionCost]:
     """Yield the cost of each expression of a policy."""
     for placed in policy.expressions:
-        if placed.bound is None:  # a scalar of gpu or gang: nobody evaluates it
+        if placed.bound is None:  # a scalar of gpu or gang: it is never evaluated
             continue
         cost = placed.bound.expression.costs[""]
         yield ExpressionCost(
@@ -55,7 +55,7 @@ def costs_of(policy: Linted) -> Iterator[ExpressionCost]:
 
 
 def problems_of(library: Library, cost_class: CostClass) -> Iterator[Problem]:
-    """Yield the expressions of a class, each at its dearest part."""
+    """Yield the expressions of a class, each at its most expensive part."""
     for policy in library.policies:
         for cost in costs_of(policy):
             if cost.cost_class == cost_class:

@@ -1,6 +1,6 @@
-"""Calls of constants, worked out: ``1 + 1``, ``'a' + 'b'``, ``'abc'.startsWith('a')``, ``[1, 2].size()``.
+"""Calls of constants are computed: ``1 + 1``, ``'a' + 'b'``, ``'abc'.startsWith('a')``, ``[1, 2].size()``.
 
-As the engine would have it; what overflows or is no such call stays as it is.
+The result is the engine's. A call that overflows, or that the engine would refuse, stays as it is.
 """
 
 import operator
@@ -20,7 +20,7 @@ _TEXTS: Mapping[str, Callable[[str, str], str | bool]] = {
 
 
 def folded(tree: Tree) -> Tree:  # noqa: PLR0911 - one for each kind of call
-    """Return the constant that a call of constants comes to; anything else as it is."""
+    """Return the constant that a call of constants computes; any other expression unchanged."""
     if not isinstance(tree, Call):
         return tree
     match tuple(folded(each) for each in tree.operands):

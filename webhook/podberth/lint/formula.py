@@ -1,8 +1,8 @@
-"""Statements about unknown values, and whether some values make them all true.
+"""Statements about unknown values, and a search for values that make all of them true.
 
-A statement is a fact about one term (it is equal to a constant, it is less than one, it is there, it holds), or several
-joined by "all of" and "one of". Terms are told apart by equality alone. The search is bounded: where it would take too
-long the answer is "perhaps", which here is yes. Nothing here knows CEL.
+A statement is a fact about one term (it equals a constant, it is less than one, it is present, it holds), or several
+statements joined by "all of" or "one of". Terms are compared by equality alone. The search is bounded: where it would
+take too long, the answer is "possible". Nothing here knows CEL.
 """
 
 from collections.abc import Hashable, Mapping
@@ -16,14 +16,14 @@ NEGATED: Final[Mapping[Relation, Relation]] = {"==": "!=", "!=": "==", "<": ">="
 MIRRORED: Final[Mapping[Relation, Relation]] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 MAX_STEPS: Final = 5_000
-"""Branches that are tried. The longest condition of the shipped policies takes some hundred."""
+"""The most branches that are tried. The longest condition of the shipped policies takes a few hundred."""
 _MAX_RANGE: Final = 64
-"""Whole numbers of a range that are looked at one by one."""
+"""The longest range whose whole numbers are tried one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """A term that is true, or one that is false."""
+    """The fact that a term is true, or that it is false."""
 
     term: Hashable
     wanted: bool = True
@@ -31,7 +31,7 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Compares:
-    """A term in relation to a constant."""
+    """The fact that a term has this relation to a constant."""
 
     term: Hashable
     relation: Relation
@@ -40,7 +40,7 @@ class Compares:
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """A term that is one of several constants, or none of them."""
+    """The fact that a term is one of several constants, or none of them."""
 
     term: Hashable
     values: frozenset[Constant]
@@ -49,14 +49,14 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """Every one of several statements; of none: true."""
+    """All of several statements; true where there are none."""
 
     parts: tuple["Formula", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """One of several statements at least; of none: false."""
+    """At least one of several statements; false where there are none."""
 
     parts: tuple["Formula", ...]
 
@@ -68,13 +68,13 @@ FALSE: Final = Any(())
 
 
 def possible(*formulas: Formula) -> bool:
-    """Tell whether all of them can be true together; yes also where the search gives up."""
+    """Return whether all of them can be true together; True also where the search reaches its limit."""
     return _Search().possible(list(formulas), {})
 
 
 @dataclass(frozen=True, slots=True)
 class _Domain:
-    """What a term may still be."""
+    """The values that a term can still have."""
 
     allowed: frozenset[Constant] | None = None
     excluded: frozenset[Constant] = field(default_factory=frozenset)
@@ -86,7 +86,7 @@ class _Domain:
             return not any(self._fits(value) for value in self.allowed)
         if self.low > self.high:
             return True
-        # Between two whole numbers there are others only where the term is no whole number
+        # Between two neighbouring whole numbers lie others only where the term is not a whole number
         if isinstance(self.low, float) or isinstance(self.high, float) or self.high - self.low > _MAX_RANGE:
             return False
         return all(number in self.excluded for number in range(self.low, self.high + 1))
@@ -120,14 +120,14 @@ class _Search:
                         return False
         if not choices:
             return True
-        # The shortest first: it may settle the others
+        # The shortest first: it may decide the others
         first = min(choices, key=lambda choice: len(choice.parts))
         rest: list[Formula] = [choice for choice in choices if choice is not first]
         return any(self.possible([*rest, part], facts) for part in first.parts)
 
 
 def _learn(facts: dict[Hashable, bool | _Domain], fact: Holds | Compares | Among) -> bool:
-    """Take in a fact; say whether it agrees with those that are known."""
+    """Add a fact; return whether it agrees with the known ones."""
     if isinstance(fact, Holds):
         key = ("holds", fact.term)
         known = facts.setdefault(key, fact.wanted)
@@ -149,9 +149,9 @@ def _narrowed(domain: _Domain, fact: Compares | Among) -> _Domain:  # noqa: PLR0
         return _narrowed(domain, Among(fact.term, frozenset({value})))
     if fact.relation == "!=":
         return replace(domain, excluded=domain.excluded | {value})
-    if isinstance(value, str | bytes):  # order of texts: not looked at
+    if isinstance(value, str | bytes):  # the order of texts is not analysed
         return domain
-    # Next to a whole number stands the next one; of other numbers the bound itself is let in
+    # The next whole number after one is known; for other numbers the bound itself stays allowed
     step = 1 if isinstance(value, int) else 0
     match fact.relation:
         case "<":

@@ -1,4 +1,4 @@
-"""How long the lines are that a policy makes for the user, at the least."""
+"""The minimal length of each line that a policy shows to the user."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from .model import Linted
 
 
 def shortest_lines(policy: Linted) -> Iterator[tuple[Path, int]]:
-    """Yield each message and reason with the least number of characters of its line, the policy's name included."""
+    """Yield each message and reason with the least number of characters of its line, including the policy's name."""
     author = len(line(policy.name, "x")) - 1
     for index, validation in enumerate(policy.spec.validations):
         path: Path = ("spec", "validations", index)
@@ -23,7 +23,7 @@ def shortest_lines(policy: Linted) -> Iterator[tuple[Path, int]]:
 
 
 def _least(tree: Tree) -> int:
-    """Return the least number of characters of a text."""
+    """Return the least number of characters that a text can have."""
     match tree:
         case Literal(value=str() as text):
             return len(text)

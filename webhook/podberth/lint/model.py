@@ -1,6 +1,6 @@
-"""What rules are given, and what comes of them.
+"""The input of rules, and their findings.
 
-A rule sees every policy at once, yields problems and never prints: the runner stamps its name and level on them.
+A rule sees every policy at once, yields problems and never prints. The runner adds the rule's name and level to them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,30 +25,30 @@ _PREFIX = "variables."
 
 
 class Level(IntEnum):
-    """How grave a finding is."""
+    """The severity of a finding."""
 
     NOTE = 1
-    """Worth knowing, and right as it is for many."""
+    """Information; many policies are right as they are."""
     WARNING = 2
-    """Probably not what was meant."""
+    """Probably not what the author meant."""
     ERROR = 3
-    """Cannot work."""
+    """It cannot work."""
 
     def __str__(self) -> str:
-        """Spell it as the command line does."""
+        """Return the name that the command line uses."""
         return self.name.lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Finding:
-    """What a rule found, at its place. Sorts by file and place."""
+    """A problem that a rule found, with its place. Findings sort by file and place."""
 
     problem: Problem
     rule: str
     level: Level = field(compare=False)
 
     def __str__(self) -> str:
-        """Render as compilers do: ``file:line:column level rule where: message``."""
+        """Return the line that compilers print: ``file:line:column level rule where: message``."""
         place, _, rest = str(self.problem).partition(" ")
         return f"{place} {self.level} {self.rule} {rest}"
 
@@ -61,9 +61,9 @@ class Linted:
     compiled: CompiledPolicy
     environment: Environment
     tested: bool
-    """Whether tests stand beside its file."""
+    """Whether tests stand beside the policy's file."""
     _trees: dict[str, Tree] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """By source: most rules look at most expressions."""
+    """Trees by source: most rules read most expressions."""
 
     @property
     def name(self) -> str:
@@ -72,7 +72,7 @@ class Linted:
 
     @property
     def spec(self) -> Spec:
-        """What the policy does."""
+        """The policy's spec."""
         return self.parsed.policy.spec
 
     @cached_property
@@ -87,7 +87,7 @@ class Linted:
 
     @cached_property
     def conditions(self) -> Conditions:
-        """What must hold for the policy to be asked."""
+        """The conditions under which the policy is evaluated."""
         sources = [item.expression for item in self.spec.match_conditions]
         return Conditions(self.variables, tuple(map(self.tree, sources)), for_gpus=self.spec.scope == "GPU")
 
@@ -98,14 +98,14 @@ class Linted:
         return tuple(LintedMutation(self, index, *pair) for index, pair in enumerate(pairs))
 
     def tree(self, source: str) -> Tree:
-        """Return an expression of the policy as a tree."""
+        """Return the tree of an expression of the policy."""
         if source not in self._trees:
             known = {name: bound.expression for name, bound in self.compiled.variables.items()}
             self._trees[source] = self.environment.tree(source, known)
         return self._trees[source]
 
     def reached(self, source: str) -> Iterator[tuple[Path | None, Tree]]:
-        """Yield an expression's tree (with None), and those of the variables that it needs with their paths."""
+        """Yield an expression's tree (with None), and the trees of the variables that it needs with their paths."""
         paths = {item.name: index for index, item in enumerate(self.spec.variables)}
         waiting: list[tuple[Path | None, Tree]] = [(None, self.tree(source))]
         seen: set[str] = set()
@@ -119,11 +119,11 @@ class Linted:
                     waiting.append((("spec", "variables", paths[name], "expression"), self.variables[name]))
 
     def problem(self, path: Path, message: str, *, of_key: bool = False) -> Problem:
-        """Return a problem with what stands at a path of the document, or with its key."""
+        """Return a problem at a path of the document: at the value, or at its key."""
         return self.parsed.positions.problem(self.parsed.file, path, message, of_key=of_key)
 
     def within(self, path: Path, part: Tree, message: str) -> Problem:
-        """Return a problem with a part of the expression at ``path``."""
+        """Return a problem at a part of the expression at ``path``."""
         return self.parsed.problem(path, part.line, part.column, message)
 
 
@@ -138,35 +138,35 @@ class LintedMutation:
 
     @property
     def path(self) -> Path:
-        """Where it stands."""
+        """The path of the entry."""
         return ("spec", "mutations", self.index)
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """Its expressions, paths below it."""
+        """The expressions of the entry; their paths are relative to it."""
         return tuple(leaves_of(self.source)[0])
 
     @cached_property
     def when(self) -> Tree | None:
-        """Its ``when``."""
+        """The entry's ``when``."""
         return None if self.source.when is None else self.policy.tree(self.source.when)
 
     def resolved(self, leaf: Leaf) -> Tree:
-        """Return a leaf's tree; of one that only names a variable, the variable's."""
+        """Return a leaf's tree; where the leaf only names a variable, the variable's tree."""
         return self.policy.conditions.resolved(self.policy.tree(leaf.source))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """Everything that is linted at once."""
+    """All policies that are linted together."""
 
     policies: tuple[Linted, ...]
     problems: tuple[Problem, ...]
-    """What keeps a document from being read, or a policy from being compiled."""
+    """The problems that kept a document from being parsed, or a policy from being compiled."""
     params: Mapping[tuple[str, str], Mapping[str, Any]]
     """The ConfigMaps beside the policies, by namespace and name."""
     nodes: tuple[Node, ...] | None = None
-    """The cluster's; None where none is known."""
+    """The cluster's nodes; None where no cluster is known."""
 
     @property
     def mutations(self) -> Iterator[LintedMutation]:

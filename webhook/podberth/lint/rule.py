@@ -10,13 +10,13 @@ from .model import Level, Library
 
 
 class RuleModule(Protocol):
-    """What the module of a rule has; its docstring is the rule's manual."""
+    """The interface of a rule's module; its docstring is the rule's manual."""
 
     __name__: str
     LEVEL: Level
 
     def check(self, library: Library) -> Iterator[Problem]:
-        """Yield what is wrong."""
+        """Yield the problems that the rule finds."""
         ...
 
 
@@ -28,19 +28,19 @@ class Rule:
 
     @property
     def name(self) -> str:
-        """The rule's name: its module's, with dashes."""
+        """The rule's name: the module's name, with dashes."""
         return self.module.__name__.rpartition(".")[2].replace("_", "-")
 
     @property
     def level(self) -> Level:
-        """How grave its findings are."""
+        """The level of the rule's findings."""
         return self.module.LEVEL
 
     @property
     def manual(self) -> str:
-        """Its docstring: a line that says what is found, why it matters, a bad and a good example."""
+        """The module's docstring: a summary line, why it matters, a bad and a good example."""
         return inspect.cleandoc(self.module.__doc__ or "")
 
     def check(self, library: Library) -> Iterator[Problem]:
-        """Yield what is wrong."""
+        """Yield the problems that the rule finds."""
         return self.module.check(library)

@@ -1,4 +1,4 @@
-"""Runs every rule over policies: parse, compile, ask, leave out what a comment silences, sort."""
+"""The run of every rule over policies: parse, compile, check, drop the findings that comments suppress, sort."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,27 +13,27 @@ from .rules import RULES
 from .suppress import suppressions
 
 SUPPRESSION = "suppression"
-"""The name under which a comment is reported that silences nothing: it cannot be silenced itself."""
+"""The name of the finding that a comment suppresses nothing; this finding cannot be suppressed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What linting found. Findings are sorted by file and place."""
+    """The result of linting. Findings are sorted by file and place."""
 
     findings: tuple[Finding, ...]
     costs: tuple[ExpressionCost, ...]
-    """Of every expression of every policy that compiles."""
+    """The cost of every expression of every policy that compiles."""
     policies: tuple[str, ...]
     """The file of each policy that was linted."""
     silenced: int
-    """How many findings a comment has left out."""
+    """The number of findings that comments suppressed."""
 
     def count(self, level: Level) -> int:
-        """Return how many findings have a level."""
+        """Return the number of findings of a level."""
         return sum(finding.level is level for finding in self.findings)
 
     def at_least(self, level: Level) -> tuple[Finding, ...]:
-        """Return the findings of a level or a graver one."""
+        """Return the findings of a level or a more severe one."""
         return tuple(finding for finding in self.findings if finding.level >= level)
 
 

@@ -1,8 +1,8 @@
-"""Comments that silence a rule: ``# podberth-lint: disable=RULE[,RULE] reason``.
+"""Comments that suppress a rule: ``# podberth-lint: disable=RULE[,RULE] reason``.
 
-Behind a value, or on a line of its own above it, a comment is about that value and all that is below it; above the
-first key of a document it is about the whole document. The reason is required, and a comment without one silences
-nothing. Only the text is read here.
+A comment behind a value, or on its own line above it, applies to that value and everything below it. A comment above
+the first key of a document applies to the whole document. The reason is required: a comment without one suppresses
+nothing. This module reads only the text.
 """
 
 import re
@@ -19,19 +19,19 @@ _DOCUMENT = "---"
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """Rules that say nothing about some lines of a file."""
+    """Rules that are suppressed on some lines of a file."""
 
     rules: frozenset[str]
     first: int
     last: int
 
     def covers(self, rule: str, line: int) -> bool:
-        """Tell whether a finding of a rule at a line is silenced."""
+        """Return whether a finding of a rule at a line is suppressed."""
         return rule in self.rules and self.first <= line <= self.last
 
 
 def suppressions(text: str, file: str, known: Collection[str]) -> tuple[list[Suppression], list[Problem]]:
-    """Return what the comments of a file silence, and what is wrong with the comments."""
+    """Return the suppressions in a file's comments, and the problems of those comments."""
     lines = text.splitlines()
     found: list[Suppression] = []
     problems: list[Problem] = []
@@ -59,7 +59,7 @@ def _wrong(rest: str, known: Collection[str]) -> str:
     unknown = [rule for rule in asked["rules"].split(",") if rule not in known]
     if unknown:
         return f"got the rule {unknown[0]!r}, want one of {', '.join(sorted(known))}"
-    return "" if asked["reason"] else "got no reason, want one behind the rule: who reads it later asks why"
+    return "" if asked["reason"] else "got no reason, want one behind the rule, for later readers"
 
 
 def _next(lines: list[str], number: int) -> int | None:
@@ -72,7 +72,7 @@ def _next(lines: list[str], number: int) -> int | None:
 
 
 def _end(lines: list[str], start: int) -> int:
-    """Return the last line of the value that begins in a line; of a document's first key, of the document."""
+    """Return the last line of the value that begins in a line; for a document's first key, of the document."""
     whole = _indent(lines[start]) == 0 and all(_blank(line) for line in _above(lines, start))
     depth = _indent(lines[start])
     opens = _KEY.match(lines[start]) is not None
@@ -83,7 +83,7 @@ def _end(lines: list[str], start: int) -> int:
             break
         if _blank(line):
             continue
-        # Items of a list may stand as deep as the key above them
+        # Items of a list may have the same indent as the key above them
         inside = _indent(line) > depth or (opens and _indent(line) == depth and line.strip().startswith("- "))
         if not whole and not inside:
             break

@@ -1,4 +1,4 @@
-"""The policy engine: GPUPolicy documents parsed, matched, compiled and evaluated.
+"""The policy engine: GPUPolicy documents are parsed, matched, compiled and evaluated.
 
-Nothing here knows how a verdict is carried out: that is ``mutation`` and ``admission``.
+``mutation`` and ``admission`` apply its decisions; nothing here knows how.
 """

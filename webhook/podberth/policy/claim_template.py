@@ -1,8 +1,8 @@
-"""Claim templates that a policy declares: the spec of a ResourceClaimTemplate, as resource.k8s.io/v1 has it.
+"""Claim templates that a policy declares: the spec of a ResourceClaimTemplate, as resource.k8s.io/v1 defines it.
 
-Nothing in it is an expression: what is made is what stands in the policy, whoever creates pods. ``adminAccess`` is not
-among the fields, for nobody's pods should get at devices in use because of a policy. Names and docstrings are the
-document's, as in ``model``.
+Nothing in a template is an expression: the object has the policy's text, whoever creates pods. ``adminAccess`` is left
+out, because no policy should give pods access to devices in use. Names and docstrings are the document's, as in
+``model``.
 """
 
 import hashlib
@@ -15,13 +15,14 @@ from pydantic.alias_generators import to_camel
 
 from .fields import ClaimTemplateName, Key, QualifiedName, Subdomain
 
-# What the API takes (kubernetes/api resource/v1, Size constants); the count is an int64 of which none has so many.
+# The API's limits (kubernetes/api resource/v1, Size constants); the count is an int64, and no node has that many.
 _MOST = 32
 _MOST_ALTERNATIVES = 8
 _MOST_DEVICES = 2**31 - 1
 
 _DIGITS = 8
-"""Of a digest in a name: of 10,000 specs two are alike in one of a hundred clusters (10,000^2 / 2 / 16^8)."""
+"""Digits of the digest in a name: among 10,000 specs, two are equal in one of a hundred clusters (10,000^2 / 2 / 16^8).
+"""
 
 
 class _Model(BaseModel):
@@ -32,33 +33,33 @@ class CelSelector(_Model):
     """A CEL expression of the scheduler's (CELDeviceSelector), not of podberth's."""
 
     expression: Annotated[str, Field(min_length=1, max_length=10240)]
-    """Of the `device` that is looked at; the API server compiles it, podberth does not."""
+    """A condition on the `device`; the API server compiles it, podberth does not."""
 
 
 class DeviceSelector(_Model):
-    """One condition on a device; all must hold."""
+    """One condition on a device; all must be true."""
 
     cel: CelSelector
     """The condition."""
 
 
 class DeviceToleration(_Model):
-    """A taint of devices that is borne."""
+    """A taint of devices that is tolerated."""
 
     key: QualifiedName | None = None
     """None: every key, with `Exists`."""
     operator: Literal["Exists", "Equal"] | None = None
-    """`Exists`: whatever the value; none: `Equal`."""
+    """`Exists`: any value; none: `Equal`."""
     value: str | None = None
-    """For `Equal`."""
+    """The value for `Equal`."""
     effect: Literal["NoSchedule", "NoExecute"] | None = None
     """None: all effects."""
     toleration_seconds: StrictInt | None = None
-    """For `NoExecute`: how long."""
+    """For `NoExecute`: the time for which the taint is tolerated."""
 
 
 class CapacityRequirements(_Model):
-    """How much of a device that can be shared is asked for."""
+    """The requested capacity of a device that can be shared."""
 
     requests: Annotated[dict[Key, str], Field(min_length=1)]
     """Quantities by capacity, `memory: 10Gi`."""
@@ -68,15 +69,15 @@ class _Devices(_Model):
     device_class_name: Subdomain
     """The DeviceClass."""
     selectors: Annotated[tuple[DeviceSelector, ...], Field(max_length=_MOST)] = ()
-    """Conditions on the device, all of which must hold."""
+    """Conditions on the device, all of which must be true."""
     allocation_mode: Literal["ExactCount", "All"] | None = None
     """`All`: every device of a node that fits; none: `ExactCount`."""
     count: Annotated[StrictInt, Field(ge=1, le=_MOST_DEVICES)] | None = None
-    """How many; none: one. With `ExactCount` only."""
+    """The number of devices; none: one. With `ExactCount` only."""
     tolerations: Annotated[tuple[DeviceToleration, ...], Field(max_length=16)] = ()
-    """Taints of devices that are borne."""
+    """Taints of devices that are tolerated."""
     capacity: CapacityRequirements | None = None
-    """How much of each device, where it can be shared."""
+    """The requested capacity of each device, where it can be shared."""
 
 
 class ExactDeviceRequest(_Devices):
@@ -84,17 +85,17 @@ class ExactDeviceRequest(_Devices):
 
 
 class DeviceSubRequest(_Devices):
-    """One of several alternatives; the scheduler takes the first that it can."""
+    """One of several alternatives; the scheduler takes the first that is available."""
 
     name: Subdomain
     """Unique among the alternatives."""
 
 
 class DeviceRequest(_Model):
-    """What is asked for under one name: exactly so, or the first of several that is available."""
+    """A request under one name: exactly one kind of device, or the first available of several."""
 
     name: Subdomain
-    """Unique; what `requests` of a resourceClaims item and of constraints name."""
+    """Unique; the name that `requests` of a resourceClaims item and of constraints use."""
     exactly: ExactDeviceRequest | None = None
     """Devices of one class; exactly one of exactly and firstAvailable."""
     first_available: Annotated[tuple[DeviceSubRequest, ...], Field(max_length=_MOST_ALTERNATIVES)] = ()
@@ -102,23 +103,23 @@ class DeviceRequest(_Model):
 
 
 class DeviceConstraint(_Model):
-    """What the devices of several requests must have in common."""
+    """A condition on the devices of several requests together."""
 
     requests: Annotated[tuple[str, ...], Field(max_length=_MOST)] = ()
     """Names of requests; empty: all."""
     match_attribute: QualifiedName | None = None
-    """An attribute that all have with one value: `resource.kubernetes.io/pcieRoot` is one PCIe root."""
+    """An attribute that has the same value for all: `resource.kubernetes.io/pcieRoot` is one PCIe root."""
     distinct_attribute: QualifiedName | None = None
-    """An attribute of which no two have the same value; exactly one of the two."""
+    """An attribute whose value differs for all; exactly one of the two."""
 
 
 class OpaqueConfiguration(_Model):
-    """Parameters that a driver alone understands."""
+    """Parameters that only a driver reads."""
 
     driver: Subdomain
     """The driver."""
     parameters: dict[str, Any]
-    """As the driver wants them; podberth does not read them."""
+    """Parameters in the driver's format; podberth does not read them."""
 
 
 class DeviceConfiguration(_Model):
@@ -127,16 +128,16 @@ class DeviceConfiguration(_Model):
     requests: Annotated[tuple[str, ...], Field(max_length=_MOST)] = ()
     """Names of requests; empty: all."""
     opaque: OpaqueConfiguration
-    """For whom and what."""
+    """The driver and its parameters."""
 
 
 class Devices(_Model):
     """The devices of a claim."""
 
     requests: Annotated[tuple[DeviceRequest, ...], Field(min_length=1, max_length=_MOST)]
-    """What is asked for, each under a name."""
+    """Requests, each with a name."""
     constraints: Annotated[tuple[DeviceConstraint, ...], Field(max_length=_MOST)] = ()
-    """What several requests must have in common."""
+    """Conditions on the devices of several requests together."""
     config: Annotated[tuple[DeviceConfiguration, ...], Field(max_length=_MOST)] = ()
     """Configuration for drivers."""
 
@@ -145,11 +146,11 @@ class ResourceClaimSpec(_Model):
     """The spec of the claims (resource.k8s.io/v1)."""
 
     devices: Devices
-    """What they are for."""
+    """The devices of the claim."""
 
 
 class ClaimMetadata(_Model):
-    """What is copied into the claims."""
+    """Metadata that is copied into the claims."""
 
     labels: dict[Key, str] = Field(default_factory=dict)
     """Labels of the claims."""
@@ -167,10 +168,10 @@ class ResourceClaimTemplateSpec(_Model):
 
 
 class ClaimTemplate(_Model):
-    """A ResourceClaimTemplate that `podberth controller` makes where a pod names it."""
+    """A ResourceClaimTemplate that `podberth controller` creates where a pod names it."""
 
     name: ClaimTemplateName
-    """Unique; what an item of `resourceClaims` has as its `template`. A digest of the spec is put behind it."""
+    """Unique; the `template` of an item of `resourceClaims`. A digest of the spec is appended to it."""
     spec: ResourceClaimTemplateSpec
     """As in a ResourceClaimTemplate; no expressions."""
 
@@ -181,6 +182,6 @@ class ClaimTemplate(_Model):
 
     @cached_property
     def written_name(self) -> str:
-        """The object's name: another spec is another object, for the spec of one that is there cannot be changed."""
+        """The object's name. Another spec is another object, because the spec of an existing object cannot change."""
         digest = hashlib.sha256(orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS)).hexdigest()
         return f"{self.name}-{digest[:_DIGITS]}"

@@ -1,9 +1,10 @@
-"""Two policies that write one field from different expressions, seen before any pod comes.
+"""Static search for two policies that write one field from different expressions.
 
-For mutations of which each expression is the value of one field: labels, annotations, variables, single fields of the
-spec, a gang's name and size. ``admission.forecast`` compares mutations whose expressions need a value first. Whether
-one pod ever meets both policies depends on their conditions, which nobody can decide in general: so it is a note, never
-a refusal. On a pod that meets both, the first in order wins and the user is warned (``mutation.standing``).
+The search covers mutations of which each expression is the value of one field: labels, annotations, variables, single
+fields of the spec, a gang's name and size. ``admission.forecast`` compares mutations whose expressions need a value
+first. Whether one pod ever matches both policies depends on their conditions, which cannot be decided in general: so a
+clash is a note, never a refusal. On a pod that both match, the policy that comes first wins and the user is warned
+(``mutation.standing``).
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +19,7 @@ _SCALARS = frozenset({Want.STRING, Want.INT})
 
 
 def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
-    """Return a note for each field that a policy writes otherwise than one before it, at its place, sorted."""
+    """Return a note for each field that an earlier policy writes from another expression, at its place, sorted."""
     first: dict[Path, tuple[str, set[str]]] = {}
     notes: list[Problem] = []
     for item in sorted(parsed, key=lambda item: item.policy.sort_key):
@@ -34,12 +35,12 @@ def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
 
 
 def comes_first(winner: str) -> str:
-    """Return the words of a note at the later of two policies."""
+    """Return the message of the note at the later of two policies."""
     return f"policy {winner} writes it too and comes first; on a pod that both match, its value stays"
 
 
 def _fields(item: ParsedPolicy) -> Iterator[tuple[Path, Path, str]]:
-    """Yield the fields that a policy names: where in the document, which, and the text that says what is written."""
+    """Yield the fields that a policy names: the path in the document, the field, and the text of the expression."""
     for index, mutation in enumerate(item.policy.spec.mutations):
         leaves, literals = leaves_of(mutation)
         if not literals and all(leaf.want in _SCALARS for leaf in leaves):

@@ -1,4 +1,4 @@
-"""From a parsed policy to one that can be evaluated: every expression compiled and type-checked once.
+"""Compiles a parsed policy for evaluation: every expression is compiled and type-checked once.
 
 All problems of all policies are reported together, each at its place in the file. Nothing is evaluated here.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from ..cel.cost import MAX_MICROSECONDS, too_dear, total_of
+from ..cel.cost import MAX_MICROSECONDS, too_expensive, total_of
 from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Late, Room, Want, never
 from ..errors import PolicyError, Problem
 from ..kube.positions import Path
@@ -18,7 +18,7 @@ from .match import is_static
 from .model import GPUPolicy, Mutation
 from .parse import ParsedPolicy
 
-# VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); ours are there.
+# VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); podberth gives both.
 _CONDITION_NAMES = frozenset(
     {"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig", "jsonpatch", "shell", "models"}
 )
@@ -32,10 +32,10 @@ _SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
 
 
 def depends_on_snapshot(path: tuple[str, ...]) -> bool:
-    """Say whether what stands at a static access path depends on the cluster of the moment, not on the pod alone.
+    """Return whether the value at a static access path depends on the cluster's state, not on the pod alone.
 
-    A gang's size may come from its owner or its PodGroup, and what a claim asks for from the claim or its template, all
-    of which a snapshot may or may not have.
+    A gang's size may come from its owner or its PodGroup, and a claim's devices from the claim or its template; a
+    snapshot may or may not have these objects.
     """
     if path[:2] == ("gpu", "claims"):
         return path[3:] != ("name",)
@@ -44,7 +44,7 @@ def depends_on_snapshot(path: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """An expression that carries its variables with it: each is evaluated when it is first needed, and once."""
+    """An expression with its variables; each variable is evaluated once, when it is first needed."""
 
     expression: Expression
     reads: frozenset[tuple[str, ...]]
@@ -52,7 +52,7 @@ class Bound:
 
     @property
     def reads_snapshot(self) -> bool:
-        """Say whether the value can change while the pod stays the same."""
+        """Return whether the value can change while the pod stays the same."""
         return any(map(depends_on_snapshot, self.reads))
 
 
@@ -66,12 +66,12 @@ class CompiledMutation:
     reason: Bound | None
     leaves: Mapping[str, Bound]
     facts: Mapping[str, tuple[str, str]]
-    """Leaves that are no more than a scalar of ``gpu`` or ``gang``: nobody has to evaluate ``gang.name``."""
+    """Leaves that are only a scalar of ``gpu`` or ``gang``: they need no evaluation (``gang.name``)."""
     literals: Mapping[str, Any]
     nullable: frozenset[str]
     """Leaves of which a null is no reason to leave the entry out."""
     templates: Mapping[str, str]
-    """Of resourceClaims: the claim templates that the policy declares, by name, with the names that are written."""
+    """For resourceClaims: the claim templates that the policy declares, with the names of their objects."""
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
@@ -80,12 +80,12 @@ class CompiledMutation:
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
-        """Everything the entry reads."""
+        """The static access paths that the entry reads."""
         return frozenset().union(*(bound.reads for bound in self.bounds))
 
     @cached_property
     def reads_snapshot(self) -> bool:
-        """Say whether what it writes depends on the cluster of the moment."""
+        """Return whether the written value depends on the cluster's state."""
         return any(bound.reads_snapshot for bound in self.bounds) or any(map(depends_on_snapshot, self.facts.values()))
 
 
@@ -100,12 +100,12 @@ class CompiledValidation:
 
     @property
     def fixed_message(self) -> str:
-        """What a failure says where no messageExpression says it: the author's own words, whatever the pod is."""
+        """The message of a failure without a messageExpression: the author's own words, equal for all pods."""
         return self.message or f"failed expression: {self.expression.expression.source.strip()}"
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
-        """Everything the entry reads."""
+        """The static access paths that the entry reads."""
         return self.expression.reads | (self.message_expression.reads if self.message_expression else frozenset())
 
 
@@ -113,14 +113,14 @@ _Part = TypeVar("_Part")
 
 
 class CompiledPolicy:
-    """A policy ready to be asked. ``source`` holds everything that is no expression.
+    """A policy ready for evaluation. ``source`` holds everything that is not an expression.
 
-    Each part is compiled when it is first asked for, which for a policy that was checked is always before it is used.
-    A part of an unchecked one that does not compile raises PolicyError.
+    Each part is compiled when it is first needed, which for a checked policy is always before it is used. A part of an
+    unchecked policy that does not compile raises PolicyError.
     """
 
     def __init__(self, parsed: ParsedPolicy, environment: Environment, room: Room) -> None:
-        """Made by ``compile_policies``; what is compiled is taken from ``room``."""
+        """Called by ``compile_policies``; compiled expressions come from ``room``."""
         self.source: GPUPolicy = parsed.policy
         self._compiler = _Compiler(parsed, environment, room)
         self._checking = False
@@ -132,7 +132,7 @@ class CompiledPolicy:
 
     @cached_property
     def matches_statically(self) -> bool:
-        """Whether operation and resource alone decide whether the policy is asked (``match.is_static``)."""
+        """Whether operation and resource alone decide whether the policy matches (``match.is_static``)."""
         return is_static(self.source)
 
     @cached_property
@@ -142,7 +142,7 @@ class CompiledPolicy:
 
     @cached_property
     def conditions_read(self) -> frozenset[tuple[str, ...]]:
-        """Everything the matchConditions read."""
+        """The static access paths that the matchConditions read."""
         return frozenset().union(*(bound.reads for _, bound in self.conditions))
 
     @cached_property
@@ -169,12 +169,12 @@ class CompiledPolicy:
 
     @cached_property
     def reads_namespace(self) -> bool:
-        """Whether any expression reads namespaceObject; of one that names it in a string only, too."""
+        """Whether any expression reads namespaceObject; True also where one names it only in a string."""
         return any("namespaceObject" in source for source in self._compiler.sources())
 
     @cached_property
     def cost_microseconds(self) -> float:
-        """What one review of its expressions takes at most (``cel.cost``)."""
+        """The most that one review of its expressions costs (``cel.cost``)."""
         self._compile()
         return self._compiler.total()
 
@@ -184,7 +184,7 @@ class CompiledPolicy:
         _ = self.mutations, self.validations, self.audit_annotations
 
     def check(self, late: Late) -> tuple[Problem, ...]:
-        """Compile everything and price it; return what is wrong. ``late`` is asked before each expression."""
+        """Compile everything and compute its cost; return the problems. ``late`` is called before each expression."""
         self._checking, self._compiler.late = True, late
         self._compile()
         self._checking, self._compiler.late = False, never
@@ -205,13 +205,13 @@ def compile_policies(
 
     Args:
         parsed: the policies.
-        environment: what their expressions may name and call.
-        checked: these very policies have compiled here before, so only what is asked for needs to be compiled again.
-        late: asked before each expression whether the time is over; None: the environment says how long this may take.
+        environment: the names and functions that their expressions may use.
+        checked: these very policies have compiled here before, so only the parts that are used are compiled again.
+        late: called before each expression; True when the time is over. None: the environment limits the time.
 
     Returns:
-        The policies that compiled, and every problem of the others, sorted. A caller that wants all or nothing looks
-        at the problems first.
+        The policies that compiled, and every problem of the others, sorted. A caller that wants all or nothing reads
+        the problems first.
     """
     compiled: list[CompiledPolicy] = []
     problems: list[Problem] = []
@@ -227,7 +227,7 @@ def compile_policies(
 
 
 class _Compiler:
-    """Compiles the parts of one policy and gathers its problems instead of stopping at the first."""
+    """Compiles the parts of one policy and collects all of its problems."""
 
     def __init__(self, parsed: ParsedPolicy, environment: Environment, room: Room) -> None:
         self.parsed = parsed
@@ -241,10 +241,10 @@ class _Compiler:
         self._order = {item.name: index for index, item in enumerate(parsed.policy.spec.variables)}
         self._templates = {each.name: each.written_name for each in parsed.policy.spec.claim_templates}
         self._begun: set[str] = set()
-        """The variables that are compiled, or did not compile."""
+        """The variables that are compiled, or that did not compile."""
 
     def compile_variables(self) -> None:
-        """Compile the variables that nothing has asked for yet."""
+        """Compile the variables that nothing has needed yet."""
         for name in self._order:
             self._variable(name)
 
@@ -289,9 +289,9 @@ class _Compiler:
                 yield item.key, bound
 
     def total(self) -> float:
-        """Return what a review takes at most, in microseconds; a variable once for each expression that needs it.
+        """Return the most that a review costs, in microseconds; each expression pays for its own variables.
 
-        A review is of /mutate or of /validate: the conditions are asked in both.
+        A review is of /mutate or of /validate: both evaluate the conditions.
         """
         phases = (("matchConditions", "mutations"), ("matchConditions", "validations", "auditAnnotations"))
         return max(
@@ -300,11 +300,11 @@ class _Compiler:
         )
 
     def price(self) -> None:
-        """Refuse a policy that could hold a worker for too long, at the dearest part of its dearest expression."""
+        """Refuse a policy that could occupy a worker for too long, at the most expensive part of its expressions."""
         total = self.total()
         if total > MAX_MICROSECONDS:
             path, cost = max(((path, each.costs[""]) for path, each in self.priced), key=lambda each: each[1].dearest)
-            message = too_dear(total, cost)
+            message = too_expensive(total, cost)
             self.problems.append(self.parsed.problem(("spec", *path), cost.line, cost.column, message))
 
     def validations(self) -> Iterator[CompiledValidation]:
@@ -371,11 +371,12 @@ class _Compiler:
         return Bound(expression, expression.reads.union(*within))
 
     def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
-        """Return the variables that an expression may use, those that it names among them for certain."""
+        """Return the variables that an expression may use, including those that it certainly names."""
         of_variable = path[0] == "variables"
         seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]
         for name in sorted(set(_WORD.findall(source)).intersection(seen), key=self._order.__getitem__):
             self._variable(name)
-        # One that did not compile has any type: its own problem is told, and none of whoever uses it.
+        # A variable that did not compile has any type: its own problem is reported, and none of the expressions that
+        # use it.
         known = {name: bound.expression for name, bound in self.variables.items()}
         return {name: known.get(name, DYN) for name in seen if name in self._begun}

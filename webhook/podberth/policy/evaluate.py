@@ -1,7 +1,7 @@
-"""One policy asked about one state of one pod, with the error semantics of ValidatingAdmissionPolicy.
+"""The evaluation of one policy for one state of one pod, with the error semantics of ValidatingAdmissionPolicy.
 
-What an expression says and what is done about it are two things: here is the first; ``admission`` does the second. An
-error is never "no match": it is raised, and the caller goes by the policy's failurePolicy.
+This module evaluates the expressions; ``admission`` acts on the results. An error is never "no match": it is raised,
+and the caller applies the policy's failurePolicy.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A validation that is false for this pod, or that could not be asked (then ``error`` is True)."""
+    """A validation that is false for this pod, or that could not be evaluated (then ``error`` is True)."""
 
     message: str
     reason: str
@@ -39,23 +39,23 @@ class Failure:
 
 
 class Watch(Protocol):
-    """Who wants to see a decision being made; called by what decides, so that what is told is the decision itself.
+    """An observer of a decision, called by the code that decides, so that it reports the decision itself.
 
-    The server has none. A watch changes nothing: what it is given it may keep, and must not write on.
+    The server has none. A watch changes nothing: it may keep the objects that it is given, and must not change them.
     """
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
-        """Take note that a policy does not apply; ``why`` begins with the field that says so."""
+        """Record that a policy does not apply; ``why`` begins with the field that decides it."""
         ...
 
     def matched(self, evaluation: "Evaluation") -> None:
-        """Take note that a policy is about to be asked what it wants."""
+        """Record that a policy is about to be evaluated."""
         ...
 
     def answered(
         self, policy: CompiledPolicy, bound: Bound, activation: Activation, answer: Any | EvaluationError
     ) -> None:
-        """Take note of the value of an expression, or that it has none, with the names that it was evaluated with."""
+        """Record the value or the error of an expression, with the names that it was evaluated with."""
         ...
 
 
@@ -80,7 +80,7 @@ class Evaluation:
 
     @property
     def activation(self) -> Activation:
-        """The names that the expressions are evaluated with, bound to the pod as it is when first asked for."""
+        """The names that the expressions are evaluated with, bound to the pod's state at the first use."""
         if self._activation is None:
             self._activation = self._activate(self.params)
         return self._activation
@@ -103,10 +103,10 @@ class Evaluation:
         return answer
 
     def conditions(self) -> bool:
-        """Say whether the matchConditions hold, asked one by one.
+        """Return whether the matchConditions are true, evaluated one by one.
 
         Raises:
-            EvaluationError: as ``combine`` says.
+            EvaluationError: see ``combine``.
         """
         answers: list[bool | EvaluationError] = []
         for _, bound in self.policy.conditions:
@@ -140,11 +140,11 @@ class Evaluation:
         return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
 
     def failures(self) -> list[Failure]:
-        """Return the validations that do not hold; all are asked, whatever the earlier ones said (as VAP does)."""
+        """Return the validations that are false; all are evaluated, whatever earlier ones returned (as VAP does)."""
         return [failure for item in self.policy.validations if (failure := self._fail(item)) is not None]
 
     def audit_annotations(self) -> dict[str, str]:
-        """Return the audit annotations, long ones cut; a null or blank value leaves its key out.
+        """Return the audit annotations, long ones truncated; a null or blank value leaves its key out.
 
         Raises:
             EvaluationError: a value expression has no value.
@@ -193,7 +193,7 @@ def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -
 
 
 def _named(mutation: CompiledMutation, value: Any) -> Any:
-    """Return a leaf's value with the names under which the policy's own claim templates are made."""
+    """Return a leaf's value with the object names of the policy's own claim templates."""
     if not (mutation.templates and isinstance(value, list)):
         return value
     names = mutation.templates

@@ -1,7 +1,7 @@
-"""Whether a policy of ``scope: All`` is sent the pods that it is about: the webhook configurations need entries for it.
+"""Whether a policy of ``scope: All`` receives its pods: the webhook configurations need entries for them.
 
-The shipped entries send pods with GPUs and of gangs, by a match condition ``gpu-or-gang``; an entry for creations of
-pods without it sends others, too (manifests/components/all-pods).
+The shipped entries send pods with GPUs and pods of gangs, by a match condition ``gpu-or-gang``. An entry for creations
+of pods without that condition sends the others too (manifests/components/all-pods).
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ _NARROWED_BY: Final = "gpu-or-gang"
 
 
 def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the kinds of configuration that need an entry for every pod, by a GPUPolicy object; empty: none does."""
+    """Return the kinds of configuration that need an entry for every pod, for a GPUPolicy object; empty: none does."""
     spec, annotations = policy.get("spec") or {}, policy["metadata"].get("annotations")
     if spec.get("scope") != "All" or not needs_every_pod(annotations or {}):
         return ()
@@ -27,12 +27,12 @@ def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def needs_every_pod(annotations: Mapping[str, str]) -> bool:
-    """Tell whether a policy of scope All needs more pods than the ordinary entries send, unless it says otherwise."""
+    """Return whether a policy of scope All needs more pods than the ordinary entries send, unless it says otherwise."""
     return annotations.get(NEEDS_EVERY_POD_ANNOTATION) != "false"
 
 
 def sends_every_pod(configuration: Mapping[str, Any]) -> bool:
-    """Tell whether a webhook configuration has an entry for pods without GPUs that are created."""
+    """Return whether a webhook configuration has an entry for created pods without GPUs."""
     return any(
         _of_new_pods(entry.get("rules") or ())
         and not any(each.get("name") == _NARROWED_BY for each in entry.get("matchConditions") or ())
@@ -41,7 +41,7 @@ def sends_every_pod(configuration: Mapping[str, Any]) -> bool:
 
 
 def _of_new_pods(rules: Iterable[Mapping[str, Any]] | None) -> bool:
-    """Tell whether rules name the creation of pods; None stands for the default, which does."""
+    """Return whether rules name the creation of pods; None is the default, which does."""
     if rules is None:
         return True
     wanted = {"operations": "CREATE", "apiGroups": "", "resources": "pods"}

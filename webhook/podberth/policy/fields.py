@@ -1,6 +1,6 @@
-"""The kinds of text that a policy document holds, each refused on its own: names, messages, expressions.
+"""The kinds of text in a policy document, each validated alone: names, messages, expressions.
 
-What they must agree on with each other is ``refusals``' matter.
+``refusals`` checks them against each other.
 """
 
 import re
@@ -22,7 +22,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # IsEnvVarName: what every version takes; since 1.34 any printable character but "=" would do
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 MAX_NAME = 63
-# A dash and eight digits are put behind it (claim_template).
+# A dash and eight digits are appended to it (claim_template).
 MAX_TEMPLATE_NAME = MAX_SUBDOMAIN - 9
 
 
@@ -80,14 +80,14 @@ def _identifier(value: str) -> str:
 
 def _message(value: str) -> str:
     if not value.strip():
-        raise PydanticCustomError("message", "got an empty message; leave it out or say what is wrong")
+        raise PydanticCustomError("message", "got an empty message; remove it, or say what is wrong")
     if "\n" in value:
         raise PydanticCustomError("message", "got a message with a line break, want one line")
     return value
 
 
 def _like(pattern: str) -> WithJsonSchema:
-    """Say in the JSON Schema what the validator beside it checks; lengths are the validator's."""
+    """Add to the JSON Schema what the validator beside it checks; the validator checks lengths."""
     return WithJsonSchema({"type": "string", "pattern": pattern})
 
 
@@ -129,9 +129,9 @@ Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_SUBDOMAIN
 QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified), _like(f"^({SUBDOMAIN}/)?{_NAME.pattern}$")]
 ClaimTemplateName: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_TEMPLATE_NAME)), _like(f"^{SUBDOMAIN}$")]
 LabelValue: TypeAlias = Annotated[str, AfterValidator(_label_value), _like(f"^({_NAME.pattern})?$")]
-"""What no label can have selects nothing, so that a policy would never apply."""
+"""A value that no label can have selects nothing, so that a policy would never apply."""
 Key: TypeAlias = Annotated[str, AfterValidator(_qualified)]
-"""A qualified name of which the schema says no more than that it is a string: its rules would cost too much."""
+"""A qualified name; the schema only says that it is a string, because its pattern would cost too much."""
 EnvName: TypeAlias = Annotated[str, AfterValidator(_env_name), _like(f"^{_ENV_NAME.pattern}$")]
 Identifier: TypeAlias = Annotated[str, AfterValidator(_identifier), _like(f"^{_IDENTIFIER.pattern}$")]
 Message: TypeAlias = Annotated[str, AfterValidator(_message), _like(r"^[^\n]*\S[^\n]*$")]

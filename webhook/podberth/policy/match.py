@@ -1,8 +1,8 @@
-"""Whether a policy is asked about a request: matchConstraints, with upstream's semantics.
+"""Whether a policy matches a request: matchConstraints, with upstream's semantics.
 
 Source: the apiserver's pkg/admission/plugin/policy/matching/matching.go and pkg/admission/plugin/webhook/predicates
-(rules, namespace, object). What costs nothing but names is apart, so that a server can group its policies by it once.
-Expressions, scope and params are not looked at here.
+(rules, namespace, object). The part that needs only names is separate, so that a server can group its policies by it
+once. Expressions, scope and params are not read here.
 """
 
 from collections.abc import Mapping
@@ -14,20 +14,21 @@ from ..kube.selector import label_selector_matches
 from .model import GPUPolicy, LabelSelector, Rule
 
 Route: TypeAlias = tuple[str, str, str, str, str]
-"""Operation, group, version, resource and subresource: all of a request that rules without names and scope look at."""
+"""Operation, group, version, resource and subresource: the fields of a request that rules without names and scope read.
+"""
 
 
 class SetUpError(EvaluationError):
-    """What a policy is to be asked with is missing: its params, or the request's namespace."""
+    """An input of the policy is missing: its params, or the request's namespace."""
 
 
 class NamespaceUnknownError(SetUpError):
-    """A namespaceSelector that cannot be judged: nobody knows the request's namespace. Never the same as no match."""
+    """A namespaceSelector cannot be evaluated: the request's namespace is unknown. Never the same as no match."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchRequest:
-    """What of an admission request the constraints look at. ``name`` is empty while generateName has not run."""
+    """The fields of an admission request that constraints read. ``name`` is empty before generateName has run."""
 
     operation: str
     group: str
@@ -41,7 +42,7 @@ class MatchRequest:
 
 
 def applies_statically(policy: GPUPolicy, route: Route) -> bool:
-    """Tell whether some request of this operation and resource can match the policy, whatever it holds."""
+    """Return whether some request of this operation and resource can match the policy, whatever its content."""
     constraints = policy.spec.match_constraints
     for rule in constraints.exclude_resource_rules:
         if not rule.resource_names and rule.scope == "*" and _covers(rule, route):
@@ -50,7 +51,7 @@ def applies_statically(policy: GPUPolicy, route: Route) -> bool:
 
 
 def is_static(policy: GPUPolicy) -> bool:
-    """Tell whether ``applies_statically`` is all there is to ask: no selector, no name, no scope."""
+    """Return whether ``applies_statically`` decides the match alone: no selector, no name, no scope."""
     constraints = policy.spec.match_constraints
     rules = (*constraints.resource_rules, *constraints.exclude_resource_rules)
     by_rule = all(rule.scope == "*" and not rule.resource_names for rule in rules)
@@ -58,20 +59,20 @@ def is_static(policy: GPUPolicy) -> bool:
 
 
 def match(policy: GPUPolicy, request: MatchRequest, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Tell whether the policy is asked about the request; ``namespaces`` holds the Namespace objects by name.
+    """Return whether the policy matches the request; ``namespaces`` holds the Namespace objects by name.
 
-    Exclusions beat inclusions. An object that is absent matches no objectSelector but the empty one; of an update,
-    either object may match.
+    An exclusion takes precedence over an inclusion. An absent object matches no objectSelector but the empty one; for
+    an update, either object may match.
 
     Raises:
-        NamespaceUnknownError: all else matches, and the namespaceSelector asks for labels of a namespace that is not
+        NamespaceUnknownError: all else matches, and the namespaceSelector needs the labels of a namespace that is not
         known.
     """
     return not mismatch(policy, request, namespaces)
 
 
 def mismatch(policy: GPUPolicy, request: MatchRequest, namespaces: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return which constraint keeps the policy from being asked, by its field's name; empty where ``match`` is true.
+    """Return the field name of the constraint that does not match; empty where ``match`` is true.
 
     Raises:
         NamespaceUnknownError: as ``match`` does.
@@ -114,7 +115,7 @@ def _rule_matches(rule: Rule, request: MatchRequest) -> bool:
 
 
 def _in_scope(rule: Rule, request: MatchRequest) -> bool:
-    """A request about a Namespace carries its name as namespace, and is of cluster scope all the same (rules.go)."""
+    """A request about a Namespace has its name as namespace, and is still of cluster scope (rules.go)."""
     if rule.scope == "*":
         return True
     return (rule.scope == "Cluster") == (_is_namespace(request) or not request.namespace)

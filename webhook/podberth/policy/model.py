@@ -1,10 +1,10 @@
-"""The policy object: what a GPUPolicy document may say, as frozen models.
+"""The policy object: the content of a GPUPolicy document, as frozen models.
 
 Names, defaults and limits are those of ValidatingAdmissionPolicy and MutatingAdmissionPolicy
-(admissionregistration.k8s.io/v1) wherever the idea is theirs. A field that takes CEL holds its source here; what it
-must evaluate to is decided where it is compiled. What one field alone can say wrong is refused here, what takes
-several in ``refusals``. Files, places and words for the author are ``parse``'s. The docstring of a field is its row in
-docs/policy.md and its description in the JSON Schema.
+(admissionregistration.k8s.io/v1) wherever these have the same field. A field with CEL holds its source here;
+compilation checks its type. This module refuses faults of one field, ``refusals`` faults between several. ``parse``
+adds files, places and words for the author. The docstring of a field is its row in docs/policy.md and its description
+in the JSON Schema.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ class LabelSelectorRequirement(_Model):
     key: QualifiedName
     """The label's key."""
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
-    """How its value is asked for."""
+    """The comparison with the label's value."""
     values: tuple[LabelValue, ...] = ()
     """For `In` and `NotIn` only."""
 
@@ -83,7 +83,7 @@ class Rule(_Model):
     resources: tuple[str, ...]
     """`pods`, `pods/ephemeralcontainers`, `pods/*`, `*`, `*/*`."""
     scope: Literal["*", "Namespaced", "Cluster"] = "*"
-    """Whether the resource lies in a namespace."""
+    """Whether the resource is in a namespace."""
     resource_names: tuple[str, ...] = ()
     """Empty: any name. A pod made by generateName has none yet."""
 
@@ -95,18 +95,18 @@ PODS_CREATED = Rule.model_validate(
 
 
 class MatchConstraints(_Model):
-    """Which requests the policy sees (MatchResources). An exclusion beats an inclusion."""
+    """The requests that the policy sees (MatchResources). An exclusion takes precedence over an inclusion."""
 
     resource_rules: tuple[Rule, ...] = (PODS_CREATED,)
-    """Requests the policy is about; an empty list is refused."""
+    """Requests that the policy matches; an empty list is refused."""
     exclude_resource_rules: tuple[Rule, ...] = ()
-    """Requests it is not about; the same fields."""
+    """Requests that it does not match; the same fields."""
     namespace_selector: LabelSelector = LabelSelector()
     """Labels of the request's namespace; empty: all."""
     object_selector: LabelSelector = LabelSelector()
     """Labels of the object or the old object; empty: all."""
     match_policy: Literal["Exact", "Equivalent"] = "Equivalent"
-    """Accepted; both read the same, for the webhook entry decides in which version a request comes."""
+    """Accepted; both have the same effect, because the webhook entry decides in which version a request comes."""
 
 
 class MatchCondition(_Model):
@@ -115,11 +115,11 @@ class MatchCondition(_Model):
     name: QualifiedName
     """Unique; named in errors."""
     expression: BoolExpression
-    """False: the policy is not asked."""
+    """False: the policy is not evaluated."""
 
 
 class Variable(_Model):
-    """A named expression, computed when first used; it sees the ones above it."""
+    """A named expression, computed when first used; it sees the variables above it."""
 
     name: Identifier
     """Unique; used as `variables.<name>`."""
@@ -128,21 +128,21 @@ class Variable(_Model):
 
 
 class ParamKind(_Model):
-    """What kind of object the parameters are: a ConfigMap."""
+    """The kind of the parameter objects: a ConfigMap."""
 
     api_version: Literal["v1"]
-    """Of a ConfigMap."""
+    """The version of ConfigMap."""
     kind: Literal["ConfigMap"]
-    """Nothing else holds params."""
+    """No other kind holds params."""
 
 
 class ParamRef(_Model):
-    """The objects that hold the parameters: one by name, or all that a selector selects, each asked in turn."""
+    """The objects that hold the parameters: one by name, or all that a selector selects, each evaluated in turn."""
 
     name: Subdomain | None = None
     """One ConfigMap; exactly one of name and selector."""
     label_selector: LabelSelector | None = Field(default=None, alias="selector")
-    """All ConfigMaps of the namespace that it selects, each asked in turn."""
+    """All ConfigMaps of the namespace that it selects, each evaluated in turn."""
     namespace: Subdomain | None = None
     """None: the namespace of the request."""
     parameter_not_found_action: Literal["Allow", "Deny"]
@@ -169,14 +169,14 @@ class NodeAffinity(_Model):
 
 
 class Gang(_Model):
-    """The gang label of a pod and what its group system wants to hear."""
+    """The gang label of a pod and the settings of its group system."""
 
     name: StringExpression
     """A label value."""
     size: IntExpression | None = None
-    """How many pods; none or 0: unknown."""
+    """The number of pods; none or 0: unknown."""
     system: NullableStringExpression | None = None
-    """Whose group a so far plain gang joins, `native`, `coscheduling` or `koordinator`; none or `''`: no group's, or
+    """The group system that a plain gang joins, `native`, `coscheduling` or `koordinator`; none or `''`: no group, or
     the native PodGroup of that name where it exists."""
 
 
@@ -184,15 +184,15 @@ class Topology(_Model):
     """One domain of a topology level for the pod's own gang, or for its slice of it."""
 
     level: StringExpression
-    """A node label key; `''`: nothing to do."""
+    """A node label key; `''`: no change."""
     mode: Literal["required", "preferred"]
     """Whether the pod waits where no domain has room."""
     slice: NullableIntExpression | None = None
-    """Every so many members in one domain; none, 0 or 1: the whole gang."""
+    """The number of members in each domain; none, 0 or 1: the whole gang."""
 
 
 class Mutation(_Model):
-    """One thing to write, when ``when`` holds."""
+    """One thing to write, when ``when`` is true."""
 
     # A mutation has one field here, because documents enter here and the schema, the CRD and docs/policy.md are made
     # from these models. ``leaves`` reads its expressions from the field's type; all else is in ``mutation.concerns``.
@@ -200,9 +200,9 @@ class Mutation(_Model):
     name: QualifiedName | None = None
     """Unique; named in errors."""
     when: BoolExpression | None = None
-    """False: not this entry."""
+    """False: this entry is skipped."""
     reason: StringExpression | None = None
-    """The line for the user; none or null: podberth describes what was written."""
+    """The line for the user; none or null: podberth describes its change."""
     tolerations: MapsExpression | None = None
     """Maps with key, operator, value, effect, tolerationSeconds."""
     node_affinity: NodeAffinity | None = None
@@ -220,11 +220,11 @@ class Mutation(_Model):
     env: Annotated[dict[EnvName, StringExpression], Field(min_length=1)] | None = None
     """By name, for every container; a null value leaves its variable out."""
     scheduler_name: StringExpression | None = None
-    """Set where the user has not set it; `''`: nothing to do."""
+    """Set where the user has not set it; `''`: no change."""
     runtime_class_name: StringExpression | None = None
-    """Set where the user has not set it; `''`: nothing to do."""
+    """Set where the user has not set it; `''`: no change."""
     priority_class_name: StringExpression | None = None
-    """Set where the user has not set it; `''`: nothing to do."""
+    """Set where the user has not set it; `''`: no change."""
     resource_claims: MapsExpression | None = None
     """Maps with name, template, containers, requests, instead."""
     apply_configuration: MapExpression | None = None
@@ -234,35 +234,35 @@ class Mutation(_Model):
 
     @cached_property
     def written(self) -> dict[str, Any]:
-        """What the entry writes, by concern; exactly one in a policy that was not refused."""
+        """The values that the entry sets, by concern; exactly one in a policy that was not refused."""
         values = ((concern, getattr(self, field)) for concern, field in CONCERNS.items())
         return {concern: value for concern, value in values if value is not None}
 
     @property
     def concern(self) -> str:
-        """The one thing that the entry writes."""
+        """The one concern of the entry."""
         return next(iter(self.written))
 
 
 CONCERNS: Mapping[str, str] = {
     field.alias or name: name for name, field in Mutation.model_fields.items() if name not in ("name", "when", "reason")
 }
-"""What a mutation can write, with the field's name here; each entry has exactly one."""
+"""The concerns of mutations, with the field's name here; each entry has exactly one."""
 
 
 # ---- what it judges ------------------------------------------------------------------------------------------------
 
 
 class Validation(_Model):
-    """An expression that must hold, and what to say where it does not."""
+    """An expression that must be true, and the message where it is not."""
 
     expression: BoolExpression
-    """Must hold; all are asked, whatever the others say."""
+    """Must be true; all are evaluated, whatever the others return."""
     message: Message | None = None
-    """What to say where it does not; needed with an expression of several lines, unless there is a
-    messageExpression."""
+    """The message where it is false; needed with an expression of several lines, unless there is a messageExpression.
+    """
     message_expression: StringExpression | None = None
-    """The same, computed. An error, a blank or a line break falls back to `message`, as upstream."""
+    """The message, computed. An error, a blank or a line break falls back to `message`, as upstream."""
     reason: Literal["Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"] = "Invalid"
     """Reason of the denial, with status code 401, 403, 422 or 413. The first denial sets it."""
 
@@ -274,8 +274,8 @@ class AuditAnnotation(_Model):
     """Unique. The API server publishes it as `<webhook>/<policy>.<key>`, so a key with a `/` or a long one is
     lost there."""
     value_expression: StringExpression
-    """At most 5 KiB; null or a blank string leaves the annotation out, more than 10 KiB is cut; under several params
-    objects the values are joined, each once."""
+    """At most 5 KiB; null or a blank string leaves the annotation out, more than 10 KiB is truncated; under several
+    params objects the values are joined, each once."""
 
 
 class Rollout(_Model):
@@ -288,22 +288,22 @@ class Rollout(_Model):
 # ---- the object ----------------------------------------------------------------------------------------------------
 
 DEFAULT_ORDER = 1000
-"""Behind the shipped policies, which take the hundreds below."""
+"""Behind the shipped policies, which use the hundreds below."""
 
 
 class Spec(_Model):
-    """What the policy does."""
+    """The content of the policy."""
 
     description: str = ""
-    """What the policy is for, in one sentence, for people."""
+    """The purpose of the policy, in one sentence."""
     scope: Literal["GPU", "All"] = "GPU"
-    """Which pods: those that ask for accelerators or belong to a gang, or all that are sent."""
+    """The pods: those that ask for accelerators or belong to a gang, or all that are sent."""
     order: StrictInt = DEFAULT_ORDER
-    """Policies run by (order, name). The shipped ones take 100 to 700."""
+    """Policies run by (order, name). The shipped ones have 100 to 700."""
     match_constraints: MatchConstraints = MatchConstraints()
-    """Which requests, by name."""
+    """The requests, by name."""
     match_conditions: tuple[MatchCondition, ...] = ()
-    """Which requests, by expression; at most 64."""
+    """The requests, by expression; at most 64."""
     param_kind: ParamKind | None = None
     """With `paramRef`, or neither."""
     param_ref: ParamRef | None = None
@@ -313,25 +313,25 @@ class Spec(_Model):
     claim_templates: tuple[ClaimTemplate, ...] = ()
     """Templates of resource claims that `resourceClaims` names; at most 16."""
     mutations: tuple[Mutation, ...] = ()
-    """What to write."""
+    """The changes."""
     validations: tuple[Validation, ...] = ()
-    """What must hold."""
+    """The conditions that must be true."""
     validation_actions: tuple[Literal["Deny", "Warn", "Audit"], ...] = ()
-    """What a failed validation does; needed where there are validations. `Deny` with `Warn` is refused, as
+    """The effect of a failed validation; needed where there are validations. `Deny` with `Warn` is refused, as
     upstream."""
     audit_annotations: tuple[AuditAnnotation, ...] = ()
     """Values for the audit log; at most 20."""
     failure_policy: Literal["Fail", "Ignore"] = "Fail"
-    """What an error does."""
+    """The effect of an error."""
     rollout: Rollout | None = None
     """A share of the workloads."""
 
 
 class Metadata(_Model):
-    """The object's metadata; what the API server adds is accepted and not read."""
+    """The object's metadata; fields of the API server are accepted and not read."""
 
     name: Subdomain
-    """The policy's name: in warnings, denials, metrics and the record."""
+    """The policy's name in warnings, denials, metrics and the record."""
     labels: dict[QualifiedName, str] = Field(default_factory=dict)
     """Not read."""
     annotations: dict[QualifiedName, str] = Field(default_factory=dict)
@@ -351,13 +351,13 @@ class GPUPolicy(_Model):
     """A policy, as a file or as an object of the cluster."""
 
     api_version: Literal[API_VERSION]  # type: ignore[valid-type]
-    """The version of this form of policy."""
+    """The version of the policy format."""
     kind: Literal[POLICY_KIND]  # type: ignore[valid-type]
-    """What the document is."""
+    """The kind of the document."""
     metadata: Metadata
-    """The name, and what the API server adds."""
+    """The name, and fields of the API server."""
     spec: Spec
-    """What the policy does."""
+    """The content of the policy."""
     status: Any = None
     """Accepted, not read."""
 

@@ -1,4 +1,4 @@
-"""Policy files to policies: every problem of every document at its line and column, in words for the author.
+"""Parses policy files: every problem of every document has its line and column, in words for the author.
 
 A file holds GPUPolicy documents and the ConfigMaps that are their default params. Expressions are compiled elsewhere,
 with the places that a ParsedPolicy knows. No file is opened here.
@@ -19,14 +19,14 @@ from .model import GPUPolicy
 from .refusals import refusals
 from .wording import explain, shown
 
-# More than a screen; whoever has more mends these first
+# More than a screen; an author with more problems fixes these first
 MAX_PROBLEMS = 50
-_EMPTY: Final = f"got no document, want a {POLICY_KIND}, or params; delete the file to have its policies gone"
+_EMPTY: Final = f"got no document, want a {POLICY_KIND}, or params; delete the file to remove its policies"
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedPolicy:
-    """A policy and where everything in it stands."""
+    """A policy with the positions of its values."""
 
     policy: GPUPolicy
     file: str
@@ -39,7 +39,7 @@ class ParsedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ParsedPolicies:
-    """What policy files hold. ``params`` are ConfigMaps by (namespace, name); ``problems`` are sorted and capped."""
+    """The content of policy files: ``params`` are ConfigMaps by (namespace, name), ``problems`` sorted and capped."""
 
     policies: tuple[ParsedPolicy, ...] = ()
     params: Mapping[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -49,8 +49,8 @@ class ParsedPolicies:
 def parse_policies(texts: Iterable[tuple[str, str]]) -> ParsedPolicies:
     """Parse policy files, given as (file name, text).
 
-    A policy with a problem is left out, and so is a second document of the same name; the problems tell of each. A file
-    without any document is a problem, too.
+    A policy with a problem is left out, and so is a second document of the same name; each is reported as a problem. A
+    file without any document is a problem, too.
     """
     reader = _Reader()
     for file, text in texts:
@@ -58,7 +58,7 @@ def parse_policies(texts: Iterable[tuple[str, str]]) -> ParsedPolicies:
             reader.problems.append(Problem(file, 1, 1, "", message))
             continue
         documents, problems = load_documents(text, file)
-        # Somebody has cut it off, or is about to write it: nobody gives a policy up like that.
+        # The file was truncated, or is being written: an empty file never removes a policy.
         reader.problems += problems or ([] if documents else [Problem(file, 0, 0, "", _EMPTY)])
         for document in documents:
             reader.read(file, document)
@@ -67,7 +67,7 @@ def parse_policies(texts: Iterable[tuple[str, str]]) -> ParsedPolicies:
 
 
 def excess_of_text(text: str) -> str:
-    """Say why a text is too large to be read; empty if it is not."""
+    """Return why a text is too large to be read; empty if it is not."""
     size = len(text.encode(errors="replace"))
     if size <= MAX_TEXT_BYTES:
         return ""
@@ -75,9 +75,9 @@ def excess_of_text(text: str) -> str:
 
 
 def excess_of_document(document: object) -> str:
-    """Say why a document is too large, or nested too deeply, to be written as text and read; empty if it is not.
+    """Return why a document is too large, or nested too deeply, to be written as text and read; empty if it is not.
 
-    As no YAML is longer than what it holds, a document within the bound may be a text beyond it, and never by much.
+    No YAML is shorter than its content, so a document within the limit may have a text slightly above it.
     """
     size, level, depth = 0, [document], 0
     while level:
@@ -98,7 +98,7 @@ def excess_of_document(document: object) -> str:
 
 
 class _Reader:
-    """Gathers what the documents of several files hold."""
+    """Collects the content of the documents of several files."""
 
     def __init__(self) -> None:
         self.policies: dict[str, ParsedPolicy] = {}
@@ -107,7 +107,7 @@ class _Reader:
         self._seen: dict[tuple[str, ...], tuple[str, int]] = {}
 
     def read(self, file: str, document: PositionedDocument) -> None:
-        """Take in one document."""
+        """Read one document."""
         content, positions = document.document, document.positions
         if content.get("kind") == POLICY_KIND:
             self._read_policy(file, content, positions)
@@ -175,5 +175,5 @@ def _capped(problems: list[Problem]) -> tuple[Problem, ...]:
     if len(ordered) <= MAX_PROBLEMS:
         return tuple(ordered)
     last = ordered[MAX_PROBLEMS - 1]
-    more = f"{len(ordered) - MAX_PROBLEMS} more problems follow; mend these first"
+    more = f"{len(ordered) - MAX_PROBLEMS} more problems follow; fix these first"
     return (*ordered[:MAX_PROBLEMS], Problem(last.file, 0, 0, "", more))

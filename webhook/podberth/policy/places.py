@@ -1,4 +1,4 @@
-"""Where the expressions of a compiled policy stand in its document."""
+"""The places of a compiled policy's expressions in its document."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from .leaves import leaves_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """One expression: its path in the document, its source, and what it was compiled to.
+    """One expression: its path in the document, its source, and its compiled form.
 
-    None: it is no more than a scalar of ``gpu`` or ``gang``, and nobody evaluates it (``CompiledMutation.facts``).
+    None: it is only a scalar of ``gpu`` or ``gang``, and is never evaluated (``CompiledMutation.facts``).
     """
 
     path: Path
     source: str
     bound: Bound | None
     mutation: int | None = None
-    """Of which mutation it is a part."""
+    """The index of its mutation."""
 
 
 def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:

@@ -1,8 +1,7 @@
-"""What a policy may not say although each of its fields may: upstream's refusals, and ours.
+"""Refusals of policies whose fields are right one by one: upstream's refusals, and podberth's.
 
 Source: pkg/apis/admissionregistration/validation/validation.go of kubernetes. Each check yields paths from the
-document's root, keys as written, with what is wrong there. The policy's fields are known to be right one by one
-(``model``).
+document's root, keys as written, with the problem there. ``model`` has validated the fields one by one.
 """
 
 import re
@@ -29,7 +28,7 @@ Refusal: TypeAlias = tuple[Path, str]
 MAX_MATCH_CONDITIONS = 64
 MAX_AUDIT_ANNOTATIONS = 20
 MAX_AUDIT_EXPRESSION_BYTES = MAX_EXPRESSION_BYTES
-# Far above what a policy needs; a bound is what the cost of the CRD's rules is told by.
+# Far above what a policy needs; the cost of the CRD's rules is computed from such a bound.
 MAX_CLAIM_TEMPLATES = 16
 
 # A CEL string with nothing to unescape in it.
@@ -39,7 +38,7 @@ _SPEC: Path = ("spec",)
 
 
 def refusals(policy: GPUPolicy) -> list[Refusal]:
-    """Return everything that is refused in ``policy``."""
+    """Return every refusal of ``policy``."""
     return [refusal for check in _CHECKS for refusal in check(policy.spec)]
 
 
@@ -126,7 +125,7 @@ def _validations(spec: Spec) -> Iterator[Refusal]:
     if actions and not spec.validations:
         yield path, "validationActions without validations; leave them out"
     if {"Deny", "Warn"} <= set(actions):
-        yield path, "got Deny and Warn, which would say everything twice; want one of them"
+        yield path, "got Deny and Warn, which would report everything twice; want one of them"
     if len(set(actions)) != len(actions):
         yield path, "got an action twice; want each once"
     for index, item in enumerate(spec.validations):
@@ -164,7 +163,7 @@ def _node_affinity(item: Mutation, path: Path) -> Iterator[Refusal]:
 
 
 def _system(item: Mutation, path: Path) -> Iterator[Refusal]:
-    """Refuse a literal that names no system; what another expression comes to is seen when a pod is decided on."""
+    """Refuse a literal that names no system; other expressions are checked when a pod is decided."""
     literal = _LITERAL.fullmatch((item.gang and item.gang.system) or "")
     if literal and literal["text"] not in ("", *JOINED):
         yield (*path, "gang", "system"), f"got {literal['text']!r}, want one of {', '.join(JOINED)}"
@@ -253,7 +252,7 @@ def _rule(rule: Rule, path: Path) -> Iterator[Refusal]:
 
 
 def _resources(resources: tuple[str, ...], path: Path) -> Iterator[Refusal]:
-    """A wildcard beside what it covers is refused upstream (validateResources)."""
+    """Refuse a wildcard beside a name that it covers, as upstream does (validateResources)."""
     if "*/*" in resources and len(resources) > 1:
         yield path, "got '*/*' and more, want '*/*' alone"
         return

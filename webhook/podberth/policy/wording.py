@@ -1,6 +1,6 @@
-"""pydantic's findings in the house's words: ``got X, want Y``, with the nearest name for a misspelled one.
+"""pydantic's errors in podberth's words: ``got X, want Y``, with the nearest name for a misspelled one.
 
-Knows pydantic's error types and nothing of policies; the suite's documents are explained here too.
+This module knows pydantic's error types and nothing of policies; it explains the suite's documents too.
 """
 
 import difflib
@@ -13,11 +13,11 @@ from pydantic_core import ErrorDetails
 from ..kube.positions import Path
 
 Finding: TypeAlias = tuple[Path, bool, str]
-"""The path, whether its key is meant rather than its value, and what is wrong with it."""
+"""The path, whether the problem is its key rather than its value, and the message."""
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
-    """Yield what is wrong with a document that ``model`` refused."""
+    """Yield the problems of a document that ``model`` refused."""
     for details in error.errors(include_url=False):
         path = tuple(step for step in details["loc"] if step != "[key]")
         of_key = path != details["loc"]
@@ -36,7 +36,7 @@ def suggest(name: str, known: Iterator[str] | tuple[str, ...]) -> str:
 
 
 def fields_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
-    """Return the field names, as documents spell them, of the model that stands at ``path`` below ``model``."""
+    """Return the field names, as documents spell them, of the model at ``path`` below ``model``."""
     annotation: Any = model
     for step in path:
         found = _model_in(annotation)

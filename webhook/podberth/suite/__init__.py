@@ -1,1 +1,1 @@
-"""Tests that a policy's author writes beside the policy, run by the same engine that decides in the cluster."""
+"""Tests that a policy's author writes beside the policy; the engine that decides in the cluster runs them."""

@@ -1,4 +1,4 @@
-"""The cluster of a case: every object that podberth would read of it, and the params beside the policies."""
+"""The cluster of a case: every object that podberth would read from it, and the params beside the policies."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
@@ -14,16 +14,16 @@ Params: TypeAlias = Mapping[tuple[str, str], Document]
 
 
 class UnusableError(Exception):
-    """A case that cannot be run, for a reason that stands at ``path`` of its document."""
+    """A case that cannot be run; the reason stands at ``path`` of its document."""
 
     def __init__(self, path: Path, message: str) -> None:
-        """Remember where."""
+        """Keep the path of the reason."""
         super().__init__(message)
         self.path = path
 
 
 def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
-    """Return the objects that a case is decided in, ``namespace``, the pod's own, among them.
+    """Return the objects that a case is decided with, including ``namespace``, the pod's own.
 
     Raises:
         UnusableError: its nodes cannot be made, or its namespace is given twice.
@@ -37,7 +37,7 @@ def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
 
 
 def with_values(suite: Suite, case: Case, params: Params) -> dict[tuple[str, str], Document]:
-    """Return the params with the case's values in place of single ones; a ConfigMap that is not there is made."""
+    """Return the params with the case's values in place of single ones; missing ConfigMaps are added."""
     values = case.params if case.params is not None else suite.cluster.params or {}
     changed = dict(params)
     for name, data in values.items():
@@ -70,7 +70,7 @@ def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
 
 
 def _namespace(suite: Suite, case: Case, name: str, given: Iterable[Document]) -> Iterator[Document]:
-    """Yield the request's namespace, which exists for certain, unless it is among the objects given."""
+    """Yield the request's namespace, which always exists, unless the given objects include it."""
     known = any(item.get("kind") == "Namespace" and _name(item) == name for item in given)
     own = case.namespace.labels if case.namespace is not None and case.namespace.name == name else {}
     if known and own:

@@ -1,7 +1,8 @@
-"""Which expressions of the policies the cases have evaluated, and which conditions were never true or never false.
+"""The expressions of the policies that the cases evaluated, and the conditions that were never true or never false.
 
-An expression is one point, a condition two: it counts as covered when some case made it true, and some case false. A
-variable is evaluated where an expression needed it; within a loop that is taken to be so when the loop went round.
+An expression is one point, a condition two: a condition is covered when one case made it true and another made it
+false. A variable is evaluated where an expression needed it; a variable within a loop counts as evaluated when the loop
+ran at least once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,29 +20,29 @@ from .observe import Observed, Observer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Covered:
-    """One expression: how often it was evaluated, and of a condition, which values it had."""
+    """One expression: how often it was evaluated, and for a condition, the values that it had."""
 
     policy: str
     place: Problem
-    """Where it stands; the message says what is missing, and is empty where nothing is."""
+    """The expression's place; the message says what is missing, and is empty where nothing is."""
     source: str
     times: int
     values: frozenset[bool] | None
-    """None: it is no condition."""
+    """None: the expression is no condition."""
 
     @property
     def points(self) -> int:
-        """How much there is to cover."""
+        """The number of points of the expression."""
         return 1 if self.values is None else 2
 
     @property
     def covered(self) -> int:
-        """How much of it is covered."""
+        """The number of its points that are covered."""
         return min(self.times, 1) if self.values is None else len(self.values)
 
 
 def percent(expressions: Iterable[Covered]) -> float:
-    """Return how much is covered, of 100; everything where there is nothing to cover."""
+    """Return the percentage of points that are covered; 100 where there are none."""
     rows = list(expressions)
     points = sum(each.points for each in rows)
     return 100.0 if not points else 100 * sum(each.covered for each in rows) / points
@@ -81,7 +82,7 @@ class _Counts:
         self._variables = [each.name for each in policy.source.spec.variables]
         self._tracer = Tracer(environment, {name: bound.expression for name, bound in policy.variables.items()})
         self._paths: dict[int, Mapping[int, Path]] = {}
-        """By identity of the policy, which each case compiles anew, and of the expression."""
+        """By identity of the policy, which each case compiles again, and of the expression."""
 
     def add(self, observed: Observed) -> None:
         """Count an expression, and the variables that it needed."""
@@ -115,13 +116,13 @@ def _covered(placed: Placed, counts: Mapping[Path, _Count], parsed: ParsedPolicy
 
 
 def _is_condition(expression: Expression) -> bool:
-    """Tell whether an expression can be true and false; ``false``, written out, cannot."""
+    """Return whether an expression can be true and false; the literal ``false`` cannot."""
     literal = not expression.reads and not expression.functions
     return not literal and (expression.want is Want.BOOL or expression.type == BOOL)
 
 
 def _of_fact(placed: Placed, counts: Mapping[Path, _Count], *, applied: bool) -> _Count:
-    """Return the count of what nobody evaluates: it is used whenever its mutation applies."""
+    """Return the count of an expression that is never evaluated: it is used whenever its mutation applies."""
     when = counts.get(("spec", "mutations", placed.mutation or 0, "when"))
     used = applied if when is None else True in when.values
     return _Count(times=int(used))

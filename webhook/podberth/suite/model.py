@@ -1,6 +1,6 @@
-"""The format of ``tests.yaml``: cases of pods, the cluster they meet, and what must come of them.
+"""The format of ``tests.yaml``: cases with a pod, its cluster, and the expected results.
 
-One document, no apiVersion: it is a file for people and never an object. For example::
+One document without an apiVersion: the file is for people and is never an object. For example::
 
     topology:
     - {shape: hgx-h100-8, count: 2}
@@ -37,9 +37,9 @@ Document: TypeAlias = dict[str, Any]
 Verdict: TypeAlias = Literal["admitted", "mutated", "denied", "unchanged"]
 
 GOLDEN_SUFFIX = ".golden.yaml"
-"""How the name of a golden file ends, so that nobody takes it for a policy."""
+"""The end of a golden file's name, so that the file is not read as a policy."""
 
-# A suite is a table on a few screens; a cluster of this size is a benchmark
+# A suite is a table on a few screens; a cluster above this size is a benchmark
 MAX_COUNT = 1000
 
 
@@ -50,24 +50,23 @@ class _Model(BaseModel):
 class Nodes(_Model):
     """Nodes of a shape that podberth ships, with their topology documents; or documents as kubectl prints them.
 
-    Exactly one of ``shape`` and ``documents``. Nodes are named ``<name>-<number>``, the name being the shape's unless
-    given.
+    Exactly one of ``shape`` and ``documents``. Nodes are named ``<name>-<number>``; the default name is the shape's.
     """
 
     shape: str | None = None
     count: Annotated[StrictInt, Field(ge=1, le=MAX_COUNT)] = 1
     name: str | None = None
     provider: str | None = None
-    """Whose labels and taint the nodes carry, as ``topology.shapes`` knows them; None: the shape's usual one."""
+    """The provider whose labels and taint the nodes carry, one of ``topology.shapes``; None: the shape's usual one."""
     labels: Mapping[str, str | None] = Field(default_factory=dict)
-    """Labels on top of the shape's; null takes one away."""
+    """Labels on top of the shape's; null removes one."""
     taints: tuple[Document, ...] | None = None
     """Taints instead of the provider's."""
     documents: tuple[Document, ...] | None = None
 
 
 class Cluster(_Model):
-    """What a case is decided in. A field of a case replaces the same field of the suite, as a whole."""
+    """The cluster of a case. A field of a case replaces the same field of the suite, as a whole."""
 
     topology: tuple[Nodes, ...] | None = None
     """Nodes; none: nothing is known of the cluster."""
@@ -78,15 +77,15 @@ class Cluster(_Model):
 
 
 class Namespace(_Model):
-    """The namespace that a pod is created in."""
+    """The namespace in which a pod is created."""
 
     name: Annotated[str, Field(min_length=1)]
     labels: Mapping[str, str] = Field(default_factory=dict)
-    """Beside ``kubernetes.io/metadata.name``, which every namespace has."""
+    """Labels beside ``kubernetes.io/metadata.name``, which every namespace has."""
 
 
 class User(_Model):
-    """Who creates the pod: the request's ``userInfo``."""
+    """The user who creates the pod: the request's ``userInfo``."""
 
     username: Annotated[str, Field(min_length=1)]
     groups: tuple[str, ...] = ()
@@ -101,22 +100,22 @@ def _called(value: object) -> object:
 
 
 class Expectation(_Model):
-    """What must come of a case; what is left out is not looked at."""
+    """The expected result of a case; fields that are left out are not compared."""
 
     verdict: Verdict | None = None
     """``admitted`` is mutated or unchanged; ``denied`` by either review."""
     warnings: tuple[str, ...] | None = None
-    """Each is part of some warning of /mutate or /validate; the empty list: there is none."""
+    """Each is part of some warning of /mutate or /validate; the empty list: there is no warning."""
     denials: tuple[str, ...] | None = None
-    """Each is part of the denial; the empty list: there is none."""
+    """Each is part of the denial; the empty list: the pod is not denied."""
     patched: Document | None = None
-    """Part of the pod as it leaves /mutate; ``partial.differences`` says what part means."""
+    """Part of the pod as /mutate returns it; ``partial.differences`` defines "part"."""
     golden: Annotated[str, Field(min_length=1)] | None = None
-    """A file beside the suite, ``NAME.golden.yaml``, with the whole pod as it leaves /mutate."""
+    """A file beside the suite, ``NAME.golden.yaml``, with the whole pod as /mutate returns it."""
 
 
 class Case(Cluster):
-    """One pod, or one review, and what must come of it."""
+    """One pod, or one review, and the expected result."""
 
     name: Annotated[str, Field(min_length=1)]
     pod: Document | None = None
@@ -124,9 +123,9 @@ class Case(Cluster):
     review: Document | None = None
     """Fields of an AdmissionReview's ``request`` that differ from a pod's creation: operation, object, oldObject, …"""
     namespace: Annotated[Namespace, BeforeValidator(_named)] | None = None
-    """Where the pod is created: a name, or a name and labels. Else the pod says, or it is ``default``."""
+    """The pod's namespace: a name, or a name and labels. Default: the pod's own field, else ``default``."""
     user: Annotated[User, BeforeValidator(_called)] | None = None
-    """Who creates it: a name, or a username and groups. Else the user ``author``, in no group."""
+    """The user who creates the pod: a name, or a username and groups. Default: the user ``author``, in no group."""
     expect: Expectation
 
 
@@ -136,17 +135,17 @@ class _Suite(Cluster):
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A parsed ``tests.yaml``, and where everything in it stands."""
+    """A parsed ``tests.yaml``, with the positions of its values."""
 
     file: str
     cluster: Cluster
     cases: tuple[Case, ...]
     source: PositionedDocument
-    """The document that it was read from."""
+    """The document from which it was parsed."""
 
     @property
     def positions(self) -> Positions:
-        """Where everything in it stands."""
+        """The positions of its values."""
         return self.source.positions
 
     def position(self, path: Path) -> Position:
@@ -173,7 +172,7 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
 
 
 def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
-    """Return what is wrong although each field is right."""
+    """Return the problems of a suite whose fields are right one by one."""
     wrong: list[tuple[Path, str]] = [] if suite.cases else [(("cases",), "got no cases, want at least one")]
     clusters: list[tuple[Path, Cluster]] = [
         ((), suite),

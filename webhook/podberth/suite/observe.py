@@ -1,4 +1,4 @@
-"""What a suite's cases made of the policies: which applied, and what every expression came to."""
+"""The effects of a suite's cases on the policies: which policies applied, and the value of every expression."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,24 +23,24 @@ class Observer:
     """A watch (``policy.evaluate.Watch``) over all cases of a suite."""
 
     def __init__(self, *, keep_answers: bool = False) -> None:
-        """``keep_answers``: for coverage and cost; they hold every pod of the suite."""
+        """With ``keep_answers``, keep every answer, for coverage and cost; the answers hold every pod of the suite."""
         self.matched_policies: set[str] = set()
-        """The policies that applied in some case, by name."""
+        """The names of the policies that applied in some case."""
         self.policies: dict[str, CompiledPolicy] = {}
-        """The policies that were asked, by name, as some case had them."""
+        """The policies that were evaluated, by name, as one of the cases compiled them."""
         self.answers: list[Observed] = []
         self._keep = keep_answers
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
-        """Take no note: a case is there to find out."""
+        """Record nothing: a case shows that a policy does not apply."""
 
     def matched(self, evaluation: Evaluation) -> None:
-        """Take note that a policy applied."""
+        """Record that a policy applied."""
         self.matched_policies.add(evaluation.policy.name)
 
     def answered(
         self, policy: CompiledPolicy, bound: Bound, activation: Activation, answer: Any | EvaluationError
     ) -> None:
-        """Keep the answer, where answers are kept."""
+        """Keep the answer, if this observer keeps answers."""
         if self._keep:
             self.answers.append(Observed(policy=policy, bound=bound, activation=activation, answer=answer))

@@ -1,4 +1,4 @@
-"""Is one document part of another: how a case's ``patched`` is compared with the pod."""
+"""The comparison of a case's ``patched`` with the pod: whether one document is part of another."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,11 +12,10 @@ _SHOWN = 160
 
 
 def differences(expected: object, actual: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield where ``expected`` is no part of ``actual``, with what is there instead.
+    """Yield each place where ``expected`` is no part of ``actual``, with the actual value.
 
     - an object: each of its keys is in the actual object, with a value that matches; further keys do not matter;
-    - a list: each of its items matches an item of the actual list of its own, in the same order; items before, between
-      and behind do not matter;
+    - a list: each of its items matches its own item of the actual list, in the same order; other items do not matter;
     - an empty object or list: the actual one is empty or absent;
     - null: the field is absent or null;
     - anything else: the same value of the same type (``"1"`` is not ``1``).
@@ -34,7 +33,7 @@ def differences(expected: object, actual: object, path: Path = ()) -> Iterator[t
 
 
 def _of_lists(expected: Sequence[object], actual: Sequence[object], path: Path) -> Iterator[tuple[Path, str]]:
-    """Match greedily: the first actual item that matches is taken, which leaves the most for those that follow."""
+    """Match greedily: the first actual item that matches is taken, which leaves the most for the next ones."""
     start = 0
     for index, item in enumerate(expected):
         rest = range(start, len(actual))

@@ -1,7 +1,7 @@
-"""Runs a suite: each case through /mutate, once more through /mutate, and through /validate, as the API server would.
+"""The run of a suite: each case through /mutate, again through /mutate, and through /validate, as the API server would.
 
-Pure: documents in, results out. A case never raises for what its pod or its cluster is; what is wrong is a Problem.
-Reading files and printing results is the CLI's.
+Pure: documents in, results out. A case never raises because of its pod or its cluster: each fault is a Problem. The CLI
+reads the files and prints the results.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,44 +31,45 @@ from .partial import differences
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """What came of one case."""
+    """The result of one case."""
 
     name: str
     index: int
-    """Which of the suite's cases it is."""
+    """The index of the case in the suite."""
     verdict: str
     """``mutated``, ``unchanged`` or ``denied``; empty where the case could not be run."""
     warnings: tuple[str, ...] = ()
     denial: str = ""
     pod: Document | None = None
-    """The pod as it left /mutate."""
+    """The pod as /mutate returned it."""
     golden: Document | None = None
-    """What the golden file holds, where the pod is another; None where it is the same, or there is no such file."""
+    """The content of the golden file, where it differs from the pod; None where it is equal, or there is no such file.
+    """
     violations: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """What came of a suite, cases in the file's order."""
+    """The result of a suite, cases in the file's order."""
 
     file: str
     cases: tuple[CaseResult, ...]
 
     @property
     def violations(self) -> tuple[Problem, ...]:
-        """All expectations that were not met; none is a pass."""
+        """All expectations that were not met; a suite without any passes."""
         return tuple(violation for case in self.cases for violation in case.violations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a run goes by besides the suite and its policies."""
+    """The settings of a run besides the suite and its policies."""
 
     conventions: Conventions = field(default_factory=Conventions)
     goldens: Mapping[str, str] = field(default_factory=dict)
-    """The text of golden files, by the name that cases call them."""
+    """The text of golden files, by the name that cases use."""
     selected: Callable[[Case], bool] = lambda _: True
-    """Which cases are run."""
+    """The cases that are run."""
 
 
 def run_suite(
@@ -78,10 +79,10 @@ def run_suite(
     settings: Settings | None = None,
     observer: Observer | None = None,
 ) -> SuiteResult:
-    """Run the cases against ``policies``; the observer sees what they make of them.
+    """Run the cases against ``policies``; the observer is given every evaluation.
 
     Raises:
-        PolicyError: the policies cannot be used; there is nothing to test then.
+        PolicyError: the policies cannot be used, so there is nothing to test.
     """
     settings = settings or Settings()
     runner = _Runner(suite, policies, environment, settings, observer or Observer())
@@ -90,12 +91,12 @@ def run_suite(
 
 
 def unmatched(policies: ParsedPolicies, observer: Observer) -> tuple[Problem, ...]:
-    """Return a problem for each policy that applied in no case: nothing is known of what it does."""
+    """Return a problem for each policy that applied in no case: its effect is untested."""
     return tuple(
         parsed.positions.problem(
             parsed.file,
             ("metadata", "name"),
-            f"no case of the tests beside it is one that {parsed.policy.name} applies to; add one",
+            f"{parsed.policy.name} applies to no case of the tests beside it; add one",
         )
         for parsed in policies.policies
         if parsed.policy.name not in observer.matched_policies
@@ -103,11 +104,11 @@ def unmatched(policies: ParsedPolicies, observer: Observer) -> tuple[Problem, ..
 
 
 Finding: TypeAlias = tuple[Path, str]
-"""A path below the case, and what is wrong there."""
+"""A path below the case, and the problem there."""
 
 
 class _Runner:
-    """Runs the cases of one suite; a finding is a path and a message until it gets its place."""
+    """The run of the cases of one suite; a finding is a path and a message until its position is known."""
 
     def __init__(
         self,
@@ -143,7 +144,7 @@ class _Runner:
         return replace(result, violations=tuple(self._violation((*path, *at), message) for at, message in findings))
 
     def _decide(self, result: CaseResult, request: AdmissionRequest, snapshot: Snapshot) -> CaseResult:
-        """Send the review through /mutate, and what comes out through /validate."""
+        """Send the review through /mutate, and the result through /validate."""
         mutated = decide.mutate(request, snapshot, self.observer)
         if mutated.denial:
             return replace(result, verdict="denied", warnings=mutated.warnings, denial=mutated.denial)
@@ -169,7 +170,7 @@ class _Runner:
 
 
 def _request(place: Path, case: Case) -> AdmissionRequest:
-    """Return the review of a case: the creation of its pod, or that with the fields that ``review`` gives."""
+    """Return the review of a case: the creation of its pod, changed by the fields of ``review``."""
     given = case.review if case.review is not None else {"object": _pod(case)}
     namespace = {} if case.namespace is None else {"namespace": case.namespace.name}
     user = {} if case.user is None else {"userInfo": case.user.model_dump(mode="json")}
@@ -194,9 +195,9 @@ def _pod(case: Case) -> Document:
 
 
 def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapshot) -> Iterator[Finding]:
-    """Applying twice changes nothing: the API server may call a mutating webhook again (reinvocationPolicy).
+    """Check that a second call changes nothing: the API server may call a mutating webhook again (reinvocationPolicy).
 
-    It sets its defaults on what the first call wrote before it does.
+    It sets its defaults on the first call's result before the second call.
     """
     if result.pod is None:
         return
@@ -217,7 +218,7 @@ def _with_golden(name: str, result: CaseResult, goldens: Mapping[str, str]) -> t
     """Compare the pod with a golden file, as a whole."""
     path = ("expect", "golden")
     if result.pod is None:
-        return result, [(path, "got no pod, for it was denied")]
+        return result, [(path, "got no pod, because it was denied")]
     if name not in goldens:
         return result, [(path, f"got no file {name} beside this one; do podberth test --update")]
     documents, problems = load_documents(goldens[name], name)
@@ -230,7 +231,7 @@ def _with_golden(name: str, result: CaseResult, goldens: Mapping[str, str]) -> t
 
 
 def _compare(case: Case, result: CaseResult) -> Iterator[Finding]:
-    """Yield what differs from the case's expectation, with paths below the case."""
+    """Yield the differences from the case's expectation, with paths below the case."""
     expect = case.expect
     admitted = expect.verdict == "admitted" and result.verdict != "denied"
     if expect.verdict is not None and expect.verdict != result.verdict and not admitted:
@@ -239,7 +240,7 @@ def _compare(case: Case, result: CaseResult) -> Iterator[Finding]:
     yield from _texts("warnings", expect.warnings, result.warnings)
     yield from _texts("denials", expect.denials, (result.denial,) if result.denial else ())
     if expect.patched is not None and result.pod is None:
-        yield ("expect", "patched"), "got no pod, for it was denied"
+        yield ("expect", "patched"), "got no pod, because it was denied"
     elif expect.patched is not None:
         yield from differences(_written(expect.patched), result.pod, ("expect", "patched"))
 

@@ -1,7 +1,7 @@
-"""New expectations for cases that came out otherwise: what was expected is kept where it holds, and nothing is added.
+"""New expectations for failed cases: expectations that hold are kept, and none is added.
 
-A case that could not be run has none. Nothing is written here: operations for the suite's document, texts for golden
-files.
+A case that could not be run has none. The result is operations for the suite's document and texts for golden files;
+nothing is written here.
 """
 
 from collections.abc import Iterator
@@ -18,19 +18,19 @@ from .runner import CaseResult, SuiteResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """What would make a suite pass: operations on its document, and golden files to write, by name."""
+    """The changes that would make a suite pass: operations on its document, and golden files to write, by name."""
 
     operations: tuple[Operation, ...]
     goldens: dict[str, str]
-    told: tuple[str, ...]
-    """What changes, in words: the paths of the operations and the files' names."""
+    changes: tuple[str, ...]
+    """The paths of the operations and the files' names."""
 
 
 def update_of(suite: Suite, result: SuiteResult) -> Update:
     """Return the update of a suite after a run."""
     operations: list[Operation] = []
     goldens: dict[str, str] = {}
-    told: list[str] = []
+    changes: list[str] = []
     for case in result.cases:
         if not case.verdict or not case.violations:
             continue
@@ -38,11 +38,11 @@ def update_of(suite: Suite, result: SuiteResult) -> Update:
         for path, value in _changed(expect, case):
             place: Path = ("cases", case.index, "expect", *path)
             operations.append(Operation("replace", tuple(map(str, place)), value=value))
-            told.append(render_path(place))
+            changes.append(render_path(place))
         if expect.golden is not None and case.pod is not None and _golden_differs(case):
             goldens[expect.golden] = as_yaml(case.pod)
-            told.append(expect.golden)
-    return Update(operations=tuple(operations), goldens=goldens, told=tuple(told))
+            changes.append(expect.golden)
+    return Update(operations=tuple(operations), goldens=goldens, changes=tuple(changes))
 
 
 def _golden_differs(case: CaseResult) -> bool:
@@ -50,7 +50,7 @@ def _golden_differs(case: CaseResult) -> bool:
 
 
 def _changed(expect: Expectation, case: CaseResult) -> Iterator[tuple[Path, Any]]:
-    """Yield the fields of an expectation that do not hold, with what would."""
+    """Yield the fields of an expectation that do not hold, with their new values."""
     admitted = expect.verdict == "admitted" and case.verdict != "denied"
     if expect.verdict not in (None, case.verdict) and not admitted:
         yield ("verdict",), case.verdict
@@ -65,7 +65,7 @@ def _changed(expect: Expectation, case: CaseResult) -> Iterator[tuple[Path, Any]
 
 
 def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
-    """Return the texts that still hold, and what was said that none of them is part of, where some do not."""
+    """Return the texts that still hold, then, where some do not hold, the actual texts that contain none of them."""
     kept = [part for part in wanted if any(part in text for text in actual)]
     if len(kept) == len(wanted) and (wanted or not actual):
         return kept
@@ -73,7 +73,7 @@ def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
 
 
 def _fitting(expected: Any, actual: Any) -> Any:
-    """Return ``expected`` with its values brought up to date; no key is added, one that is gone becomes null."""
+    """Return ``expected`` with its values updated; no key is added, and a key that is gone becomes null."""
     if not any(differences(expected, actual)):
         return expected
     if isinstance(expected, dict) and expected and isinstance(actual, dict):

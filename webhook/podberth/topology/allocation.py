@@ -1,4 +1,4 @@
-"""Which containers hold which GPUs: the kubelet's list of device ids, resolved to the GPUs of the node. Pure."""
+"""The containers that hold each GPU: the kubelet's list of device ids, resolved to the GPUs of the node. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,25 +11,25 @@ from .usage import Look
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """One device that a container was given, as the kubelet tells."""
+    """One device that a container was given, according to the kubelet."""
 
     namespace: str
     pod: str
     container: str
     resource: str
-    """The extended resource, or the DRA driver that gave the device to a claim."""
+    """The extended resource, or the DRA driver that allocated the device to a claim."""
     device: DeviceName | None
-    """None: its name is of no spelling that is known."""
+    """None: its name has no known format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """A container, and a GPU or a MIG device of it that it was given."""
+    """A container with a GPU, or a MIG device of it, that it was given."""
 
     gpu: int
     """The index."""
     mig_uuid: str = ""
-    """Empty: the GPU itself or a share of it, or nobody can tell which of its MIG devices."""
+    """Empty: the GPU itself, a share of it, or an unknown one of its MIG devices."""
     namespace: str
     pod: str
     container: str
@@ -38,30 +38,30 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """What is known of who holds what."""
+    """The known holders of the node's devices."""
 
     holders: Mapping[Holder, int]
-    """With how many devices: above 1 where one container has several shares of one GPU."""
+    """The number of devices; above 1 where one container has several shares of one GPU."""
     unmatched: int
-    """Accelerators that somebody holds and that are no GPU of this node by any name that is known."""
+    """The number of held accelerators that match no GPU of this node by any known name."""
 
     def held(self, gpu: int, mig_uuid: str | None = None) -> bool | None:
-        """Tell whether anybody holds a GPU, or a MIG device of it; None: who holds something unknown may hold this."""
+        """Return whether a container holds a GPU, or a MIG device of it; None: an unknown device may be this one."""
         if any(holder.gpu == gpu and mig_uuid in {None, holder.mig_uuid} for holder in self.holders):
             return True
-        # Of a GPU that is held by its number alone, nobody says which MIG device is meant.
+        # Of a GPU that is held by its number alone, the MIG device is unknown.
         somewhere = any(holder.gpu == gpu and not holder.mig_uuid for holder in self.holders)
         return None if self.unmatched or somewhere else False
 
 
 def allocate(grants: Iterable[Grant], look: Look) -> Allocation:
-    """Find the GPU of every grant; what is no accelerator (a NIC, a sound card) is passed over."""
+    """Find the GPU of every grant; other devices (a NIC, a sound card) are skipped."""
     holders: Counter[Holder] = Counter()
     unmatched = 0
     places = _places(look)
     for grant in grants:
         device = grant.device
-        # A UUID speaks for itself, because a resource may have any name that somebody configured.
+        # A UUID is proof enough, because a resource may have any configured name.
         if (device is None or not (device.gpu_uuid or device.mig_uuid)) and not _is_accelerator(grant.resource):
             continue
         place = places.get(device) if device is not None else None
@@ -80,7 +80,7 @@ def _is_accelerator(resource: str) -> bool:
 
 
 def _places(look: Look) -> dict[DeviceName, tuple[int, str]]:
-    """List everything that a device of this node can be called, with its GPU and its MIG device's UUID or nothing."""
+    """List every name of a device of this node, with its GPU and its MIG device's UUID or nothing."""
     uuids = {gpu.index: gpu.uuid for gpu in look.topology.gpus}
     places = {DeviceName(gpu_uuid=uuid): (index, "") for index, uuid in uuids.items() if uuid}
     for gpu in look.usage.gpus:

@@ -1,18 +1,18 @@
 """The fewest boxes that hold every wanted row and none of the others: label expressions as set arithmetic.
 
 A row is a node kind's values of some label keys, in one order, None where it lacks the label. A box allows a set of
-values for each key, and one expression can say any such set, so a term is a box and ORed terms are boxes together.
+values for each key, and one expression can state any such set, so a term is a box and ORed terms are boxes together.
 This is the minimisation of multiple-valued logic (Rudell and Sangiovanni-Vincentelli, IEEE Trans. CAD 6(5), 1987), and
-NP-hard: it holds set cover.
+NP-hard: it contains set cover.
 
-What makes it small here: a box over wanted rows need allow no more values than those rows have, and a part of a box's
-rows makes a smaller box. So the boxes are a partition of the wanted rows, and among the partitions into boxes without
-others the search takes the first that no other beats in (boxes, expressions, cost). A box needs an expression only for
+The problem is small here: a box over wanted rows need allow no more values than those rows have, and a part of a box's
+rows makes a smaller box. So the boxes are a partition of the wanted rows. Among the partitions into boxes without
+others, the search takes the first that is minimal in (boxes, expressions, cost). A box needs an expression only for
 keys that keep others out: its cheapest hitting set.
 
 The bound: ``PLACEMENTS`` of a row in a box and ``CHOICES`` of sets of keys, each linear in the number of keys (others
-are bits of one integer). When they are used up, what is best so far stands, and ``Boxes.smallest`` is False: the boxes
-are as exact as ever, but there may be fewer. More than ``MOST_ROWS`` wanted rows are not searched, only put together
+are bits of one integer). When they are used up, the best result so far is returned, and ``Boxes.smallest`` is False:
+the boxes are exact, but fewer may be possible. More than ``MOST_ROWS`` wanted rows are not searched, only joined
 greedily.
 """
 
@@ -25,19 +25,19 @@ from typing import TypeAlias
 
 Row: TypeAlias = tuple[str | None, ...]
 Cost: TypeAlias = Callable[[int, frozenset[str | None], frozenset[str | None]], float]
-"""What an expression costs: key's position, values allowed, others' values to keep out."""
+"""The cost of an expression: key's position, values allowed, others' values to keep out."""
 
-# A placement takes some 8 µs with forty keys and 450 others and a choice 1.5 µs, so all of them are some 40 ms; cover
-# searches twice. A question is asked once, and its answer remembered (bench/expressions.py measures it).
+# A placement takes about 8 µs with forty keys and 450 others, and a choice 1.5 µs, so all of them take about 40 ms;
+# cover searches twice. Answers are remembered (bench/expressions.py measures it).
 PLACEMENTS = 3_000
 CHOICES = 10_000
-# The search is as deep as there are rows, and a hundred kinds of nodes that fit one pod is more than clusters have.
+# The search is as deep as there are rows, and clusters have fewer than a hundred kinds of nodes that fit one pod.
 MOST_ROWS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One term: some wanted rows, and the keys that are needed to keep others out, best first."""
+    """One term: some wanted rows, and the keys that keep others out, best first."""
 
     rows: tuple[Row, ...]
     keys: tuple[int, ...]
@@ -50,11 +50,11 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """The answer."""
+    """The result of the search."""
 
     boxes: tuple[Box, ...]
     smallest: bool
-    """Whether no fewer boxes and expressions are possible, and none are better; False where the steps ran out."""
+    """Whether it is proved that no fewer boxes and expressions are possible, and none are cheaper."""
 
 
 @dataclass(slots=True)
@@ -62,13 +62,13 @@ class _Budget:
     left: int
 
     def spend(self) -> bool:
-        """Take a step; False when there is none left."""
+        """Take a step; return False when none is left."""
         self.left -= 1
         return self.left >= 0
 
 
 def fewest(wanted: Iterable[Row], others: Iterable[Row], cost: Cost, *, most: int) -> Boxes | None:
-    """Find at most ``most`` boxes; no row may be both wanted and another. None where the search finds no so few.
+    """Find at most ``most`` boxes; no row may be both wanted and another. None where the search finds no solution.
 
     The answer does not depend on the order of the rows. ``wanted`` and ``others`` must not be empty.
     """
@@ -140,7 +140,7 @@ class _Search:
         return [tuple(rows) for rows in members]
 
     def _place(self, number: int, members: list[tuple[Row, ...]], inside: list[tuple[int, ...]], count: int) -> None:
-        """Try the row of that number in every box there is, and in a new one while there are fewer than ``count``."""
+        """Try the row of that number in every box, and in a new one while there are fewer than ``count``."""
         if number == len(self.wanted):
             self._take(members)
             return
@@ -172,9 +172,9 @@ class _Search:
         return self.made[rows]
 
     def _cheapest(self, rows: tuple[Row, ...]) -> Box:
-        """Choose the keys of a box: the fewest that keep all others out, of equally few the cheapest, then the first.
+        """Choose the keys of a box: the fewest that keep all others out, among these the cheapest, then the first.
 
-        Of keys that keep out the same others only the cheapest is looked at.
+        Among keys that keep out the same others, only the cheapest is tried.
         """
         every = (1 << len(self.others)) - 1
         inside = reduce(_merged, (self.inside[row] for row in rows))
@@ -204,7 +204,7 @@ class _Search:
         raise AssertionError("the caller places rows only where some key keeps each other out")
 
     def _hurried(self, rows: tuple[Row, ...], usable: Sequence[tuple[float, int, int]], every: int) -> Box:
-        """Choose keys greedily: each time the one that keeps most of the rest out."""
+        """Choose keys greedily: each time the key that keeps out most of the rest."""
         chosen: list[tuple[float, int, int]] = []
         rest = every
         while rest:

@@ -1,7 +1,7 @@
-"""What a node can do for a pod's accelerators: amounts, memory, sharing and link domains per resource, MIG profiles.
+"""The accelerators that a node offers pods: amounts, memory, sharing and link domains, MIG profiles.
 
-Where sources disagree the nearer to the hardware wins: the agent's document, then GPU feature discovery's labels, then
-tables. Unknown memory fits any need; an unknown link domain fits none, because a pod that is promised NVLink must get
+Where sources disagree, the one nearer to the hardware wins: the agent's document, then GPU feature discovery's labels,
+then tables. Unknown memory fits any need. An unknown link domain fits none, because a pod that requires NVLink must get
 it.
 """
 
@@ -22,13 +22,13 @@ _STRATEGY = "nvidia.com/mig.strategy"
 _REPLICAS = "nvidia.com/gpu.replicas"
 _CLIQUE = "nvidia.com/gpu.clique"
 # https://cloud.google.com/kubernetes-engine/docs/how-to/gpus-multi and .../timesharing-gpus: nvidia.com/gpu is a part
-# of a GPU on such node pools. GKE's word for the GPU is there without any software of NVIDIA.
+# of a GPU on such node pools. GKE's label for the GPU exists without NVIDIA's software.
 _GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
 _GKE_SHARING = "cloud.google.com/gke-gpu-sharing-strategy"
 _GKE_ACCELERATOR = "cloud.google.com/gke-accelerator"
 
 _NVIDIA_GPU = "nvidia.com/gpu"
-# What each vendor's device plugin calls a whole GPU.
+# The resource name of a whole GPU in each vendor's device plugin.
 _WHOLE: Mapping[Vendor, str] = {"nvidia": _NVIDIA_GPU, "amd": "amd.com/gpu"}
 
 # CEL's int has 64 bits (cel-spec, langdef, "Values").
@@ -57,35 +57,36 @@ _NEEDS_FABRIC: frozenset[str] = frozenset({"NVIDIA-GB200", "NVIDIA-GB300"})
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """Per resource, sorted by name: hashable, and equal for nodes that can do the same.
+    """The capability per resource, sorted by name: hashable, and equal for nodes with equal capability.
 
-    The pairs are what it is; the mappings of the same are for looking up, a few hundred times for each new question.
+    The pairs define it; the mappings with the same content are for lookups, a few hundred for each new question.
     """
 
     amounts: tuple[tuple[str, int], ...] = ()
-    """How many the node offers when it is well."""
+    """The amounts that the node offers when it is healthy."""
     memory: tuple[tuple[str, int], ...] = ()
-    """MiB behind one unit, the least where units differ; a resource of unknown memory is missing."""
+    """MiB of one unit, the least where units differ; a resource of unknown memory is missing."""
     domains: tuple[tuple[str, int], ...] = ()
     """The most units of the resource that share NVLink, or XGMI; only where two or more are known to."""
     shares: tuple[str, ...] = ()
-    """Resources of which a unit is a share in a device that others use too: time-slices and MPS, renamed or not."""
+    """Resources whose unit is a share of a device that others use too: time-slices and MPS, renamed or not."""
     instance: str = ""
-    """The MIG profile that ``nvidia.com/gpu`` is here; empty where it is a GPU, or nobody says."""
+    """The MIG profile behind ``nvidia.com/gpu`` here; empty where it is a GPU, or the profile is unknown."""
     models: tuple[MigTable, ...] = ()
-    """What its GPUs can be cut into, one table for each model, cut or not; the node's own word before a table's."""
+    """The MIG profiles of its GPUs, one table for each model, partitioned or not; the node's own data before a table's.
+    """
     cut: bool = False
     """Whether ``nvidia.com/gpu`` is less than a GPU here: one MIG instance, or a replica."""
     links_known: bool = False
-    """Whether ``domains`` is all there is, and not merely all that anybody knows of."""
+    """Whether ``domains`` is complete, and not only the known part."""
     accelerators: bool = False
-    """Whether it is known to have accelerators, offered as resources or not: DRA hands out what no resource counts."""
+    """Whether it is known to have accelerators, offered as resources or not: DRA devices are in no resource."""
     amount_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     memory_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     domain_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Make the mappings."""
+        """Build the mappings."""
         object.__setattr__(self, "amount_of", dict(self.amounts))
         object.__setattr__(self, "memory_of", dict(self.memory))
         object.__setattr__(self, "domain_of", dict(self.domains))
@@ -123,25 +124,25 @@ def capability_of(node: Node) -> Capability:
 
 @lru_cache(maxsize=4096)
 def _shared(capability: Capability) -> Capability:
-    """Return the first that was equal: thousands of nodes have a dozen between them, and are asked about by it."""
+    """Return the first equal one: thousands of nodes share a dozen capabilities, which identify questions."""
     return capability
 
 
 def gpu_memory_mib(labels: Mapping[str, str], capability: Capability) -> dict[str, int]:
-    """Return the MiB of a whole GPU on such nodes, by each name of its model; nothing where they are cut or say not."""
+    """Return the MiB of a whole GPU on such nodes, by each name of its model; empty where partitioned or unknown."""
     memory = 0 if capability.cut else capability.memory_of.get(_NVIDIA_GPU, 0)
     return {labels[key]: memory for key in (_PRODUCT, _GKE_ACCELERATOR) if memory and key in labels}
 
 
 def _vendor(node: Node) -> Vendor:
-    """Tell whose GPUs the node has: its document says, or what it offers; a machine has one vendor's."""
+    """Return the vendor of the node's GPUs, from its document or its resources; a machine has one vendor's."""
     if node.topology is not None and node.topology.gpus:
         return node.topology.gpus[0].vendor
     return "amd" if _WHOLE["amd"] in node.durable else "nvidia"
 
 
 def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
-    """Return the MiB behind one unit of a resource, 0 where nobody says."""
+    """Return the MiB of one unit of a resource, 0 where it is unknown."""
     if resource == _WHOLE["amd"]:
         return 0 if _is_partitioned(node) else _least_memory(node)
     if accelerator.vendor != "nvidia":
@@ -153,7 +154,7 @@ def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
         return 0
     labelled = _number(node.labels.get(_MEMORY, ""))
     if _is_slice(node):
-        # Under strategy single GFD describes the instance. Where it does not know of MIG, it describes the whole GPU.
+        # Under strategy single GFD describes the instance. Where it does not know MIG, it describes the whole GPU.
         labelled = labelled if "-MIG-" in node.labels.get(_PRODUCT, "") else 0
         profile = _slice_profile(node)
         return _profile_memory(node, profile, labelled) if profile else labelled
@@ -161,7 +162,7 @@ def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
 
 
 def _least_memory(node: Node) -> int:
-    """Return the MiB of the smallest GPU that is not cut, by the node's document; 0 where it does not say of each."""
+    """Return the MiB of the smallest GPU that is not partitioned, by the node's document; 0 where one is unknown."""
     sizes = [gpu.memory_mib for gpu in node.topology.gpus if not gpu.mig_enabled] if node.topology else []
     return min(sizes) if sizes and all(sizes) else 0
 
@@ -196,17 +197,17 @@ def _has_accelerators(node: Node) -> bool:
 
 
 def _product(node: Node) -> str:
-    """Name the node's GPUs by its labels, as well as they tell."""
+    """Return the product of the node's GPUs, as far as its labels name it."""
     return node.labels.get(_PRODUCT) or node.labels.get(_GKE_ACCELERATOR, "")
 
 
 def _link_domain(node: Node, amount: int) -> int | None:
-    """Return how many whole GPUs share NVLink or XGMI at most: 1 where none do, None where nobody knows."""
+    """Return how many whole GPUs share NVLink or XGMI at most: 1 where none do, None where it is unknown."""
     if _is_slice(node) or _is_shared(node):
         return 1  # MIG instances and replicas have no peer-to-peer (MIG user guide, deployment considerations)
     if node.topology is not None and node.topology.links.shape != "unknown":
         return _largest_domain(node.topology)
-    # The node agent's, where its document is not there, or an administrator's where there is no agent.
+    # The node agent's label, where its document is missing, or an administrator's where there is no agent.
     if size := _number(node.labels.get(LINK_DOMAIN_LABEL, "")):
         return size
     product = node.labels.get(_PRODUCT, "")
@@ -223,16 +224,16 @@ def _largest_domain(topology: NodeTopology) -> int:
 
 
 def _is_partitioned(node: Node) -> bool:
-    """Tell whether ``amd.com/gpu`` is a part of a GPU here: there are more of them than GPUs.
+    """Return whether ``amd.com/gpu`` is a part of a GPU here: there are more of them than GPUs.
 
-    So it is where the device plugin's resource_naming_strategy is single. Nobody says which parts are of one GPU.
+    This is so where the device plugin's resource_naming_strategy is single. It is unknown which parts are of one GPU.
     """
     gpus = node.topology.gpus if node.topology else ()
     return bool(gpus) and node.durable.get(_WHOLE["amd"], 0) > len(gpus)
 
 
 def _is_slice(node: Node) -> bool:
-    """Tell whether ``nvidia.com/gpu`` is a MIG instance here: strategy single, or a partitioned GKE node pool.
+    """Return whether ``nvidia.com/gpu`` is a MIG instance here: strategy single, or a partitioned GKE node pool.
 
     With a document, if every GPU is in MIG mode: strategy none offers no such GPU, and mixed does not call it that.
     """
@@ -243,7 +244,7 @@ def _is_slice(node: Node) -> bool:
 
 
 def _slice_profile(node: Node) -> str:
-    """Name the profile of such an instance; empty where nobody says, or several do."""
+    """Return the profile of such an instance; empty where it is unknown, or there are several."""
     instances = {one.profile for one in node.topology.mig_instances} if node.topology else set()
     if instances:
         return instances.pop() if len(instances) == 1 else ""
@@ -263,11 +264,11 @@ def _is_share(node: Node, resource: str) -> bool:
 
 
 def _is_shared(node: Node) -> bool:
-    """Tell whether ``nvidia.com/gpu`` is a replica here: time-slicing or MPS without renaming."""
+    """Return whether ``nvidia.com/gpu`` is a replica here: time-slicing or MPS without renaming."""
     replicated = _number(node.labels.get(_REPLICAS, "")) > 1
     return replicated or node.labels.get(_PRODUCT, "").endswith("-SHARED") or bool(node.labels.get(_GKE_SHARING))
 
 
 def _number(text: str) -> int:
-    """Read a label's number, 0 where it holds none, or one that CEL's int does not hold: no amount of anything."""
+    """Return a label's number; 0 where it has none, or one beyond CEL's int: no amount of anything."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0

@@ -1,11 +1,11 @@
-"""Which nodes a pod's own choice selects: a requirement is asked once of a label's values, not once of each node.
+"""The nodes that a pod's own selection matches: a requirement is checked once per label value, not once per node.
 
 A set of classes, or of nodes, is an integer with a bit for each. So a term of node affinity costs a few operations on
 integers, however many nodes there are: a pod may have hundreds of terms with thousands of values, and a cluster
 hundreds of classes.
 
-Labels that never enter a class (``Conventions.ignored_labels``), and names, tell single nodes apart. Only a selection
-that reads one of these is worked out by node.
+Labels that never enter a class (``Conventions.ignored_labels``), and names, distinguish single nodes. Only a selection
+that reads one of these is evaluated by node.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,17 +21,17 @@ from .nodes import Part
 Bits: TypeAlias = int
 """A set of rows, of classes or of nodes: bit n is row n."""
 
-# Of a value that fewer rows have, the bits are put together each time: a label like the hostname has as many values as
+# For a value that fewer rows have, the bits are computed each time: a label like the hostname has as many values as
 # there are nodes, and a set of nodes for each of them would be megabytes.
 _FEW_ROWS: Final = 8
-# Rows by number, as many as may be put together one by one.
+# The number of rows that may be joined one by one.
 _STEP: Final = 64
-# A review asks about the pod as it came, and as policies leave it.
+# A review asks about the pod before and after the policies.
 _REMEMBERED: Final = 2
 
 
 class _Column:
-    """One label: which rows have it, by its value."""
+    """One label: the rows that have it, by value."""
 
     def __init__(self, values: Iterable[tuple[int, str]]) -> None:
         """Take rows with their values; a row without the label is left out."""
@@ -79,7 +79,7 @@ class _Column:
 
 
 class _Table:
-    """Rows with labels."""
+    """Rows with their labels."""
 
     def __init__(self, labels: Sequence[Iterable[tuple[str, str]]]) -> None:
         """Take the labels of each row."""
@@ -89,7 +89,7 @@ class _Table:
         self.all: Bits = (1 << len(labels)) - 1
 
     def meeting(self, expression: Expression) -> Bits:
-        """Return the rows that meet a requirement on a label; as ``kube.selector`` has it."""
+        """Return the rows that meet a requirement on a label, with the semantics of ``kube.selector``."""
         key, operator, values = expression
         column = self._column(key)
         if operator == "In":
@@ -105,7 +105,7 @@ class _Table:
         return 0
 
     def _column(self, key: str) -> _Column:
-        """Return a label's column; made when it is first asked for."""
+        """Return a label's column, built at its first use."""
         if key not in self._keys:
             return _NOWHERE
         if key not in self._columns:
@@ -115,10 +115,10 @@ class _Table:
 
 
 class Choices:
-    """What selections choose of the classes of one index."""
+    """The classes of one index that selections match."""
 
     def __init__(self, classes: tuple[Part, ...], ignored: frozenset[str]) -> None:
-        """Take the classes with all their nodes, and the label keys that tell single nodes apart."""
+        """Take the classes with all their nodes, and the label keys that distinguish single nodes."""
         self._classes = classes
         self._ignored = ignored
         self._of_classes: _Table | None = None
@@ -126,7 +126,7 @@ class Choices:
         self._remembered: dict[NodeSelection, tuple[Part, ...]] = {}
 
     def chosen(self, selection: NodeSelection) -> tuple[Part, ...]:
-        """Return the classes of which nodes are selected, with these nodes. Remembered, of the last selections."""
+        """Return the classes with selected nodes, with these nodes. The last selections are remembered."""
         found = self._remembered.get(selection)
         if found is None:
             found = tuple(self._choose(selection))
@@ -151,12 +151,12 @@ class Choices:
         return nodes.parts(self._by_node(selection, table, nodes))
 
     def _by_node(self, selection: NodeSelection, table: _Table, nodes: "_Nodes") -> Bits:
-        """Return the nodes of a selection that tells single nodes apart."""
+        """Return the nodes of a selection that distinguishes single nodes."""
         pairs = tuple((key, "In", (value,)) for key, value in selection.labels)
         classes, everywhere = self._halves((pairs, ()), (table, table.all), nodes)
         if selection.terms is None:
             return nodes.of_classes(classes) & everywhere
-        # Terms that say the same of classes are joined first: a set of classes is written out as nodes once.
+        # Terms that match the same classes are joined first, so that a set of classes is expanded to nodes once.
         joined: dict[Bits, Bits] = {}
         for term in selection.terms:
             if any(term):
@@ -168,7 +168,7 @@ class Choices:
         return chosen & everywhere
 
     def _halves(self, term: Term, among: tuple[_Table, Bits], nodes: "_Nodes") -> tuple[Bits, Bits]:
-        """Return the classes that a term leaves, and the nodes that it leaves by what tells single nodes apart."""
+        """Return the classes that a term matches, and the nodes that its other requirements match."""
         expressions, fields = term
         table, classes = among
         classes = _all_of(table, [each for each in expressions if each[0] not in self._ignored], classes)
@@ -182,7 +182,7 @@ class Choices:
 
 
 class _Nodes:
-    """All nodes, class by class, by what tells single ones apart."""
+    """All nodes, class by class, with the labels and names that distinguish them."""
 
     def __init__(self, classes: tuple[Part, ...]) -> None:
         self._classes = classes
@@ -205,7 +205,7 @@ class _Nodes:
         return found
 
     def named(self, field: Expression) -> Bits:
-        """Return the nodes that meet a requirement on a field: In or NotIn, with one value. No field but one is set."""
+        """Return the nodes that meet a requirement on a field: In or NotIn, with one value. Only one field is set."""
         key, operator, values = field
         if len(values) != 1 or operator not in ("In", "NotIn"):
             return 0
@@ -217,7 +217,7 @@ class _Nodes:
         return same if operator == "In" else self.table.all & ~same
 
     def parts(self, chosen: Bits) -> Iterator[Part]:
-        """Yield the classes of which nodes are in the set, with these nodes."""
+        """Yield the classes that have nodes in the set, with these nodes."""
         for part, start, whole in zip(self._classes, self._starts, self._whole, strict=False):
             found = chosen >> start & whole
             if found == whole:
@@ -228,7 +228,7 @@ class _Nodes:
 
 
 def _all_of(table: _Table, expressions: Iterable[Expression], among: Bits) -> Bits:
-    """Return the rows, of those ``among`` which it is asked, that meet all requirements."""
+    """Return the rows, among ``among``, that meet all requirements."""
     for each in expressions:
         if not among:
             break

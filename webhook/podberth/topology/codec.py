@@ -1,9 +1,9 @@
-"""The topology ConfigMap: what the node agent publishes about its node, to and from ``NodeTopology``.
+"""The topology ConfigMap: the document that the node agent publishes about its node, to and from ``NodeTopology``.
 
 A ConfigMap per node: named as the node, labelled ``podberth.io/topology: v1``, with one canonical JSON document (sorted
-keys, no blanks) under ``topology.json``, so that equal knowledge is equal bytes. Whoever can write it can lie, so
-everything is bounded and cross-checked; a document that contradicts itself is a TopologyError and the node is known by
-its labels only. Fields that this version does not know are passed over: version 1 may grow.
+keys, no blanks) under ``topology.json``, so that equal topologies are equal bytes. Its writer may lie, so everything is
+bounded and cross-checked. A document that contradicts itself is a TopologyError, and its node is known by its labels
+only. Fields that this version does not know are ignored: version 1 may grow.
 """
 
 import re
@@ -36,8 +36,8 @@ from .model import (
 SCHEMA_VERSION = "v1"
 DATA_KEY = "topology.json"
 
-# Bounds are far above what hardware has and far below what would hurt: a 16-GPU node's document with its pair matrix
-# takes 6 KiB, etcd allows a ConfigMap 1 MiB.
+# Bounds are far above real hardware and far below harm: a 16-GPU node's document with its pair matrix takes 6 KiB, etcd
+# allows a ConfigMap 1 MiB.
 _LONGEST_DOCUMENT = 256 * 1024
 _MOST_GPUS = 64  # the largest machines have 16 (HGX-2), PCIe expansion 20
 _MOST_OFFERS = 256  # a model has up to 11 profiles, a node a few models
@@ -48,14 +48,14 @@ _MOST_NUMA = 1023  # CONFIG_NODES_SHIFT is at most 10
 _MOST_CLIQUE = 2**32 - 1  # nvmlGpuFabricInfo_t.cliqueId is 32 bits wide
 _MOST_SLICES = 8  # memory slices of the largest MIG-capable GPU
 _MOST_NICS = 256  # the largest machines have 20; virtual functions are not listed
-_MOST_UNSEEN = 64  # the agent has some 30 things to ask
+_MOST_UNSEEN = 64  # the agent has about 30 readings that can fail
 _MOST_PLACE = 255  # nvmlPlatformInfo_v2_t has a byte for each
 _LONGEST_TEXT = 128
 _LONGEST_LEVEL = 8
 _LONGEST_ROOT = 32  # pciDDDD:BB, with a domain of up to 32 bits
 _PCI_ID = re.compile("[0-9A-F]{4}")  # 16 bits in hex
 
-# What machines of one kind say alike is read once: a third of the time that 10,000 documents take. At most 2 MiB.
+# The equal part of machines of one kind is parsed once: a third of the time of 10,000 documents. At most 2 MiB.
 _REMEMBERED, _LONGEST_REMEMBERED = 512, 4096
 _ALIKE = ("links", "migProfiles", "migInstances")
 
@@ -99,7 +99,7 @@ def decode_topology(config_map: Mapping[str, Any]) -> NodeTopology:
 
 
 def is_same_but_for_time(text: str, other: str) -> bool:
-    """Tell whether two documents, as they stand in the ConfigMap, are the same bytes but for ``observed``."""
+    """Return whether two documents, as texts of the ConfigMap, are equal except for ``observed``."""
     if text == other:
         return True
     try:
@@ -114,7 +114,7 @@ def is_same_but_for_time(text: str, other: str) -> bool:
 
 
 def _document(topology: NodeTopology) -> dict[str, Any]:
-    """Lay out the document; what is empty or unknown is left out."""
+    """Build the document; empty or unknown fields are left out."""
     links, fabric = topology.links, topology.fabric
     document: dict[str, Any] = {
         "schemaVersion": SCHEMA_VERSION,
@@ -223,7 +223,7 @@ def _read_pci_id(document: dict[str, Any], where: str) -> str:
 
 
 class _Layout(NamedTuple):
-    """What machines of one kind have in common."""
+    """The common part of machines of one kind."""
 
     links: Links
     offers: tuple[MigOffer, ...]
@@ -231,13 +231,13 @@ class _Layout(NamedTuple):
 
 
 def _read_layout(document: dict[str, Any], where: str, indexes: list[int]) -> _Layout:
-    """Read what is in ``_ALIKE``, or find it read."""
+    """Parse the fields of ``_ALIKE``, or return an earlier equal result."""
     try:
         text = orjson.dumps((document, indexes))
         if len(text) <= _LONGEST_REMEMBERED:
             return _remembered_layout(text)
     except (TopologyError, orjson.JSONEncodeError):
-        pass  # too deep to write again, or wrong: what follows says where
+        pass  # too deep to serialise, or wrong: the parser below reports the place
     return _make_layout(document, where, indexes)
 
 
@@ -256,7 +256,7 @@ def _make_layout(document: dict[str, Any], where: str, indexes: list[int]) -> _L
 
 
 def _read_links(document: dict[str, Any], where: str, indexes: list[int]) -> Links:
-    """Read the links and hold them against the GPUs: disjoint groups of known GPUs that make up the claimed shape."""
+    """Parse the links and compare them with the GPUs: disjoint groups of known GPUs that make up the claimed shape."""
     shape = cast("LinkShape", take_choice(document, "shape", where, _SHAPES))
     domains = tuple(
         _read_row(domain, place, int) for place, domain in take_list(document, "domains", where, most=_MOST_GPUS)
@@ -280,7 +280,7 @@ def _read_links(document: dict[str, Any], where: str, indexes: list[int]) -> Lin
 
 
 def _read_row(row: object, where: str, kind: type) -> tuple[Any, ...]:
-    """Read a list of small numbers or of short names."""
+    """Parse a list of small numbers or of short names."""
     if not isinstance(row, list) or len(row) > _MOST_GPUS or not all(type(cell) is kind for cell in row):
         raise bad(where, row, f"a list of at most {_MOST_GPUS} {'indexes' if kind is int else 'levels'}")
     if kind is str and any(len(cell) > _LONGEST_LEVEL for cell in row):

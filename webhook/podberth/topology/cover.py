@@ -1,10 +1,10 @@
-"""Labels that tell wanted nodes from others: nodeSelectorTerms, as few and as meaningful as can be.
+"""Labels that distinguish wanted nodes from others: nodeSelectorTerms, as few and as meaningful as possible.
 
-Labels with a configured meaning are tried alone first, because they also hold for nodes yet to come; all labels only
-where those cannot tell. Within that, ``boxes`` finds the fewest terms, of equally few those with the fewest
-expressions, of these the best ranked, and then the plainest to read. Exact always: every wanted label set is selected
-and no other, or ``Cover.exact`` is False. A hostname, an ignored label, and a label without configured meaning whose
-every value belongs to one node are never used. Nothing here knows what nodes are wanted for.
+Labels with a configured meaning are tried alone first, because they also hold for future nodes; all labels only where
+those do not suffice. Within that, ``boxes`` finds the fewest terms, among these the fewest expressions, the best
+ranked, and then the plainest to read. The result is always exact: every wanted label set is selected and no other, or
+``Cover.exact`` is False. A hostname, an ignored label, and a label without configured meaning whose every value belongs
+to one node are never used. Nothing here knows the purpose of the wanted nodes.
 
 The bound is that of ``boxes``, twice at most. Terms that are too long to read (MAX_TERMS, MAX_VALUES) are no answer.
 """
@@ -17,10 +17,10 @@ from ..conventions import Conventions
 from ..wellknown import HOSTNAME_LABEL
 from .boxes import Boxes, Row, fewest
 
-# A user's terms multiply ours, and 32 is what is allowed in all (mutation/affinity.py): eight leave room for four.
+# A user's terms multiply podberth's, and 32 are allowed in all (mutation/affinity.py): eight leave room for four.
 MAX_TERMS = 8
-# A quarter of what the scheduler would have to compare for each node anyway in the longest public manifests; a person
-# reads ten. Beyond it stand lists of racks, which say nothing of nodes to come.
+# A quarter of the comparisons that the scheduler makes for each node with the longest public manifests; a person reads
+# ten. Longer lists are lists of racks, which say nothing about future nodes.
 MAX_VALUES = 64
 
 Term: TypeAlias = dict[str, Any]
@@ -36,23 +36,23 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What labels can say."""
+    """The terms that labels allow."""
 
     terms: tuple[Term, ...]
-    """nodeSelectorTerms, ORed. Where not exact: those that select all wanted nodes and, of the others, only such as no
-    label tells from a wanted one. Empty where there is nothing to tell apart or no way to."""
+    """nodeSelectorTerms, ORed. Where not exact: terms that select all wanted nodes and, among the others, only those
+    that no label distinguishes from a wanted one. Empty where nothing needs or allows a distinction."""
     exact: bool
-    """Whether the terms (or, where there are none, no term at all) select all wanted and no other node."""
+    """Whether the terms (or, where there are none, no term at all) select all wanted nodes and no other."""
     smallest: bool = True
-    """Whether there are proved to be no fewer terms and expressions over the labels used."""
+    """Whether it is proved that fewer terms and expressions over these labels do not exist."""
     too_long: bool = False
-    """Whether labels do tell, but in more terms or values than are allowed."""
+    """Whether labels do distinguish them, but in more terms or values than are allowed."""
 
 
 def cover(wanted: Sequence[Kind], others: Sequence[Kind], *, conventions: Conventions) -> Cover:
     """Find terms that select every wanted label set and none of the others.
 
-    Label sets that are neither (transient nodes) may match or not.
+    Label sets that are in neither (transient nodes) may match or not.
     """
     if not wanted or not others:
         return Cover((), exact=True)
@@ -66,7 +66,7 @@ def cover(wanted: Sequence[Kind], others: Sequence[Kind], *, conventions: Conven
 
 
 def _incidental(kinds: Iterable[Kind], unusable: frozenset[str]) -> list[str]:
-    """Return the other label keys, sorted, but those of which no two nodes share a value."""
+    """Return the other label keys, sorted, except those whose values all belong to one node."""
     seen: dict[str, set[str]] = {}
     shared: set[str] = set()
     for labels, nodes in kinds:
@@ -79,13 +79,13 @@ def _incidental(kinds: Iterable[Kind], unusable: frozenset[str]) -> list[str]:
 
 
 class _Telling:
-    """One set of keys to tell with, ranked ones first."""
+    """One set of keys to use, ranked ones first."""
 
     def __init__(
         self, keys: Sequence[str], wanted: Sequence[Kind], others: Sequence[Kind], conventions: Conventions
     ) -> None:
         sides = [{tuple(map(one.labels.get, keys)) for one in kinds} for kinds in (wanted, others)]
-        # A key that has one value everywhere tells nothing.
+        # A key that has one value everywhere distinguishes nothing.
         varied = [place for place, seen in enumerate(zip(*sides[0], *sides[1], strict=True)) if len(set(seen)) > 1]
         self.keys = [keys[place] for place in varied]
         ranks = {each.key: rank for rank, each in enumerate(conventions.label_keys)}
@@ -110,7 +110,7 @@ class _Telling:
         return Cover(terms, exact=exact, smallest=found.smallest)
 
     def _cost(self, key: int, allowed: Values, outside: Values) -> float:
-        """Weigh an expression: rank before plainness, but what is too long to be used anyway comes last."""
+        """Return the cost of an expression: rank before plainness, but one that is too long to use comes last."""
         plainness, said = _plainest(allowed, outside, number=self.numbers[key])
         return self.ranks[key] * _RANK + plainness + (_LAST if len(said.get("values", ())) > MAX_VALUES else 0)
 
@@ -127,24 +127,24 @@ class _Telling:
         return tuple(terms)
 
 
-# In with one value is the plainest thing to read and holds for nodes yet to come; Exists and DoesNotExist come before a
-# comparison, that before a list of values, and a list of what is not meant comes last, because it lets everything
-# unknown in.
+# In with one value is the plainest to read and holds for future nodes; Exists and DoesNotExist come before a
+# comparison, and a comparison before a list of values. A list of excluded values comes last, because it lets every
+# unknown value in.
 _PRESENCE_COST = 1.5
 _ORDER_COST = 1.75
 _NEGATION_COST = 1.0
-# One rank is worth more than any number of values that is used, and the last place more than all ranks.
+# One rank is worth more than any usable number of values, and the last place more than all ranks.
 _RANK = 1e3
 _LAST = 1e9
-# Well within the 64 bits that the scheduler reads (strconv.ParseInt), whatever is added.
+# Within the 64 bits that the scheduler reads (strconv.ParseInt), whatever is added.
 _MOST_DIGITS = 18
 
 
 def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float, dict[str, Any]]:
-    """Return the plainest expression that is true of all ``allowed`` values and of none ``outside``, with its cost.
+    """Return the plainest expression that is true for all ``allowed`` values and none of ``outside``, with its cost.
 
-    None is the absent label. The two have nothing in common and neither is empty, so there always is one: a list of
-    what is meant where absence is not, else of what is not.
+    None is the absent label. The two are disjoint and neither is empty, so an expression always exists: a list of the
+    allowed values where absence is not allowed, else of the others.
     """
     choices: list[tuple[float, dict[str, Any]]] = []
     values, unwanted = _present(allowed), _present(outside)
@@ -162,7 +162,7 @@ def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float,
 
 
 def _comparison(values: list[str], unwanted: list[str]) -> dict[str, Any] | None:
-    """Say "at least the least" or "at most the most" of the values, where that keeps the unwanted ones out."""
+    """Return "at least the least" or "at most the most" of the values, where that keeps the unwanted ones out."""
     if not all(text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS for text in (*values, *unwanted)):
         return None
     meant, kept_out = [int(text) for text in values], [int(text) for text in unwanted]

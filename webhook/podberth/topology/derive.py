@@ -1,7 +1,7 @@
-"""From what readers saw to the node's document: pure, total, and the same for the same hardware.
+"""Derives the node's document from the readers' observation: pure, total, and the same for the same hardware.
 
-Nothing here knows how anything was read. What contradicts itself (a MIG instance on a GPU that has just left MIG mode)
-is left out, so that the document always decodes.
+Nothing here knows how anything was read. A contradiction (a MIG instance on a GPU that has just left MIG mode) is left
+out, so that the document always decodes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,11 +32,11 @@ _ACTIONS: Mapping[int, str] = {
 }
 
 APPLICATION_XIDS: frozenset[int] = frozenset({13, 31, 43, 45, 68, 109})
-"""XIDs that a program can cause on a healthy GPU: the device plugin passes them over too (internal/rm/health.go)."""
+"""XIDs that a program can cause on a healthy GPU: the device plugin ignores them too (internal/rm/health.go)."""
 
 
 def derive(observation: Observation) -> NodeTopology:
-    """Conclude a node's document; ``observed`` stays empty, for who publishes it knows whether anything changed."""
+    """Derive a node's document; ``observed`` stays empty, because its publisher knows whether anything changed."""
     gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
     fabric, not_told = _fabric([gpu.fabric for gpu in gpus if gpu.fabric is not None])
     return NodeTopology(
@@ -72,7 +72,7 @@ def _gpu(gpu: ObservedGpu, place: PciPlace) -> Gpu:
 
 
 def _problem(health: Health, fabric: ObservedFabric | None) -> str:
-    """Say what is wrong with a GPU, the worst first, as much as fits; a count is not said, for it would never rest."""
+    """Return what is wrong with a GPU, the worst first, as much as fits; without counts, which always change."""
     xids = sorted(set(health.xids) - APPLICATION_XIDS)
     remap_waits, remap_failed = health.remap or (False, False)
     wrong = [
@@ -89,13 +89,13 @@ def _problem(health: Health, fabric: ObservedFabric | None) -> str:
 
 
 def _fabric(seen: list[ObservedFabric]) -> tuple[Fabric | None, list[Unseen]]:
-    """Name the NVLink domain of a machine; its GPUs are in one clique, or nobody can say where it is."""
+    """Return the NVLink domain of a machine; its GPUs are in one clique, or the domain is unknown."""
     if waiting := [_UNDER_WAY[each.state] for each in seen if each.state in _UNDER_WAY]:
         return None, [Unseen(what="NVLink fabric", why=waiting[0])]
     done = [each for each in seen if each.state == _COMPLETED]
     if failed := sorted({each.status for each in done if each.status}):
         return None, [Unseen(what="NVLink fabric", why=f"registration ended with NVML error {failed[0]}")]
-    # Where the switches reach no other machine the UUID is zero (GFD: internal/lm/imex.go)
+    # Where the switches reach no other machine, the UUID is zero (GFD: internal/lm/imex.go)
     places = {(each.cluster_uuid, each.clique) for each in done if any(each.cluster_uuid)}
     if len(places) > 1:
         return None, [Unseen(what="NVLink fabric", why=f"GPUs in {len(places)} cliques")]
@@ -116,7 +116,7 @@ def _platform(gpu: ObservedGpu) -> Platform | None:
 
 
 def _offers(gpus: Iterable[ObservedGpu]) -> tuple[MigOffer, ...]:
-    """List what the driver offers, once for each model."""
+    """Return the driver's MIG profiles, once for each model."""
     found: dict[tuple[str, str], MigOffer] = {}
     for gpu in gpus:
         for each in gpu.profiles:
@@ -129,7 +129,7 @@ def _offers(gpus: Iterable[ObservedGpu]) -> tuple[MigOffer, ...]:
 
 
 def _instances(gpu: ObservedGpu) -> list[MigInstance]:
-    """List the GPU instances of a GPU in MIG mode; several compute instances of one are one."""
+    """Return the GPU instances of a GPU in MIG mode; several compute instances of one count once."""
     if not (gpu.mig_mode or (False, False))[0]:
         return []
     found: dict[int, MigInstance] = {}
@@ -137,12 +137,12 @@ def _instances(gpu: ObservedGpu) -> list[MigInstance]:
         start, size = each.placement or (None, None)
         if profile := _profile(each.name):
             found[each.id] = MigInstance(gpu=gpu.index, profile=profile, start=start, size=size)
-    # The driver's ids depend on the order of creation; the same layout is to give the same document.
+    # The driver's ids depend on the order of creation; equal layouts must give equal documents.
     return sorted(found.values(), key=lambda one: (one.start is None, one.start or 0, mig.parse(one.profile)))
 
 
 def _profile(name: str) -> str:
-    """Find the GPU instance profile in ``MIG 1g.10gb`` or ``NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb``; else empty."""
+    """Return the GPU instance profile in ``MIG 1g.10gb`` or ``NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb``; else empty."""
     try:
         profile = mig.parse(name.rpartition("MIG ")[2])
     except ValueError:
@@ -151,7 +151,7 @@ def _profile(name: str) -> str:
 
 
 def _unseen(all_of: Iterable[Unseen]) -> tuple[Unseen, ...]:
-    """Put together what has one reason, and sort it."""
+    """Join entries with equal reasons, and sort them."""
     gpus: dict[tuple[str, str], set[int]] = {}
     for each in all_of:
         gpus.setdefault((_text(each.what), _text(each.why)), set()).update(each.gpus)

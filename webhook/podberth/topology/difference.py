@@ -1,7 +1,7 @@
-"""What changed between two moments of a cluster, node by node, and the same told once for nodes of one kind.
+"""The difference of two states of a cluster, node by node, and joined for nodes of one kind.
 
-Compared is what podberth reads of a node. Labels that identify or age a node (the conventions' ignored labels) are not:
-they differ whenever anybody looks. Their states that matter (a reconfiguration under way) show as the node's state.
+Only data that podberth reads is compared. Labels that identify or age a node (the conventions' ignored labels) are not:
+they always differ. The relevant states among them (a reconfiguration under way) appear as the node's state.
 """
 
 import re
@@ -17,15 +17,15 @@ from .picture import layout_of, shape_of
 Aspect: TypeAlias = Literal[
     "state", "label", "taint", "allocatable", "capacity", "gpu", "health", "links", "mig", "agent"
 ]
-"""What of a node a change is about."""
+"""The part of a node that a change is about."""
 
-_WELL = "well"
+_HEALTHY = "healthy"
 _NUMBERED = re.compile(r"(.*GPU )([0-9]{1,3})")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class NodeChange:
-    """One thing that is otherwise; an empty text means that it is not there."""
+    """One difference; an empty text means that the thing is absent."""
 
     aspect: Aspect
     what: str
@@ -36,17 +36,17 @@ class NodeChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedNode:
-    """A node that is in both."""
+    """A node that is in both states."""
 
     name: str
     kind: Kind
-    """Of the later moment."""
+    """The kind in the later state."""
     changes: tuple[NodeChange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindDifference:
-    """What is to be said at once of several nodes of one kind."""
+    """The common difference of several nodes of one kind."""
 
     event: Literal["added", "removed", "changed"]
     kind: Kind
@@ -56,7 +56,7 @@ class KindDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """All that changed; everything sorted by name."""
+    """All differences, sorted by name."""
 
     added: tuple[tuple[str, Kind], ...]
     removed: tuple[tuple[str, Kind], ...]
@@ -64,12 +64,12 @@ class Difference:
 
     @property
     def empty(self) -> bool:
-        """Whether both are the same to podberth."""
+        """Whether both states are equal for podberth."""
         return not (self.added or self.removed or self.changed)
 
     @property
     def by_kind(self) -> tuple[KindDifference, ...]:
-        """Tell it once for nodes of one kind to which the same happened; most nodes first."""
+        """Return the differences once for nodes of one kind with the same change; most nodes first."""
         groups: dict[tuple[Literal["added", "removed", "changed"], Kind, tuple[NodeChange, ...]], list[str]] = {}
         for name, kind in self.removed:
             groups.setdefault(("removed", kind, ()), []).append(name)
@@ -113,13 +113,13 @@ def _changes(before: Node, after: Node, conventions: Conventions) -> tuple[NodeC
 
 def _compared(aspect: Aspect, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[NodeChange]:
     for what in sorted(before.keys() | after.keys(), key=_natural):
-        old, new = _told(before, what), _told(after, what)
+        old, new = _shown(before, what), _shown(after, what)
         if old != new:
             yield NodeChange(aspect, what, old, new)
 
 
-def _told(seen: Mapping[str, str], what: str) -> str:
-    """Return a text that is empty only where nothing is there: labels and taints may have empty values."""
+def _shown(seen: Mapping[str, str], what: str) -> str:
+    """Return a text that is empty only where the value is absent: labels and taints may have empty values."""
     return seen[what] or '""' if what in seen else ""
 
 
@@ -130,7 +130,7 @@ def _natural(what: str) -> tuple[str, int]:
 
 
 def _states(node: Node, _: Conventions) -> Mapping[str, str]:
-    return {"node": node.transient or _WELL}
+    return {"node": node.transient or _HEALTHY}
 
 
 def _health(node: Node, _: Conventions) -> Mapping[str, str]:
@@ -158,7 +158,7 @@ def _topology(node: Node) -> NodeTopology:
 
 
 def _taints(node: Node, _: Conventions) -> Mapping[str, str]:
-    """Spell taints by key and effect; of several such, all values."""
+    """Return taints by key and effect; where several share both, all values."""
     found: dict[str, str] = {}
     for taint in sorted(node.taints):
         what = f"{taint.key}:{taint.effect}"
@@ -210,4 +210,4 @@ _SEEN: Final[Mapping[Aspect, Callable[[Node, Conventions], Mapping[str, str]]]] 
     "label": _labels,
     "agent": _agent,
 }
-"""What is compared of a node, as texts by name, in the order in which changes are told."""
+"""The compared parts of a node, as texts by name, in the order in which changes are reported."""

@@ -1,6 +1,6 @@
-"""Typed, bounded reading of documents that others wrote: a wrong value is a TopologyError with where, got and want.
+"""Typed, bounded reading of foreign documents: a wrong value is a TopologyError with where, got and want.
 
-For the decoders of this package. What the fields mean is theirs to say.
+For the decoders of this package, which define the meaning of fields.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,12 +10,12 @@ from ..errors import TopologyError
 
 T = TypeVar("T")
 
-# As much of a foreign value as fits a log line.
+# The length of a foreign value that fits a log line.
 _SHOWN = 60
 
 
 def bad(where: str, got: object, want: str) -> TopologyError:
-    """Make the error for a value at ``where``."""
+    """Return the error for a value at ``where``."""
     shown = repr(got)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     return TopologyError(f"{where}: got {shown}, want {want}")

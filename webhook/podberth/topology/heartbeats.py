@@ -1,12 +1,11 @@
-"""The heartbeats of node agents: a Lease each, which runs out when it is not renewed.
+"""The heartbeats of node agents: one Lease each, which expires when it is not renewed.
 
-Agents and watchers have clocks of their own. So, as the node lifecycle controller does (pkg/controller/nodelifecycle),
-a Lease is judged by when its change was seen and not by the time that it names: however wrong an agent's clock, a Lease
-that keeps changing is fresh, and one that stops runs out. Only of a Lease that is seen for the first time its own time
-is all there is to go by.
+Agents and watchers have their own clocks. So, as in the node lifecycle controller (pkg/controller/nodelifecycle), a
+Lease is judged by the time when its change was seen, and not by the time in it: however wrong an agent's clock is, a
+Lease that keeps changing is fresh, and one that stops expires. Only a Lease that is seen for the first time is judged
+by its own time.
 
-Whoever watches passes the time, in seconds of a clock that never goes back and stands still while nothing can be seen
-(``Sight``).
+The watcher passes the time, in seconds of a monotonic clock that stops while nothing can be seen (``WatchClock``).
 """
 
 import heapq
@@ -20,16 +19,16 @@ _MOST_SECONDS = 2**31 - 1  # LeaseSpec.leaseDurationSeconds is an int32 (k8s.io/
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """What a Lease says."""
+    """The content of a Lease."""
 
     renewed: datetime
-    """By its holder's clock, with a time zone."""
+    """The time of the holder's clock, with a time zone."""
     seconds: int
-    """How long it lasts from then."""
+    """The number of seconds until it expires."""
 
 
 def read_heartbeat(lease: Mapping[str, Any]) -> Heartbeat | None:
-    """Read a Lease; None where it says no time, or not for how long."""
+    """Read a Lease; None where it has no time or no duration."""
     spec = lease.get("spec")
     if not isinstance(spec, dict):
         return None
@@ -37,7 +36,7 @@ def read_heartbeat(lease: Mapping[str, Any]) -> Heartbeat | None:
     if isinstance(seconds, bool) or not isinstance(seconds, int) or seconds > _MOST_SECONDS:
         return None
     try:
-        # A YAML reader may have made a time of it already.
+        # A YAML reader may have parsed the time already.
         moment = renewed if isinstance(renewed, datetime) else datetime.fromisoformat(str(renewed))
     except ValueError:
         return None
@@ -45,24 +44,24 @@ def read_heartbeat(lease: Mapping[str, Any]) -> Heartbeat | None:
 
 
 class Heartbeats:
-    """Which nodes' heartbeats have run out."""
+    """The nodes whose heartbeats have expired."""
 
     def __init__(self) -> None:
-        """Know none."""
+        """Start without any Lease."""
         self._beats: dict[str, Heartbeat] = {}
         self._due: dict[str, float] = {}
-        # When to look at a name: at the latest when it runs out, and often earlier, for renewing moves nothing.
+        # When to check a name: at the latest when it expires, and often earlier, because a renewal moves no entry.
         self._queue: list[tuple[float, str]] = []
         self._queued: dict[str, float] = {}
 
     def renew(self, name: str, lease: Mapping[str, Any], *, now: datetime, at: float) -> bool:
-        """Take in a Lease as it is now; return whether it is one that can be read.
+        """Add or update a Lease; return whether it is readable.
 
         Args:
             name: the node's.
             lease: the object.
             now: the time by the watcher's own clock, for a Lease that was not known.
-            at: the same moment by the clock that runs out.
+            at: the same moment by the clock that decides expiry.
         """
         beat, before = read_heartbeat(lease), self._beats.get(name)
         if beat is None:
@@ -78,17 +77,17 @@ class Heartbeats:
         return beat is not None
 
     def forget(self, name: str) -> None:
-        """Take a Lease away; a node without one is not stale, as ``objects.is_stale`` says."""
+        """Remove a Lease; a node without one is not stale, as in ``objects.is_stale``."""
         self._beats.pop(name, None)
         self._due.pop(name, None)
 
     def run_out(self, at: float) -> list[str]:
-        """Return the names that have run out since this was last asked; each is named again once it was renewed."""
+        """Return the names that have expired since the last call; a renewed name can expire again."""
         found = []
         while self._queue and self._queue[0][0] < at:
             queued, name = heapq.heappop(self._queue)
             if self._queued.get(name) != queued:
-                continue  # it was queued for an earlier moment since
+                continue  # it was queued for an earlier moment
             del self._queued[name]
             due = self._due.get(name)
             if due is not None and due < at:
@@ -103,39 +102,39 @@ class Heartbeats:
             heapq.heappush(self._queue, (due, name))
 
     def stale(self, name: str, at: float) -> bool:
-        """Tell whether a node's heartbeat has run out."""
+        """Return whether a node's heartbeat has expired."""
         due = self._due.get(name)
         return due is not None and due < at
 
     @property
     def next_at(self) -> float | None:
-        """When ``run_out`` is to be asked at the latest; None where nothing can run out."""
+        """The latest time for the next call of ``run_out``; None where nothing can expire."""
         return self._queue[0][0] if self._queue else None
 
 
-class Sight:
-    """A clock that stands still while Leases cannot be seen: who is not watched must not run out.
+class WatchClock:
+    """A clock that stops while Leases cannot be seen: an unwatched Lease must not expire.
 
-    From the last sign of life before the loss, which is noticed later, to the first after it. Heartbeats then have left
-    what they had, which is what agents need to reach an API server that has just come back.
+    It stops from the last sign of life before the loss, which is noticed later, to the first one after it. Heartbeats
+    then keep the time they had left, which agents need to reach an API server that has just come back.
     """
 
     def __init__(self) -> None:
-        """See, and have missed nothing."""
+        """Start with a working watch and no lost time."""
         self._blind_seconds = 0.0
         self._lost_at: float | None = None
 
     def read(self, at: float) -> float:
-        """Return the time of this clock at a moment of a clock that never stands still."""
+        """Return this clock's time at a moment of a clock that never stops."""
         return (at if self._lost_at is None else self._lost_at) - self._blind_seconds
 
     def lose(self, at: float) -> None:
-        """Stand still from that moment; nothing where it stands already."""
+        """Stop at that moment; no effect where it is stopped already."""
         if self._lost_at is None:
             self._lost_at = at
 
     def regain(self, at: float) -> None:
-        """Go on; nothing where it goes."""
+        """Go on; no effect where it runs."""
         if self._lost_at is not None:
             self._blind_seconds += max(0.0, at - self._lost_at)
             self._lost_at = None

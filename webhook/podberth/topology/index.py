@@ -1,8 +1,8 @@
 """The index: every node of the cluster, grouped so that a question costs the number of classes, not of nodes.
 
 Nodes of one class agree in capability, taints, transient reason and all labels but the ignored ones. An index never
-changes; ``update`` returns another one that shares all classes but those concerned. Node documents are not kept: per
-node there is its name, its class and its ignored labels.
+changes; ``update`` returns a new one that shares all unaffected classes. Node documents are not kept: for each node the
+index keeps its name, its class and its ignored labels.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,10 +20,10 @@ from .together import Roles, narrowest_levels
 
 __all__ = ["Need", "NodeSelection", "NodeSet", "TopologyIndex"]
 
-# Questions differ by what pods ask for, which is a few hundred combinations in a big cluster; beyond that somebody
-# plays, and forgetting all is cheaper than keeping order. An answer takes up to some KiB.
+# Questions differ by the pods' requests, which are a few hundred combinations in a big cluster; more than that is
+# abuse, and forgetting all is cheaper than keeping order. An answer takes a few KiB.
 _REMEMBERED = 4096
-# Gangs of unlike roles are few, and each of their answers is two words.
+# Gangs with different roles are few, and each of their answers is two words.
 _REMEMBERED_GANGS = 256
 
 _Key: TypeAlias = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], Capability, str]
@@ -31,7 +31,7 @@ _Key: TypeAlias = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], Capabili
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Where a node is filed."""
+    """The place of a node in the index."""
 
     key: _Key
     own: OwnLabels
@@ -42,7 +42,7 @@ class TopologyIndex:
     """All known nodes by class. Build it with ``build``; it is never modified."""
 
     def __init__(self, conventions: Conventions, classes: dict[_Key, NodeClass], entries: dict[str, _Entry]) -> None:
-        """Take over the tables; for this module only."""
+        """Take over the tables; called only in this module."""
         self._conventions = conventions
         self._classes = classes
         self._entries = entries
@@ -52,7 +52,7 @@ class TopologyIndex:
 
     @classmethod
     def build(cls, nodes: Iterable[Node], conventions: Conventions | None = None) -> "TopologyIndex":
-        """File all nodes; of two with one name the later counts."""
+        """Index all nodes; among two with one name the later counts."""
         conventions = conventions or Conventions()
         entries: dict[str, _Entry] = {}
         keys: dict[_Key, _Key] = {}
@@ -65,17 +65,17 @@ class TopologyIndex:
         return cls(conventions, {key: _make_class(key, own) for key, own in members.items()}, entries)
 
     def replace(self, node: Node) -> "TopologyIndex":
-        """Return the index with this node filed anew, or added; this very index where nothing it knows has changed."""
+        """Return the index with this node added or updated; the same index where nothing in it changes."""
         return self.update((node,))
 
     def remove(self, name: str) -> "TopologyIndex":
-        """Return the index without that node; this very index where there is none."""
+        """Return the index without that node; the same index where there is none."""
         return self.update((), (name,))
 
     def update(self, nodes: Iterable[Node], gone: Iterable[str] = ()) -> "TopologyIndex":
-        """Return the index with these nodes filed anew or added and those names gone; this very one if nothing changes.
+        """Return the index with this node added or updated; the same index where nothing changes.
 
-        The tables are copied once, and each class concerned: a batch costs little more than one node.
+        The tables and each affected class are copied once: a batch costs little more than one node.
         """
         entries = dict(self._entries)
         members = _Members(self._classes)
@@ -100,46 +100,46 @@ class TopologyIndex:
 
     @property
     def known(self) -> bool:
-        """Whether there is any data: one node, with GPUs or not."""
+        """Whether there is any node, with GPUs or not."""
         return bool(self._entries)
 
     @property
     def node_count(self) -> int:
-        """How many nodes there are, transient ones included."""
+        """The number of nodes, including transient ones."""
         return len(self._entries)
 
     @property
     def class_count(self) -> int:
-        """How many classes they make."""
+        """The number of classes."""
         return len(self._classes)
 
     @cached_property
     def offered(self) -> frozenset[str]:
-        """Every device resource that some node has, transient nodes included."""
+        """Every device resource that some node has, including transient nodes."""
         return frozenset(name for one in self._classes.values() for name, _ in one.capability.amounts)
 
     @cached_property
     def _unrecognised(self) -> frozenset[str]:
-        """Every further extended resource that some node has. Seldom asked for, so it costs the number of nodes."""
+        """Every further extended resource that some node has. Rarely used, so it may cost the number of nodes."""
         return frozenset().union(*{entry.unrecognised for entry in self._entries.values()})
 
     def offers(self, resource: str) -> bool:
-        """Tell whether any node has the resource, an accelerator or not.
+        """Return whether any node has the resource, an accelerator or not.
 
         DRA may serve it all the same (docs/rules.md, rule 13).
         """
         return resource in self.offered or resource in self._unrecognised
 
     def memory_mib(self, product: str) -> int:
-        """Return the MiB that a whole GPU of a model has, at most, on the known nodes; 0 where none has it or says.
+        """Return the most MiB of a whole GPU of a model on the known nodes; 0 where it is unknown.
 
-        ``product`` is the model as GFD's or GKE's label has it.
+        ``product`` is the model as in GFD's or GKE's label.
         """
         return self._memory_mib.get(product, 0)
 
     @cached_property
     def _memory_mib(self) -> Mapping[str, int]:
-        """The MiB of a whole GPU by the model as labels have it: the most of all nodes of that model."""
+        """The MiB of a whole GPU by the model in labels: the most of all nodes of that model."""
         found: dict[str, int] = {}
         for one in self._classes.values():
             for product, memory in gpu_memory_mib(one.labels, one.capability).items():
@@ -148,13 +148,13 @@ class TopologyIndex:
 
     @cached_property
     def mig_profiles(self) -> frozenset[str]:
-        """Every MIG profile that some node's GPUs can be cut into, transient nodes included."""
+        """Every MIG profile that some node's GPUs offer, including transient nodes."""
         tables = {table for one in self._classes.values() for table in one.capability.models}
         return frozenset(profile for table in tables for profile in table.rows)
 
     @cached_property
     def _whole_classes(self) -> tuple[Part, ...]:
-        """Every class with all its nodes: what most answers are made of."""
+        """Every class with all its nodes, from which most answers are made."""
         return tuple(Part(one) for one in self._classes.values())
 
     @cached_property
@@ -164,10 +164,10 @@ class TopologyIndex:
     def nodes(self, need: Need) -> NodeSet:
         """Return the nodes that could run a pod with this need.
 
-        Remembered; of the large needs only the last, for one decision asks several times.
+        Remembered; for large needs only the last answer, because one decision asks several times.
         """
         large = self._large
-        if large is not None and large[0] is need:  # to hash or compare it anew takes as long as it is
+        if large is not None and large[0] is need:  # hashing or comparing it costs as much as its length
             return large[1]
         found = self._answers.get(need)
         if found is None and large is not None and large[0] == need:
@@ -186,9 +186,9 @@ class TopologyIndex:
         return found
 
     def levels(self, roles: Roles) -> tuple[str, str]:
-        """Return the narrowest level that holds a gang of unlike roles, and the narrowest safe one. Remembered.
+        """Return the narrowest level that holds a gang with different roles, and the narrowest safe one. Remembered.
 
-        As ``NodeSet.narrowest_level`` and ``narrowest_safe_level`` for a gang whose pods are alike.
+        As ``NodeSet.narrowest_level`` and ``narrowest_safe_level`` for a gang of equal pods.
         """
         found = self._gangs.get(roles)
         if found is None:
@@ -200,7 +200,7 @@ class TopologyIndex:
 
 
 class _Members(dict[_Key, dict[str, OwnLabels]]):
-    """The members of classes that change, each copied when it is first asked for."""
+    """The members of changing classes, each copied at its first use."""
 
     def __init__(self, classes: Mapping[_Key, NodeClass]) -> None:
         super().__init__()
@@ -212,7 +212,7 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
         return found
 
     def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
-        """Return all classes, those that have lost their last member left out; ``keys`` are what new members hold."""
+        """Return all classes without the ones that lost their last member; ``keys`` are those of new members."""
         classes = dict(self._classes)
         for key, members in self.items():
             if members:

@@ -1,8 +1,8 @@
-"""How GPUs are linked, by their links: counts for each pair, the matrix of ``nvidia-smi topo -m``, domains, the shape.
+"""The links between GPUs: counts for each pair, the matrix of ``nvidia-smi topo -m``, domains, the shape.
 
-A link goes to another GPU or to a switch. GPUs with links to switches are linked all with all, as far as the driver
-says that they can reach each other: behind a switch no link names its peer. Domains are disjoint, because a GPU is
-handed out once: where maximal cliques overlap (the cube mesh of a DGX-1), the larger one is taken first.
+A link leads to another GPU or to a switch. GPUs with links to switches are all linked with each other, as far as the
+driver reports that they can reach each other: behind a switch no link names its peer. Domains are disjoint, because a
+GPU is allocated once: where maximal cliques overlap (the cube mesh of a DGX-1), the larger one is taken first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,12 +16,12 @@ Pair = tuple[int, int]
 # nvml.h, nvmlGpuTopologyLevel_t, and the legend of `nvidia-smi topo -m`, which has no word for two GPUs of one board
 _LEVELS: Mapping[int, str] = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
 _SELF, _UNKNOWN, _XGMI = "X", "?", "XGMI"
-# What is between two devices below one switch: the switch's own port, and the device.
+# Between two devices below one switch are the switch's own port, and the device.
 _BELOW_ONE_SWITCH = 2
 
 
 def links_of(observation: Observation) -> Links:
-    """Conclude the links of a node."""
+    """Derive the links of a node."""
     gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
     counts = _counts(gpus, observation.pairs)
     linked = {pair for pair, count in counts.items() if count}
@@ -35,7 +35,7 @@ def links_of(observation: Observation) -> Links:
 
 
 def level_between(one: PciPlace, other: PciPlace) -> str:
-    """Name the way between two PCI devices in the words of ``nvidia-smi topo -m``; ``?`` where a place is unknown."""
+    """Return the path between two PCI devices as ``nvidia-smi topo -m`` names it; ``?`` where a place is unknown."""
     if not one.path or not other.path:
         return _UNKNOWN
     if one.root != other.root:
@@ -100,9 +100,9 @@ def _domains(indexes: Sequence[int], linked: set[Pair]) -> tuple[tuple[int, ...]
 def _cliques(
     clique: set[int], candidates: set[int], done: set[int], neighbours: Mapping[int, set[int]]
 ) -> Iterator[tuple[int, ...]]:
-    """List the maximal cliques (Bron and Kerbosch, CACM 16(9), 1973, with a pivot).
+    """Yield the maximal cliques (Bron and Kerbosch, CACM 16(9), 1973, with a pivot).
 
-    Exponential at worst; what is linked in a machine is groups, or a cube of eight.
+    Exponential in the worst case; the links of a machine form groups, or a cube of eight.
     """
     if not candidates:
         if not done:

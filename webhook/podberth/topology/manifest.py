@@ -1,4 +1,4 @@
-"""Node manifests to ``Node``: labels, taints, device amounts, and whether what it shows now will hold tomorrow."""
+"""Node manifests to ``Node``: labels, taints, device amounts, and whether its present state will last."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -43,9 +43,9 @@ FAULTS: frozenset[str] = frozenset(
 
 
 def decode_node(manifest: Mapping[str, Any], topology: NodeTopology | None = None, *, stale: bool = False) -> Node:
-    """Read a Node, with the topology that was published about it and whether that is stale.
+    """Read a Node, with its topology document and whether that is stale.
 
-    A node that says nothing of its readiness (a hand-written snapshot) is taken as ready.
+    A node without a readiness condition (a hand-written snapshot) is taken as ready.
 
     Raises:
         TopologyError: naming the node and the field.
@@ -54,16 +54,16 @@ def decode_node(manifest: Mapping[str, Any], topology: NodeTopology | None = Non
 
 
 def judge(node: Node, topology: NodeTopology | None, *, stale: bool) -> Node:
-    """Put together what ``read_node`` returned, the topology that was published about it, and whether that is stale.
+    """Join the result of ``read_node``, the node's topology document, and whether that is stale.
 
-    Who watches a cluster learns the three one by one, and keeps them apart.
+    A watcher of a cluster learns the three one by one, and keeps them apart.
     """
     transient = node.transient or _device_state(node.allocatable, node.capacity, topology)
     return replace(node, topology=topology, transient=transient or ("stale" if stale else ""))
 
 
 def read_node(manifest: Mapping[str, Any]) -> Node:
-    """Read what a Node says by itself; its devices are not judged yet.
+    """Read a Node without its document; its devices are not checked yet.
 
     Raises:
         TopologyError: naming the node and the field.
@@ -77,7 +77,7 @@ def read_node(manifest: Mapping[str, Any]) -> Node:
     labels = take_strings(metadata, "labels", f"{where}: metadata")
     taints = tuple(sorted(_read_taint(taint, place) for place, taint in _objects(spec, "taints", f"{where}: spec")))
     allocatable = _amounts(status, "allocatable", f"{where}: status")
-    # A snapshot may have been stripped of capacity; then nothing is known to be missing.
+    # A snapshot may lack capacity; then nothing is known to be missing.
     capacity = _amounts(status, "capacity", f"{where}: status") or allocatable
     lifecycle: list[Transient] = [
         "leaving" if metadata.get("deletionTimestamp") else "",
@@ -131,11 +131,11 @@ def _amounts(status: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
 
 
 def _unrecognised(status: Mapping[str, Any]) -> frozenset[str]:
-    """Name the extended resources that are no accelerators to us; an amount that cannot be read is none."""
+    """Return the extended resources that podberth knows no accelerator for; an unreadable amount counts as none."""
     found = set()
     for key in ("allocatable", "capacity"):
         for resource, value in (status.get(key) or {}).items():
-            # What Kubernetes calls extended has a domain (isExtendedResourceName, pkg/apis/core/v1/helper).
+            # Kubernetes' extended resources have a domain (isExtendedResourceName, pkg/apis/core/v1/helper).
             if "/" in str(resource) and recognise(str(resource)) is None and _is_some(value):
                 found.add(str(resource))
     return frozenset(found)
@@ -149,7 +149,7 @@ def _is_some(amount: object) -> bool:
 
 
 def _condition(status: Mapping[str, Any], where: str) -> Transient:
-    """Judge by status.conditions: Ready must not be False or Unknown, no accelerator fault may be True."""
+    """Return the state from status.conditions: Ready must not be False or Unknown, no accelerator fault may be True."""
     reason: Transient = ""
     for place, condition in _objects(status, "conditions", where):
         kind, value = condition.get("type"), condition.get("status")
@@ -171,10 +171,10 @@ def _label_state(labels: Mapping[str, str]) -> Transient:
 def _device_state(
     allocatable: Mapping[str, int], capacity: Mapping[str, int], topology: NodeTopology | None
 ) -> Transient:
-    """Judge by the devices: one that waits for a reset, is unhealthy, or that the kubelet does not hand out."""
+    """Return the state from the devices: one waits for a reset, is unhealthy, or is not offered by the kubelet."""
     gpus = topology.gpus if topology else ()
     if any(gpu.mig_enabled != gpu.mig_pending for gpu in gpus):
         return "MIG reconfiguring"
-    # The kubelet keeps unhealthy devices in capacity and takes them out of allocatable (pkg/kubelet/cm/devicemanager).
+    # The kubelet keeps unhealthy devices in capacity and removes them from allocatable (pkg/kubelet/cm/devicemanager).
     short = any(allocatable.get(resource, 0) < amount for resource, amount in capacity.items())
     return "unhealthy GPU" if short or any(gpu.problem for gpu in gpus) else ""

@@ -1,22 +1,22 @@
-"""What is known of a node: values only. Documents are read in ``codec``, many nodes are asked in ``index``."""
+"""The data about a node: values only. ``codec`` reads documents, ``index`` answers questions about many nodes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Vendor: TypeAlias = Literal["nvidia", "amd"]
-"""Who made a GPU."""
+"""The vendor of a GPU."""
 
 LinkShape: TypeAlias = Literal["full-mesh", "islands", "none", "unknown"]
-"""How the GPUs of a node are linked: all with all, in groups, not at all, or nobody could tell."""
+"""The links between a node's GPUs: all with all, in groups, none, or unknown."""
 
 NicKind: TypeAlias = Literal["infiniband", "roce"]
-"""What an RDMA device speaks: its port's link layer is InfiniBand or Ethernet."""
+"""The protocol of an RDMA device: its port's link layer is InfiniBand or Ethernet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu:
-    """One physical GPU as the node agent saw it."""
+    """One physical GPU in the node agent's document."""
 
     index: int
     """NVML's index, unique in the node."""
@@ -34,9 +34,9 @@ class Gpu:
     """The PCIe root complex above it as sysfs names it: ``pci0000:17``; empty: unknown."""
     mig_enabled: bool = False
     mig_pending: bool = False
-    """MIG mode after the next reset. Differs from ``mig_enabled`` while the GPU waits for it."""
+    """MIG mode after the next reset. It differs from ``mig_enabled`` while the GPU waits for the reset."""
     problem: str = ""
-    """Why it is unhealthy (an XID, row remapping, a recovery action); empty: healthy."""
+    """The reason why it is unhealthy (an XID, row remapping, a recovery action); empty: healthy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +45,11 @@ class Links:
 
     shape: LinkShape = "unknown"
     domains: tuple[tuple[int, ...], ...] = ()
-    """Groups of GPU indexes in which each is linked with each; disjoint, two or more to a group."""
+    """Groups of GPU indexes in which all are linked with each other; disjoint, two or more to a group."""
     levels: tuple[tuple[str, ...], ...] = ()
     """The matrix of ``nvidia-smi topo -m``, in order of ``gpus`` (X, NV18, PIX, PHB, NODE, SYS); empty: not read.
 
-    A cell is ``?`` where nobody could tell, and ``XGMI`` for AMD's links, which are not counted.
+    A cell is ``?`` where it is unknown, and ``XGMI`` for AMD's links, which are not counted.
     """
 
 
@@ -62,18 +62,18 @@ class Fabric:
 
     @property
     def label(self) -> str:
-        """Spell it as GFD's label ``nvidia.com/gpu.clique``."""
+        """Return the value of GFD's label ``nvidia.com/gpu.clique``."""
         return f"{self.cluster_uuid}.{self.clique}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigOffer:
-    """A MIG profile that the node's GPUs of one PCI id can be cut into."""
+    """A MIG profile that the node's GPUs of one PCI id offer."""
 
     profile: str
     pci_id: str = ""
     max_instances: int = 0
-    """On one whole GPU; 0: unknown."""
+    """The number on one whole GPU; 0: unknown."""
     memory_mib: int = 0
     """0: unknown."""
 
@@ -91,10 +91,10 @@ class MigInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nic:
-    """An RDMA device: what a pod on a near GPU should talk through."""
+    """An RDMA device, which a pod on a near GPU should use."""
 
     name: str
-    """The kernel's: ``mlx5_0``."""
+    """The kernel's name: ``mlx5_0``."""
     kind: NicKind
     numa_node: int | None = None
     """None: unknown or no NUMA."""
@@ -104,7 +104,7 @@ class Nic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
-    """Where in its rack a machine is: nvmlDeviceGetPlatformInfo, Blackwell and later."""
+    """The place of a machine in its rack: nvmlDeviceGetPlatformInfo, Blackwell and later."""
 
     chassis: str
     """The chassis' serial number, or the rack's GUID as hexadecimal digits from older drivers."""
@@ -113,22 +113,22 @@ class Platform:
     tray: int
     """Counted without them."""
     host: int
-    """Which of the machines in its slot."""
+    """The number of the machine in its slot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unseen:
-    """Something that the node agent wanted to know and could not read."""
+    """A value that the node agent could not read."""
 
     what: str
     why: str
     gpus: tuple[int, ...] = ()
-    """Whose; empty: it is the node's."""
+    """The GPUs that it is about; empty: the node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumaGroup:
-    """The devices next to one NUMA node."""
+    """The devices near one NUMA node."""
 
     node: int
     gpus: tuple[int, ...]
@@ -148,7 +148,7 @@ class NodeTopology:
     mig_instances: tuple[MigInstance, ...] = ()
     unseen: tuple[Unseen, ...] = ()
     observed: str = ""
-    """When it last changed, RFC 3339; empty: not said. Freshness is the heartbeat Lease's business."""
+    """The time of its last change, RFC 3339; empty: unknown. The heartbeat Lease shows whether it is fresh."""
 
     @property
     def numa_groups(self) -> tuple[NumaGroup, ...]:
@@ -176,18 +176,18 @@ class Taint:
     effect: str
 
     def as_dict(self) -> dict[str, str]:
-        """Spell it as in a Node, and as CEL sees it; always with a value."""
+        """Return the taint as in a Node and in CEL; always with a value."""
         return {"key": self.key, "value": self.value, "effect": self.effect}
 
 
 Transient: TypeAlias = Literal[
     "", "stale", "not ready", "cordoned", "MIG reconfiguring", "unhealthy GPU", "quarantined", "leaving"
 ]
-"""Why what a node offers now says nothing about tomorrow; empty: durable. Few words, because they split classes."""
+"""Why a node's present offer will not last; empty: it will. Few values, because they split classes."""
 
 
-# https://kubernetes.io/docs/reference/labels-annotations-taints/: put by the node controller and the cloud controller,
-# and taken away again. Then the cluster autoscaler's (cluster-autoscaler/utils/taints) and Karpenter's
+# https://kubernetes.io/docs/reference/labels-annotations-taints/: set by the node controller and the cloud controller,
+# and removed again. Then the cluster autoscaler's (cluster-autoscaler/utils/taints) and Karpenter's
 # (karpenter.sh/docs).
 PASSING_TAINTS: Mapping[str, Transient] = {
     "node.kubernetes.io/not-ready": "not ready",
@@ -203,7 +203,7 @@ PASSING_TAINTS: Mapping[str, Transient] = {
     "ToBeDeletedByClusterAutoscaler": "leaving",
     "karpenter.sh/disrupted": "leaving",
 }
-"""Taints that tell of a node's state and not of its kind, with the state."""
+"""Taints that show a node's state and not its kind, with the state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,15 +216,15 @@ class Node:
     allocatable: Mapping[str, int] = field(default_factory=dict)
     """Amounts of the recognised device resources (``devices.resources``); none of zero."""
     capacity: Mapping[str, int] = field(default_factory=dict)
-    """Likewise, the unhealthy devices included."""
+    """Likewise, including unhealthy devices."""
     unrecognised: frozenset[str] = frozenset()
-    """Further extended resources that the node has some of, by names that no table knows."""
+    """Further extended resources of the node, with names that no table knows."""
     topology: NodeTopology | None = None
     transient: Transient = ""
 
     @property
     def durable(self) -> Mapping[str, int]:
-        """What the node offers when it is well: allocatable, or of a transient node the larger of that and capacity."""
+        """The amounts of a healthy node: allocatable, or for a transient node the larger of that and capacity."""
         if not self.transient:
             return self.allocatable
         names = self.allocatable.keys() | self.capacity.keys()

@@ -1,4 +1,4 @@
-"""What a pod asks of a node: the question put to the index. Hashable, because answers are remembered by it."""
+"""The requirements of a pod on a node: the question for the index. Hashable, because answers are remembered by it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ CHOSEN_BY: tuple[tuple[str, ...], ...] = (
     ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"),
     ("spec", "tolerations"),
 )
-"""Where a pod says which nodes it can run on: what a need is made from beside resources."""
+"""The fields of a pod that select nodes, from which a need is made besides resources."""
 
 Frozen: TypeAlias = tuple[Any, ...]
 Expression: TypeAlias = tuple[str, str, tuple[str, ...]]
@@ -25,7 +25,7 @@ Expression: TypeAlias = tuple[str, str, tuple[str, ...]]
 Term: TypeAlias = tuple[tuple[Expression, ...], tuple[Expression, ...]]
 """The requirements on labels, and those on fields."""
 
-# Pods ask for one or two resources, tolerate a few taints, and choose nodes in a few hundred characters.
+# Pods ask for one or two resources, tolerate a few taints, and select nodes in a few hundred characters.
 _MOST_REQUESTS = 16
 _MOST_TOLERATIONS = 64
 _LONGEST_SELECTION = 4096
@@ -34,27 +34,27 @@ Tolerations: TypeAlias = frozenset[tuple[str, str, str, str]]
 
 
 class NodeSelection:
-    """A pod's own choice of nodes: nodeSelector and required node affinity, which the scheduler applies together.
+    """A pod's own selection of nodes: nodeSelector and required node affinity, which the scheduler applies together.
 
-    Two selections are equal if they say the same, whatever the order of a nodeSelector's keys. The hash is computed
+    Two selections are equal if their content is, whatever the order of a nodeSelector's keys. The hash is computed
     once.
     """
 
     __slots__ = ("_hash", "_key", "keys", "labels", "length", "names", "reads_name", "terms")
 
     def __init__(self, labels: Mapping[str, str], affinity: tuple[Mapping[str, Any], ...] | None) -> None:
-        """Choose by exact ``labels`` and, unless None, by any of the terms of ``affinity``."""
+        """Select by exact ``labels`` and, unless None, by any of the terms of ``affinity``."""
         self.labels: tuple[tuple[str, str], ...] = tuple(sorted(labels.items()))
-        # Made anew, for a pod's own terms may hold anything beside, and a selection is kept.
+        # Copied, because a pod's own terms may hold further data, and a selection is kept.
         frozen = None if affinity is None else tuple(_freeze_term(term) for term in affinity)
         self.terms: tuple[Term, ...] | None = frozen
-        """Any of them; None: no node affinity is asked for."""
+        """Any of them must match; None: no node affinity."""
         self._key = (self.labels, frozen)
         self._hash = hash(self._key)
         self.length: int = len(repr(self._key))
-        """How much text it is, roughly; what remembers answers by it leaves the largest out."""
+        """The approximate length of its text; caches of answers leave the largest out."""
         self.keys: frozenset[str] = frozenset(labels) | {key for term in frozen or () for key, _, _ in term[0]}
-        """The label keys it reads."""
+        """The label keys that it reads."""
         self.reads_name: bool = any(term[1] for term in frozen or ())
         """Whether it names nodes by matchFields."""
         self.names: frozenset[str] | None = _named(frozen)
@@ -62,7 +62,7 @@ class NodeSelection:
 
     @classmethod
     def of(cls, pod_spec: Mapping[str, Any]) -> "NodeSelection | None":
-        """Read it from a pod's spec; None where the pod chooses nothing.
+        """Return the selection of a pod's spec; None where the pod selects nothing.
 
         A nodeSelector value that is no string can match no label; it selects nothing, as the apiserver would refuse it.
         """
@@ -76,48 +76,49 @@ class NodeSelection:
         return cls(labels, affinity) if labels or affinity is not None else None
 
     def matches(self, labels: Mapping[str, str], name: str) -> bool:
-        """Tell whether it selects the node of that name and those labels. An empty ``name`` matches no field."""
+        """Return whether it selects the node of that name and those labels. An empty ``name`` matches no field."""
         if any(labels.get(key) != value for key, value in self.labels):
             return False
         terms = None if self.terms is None else map(_thaw_term, self.terms)
         return terms is None or node_selector_matches(terms, labels, {NODE_NAME_FIELD: name})
 
     def __eq__(self, other: object) -> bool:
-        """Compare what is selected as it is written, not what it would match."""
+        """Compare the selections as they are written, not the nodes that they match."""
         return isinstance(other, NodeSelection) and self._hash == other._hash and self._key == other._key
 
     def __hash__(self) -> int:
-        """Return the hash made at the start."""
+        """Return the hash computed at the start."""
         return self._hash
 
     def __repr__(self) -> str:
-        """Show what is selected."""
+        """Show the selection."""
         return f"NodeSelection(labels={dict(self.labels)!r}, terms={self.terms!r})"
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The accelerators of one pod."""
+    """The accelerators that one pod asks for."""
 
     requests: tuple[tuple[str, int], ...] = ()
     """Effective amount of each accelerator resource, sorted by name (``GpuFacts.totals``)."""
     per_container: int = 0
-    """The largest amount that one container asks for; not asked of a node, for the total is at least that much."""
+    """The largest amount that one container asks for; no requirement on a node, because the total is at least that
+    much."""
     memory_mib: int = 0
-    """GPU memory that one unit must have; 0: no matter."""
+    """GPU memory that one unit must have; 0: any."""
     selector: NodeSelection | None = field(default=None)
-    """The pod's own choice of nodes; None: any."""
+    """The pod's own selection of nodes; None: any."""
     tolerations: Tolerations = frozenset()
-    """The pod's own tolerations, as ``own_tolerations`` returns them."""
+    """The pod's own tolerations, from ``own_tolerations``."""
     claimed: bool = False
-    """Whether accelerators are claimed and not counted: how many a node has of those is not known."""
+    """Whether accelerators are claimed and not counted: the number of those on a node is unknown."""
 
 
 def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Tolerations:
     """Return the pod's tolerations that decide which nodes it can reach.
 
-    Left out are those that say no more than any GPU pod will tolerate, and those of taints that come and go with a
-    node's state: they decide nothing, and equal questions should look equal.
+    Left out are tolerations that any GPU pod will have, and those of taints that come and go with a node's state: they
+    decide nothing, and equal questions should compare as equal.
     """
     marking = conventions.tolerable_taints
     kept: set[tuple[str, str, str, str]] = set()
@@ -130,7 +131,7 @@ def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> To
 
 
 class Reach:
-    """Which nodes a pod can reach, once it tolerates what marks nodes with accelerators.
+    """The nodes that a pod can reach, once it tolerates the taints of nodes with accelerators.
 
     A pod may have thousands of tolerations, and a cluster a taint for each team: a taint is looked up among the
     tolerations, and not compared with each.
@@ -139,14 +140,14 @@ class Reach:
     def __init__(self, need: Need, conventions: Conventions) -> None:
         """Take the tolerations of a need."""
         self._conventions = conventions
-        # As ``kube.selector.tolerates``: an empty key or effect is every one, Exists asks for no value.
+        # As ``kube.selector.tolerates``: an empty key or effect matches every one, Exists ignores the value.
         self._any_value = {(key, effect) for key, operator, _, effect in need.tolerations if operator == "Exists"}
         self._values = {
             (key, effect, value) for key, operator, value, effect in need.tolerations if operator == "Equal"
         }
 
     def __call__(self, taints: Iterable[Taint]) -> bool:
-        """Tell whether none of a node's taints keeps the pod off."""
+        """Return whether the pod tolerates all of a node's taints."""
         return all(not _keeps_off(taint, self._conventions) or self._tolerates(taint) for taint in taints)
 
     def _tolerates(self, taint: Taint) -> bool:
@@ -164,7 +165,7 @@ def _keeps_off(taint: Taint, conventions: Conventions) -> bool:
 
 
 def is_small(need: Need) -> bool:
-    """Tell whether a need is worth remembering an answer by: anybody can write one of a megabyte."""
+    """Return whether an answer for a need should be remembered: a user can write a need of a megabyte."""
     if len(need.requests) > _MOST_REQUESTS or sum(len(name) for name, _ in need.requests) > _LONGEST_SELECTION:
         return False
     if len(need.tolerations) > _MOST_TOLERATIONS or len(repr(need.tolerations)) > _LONGEST_SELECTION:
@@ -173,7 +174,7 @@ def is_small(need: Need) -> bool:
 
 
 def fits(capability: Capability, need: Need) -> bool:
-    """Tell whether a node of that capability holds one such pod: amounts and memory, not labels."""
+    """Return whether a node of that capability holds one such pod: amounts and memory, not labels."""
     amount_of, memory_of, memory_mib = capability.amount_of, capability.memory_of, need.memory_mib
     for resource, amount in need.requests:
         if amount_of.get(resource, 0) < amount or memory_of.get(resource, memory_mib) < memory_mib:
@@ -182,19 +183,19 @@ def fits(capability: Capability, need: Need) -> bool:
 
 
 def has_amounts(capability: Capability, need: Need) -> bool:
-    """Tell whether a node of that capability has enough of each resource: what the scheduler itself asks."""
+    """Return whether a node of that capability has enough of each resource: what the scheduler itself asks."""
     return all(capability.amount_of.get(resource, 0) >= amount for resource, amount in need.requests)
 
 
 def total(need: Need) -> int:
-    """Return how many units a pod asks for, of whatever resource: who asks for more is placed first."""
+    """Return how many units a pod asks for, of any resource; larger pods are placed first."""
     return sum(amount for _, amount in need.requests)
 
 
 def pods_per_node(capability: Capability, need: Need) -> int:
     """Return how many such pods an empty node holds by its accelerators; 0 for a pod that asks for none.
 
-    Of a pod that claims them it is one: that much a node can do that it is for at all.
+    For a pod that claims them it is one: a node with such devices holds at least that many.
     """
     if need.claimed and not need.requests:
         return 1
@@ -203,7 +204,7 @@ def pods_per_node(capability: Capability, need: Need) -> int:
 
 
 def covers(need: Need, other: Need) -> bool:
-    """Tell whether any node that fits the other need fits this one, too; False where nobody can say."""
+    """Return whether any node that fits the other need fits this one, too; False where it is unknown."""
     amounts = dict(other.requests)
     return (
         all(amounts.get(resource, 0) >= amount for resource, amount in need.requests)
@@ -214,7 +215,7 @@ def covers(need: Need, other: Need) -> bool:
 
 
 def link_domain(capability: Capability, need: Need) -> int:
-    """Return how many units of what the pod asks share NVLink on such a node; 1 where none are known to."""
+    """Return how many units of the pod's resource share NVLink on such a node; 1 where none are known to."""
     domain_of = capability.domain_of
     asked = need.requests or capability.domains
     return max((domain_of.get(resource, 1) for resource, _ in asked), default=1)
@@ -227,7 +228,7 @@ def _descend(document: Any, *keys: str) -> Any:
 
 
 def _named(terms: Frozen | None) -> frozenset[str] | None:
-    """Collect the names that the terms' matchFields ask for, if there is one in each."""
+    """Return the names in the terms' matchFields, if every term has one."""
     names: set[str] = set()
     if not terms:
         return None

@@ -1,7 +1,7 @@
-"""Sets of nodes: the answer to a question, and what can be asked of it in turn.
+"""Sets of nodes: the answer to a question, with further questions about these nodes.
 
-Parts of classes are kept, never single nodes, unless the pod's own choice reads an ignored label or a node's name. A
-set does not refer to its index, so an index that is replaced goes away at once with all its answers.
+Parts of classes are kept, never single nodes, unless the pod's own selection reads an ignored label or a node's name. A
+set does not refer to its index, so a replaced index is freed at once with all its answers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,18 +34,18 @@ from .placement import Placement, Unfit
 OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
 """A node's ignored labels."""
 
-# Link domains are asked for up to the number of GPUs that a container wants, profiles are a dozen; more is play.
+# Link domains are asked for up to the number of GPUs that a container wants, profiles are a dozen; more is abuse.
 _REMEMBERED = 64
-_MOST_NAMED = 2  # of the nodes that are out for one reason: a line for people has room for no more
+_MOST_NAMED = 2  # nodes named for one reason: a line for people has room for no more
 
-# What would tell wanted nodes from others, if nodes had it: GFD's; of links the node agent's own label.
+# The labels that would distinguish wanted nodes from others, if nodes had them: GFD's; for links the node agent's.
 _TELLS_MEMORY = "nvidia.com/gpu.memory"
 _TELLS_AMOUNT = "nvidia.com/gpu.count"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeClass:
-    """Nodes that no question can tell apart, save by ignored labels."""
+    """Nodes that no question can distinguish, except by ignored labels."""
 
     key: Any
     labels: Mapping[str, str]
@@ -67,17 +67,17 @@ class Part:
 
     @property
     def count(self) -> int:
-        """How many nodes."""
+        """The number of nodes."""
         return len(self.node_class.members) if self.names is None else len(self.names)
 
     def nodes(self) -> Iterator[tuple[str, OwnLabels]]:
-        """Iterate over names and ignored labels."""
+        """Yield names and ignored labels."""
         members = self.node_class.members
         return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
 
 
 class NodeSet:
-    """Nodes that could run a pod. Durable ones count; transient ones are remembered as possible."""
+    """Nodes that could run a pod. Durable ones count; transient ones are kept as possible."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class NodeSet:
         others: tuple[Part, ...],
         linked: int = 1,
     ) -> None:
-        """Hold ``parts``, to be told from ``others``: nodes that the pod chooses too but that do not fit.
+        """Hold ``parts`` and the ``others``: nodes that the pod selects too but that do not fit.
 
         ``linked`` is how many of the requested GPUs have to be in one link domain.
         """
@@ -100,9 +100,9 @@ class NodeSet:
         self._of_instances: dict[str, NodeSet] = {}
         self._selected: dict[bytes, int] = {}
         self.count: int = sum(part.count for part in parts if not part.node_class.transient)
-        """How many nodes could durably run the pod."""
+        """The number of nodes that could durably run the pod."""
         self.transient_count: int = sum(part.count for part in parts if part.node_class.transient)
-        """How many more could, were they well."""
+        """The number of further nodes that could, were they healthy."""
 
     @property
     def durable_parts(self) -> list[Part]:
@@ -111,12 +111,12 @@ class NodeSet:
 
     @property
     def exist(self) -> bool:
-        """Whether any node fits, transient ones included: stale data must never look like "no such node"."""
+        """Whether any node fits, including transient ones: stale data must never look like "no such node"."""
         return self.count + self.transient_count > 0
 
     @cached_property
     def unwell(self) -> str:
-        """Why the transient ones do not count: ``unhealthy GPU (gpu-7), stale (12 nodes)``, most first; '' for none."""
+        """The reasons of the transient nodes: ``unhealthy GPU (gpu-7), stale (12 nodes)``, most first; '' for none."""
         found: dict[str, list[str]] = {}
         for part in self._parts:
             if reason := part.node_class.transient:
@@ -144,13 +144,13 @@ class NodeSet:
 
     @cached_property
     def _link_domains(self) -> tuple[int, ...]:
-        """How many of the requested GPUs share an NVLink domain, on the nodes of each kind; sorted, each once."""
+        """The numbers of requested GPUs that share an NVLink domain, on the nodes of each kind; sorted, each once."""
         parts = (*self._parts, *self._others)
         return tuple(sorted({link_domain(part.node_class.capability, self._need) for part in parts}))
 
     def with_instances(self, profile: str) -> "NodeSet":
         """Keep the nodes whose ``nvidia.com/gpu`` is a MIG instance of that profile; none for no name. Remembered."""
-        # A profile that no node is cut into is answered as no name is.
+        # A profile that no node has is answered as an empty name is.
         profile = profile if any(part.node_class.capability.instance == profile for part in self._parts) else ""
         found = self._of_instances.get(profile)
         if found is None:
@@ -164,7 +164,7 @@ class NodeSet:
 
     @cached_property
     def placement(self) -> Placement:
-        """What labels can say of the durable nodes and of those, durable too, that the pod chooses and that do not fit.
+        """The label expressions for the durable nodes, against durable ones that the pod selects and that do not fit.
 
         Nodes that the pod's own nodeSelector or affinity excludes may match: the scheduler applies both.
         """
@@ -179,28 +179,28 @@ class NodeSet:
         )
 
     def _why(self, capability: Capability) -> frozenset[Trait] | None:
-        """Say why nodes with enough devices do not fit; None where that is not known for certain."""
+        """Return why nodes with enough devices do not fit; None where the reason is not certain."""
         why: Trait = "links" if fits(capability, self._need) else "memory"
         if why == "links" and (self._linked <= 1 or not capability.links_known):
-            return None  # it is no instance of the profile that is asked for, or its links are not known
+            return None  # it is no instance of the requested profile, or its links are unknown
         return frozenset({why, "cut"} if capability.cut else {why})
 
     def _telling(self, unfit: Sequence[Part]) -> str:
-        """Name the label that would tell: what the others differ in, the most telling first."""
+        """Return the label that would distinguish them: the difference of the others, the most distinctive first."""
         links = any(link_domain(part.node_class.capability, self._need) < self._linked for part in unfit)
         return LINK_DOMAIN_LABEL if links else _TELLS_MEMORY if unfit else _TELLS_AMOUNT
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Distinct taints on these nodes, sorted; transient nodes' too, so that they do not come and go with health."""
+        """Distinct taints on these nodes, sorted; including transient nodes, so that they do not change with health."""
         return tuple(sorted({taint for part in self._parts for taint in part.node_class.taints}))
 
     @cached_property
     def tolerations(self) -> tuple[dict[str, str], ...]:
         """Return a toleration for each of these taints that marks nodes as having accelerators, and no other.
 
-        Exact keys of the conventions, NoSchedule only: what keeps pods away for another reason (health, spot, a team)
-        is not to be tolerated by a guess (docs/rules.md, rule 4).
+        Exact keys of the conventions, NoSchedule only: a taint for another reason (health, spot, a team) is never
+        tolerated by a guess (docs/rules.md, rule 4).
         """
         found: dict[str, dict[str, str]] = {}
         for taint in self.taints:
@@ -229,9 +229,10 @@ class NodeSet:
     def narrowest_level(self, members: int) -> str:
         """Return the label key of the narrowest level with a domain that holds ``members`` such pods; empty: none does.
 
-        Counted are durable nodes, empty, by their accelerators. ``members`` 0 is an unknown number: then at least two.
-        A pod that asks for no accelerator fits anywhere, so no level is narrowest. Of pods that claim theirs a node is
-        taken to hold one. It may hold more: where no level has as many nodes, it is the one with the largest domain.
+        Durable nodes count, as empty, by their accelerators. ``members`` 0 is an unknown number: then at least two. A
+        pod that asks for no accelerator fits anywhere, so no level is narrowest. For pods that claim theirs a node is
+        taken to hold one. It may hold more: where no level has enough nodes, the result is the level with the largest
+        domain.
         """
         wanted = members or 2
         found = next((level for level, _, most in self._domain_sizes if most >= wanted), "")
@@ -243,8 +244,8 @@ class NodeSet:
     def narrowest_safe_level(self, members: int) -> str:
         """Return the narrowest level on which every domain with a fitting node holds ``members``; empty: none does.
 
-        Who requires one domain must ask for this: the first member goes where the scheduler likes, and the others can
-        only follow it. Of pods that claim their accelerators nobody knows.
+        A pod that requires one domain needs this level: the first member goes anywhere, and the others must follow it.
+        For pods that claim their accelerators the answer is unknown.
         """
         if self._unknown_room:
             return ""
@@ -252,10 +253,10 @@ class NodeSet:
         return next((level for level, least, _ in self._domain_sizes if least >= wanted), "")
 
     def machines(self, level: str = "") -> Mapping[str, Sequence[tuple[Capability, int]]]:
-        """Return by domain of a level how many of these nodes there are of which capability; without a level by "".
+        """Return by domain of a level the number of these nodes by capability; without a level by "".
 
-        Other than for ``narrowest_level`` transient nodes count: what they would hold is not beyond the cluster. Empty
-        where no fitting node is known to be in a domain of the level.
+        Unlike in ``narrowest_level``, transient nodes count: the cluster could hold those pods later. Empty where no
+        fitting node is known to be in a domain of the level.
         """
         found: dict[str, list[tuple[Capability, int]]] = {}
         for part in self._parts:
@@ -278,22 +279,22 @@ class NodeSet:
 
     @cached_property
     def mig_models(self) -> tuple[MigTable, ...]:
-        """What the GPUs of the durable ones of these nodes can be cut into, each table once."""
+        """The MIG profiles of the GPUs on the durable nodes, each table once."""
         durable = (part.node_class for part in self._parts if not part.node_class.transient)
         return tuple(dict.fromkeys(table for one in durable for table in one.capability.models))
 
     @cached_property
     def shared(self) -> bool:
-        """Whether there are durable nodes, and all of them offer shares of a device for something that is asked."""
+        """Whether there are durable nodes, and all of them offer shares of a device for a requested resource."""
         asked = {name for name, _ in self._need.requests}
         durable = [part.node_class.capability for part in self._parts if not part.node_class.transient]
         return bool(durable) and all(asked.intersection(one.shares) for one in durable)
 
     @cached_property
     def memory_mib(self) -> tuple[int, int]:
-        """The least and the most MiB that a unit of what is asked has here; zeros where any of them is not known.
+        """The least and the most MiB of a requested unit here; zeros where any of them is unknown.
 
-        Transient nodes' too: a pod may land there, once they are well.
+        Including transient nodes: a pod may run there, once they are healthy.
         """
         sizes = {
             part.node_class.capability.memory_of.get(name, 0) for part in self._parts for name, _ in self._need.requests
@@ -301,11 +302,11 @@ class NodeSet:
         return (min(sizes), max(sizes)) if sizes and all(sizes) else (0, 0)
 
     def names(self) -> tuple[str, ...]:
-        """Name the nodes, sorted, transient ones included. For people and tests; costs the number of nodes."""
+        """Return the names of the nodes, sorted, including transient ones. For people and tests: it visits all."""
         return tuple(sorted(name for part in self._parts for name, _ in part.nodes()))
 
     def durable_names(self) -> tuple[str, ...]:
-        """Name the durable nodes, sorted. For people and tests."""
+        """Return the names of the durable nodes, sorted. For people and tests."""
         durable = (part for part in self._parts if not part.node_class.transient)
         return tuple(sorted(name for part in durable for name, _ in part.nodes()))
 
@@ -315,7 +316,7 @@ class NodeSet:
 
     @cached_property
     def _domain_sizes(self) -> tuple[tuple[str, int, int], ...]:
-        """The levels that have domains, narrowest first, with the pods of the smallest and the largest one.
+        """The levels with domains, narrowest first, with the numbers of pods of the smallest and the largest one.
 
         A node is a domain of its own, labelled or not.
         """
@@ -328,7 +329,7 @@ class NodeSet:
         by_class = frozenset(levels) - ignored
         sizes: dict[str, dict[str, int]] = {}
         for part, each in counted:
-            # Of the levels that are known most are other providers': only those are visited that a class has.
+            # Most of the known levels are other providers': only those are visited that a class has.
             for level in by_class.intersection(part.node_class.labels):
                 if value := part.node_class.labels[level]:
                     found = sizes.setdefault(level, {})
@@ -343,7 +344,7 @@ class NodeSet:
 
 
 def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[str, int]:
-    """Count the pods that each domain holds of a level that is no label of a class; of all hostnames one of a size."""
+    """Return the pods that each domain of a level holds, for a level that no class has; one hostname per size."""
     sizes: dict[str, int] = {}
     for part, each in counted:
         if level == HOSTNAME_LABEL:
@@ -357,9 +358,9 @@ def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[st
 
 
 def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> NodeSet:
-    """Find the nodes that fit among those that the pod itself chooses.
+    """Find the nodes that fit among those that the pod itself selects.
 
-    Hundreds of classes have a dozen capabilities and lists of taints between them: each is asked about once.
+    Hundreds of classes share a dozen capabilities and lists of taints: each is checked once.
     """
     reaches = Reach(need, conventions)
     reached: dict[tuple[Taint, ...], bool] = {}
@@ -382,7 +383,7 @@ def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> Node
 
 
 def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[list[Part], list[Part]]:
-    """Part the nodes that are known to have accelerators from the others; where none is, nothing tells them apart."""
+    """Split the nodes into those with accelerators and the others; where none has any, all are in the first."""
     found, rest = list[Part](), list[Part]()
     for part in parts:
         one = part.node_class

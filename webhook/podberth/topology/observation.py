@@ -1,7 +1,7 @@
-"""What readers of a node see, before anything is concluded from it: values only, in the words of the vendor's library.
+"""The readings of a node, before anything is derived from them: values only, in the terms of the vendor's library.
 
-A reader (``podberth.agent``) fills these in; ``derive`` concludes. None stands for "could not be read", and then
-``Observation.unseen`` says why.
+A reader (``podberth.agent``) fills these in; ``derive`` interprets them. None stands for "could not be read", and then
+``Observation.unseen`` has the reason.
 """
 
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ from typing import Literal, TypeAlias
 from .model import NicKind, Unseen, Vendor
 
 PeerKind: TypeAlias = Literal["gpu", "switch", "other"]
-"""What is at the far end of a link."""
+"""The device at the far end of a link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PciPlace:
-    """Where a PCI device hangs, by sysfs."""
+    """The place of a PCI device in sysfs."""
 
     numa_node: int | None
     path: tuple[str, ...]
-    """From the root complex (``pci0000:17``) over the bridges to the device itself; empty: unknown."""
+    """The path from the root complex (``pci0000:17``) over the bridges to the device itself; empty: unknown."""
 
     @property
     def root(self) -> str:
@@ -62,7 +62,7 @@ class ObservedPlatform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedProfile:
-    """A GPU instance profile that the driver offers; ``name`` as it spells it: ``MIG 1g.10gb+me``."""
+    """A GPU instance profile that the driver offers; ``name`` in its format: ``MIG 1g.10gb+me``."""
 
     name: str
     instances: int
@@ -81,19 +81,20 @@ class ObservedInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """What a GPU says of itself; None: it does not say."""
+    """The health of a GPU according to itself; None: unknown."""
 
     faults: tuple[str, ...] = ()
-    """Errors that calls ended with and that are a state of the GPU: ``gpu is lost``."""
+    """Errors of calls that show a state of the GPU: ``gpu is lost``."""
     recovery_action: int | None = None
     """nvmlDeviceGpuRecoveryAction_t; 0: none."""
     remap: tuple[bool, bool] | None = None
-    """Of memory rows, or of pages on older GPUs: whether one waits for the next reset, and whether one failed."""
+    """Remapping of memory rows, or of pages on older GPUs: whether one waits for the next reset, and whether one
+    failed."""
     unrepairable_memory: bool | None = None
     uncorrectable_errors: int | None = None
     """ECC errors since the driver was loaded."""
     xids: tuple[int, ...] = ()
-    """Critical ones since the driver was loaded, as far as somebody listened."""
+    """Critical ones since the driver was loaded, as far as the reader was listening."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +106,7 @@ class ObservedGpu:
     uuid: str = ""
     product: str = ""
     address: str = ""
-    """On the PCI bus, as sysfs spells it: ``0000:17:00.0``."""
+    """The address on the PCI bus in sysfs' format: ``0000:17:00.0``."""
     pci_id: str = ""
     memory_mib: int = 0
     mig_mode: tuple[bool, bool] | None = None
@@ -121,7 +122,7 @@ class ObservedGpu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedPair:
-    """What the library says of two GPUs."""
+    """The library's data about two GPUs."""
 
     level: int | None = None
     """nvmlGpuTopologyLevel_t: 0, 10 … 50."""
@@ -140,7 +141,7 @@ class ObservedNic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """A node, as its readers saw it at one time."""
+    """A node according to its readers at one time."""
 
     gpus: tuple[ObservedGpu, ...] = ()
     pairs: Mapping[tuple[int, int], ObservedPair] = field(default_factory=dict)

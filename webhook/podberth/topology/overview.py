@@ -1,7 +1,7 @@
-"""What there is to be seen of a cluster: kinds of nodes, and the domains of every topology level.
+"""An overview of a cluster: kinds of nodes, and the domains of every topology level.
 
-A kind is wider than the index's class: nodes of one machine, links, offer and taints, wherever they stand and however
-they are. That is what a person means by "the H100 nodes".
+A kind is wider than the index's class: nodes with equal machine, links, offer and taints, whatever their place and
+state. People mean this by "the H100 nodes".
 """
 
 from collections import Counter
@@ -13,27 +13,27 @@ from ..wellknown import HOSTNAME_LABEL
 from .model import PASSING_TAINTS, Node, Taint
 from .picture import UNCUT, layout_of, machine_of, shape_of
 
-# Where a kind stands is told by the first of these that any of its nodes carries.
+# The place of a kind is the first of these that any of its nodes carries.
 _WHERE = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Kind:
-    """What nodes of one kind have in common."""
+    """The common properties of nodes of one kind."""
 
     machine: str
     """``8 x NVIDIA-H100-80GB-HBM3``; empty: no GPU is known."""
     shape: str
     layout: str = ""
-    """How its GPUs are cut, each layout once; empty: none is in MIG mode."""
+    """The MIG layouts of its GPUs, each once; empty: none is in MIG mode."""
     offers: tuple[tuple[str, int], ...] = ()
-    """Resources and amounts when it is well."""
+    """Resources and amounts when it is healthy."""
     taints: tuple[Taint, ...] = ()
-    """Those of a passing state are left out."""
+    """Taints, without those of a passing state."""
 
     @property
     def title(self) -> str:
-        """Name the kind in a line."""
+        """Return the kind's name in one line."""
         links = "" if self.shape in {"unknown", "none"} else f", {self.shape}"
         return f"{self.machine or 'no GPU'}{links}{f', MIG {self.layout}' if self.layout else ''}"
 
@@ -46,13 +46,13 @@ class KindCount:
     names: tuple[str, ...]
     """Sorted."""
     transient: Mapping[str, tuple[str, ...]]
-    """Names of the nodes that are not well, by the reason."""
+    """Names of the unhealthy nodes, by the reason."""
     where: tuple[tuple[str, int], ...]
     """Zones, or regions, and how many of the nodes are in each; nodes without either are under the empty name."""
 
     @property
     def count(self) -> int:
-        """How many nodes."""
+        """The number of nodes."""
         return len(self.names)
 
 
@@ -62,7 +62,7 @@ class Level:
 
     key: str
     domains: tuple[tuple[str, int, int], ...]
-    """Domain, its nodes, and the whole GPUs or parts of GPUs that they offer when well; sorted by domain."""
+    """Domain, its nodes, and the whole GPUs or parts of GPUs that they offer when healthy; sorted by domain."""
     outside: int
     """Nodes with GPUs that carry no such label."""
 
@@ -78,10 +78,10 @@ class ClusterPicture:
     """The most nodes first."""
     levels: tuple[Level, ...]
     """Widest first; the host, on which every node is alone, is left out."""
-    unwell: tuple[tuple[str, str], ...]
+    unhealthy: tuple[tuple[str, str], ...]
     """Node and reason, by name."""
     ill: tuple[tuple[str, int, str], ...]
-    """Node, GPU and what is wrong with it."""
+    """Node, GPU and its problem."""
 
 
 def kind_of(node: Node) -> Kind:
@@ -97,7 +97,7 @@ def kind_of(node: Node) -> Kind:
 
 
 def overview(nodes: Iterable[Node], conventions: Conventions | None = None) -> ClusterPicture:
-    """Return what is to be seen of the nodes."""
+    """Return the overview of the nodes."""
     conventions = conventions or Conventions()
     known = sorted(nodes, key=lambda node: node.name)
     kinds: dict[Kind, list[Node]] = {}
@@ -110,7 +110,7 @@ def overview(nodes: Iterable[Node], conventions: Conventions | None = None) -> C
         described=sum(node.topology is not None for node in known),
         kinds=tuple(_count(kind, members) for kind, members in counted),
         levels=tuple(level for level in levels if level.domains),
-        unwell=tuple((node.name, node.transient) for node in known if node.transient),
+        unhealthy=tuple((node.name, node.transient) for node in known if node.transient),
         ill=tuple(
             (node.name, gpu.index, gpu.problem)
             for node in known
@@ -121,7 +121,7 @@ def overview(nodes: Iterable[Node], conventions: Conventions | None = None) -> C
 
 
 def _layout(node: Node) -> str:
-    """Spell the layouts of a node's GPUs, each once: ``2 x 3g.20gb``, or ``4 of 2 x 3g.20gb; 4 of 7 x 1g.5gb``."""
+    """Return the layouts of a node's GPUs, each once: ``2 x 3g.20gb``, or ``4 of 2 x 3g.20gb; 4 of 7 x 1g.5gb``."""
     counts = Counter(_counted(text) for text in layout_of(node).values())
     alone = len(counts) == 1
     named = (

@@ -1,7 +1,7 @@
-"""What there is to be seen of one node: its GPUs by NUMA node, how they are linked, cut, and how they are.
+"""A picture of one node: its GPUs by NUMA node, their links, MIG layouts and states.
 
-Values only, for whoever draws them. Everything comes from a decoded ``Node``, so what a document claims is bounded. It
-need not be true: instances that overlap or reach beyond their GPU are told apart and not drawn.
+Values only, for renderers. Everything comes from a decoded ``Node``, so a document's claims are bounded. They need not
+be true: instances that overlap or reach beyond their GPU are listed apart and not drawn.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ from .model import Gpu, LinkShape, MigInstance, Node, Taint
 _PRODUCT = "nvidia.com/gpu.product"
 _NVIDIA_GPU = "nvidia.com/gpu"
 
-# Labels that say what a node is to a person who looks at it, beside levels and those that the conventions rank.
+# Labels that describe a node to a person, beside levels and those that the conventions rank.
 _TELLING: frozenset[str] = frozenset(
     {
         "kubernetes.io/arch",
@@ -42,7 +42,7 @@ class Segment:
     start: int
     size: int
     profile: str = ""
-    """The MIG instance that takes them; empty: they are free."""
+    """The MIG instance that uses them; empty: they are free."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,22 +51,22 @@ class GpuPicture:
 
     gpu: Gpu
     segments: tuple[Segment, ...] = ()
-    """From slice 0 to the last without a gap; empty: it is whole, or nobody knows where its instances are."""
+    """The segments from slice 0 to the last without a gap; empty: it is whole, or its instances' places are unknown."""
     unplaced: tuple[str, ...] = ()
-    """Profiles of instances whose place nobody says, or whose place cannot be."""
+    """Profiles of instances whose place is unknown or impossible."""
     room: tuple[tuple[str, int], ...] = ()
     """Profiles that still fit, smallest first, and at least how many of each alone."""
 
     @property
     def blank(self) -> str:
-        """Name the slices that no known instance has: of 7 x 1g on 8 memory slices one is of no use to anybody."""
+        """Return the name of slices without a known instance: with 7 x 1g on 8 memory slices one cannot be used."""
         if self.unplaced:
             return "not known"
         return "free" if self.room else "left over"
 
     @property
     def state(self) -> str:
-        """How it is, in a few words; ``healthy`` where nothing is wrong."""
+        """Return the state in a few words; ``healthy`` where there is no problem."""
         if self.gpu.problem:
             return self.gpu.problem
         if self.gpu.mig_enabled != self.gpu.mig_pending:
@@ -89,11 +89,11 @@ class NodePicture:
 
     name: str
     transient: str
-    """Why what it offers now says nothing about tomorrow; empty: it is well."""
+    """The reason why its present offer will not last; empty: it is healthy."""
     machine: str
-    """Its GPUs in a few words: ``8 x NVIDIA-H100-80GB-HBM3``; empty: it has none that are known."""
+    """Its GPUs in a few words: ``8 x NVIDIA-H100-80GB-HBM3``; empty: none are known."""
     gpus: tuple[GpuPicture, ...]
-    """As the node agent saw them, by index; empty where there is no document."""
+    """The GPUs of the node agent's document, by index; empty where there is no document."""
     described: bool
     """Whether there is a topology document."""
     shape: LinkShape
@@ -106,12 +106,12 @@ class NodePicture:
     offers: tuple[Offer, ...]
     taints: tuple[Taint, ...]
     labels: tuple[tuple[str, str], ...]
-    """Those that matter: levels, widest first, then what says something of the hardware, most meaningful first."""
+    """The relevant labels: levels, widest first, then those about the hardware, most meaningful first."""
     observed: str
 
 
 def picture_of(node: Node, conventions: Conventions | None = None) -> NodePicture:
-    """Return what is to be seen of a node."""
+    """Return the picture of a node."""
     conventions = conventions or Conventions()
     topology = node.topology
     order = sorted(range(len(topology.gpus)), key=lambda at: topology.gpus[at].index) if topology else []
@@ -136,7 +136,7 @@ def picture_of(node: Node, conventions: Conventions | None = None) -> NodePictur
 
 
 def machine_of(node: Node) -> str:
-    """Say what GPUs a node has: by its document, else by labels; empty where neither names any."""
+    """Return a node's GPUs: from its document, else from labels; empty where neither names any."""
     if node.topology and node.topology.gpus:
         counts: dict[str, int] = {}
         for gpu in node.topology.gpus:
@@ -149,7 +149,7 @@ def machine_of(node: Node) -> str:
 
 
 def shape_of(node: Node) -> str:
-    """Name the link shape, with the size of the largest domain: ``full-mesh of 8``, ``islands of 2``, ``none``."""
+    """Return the link shape, with the size of the largest domain: ``full-mesh of 8``, ``islands of 2``, ``none``."""
     links = node.topology.links if node.topology else None
     if links is not None and links.shape != "unknown":
         largest = max(map(len, links.domains), default=0)
@@ -159,13 +159,13 @@ def shape_of(node: Node) -> str:
 
 
 def offers_of(node: Node) -> tuple[Offer, ...]:
-    """List the device resources of a node by name."""
+    """Return the device resources of a node by name."""
     names = sorted(node.allocatable.keys() | node.capacity.keys())
     return tuple(Offer(name, node.allocatable.get(name, 0), node.capacity.get(name, 0)) for name in names)
 
 
 def layout_of(node: Node) -> Mapping[int, str]:
-    """Spell how each GPU in MIG mode is cut: ``1g.5gb@0 2g.10gb@2``; in order of place."""
+    """Return the MIG layout of each GPU in MIG mode: ``1g.5gb@0 2g.10gb@2``; in order of place."""
     topology = node.topology
     if topology is None:
         return {}
@@ -197,7 +197,7 @@ def _gpu_picture(gpu: Gpu, node: Node) -> GpuPicture:
 
 
 def _segments(instances: Iterable[MigInstance], slices: int) -> tuple[tuple[Segment, ...], tuple[str, ...]]:
-    """Lay instances, in order of place, side by side with what is free between them."""
+    """Return instances, in order of place, with the free segments between them."""
     segments: list[Segment] = []
     unplaced: list[str] = []
     end = 0

@@ -1,9 +1,9 @@
-"""What labels can say of nodes that a pod should, or must, be placed on.
+"""Label expressions for the nodes on which a pod should, or must, be placed.
 
-Two answers. ``terms`` select the wanted nodes and no other known node: that is for preferences, and for clusters that
-never grow. ``required`` also has to let in what nobody knows yet: an autoscaler asks whether the node that a group at
-zero would bring matches the pod (a template with few labels), and the scheduler asks again when it has come. So it
-only excludes, and only values that settle why the known nodes that carry them are unfit.
+There are two answers. ``terms`` select the wanted nodes and no other known node: for preferences, and for clusters that
+never grow. ``required`` also has to admit future nodes: an autoscaler asks whether the node that it would add to an
+empty group matches the pod (a template with few labels), and the scheduler asks again when the node exists. So it only
+excludes, and only values that prove why the known nodes that carry them are unfit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,23 +16,23 @@ from ..wellknown import HOSTNAME_LABEL
 from .cover import MAX_TERMS, MAX_VALUES, Cover, Kind, Term, cover
 
 MOST_KEYS = 4
-"""Expressions of a term that excludes. A cluster has one or two kinds of labels that say what a GPU is."""
+"""Expressions of a term that excludes. A cluster has one or two kinds of labels that describe a GPU."""
 
-_CANNOT_TELL = "no label tells them from the others"
-_TOO_LONG = f"labels tell them from the others only in more than {MAX_TERMS} terms or {MAX_VALUES} values"
+_CANNOT_TELL = "no label distinguishes them from the others"
+_TOO_LONG = f"labels distinguish them from the others only in more than {MAX_TERMS} terms or {MAX_VALUES} values"
 
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """Nodes that the scheduler would take for the pod and that do not fit."""
+    """Nodes that the scheduler would choose for the pod and that do not fit."""
 
     labels: Mapping[str, str]
     why: frozenset[Trait] | None
-    """What a label has to settle; None where nobody knows for certain that they do not fit: then none can."""
+    """The traits that a label has to prove; None where it is not certain that they do not fit: then no label can."""
 
 
 class Placement:
-    """Label expressions for some wanted nodes; each is worked out when it is first asked for."""
+    """Label expressions for some wanted nodes; each is computed when it is first needed."""
 
     def __init__(
         self,
@@ -45,8 +45,8 @@ class Placement:
     ) -> None:
         """Hold the question.
 
-        ``unfit`` are those of the others that the pod's own request does not keep it off. ``telling`` names the label
-        that would tell; it is reported as missing where nothing does and some node lacks it.
+        ``unfit`` are those of the others that the pod's own request does not exclude. ``telling`` names the label that
+        would distinguish them; it is reported as missing where no label does and some node lacks it.
         """
         self._wanted = wanted
         self._others = others
@@ -60,47 +60,47 @@ class Placement:
 
     @cached_property
     def _demand(self) -> tuple[Term, ...] | None:
-        """What may be required; None where labels cannot say it."""
+        """The terms that may be required; None where labels do not suffice."""
         if self._conventions.node_groups_grow:
             return exclude(self._wanted, self._unfit, self._conventions)
         return self._cover.terms if self._cover.exact else None
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """Select the wanted nodes and no other known one; empty where there is nothing to say or labels cannot."""
+        """Select the wanted nodes and no other known one; empty where none are needed or labels do not suffice."""
         return self._cover.terms if self._cover.exact else ()
 
     @property
     def preferred(self) -> tuple[Term, ...]:
-        """The same, or else what comes nearest: of the others only those that no label tells from a wanted one."""
+        """The same, or else the nearest: among the others only those that no label distinguishes from a wanted one."""
         return self._cover.terms
 
     @property
     def separable(self) -> bool:
-        """Whether ``terms`` can be relied on."""
+        """Whether ``terms`` are exact."""
         return self._cover.exact
 
     @property
     def obstacle(self) -> str:
-        """Why ``terms`` cannot be relied on; empty where they can."""
+        """Why ``terms`` are not exact; empty where they are."""
         return "" if self._cover.exact else _TOO_LONG if self._cover.too_long else _CANNOT_TELL
 
     @property
     def required(self) -> tuple[Term, ...]:
-        """Keep the pod off all known nodes that would take it wrongly, and off no node to come that fits.
+        """Keep the pod off all known nodes that do not fit, and off no future node that fits.
 
-        Empty where there is nothing to keep it off, or labels cannot. Where node groups do not grow: ``terms``.
+        Empty where there is none to exclude, or labels do not suffice. Where node groups do not grow: ``terms``.
         """
         return self._demand or ()
 
     @property
     def requirable(self) -> bool:
-        """Whether ``required`` can be relied on."""
+        """Whether ``required`` is exact."""
         return self._demand is not None
 
     @property
     def missing_label(self) -> str:
-        """A label that would have helped, where ``terms`` or ``required`` cannot be relied on; empty: there is none."""
+        """A label that would have helped, where ``terms`` or ``required`` are not exact; empty: there is none."""
         untold = not self._cover.exact and any(self._telling not in one.labels for one in self._wanted)
         unsettled = self._demand is None and any(self._telling not in one.labels for one in self._unfit)
         return self._telling if untold or unsettled else ""
@@ -109,12 +109,12 @@ class Placement:
 def exclude(wanted: Sequence[Kind], unfit: Sequence[Unfit], conventions: Conventions) -> tuple[Term, ...] | None:
     """Exclude all of ``unfit`` in one term of NotIn expressions, or return None; empty where there is none to exclude.
 
-    NotIn is true of a node without the label: of a template that lacks it, and of kinds that nobody has seen. A value
-    is excluded only where its key settles what makes the node unfit (``LabelKey.settles``), so it says the same of
-    every node that will ever carry it. The fewest keys win, of equally few the provisioned ones, because an autoscaler
-    that cannot read a label brings nodes in vain; then the best ranked.
+    NotIn is true for a node without the label: for a template that lacks it, and for unknown kinds. A value is excluded
+    only where its key proves why the node is unfit (``LabelKey.settles``), so it proves the same for every future node
+    with it. The fewest keys win; among equally few the provisioned ones, because an autoscaler that cannot read a label
+    adds nodes in vain; then the best ranked.
 
-    Every set of up to MOST_KEYS keys is tried: the presets have nine that settle anything, which makes 255.
+    Every set of up to MOST_KEYS keys is tried: the presets have nine that prove a trait, which makes 255.
     """
     if not unfit:
         return ()
@@ -131,7 +131,7 @@ def exclude(wanted: Sequence[Kind], unfit: Sequence[Unfit], conventions: Convent
 
 
 def _settled(each: LabelKey, wanted: Sequence[Kind], unfit: Sequence[Unfit]) -> frozenset[int]:
-    """Return which of the unfit carry a value of the key that settles why, and that no wanted node has."""
+    """Return the indexes of the unfit nodes with a value of the key that proves why, and that no wanted node has."""
     fitting = {one.labels.get(each.key) for one in wanted} | {None}
     return frozenset(
         place
@@ -141,7 +141,7 @@ def _settled(each: LabelKey, wanted: Sequence[Kind], unfit: Sequence[Unfit]) -> 
 
 
 def _without(keys: Sequence[tuple[str, frozenset[int]]], unfit: Sequence[Unfit]) -> tuple[Term, ...] | None:
-    """Spell the term; what one key excludes the next need not. None where it would be too long."""
+    """Return the term; a node that one key excludes needs no second key. None where it would be too long."""
     expressions: list[Term] = []
     done: frozenset[int] = frozenset()
     for key, hit in keys:

@@ -1,8 +1,8 @@
 """A trimmed snapshot without the names of nodes and namespaces, to be shown to others.
 
-Names become numbers in order of name, the same wherever they stand. What identifies a machine beside its name goes as
-well: provider ids and host ids in labels, and the UUIDs of GPUs. Labels that say what a node is, or which rack it
-stands in, stay: decisions are made by them.
+Names become numbers in order of name, the same in all places. Other identifiers of a machine are replaced too: provider
+ids and host ids in labels, and the UUIDs of GPUs. Labels that describe a node, or name its rack, stay, because
+decisions read them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,14 +16,14 @@ from .codec import DATA_KEY
 from .objects import Document
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
-# Of the labels that enter no class these are times and states; all others are names of the machine.
+# Among the labels that enter no class these are times and states; all others are names of the machine.
 _STATES = frozenset({"nvidia.com/gfd.timestamp", "nvidia.com/mig.config.state", "nvidia.com/gpu-driver-upgrade-state"})
 _CHOICES = frozenset({"nodeSelector", "nodeAffinity"})
 _IDENTIFYING = IGNORED_LABELS - _STATES | {HOSTNAME_LABEL}
 
 
 def anonymised(documents: Iterable[Document]) -> list[Document]:
-    """Return trimmed documents with other names; a topology document of a node that is not there is left out."""
+    """Return trimmed documents with other names; a topology document without its node is left out."""
     known = list(documents)
     nodes = _numbered("node", (each["metadata"]["name"] for each in known if each["kind"] == "Node"))
     spaces = {_space(each) for each in known}
@@ -44,7 +44,7 @@ def _space(document: Document) -> str:
 
 
 def _is_common(namespace: str) -> bool:
-    """Tell whether every cluster has it, so that it says nothing."""
+    """Return whether every cluster has the namespace, so that its name reveals nothing."""
     return namespace in {"default", NAMESPACE} or namespace.startswith("kube-")
 
 
@@ -77,7 +77,7 @@ def _renamed(document: Document, nodes: Mapping[str, str], namespaces: Mapping[s
 
 
 def _choosing(value: Any, nodes: Mapping[str, str], *, chosen: bool = False) -> Any:
-    """Return a document with the names of nodes that its pod templates choose replaced."""
+    """Return a document in which the node names that its pod templates select are replaced."""
     if isinstance(value, dict):
         return {key: _choosing(each, nodes, chosen=chosen or key in _CHOICES) for key, each in value.items()}
     if isinstance(value, list):

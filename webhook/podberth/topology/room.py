@@ -1,7 +1,7 @@
 """Whether some pods have room together: on all machines, or on those of one domain of a level.
 
-What is said to have no room has none, whoever places the pods. The reverse does not hold: two pods of five devices
-and one of three are let through on two machines of seven, which would have to be packed to know.
+Pods that are reported as having no room have none, whoever places them. The reverse does not hold: two pods of five
+devices and one of three pass on two machines of seven, because deciding that needs packing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,14 +18,14 @@ class Wanted:
 
     need: Need
     most: int
-    """How many there are."""
+    """The number of pods."""
     least: int
-    """How many of them are wanted at the least."""
+    """The least number of pods that is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What has no room: ``pods`` of these kinds (their places in the question), where ``room`` is all there is."""
+    """The pods without room: ``pods`` of these kinds (their places in the question), where only ``room`` fit."""
 
     kinds: tuple[int, ...]
     pods: int
@@ -41,11 +41,11 @@ _Machines = Mapping[str, Sequence[tuple[Capability, int]]]
 def lacks(
     index: TopologyIndex, wanted: Sequence[Wanted], together: int, level: str = ""
 ) -> Mapping[str, Lack | None] | None:
-    """Return by domain of a level what has no room in it, None for nothing; without a level there is one domain, "".
+    """Return by domain of a level the pods without room in it, None for none; without a level there is one domain, "".
 
-    ``together`` is how many pods of any kind are wanted in all. Counted are empty machines, transient ones included.
-    None where no known node fits any of the pods: no room is then not what is wrong. Pods that ask for no device, and
-    those that fit no node, are taken for placed.
+    ``together`` is the wanted number of pods of any kind. Empty machines count, including transient ones. None where no
+    known node fits any of the pods: room is then not the problem. Pods that ask for no device, and those that fit no
+    node, count as placed.
     """
     kinds = _Kinds(wanted)
     machines: dict[int, _Machines] = {}
@@ -69,7 +69,7 @@ def lacks(
 
 
 class _Kinds:
-    """What is wanted, with those that need the same looked up once; a kind is the place of its first."""
+    """The wanted pods, where equal needs are looked up once; a kind is the index of its first."""
 
     def __init__(self, wanted: Sequence[Wanted]) -> None:
         self.wanted = wanted
@@ -81,23 +81,23 @@ class _Kinds:
         self._covered: dict[int, list[int]] = {}
 
     def covered(self, kind: int) -> list[int]:
-        """Return the kinds of which each pod is room for one of this, the largest first."""
+        """Return the kinds whose pods each take at least the room of one of this kind, the largest first."""
         if kind not in self._covered:
             need = self.wanted[kind].need
             self._covered[kind] = [each for each in self.largest_first if covers(need, self.wanted[each].need)]
         return self._covered[kind]
 
     def places(self, kinds: Iterable[int]) -> tuple[int, ...]:
-        """Return all places of some kinds."""
+        """Return all indexes of some kinds."""
         return tuple(place for kind in kinds for place in self._places[kind])
 
 
 def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Capability, int]]]) -> Lack | None:
-    """Say what has no room on the machines that each kind has; the largest kinds are the first."""
+    """Return the pods without room on the machines of each kind; the largest kinds are the first."""
     wanted = kinds.wanted
     for kind, at_hand in machines.items():
         need = wanted[kind].need
-        # Whatever runs one of these could run the pod: they are all on its machines.
+        # A machine that runs one of these could run the pod: they are all on its machines.
         places = kinds.places(each for each in kinds.covered(kind) if each in machines)
         others = sum(each.most for each in wanted) - sum(wanted[place].most for place in places)
         pods = max(sum(wanted[place].least for place in places), together - others)
@@ -115,7 +115,7 @@ def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Ca
 
 
 def _units(wanted: Sequence[Wanted], pods: int, resource: str) -> int:
-    """Return how many units that many of the pods want at the least: those that must come, and the smallest besides."""
+    """Return the least units that so many of the pods want: the required ones, and the smallest of the others."""
     amounts = [(dict(each.need.requests).get(resource, 0), each.least, each.most) for each in wanted]
     units, left = sum(amount * least for amount, least, _ in amounts), pods - sum(least for _, least, _ in amounts)
     for amount, least, most in sorted(amounts):

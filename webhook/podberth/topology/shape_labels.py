@@ -1,4 +1,4 @@
-"""The labels of a simulated machine: the kubelet's, the GPU vendor's and the cloud's, in their words."""
+"""The labels of a simulated machine: the kubelet's, the GPU vendor's and the cloud's, with their names."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from .shape_tables import Provider, Shape
 _TIMESTAMP = "1767225600"  # 2026-01-01T00:00:00Z, as GFD writes it
 
 
-# What a driver, a runtime and their labels look like; nothing depends on the numbers.
+# The format of a driver, a runtime and their labels; nothing depends on the numbers.
 _DRIVER = {"full": "580.105.08", "major": "580", "minor": "105", "revision": "08"}
 _RUNTIME = {"full": "13.0", "major": "13", "minor": "0"}
 
@@ -22,14 +22,14 @@ _ZONES: Mapping[Provider, tuple[str, str]] = {
 
 
 def mig_strategy(row: Shape) -> str:
-    """Name the MIG strategy: single if every GPU is cut into one profile (k8s-device-plugin internal/rm/rm.go)."""
+    """Return the MIG strategy: single if every GPU has one profile (k8s-device-plugin internal/rm/rm.go)."""
     if not row.cut:
         return "none"
     return "single" if len(row.cut) == 1 and not row.whole else "mixed"
 
 
 def platform_labels(row: Shape, name: str, provider: Provider) -> dict[str, str]:
-    """Write what the kubelet and the cloud's controller know of any node."""
+    """Return the labels of the kubelet and the cloud's controller on any node."""
     region, zone = _ZONES[provider]
     labels = {
         "kubernetes.io/arch": row.arch,
@@ -44,12 +44,12 @@ def platform_labels(row: Shape, name: str, provider: Provider) -> dict[str, str]
 
 
 def vendor_labels(row: Shape, provider: Provider) -> dict[str, str]:
-    """Write what the vendor's own software finds out about the GPUs."""
+    """Return the labels of the vendor's own software about the GPUs."""
     return _amd_labels(row) if row.model.vendor == "amd" else _gfd_labels(row, provider)
 
 
 def _amd_labels(row: Shape) -> dict[str, str]:
-    """Write the labels of AMD's node labeller (ROCm/k8s-device-plugin cmd/k8s-node-labeller), memory in whole GiB."""
+    """Return the labels of AMD's node labeller (ROCm/k8s-device-plugin cmd/k8s-node-labeller), memory in whole GiB."""
     values = {
         "device-id": row.model.pci_id.lower(),
         "family": row.model.family,
@@ -60,7 +60,7 @@ def _amd_labels(row: Shape) -> dict[str, str]:
 
 
 def _gfd_labels(row: Shape, provider: Provider) -> dict[str, str]:
-    """Write GPU feature discovery's labels (k8s-device-plugin docs/gpu-feature-discovery/README.md)."""
+    """Return GPU feature discovery's labels (k8s-device-plugin docs/gpu-feature-discovery/README.md)."""
     model, strategy = row.model, mig_strategy(row)
     product = model.product.replace(" ", "-")
     # GFD's machine is the DMI product name: a cloud's own, or the server's.
@@ -90,7 +90,7 @@ def _gfd_labels(row: Shape, provider: Provider) -> dict[str, str]:
 
 
 def _single_labels(row: Shape, product: str) -> dict[str, str]:
-    """Describe the one profile in the place of the GPU."""
+    """Return the labels of the one profile in the place of the GPU."""
     ((profile, count),) = row.cut.items()
     part = mig.parse(profile)
     return {
@@ -104,7 +104,7 @@ def _single_labels(row: Shape, product: str) -> dict[str, str]:
 
 
 def _mixed_labels(row: Shape, product: str) -> dict[str, str]:
-    """Describe each profile under its own prefix."""
+    """Return the labels of each profile under its own prefix."""
     labels = {"mig.config": "custom"}
     for profile, count in row.cut.items():
         part = mig.parse(profile)
@@ -122,7 +122,7 @@ def _mixed_labels(row: Shape, product: str) -> dict[str, str]:
 
 
 def cloud_labels(row: Shape, provider: Provider) -> dict[str, str]:
-    """Write what the provider says of the GPUs itself, before any software of NVIDIA runs."""
+    """Return the provider's own labels about the GPUs, which need no software of NVIDIA."""
     count = str(row.gpus)
     if provider == "gke":
         labels = {
@@ -142,7 +142,7 @@ def cloud_labels(row: Shape, provider: Provider) -> dict[str, str]:
             "karpenter.k8s.aws/instance-gpu-name": row.model.karpenter,
             "karpenter.k8s.aws/instance-gpu-count": count,
         }
-    # Of pools with NVIDIA's GPUs only, as far as AKS' documentation says.
+    # Only on pools with NVIDIA's GPUs, as far as AKS' documentation says.
     return {"kubernetes.azure.com/accelerator": "nvidia"} if (provider, row.model.vendor) == ("aks", "nvidia") else {}
 
 

@@ -24,7 +24,7 @@ class Model:
     """A GPU model."""
 
     product: str
-    """As the driver names it."""
+    """The name in the driver."""
     memory_mib: int
     pci_id: str
     family: str
@@ -39,24 +39,25 @@ class Model:
 
     @property
     def resource(self) -> str:
-        """What the vendor's device plugin calls a whole GPU."""
+        """The resource name of a whole GPU in the vendor's device plugin."""
         return f"{self.vendor}.com/gpu"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A machine: its GPUs, how they are linked and cut, and what it is called where."""
+    """A machine: its GPUs, their links and MIG layout, and its names at providers."""
 
     model: Model
     gpus: int
     link: str = ""
-    """What ``nvidia-smi topo -m`` shows between linked GPUs, or XGMI; empty: they are not linked."""
+    """The link in ``nvidia-smi topo -m`` between linked GPUs, or XGMI; empty: they are not linked."""
     island: int = 0
     """How many GPUs are linked with each other; all of them make a full mesh."""
     cut: Mapping[str, int] = field(default_factory=dict)
-    """MIG profile -> instances on each GPU that is cut; empty: MIG is off."""
+    """MIG profile -> instances on each partitioned GPU; empty: MIG is off."""
     whole: int = 0
-    """How many GPUs of a cut machine stay whole, the first ones. MIG strategy mixed, if there are several profiles."""
+    """The number of GPUs of a partitioned machine that stay whole, the first ones. MIG strategy mixed, if there are
+    several profiles."""
     replicas: int = 1
     """Time-slices of each GPU."""
     taint: Mapping[str, str] | None = None
@@ -67,7 +68,7 @@ class Shape:
     cpus: int
     memory_gib: int
     instance_types: Mapping[Provider, str]
-    """Where the machine can be had; the first is the default. A bare one has no instance type but a DMI name."""
+    """The providers of the machine; the first is the default. A bare machine has no instance type but a DMI name."""
 
 
 _A100 = Model(
@@ -162,7 +163,7 @@ _T4 = Model(
 # PCI id: https://pci-ids.ucw.cz, 1002 74a1. Name and memory: `rocm-smi` in public logs (206141652992 bytes).
 _MI300X = Model(product="AMD Instinct MI300X OAM", memory_mib=196592, pci_id="74A1", family="AI", vendor="amd")
 
-# The taint of AKS' documentation, which people carry elsewhere: the pod's resource does not name its key.
+# The taint of AKS' documentation, which is used elsewhere too: its key is not the pod's resource.
 _SKU_TAINT: Mapping[str, str] = {"key": "sku", "value": "gpu", "effect": "NoSchedule"}
 
 _DGX_A100: Mapping[Provider, str] = {

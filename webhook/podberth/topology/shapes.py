@@ -1,7 +1,7 @@
-"""Simulated machines: the Node and topology ConfigMap that a cluster would hold of one, for demos, suites and tests.
+"""Simulated machines: the Node and topology ConfigMap of a machine, for demos, suites and tests.
 
-What a shape has is in ``shape_tables``; here it is put into the words of the kubelet, of GPU feature discovery, of the
-cloud and of the node agent. A simulated node differs from a real one in nothing that podberth reads.
+``shape_tables`` defines a shape; here it becomes the output of the kubelet, of GPU feature discovery, of the cloud and
+of the node agent. A simulated node differs from a real one in nothing that podberth reads.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _CLIQUE = "nvidia.com/gpu.clique"
 # A simulated node never ages: the same call gives the same bytes.
 _OBSERVED = "2026-01-01T00:00:00Z"
 # GKE taints its GPU pools with "present"; AKS' documentation chooses sku=gpu; NodePools of Karpenter and bare clusters
-# follow the GPU operator, which tolerates the key: the resource's, unless one stands here. GKE taints arm64 pools, too.
+# follow the GPU operator, which tolerates the key: the resource's, unless one is here. GKE taints arm64 pools, too.
 _TAINTS: Mapping[Provider, dict[str, str]] = {
     "aks": {"key": "sku", "value": "gpu"},
     "bare": {},
@@ -73,7 +73,7 @@ def _uuid(seed: str) -> str:
 
 
 def _devices(row: Shape) -> dict[str, int]:
-    """Count what the device plugin offers."""
+    """Return the amounts that the device plugin offers."""
     whole = row.model.resource
     if mig_strategy(row) == "single":
         return {whole: row.gpus * sum(row.cut.values())}
@@ -92,7 +92,7 @@ def _node(row: Shape, name: str, labels: dict[str, str], provider: Provider) -> 
         "pods": _PODS,
         **{resource: str(amount) for resource, amount in _devices(row).items()},
     }
-    # The kubelet and the system keep some for themselves; how much is a setting.
+    # The kubelet and the system reserve some for themselves; the amount is a setting.
     allocatable = {**capacity, "cpu": f"{row.cpus * 1000 - 1000}m", "memory": f"{row.memory_gib * 1024 - 4096}Mi"}
     taint = {"key": row.model.resource, "effect": "NoSchedule"} | {**(row.taint or _TAINTS[provider])}
     return {
@@ -110,7 +110,7 @@ def _node(row: Shape, name: str, labels: dict[str, str], provider: Provider) -> 
 
 
 def _topology(row: Shape, name: str, clique: str) -> NodeTopology:
-    """Play the node agent."""
+    """Return the node agent's document."""
     table = mig.table_for(row.model.product, row.model.pci_id) if row.cut else None
     cluster, _, number = clique.rpartition(".")
     return NodeTopology(
@@ -149,7 +149,7 @@ def _gpu(row: Shape, name: str, index: int) -> Gpu:
 
 
 def _numa_node(row: Shape, index: int) -> int:
-    """Share the GPUs out to two sockets."""
+    """Distribute the GPUs over two sockets."""
     return index * 2 // row.gpus
 
 
@@ -162,7 +162,7 @@ def _links(row: Shape) -> Links:
 
 
 def _level(row: Shape, one: int, other: int) -> str:
-    """Name the link of two GPUs as ``nvidia-smi topo -m`` does."""
+    """Return the link of two GPUs as ``nvidia-smi topo -m`` names it."""
     if one == other:
         return "X"
     if row.island and one // row.island == other // row.island:
@@ -171,7 +171,7 @@ def _level(row: Shape, one: int, other: int) -> str:
 
 
 def _instances(row: Shape, index: int, table: MigTable) -> list[MigInstance]:
-    """Lay a GPU's instances out as the driver does: the widest at the far end, the rest from the near one."""
+    """Place a GPU's instances as the driver does: the widest at the far end, the rest from the near one."""
     instances, start, end = [], 0, table.memory_slices
     for profile in sorted(row.cut, key=lambda profile: -mig.parse(profile).slices):
         for _ in range(row.cut[profile]):

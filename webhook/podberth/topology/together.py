@@ -1,6 +1,6 @@
-"""Whether machines hold a whole gang whose roles ask for different things: all of them at once, on empty machines.
+"""Whether machines hold a whole gang with different roles: all of its pods at once, on empty machines.
 
-Counted are durable nodes and their accelerators only, as in ``nodes``. Which member asks makes no difference.
+Only durable nodes and their accelerators count, as in ``nodes``. The answer is the same for every member.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from .need import Need, total
 from .nodes import NodeClass, NodeSet, OwnLabels
 
 Roles: TypeAlias = tuple[tuple[int, Need], ...]
-"""How many pods each role has, and what one of them asks for."""
+"""The number of pods of each role, and the need of one of them."""
 
 _ANYWHERE: Final = ""
 
@@ -23,9 +23,9 @@ def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conven
     """Return the narrowest level with a domain that holds all pods, and the one on which every domain always does.
 
     ``found`` are the nodes that fit a pod of each role. "Every domain" is every one with a node that fits any of them,
-    for any member may be the first; "always" is in whatever order the pods come, and wherever each of them goes: small
-    ones on several machines leave fewer of these whole. Empty: there is no such level, or nobody knows what a role
-    takes of a node.
+    because any member may be the first. "Always" is in any order of the pods, and wherever each of them goes: small
+    ones on several machines leave fewer of these whole. Empty: there is no such level, or a role's use of a node is
+    unknown.
     """
     if not all(need.requests for _, need in roles):
         return "", ""
@@ -43,9 +43,9 @@ def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conven
 
 
 _Fitting: TypeAlias = frozenset[int]
-"""Which roles a machine fits, by their place."""
+"""The roles that a machine fits, by their index."""
 _Machines: TypeAlias = Counter[tuple[Capability, _Fitting]]
-"""Alike machines of a domain, with their number."""
+"""Equal machines of a domain, with their number."""
 
 
 def _machines(found: Sequence[NodeSet]) -> Iterator[tuple[NodeClass, _Fitting, list[OwnLabels]]]:
@@ -71,7 +71,7 @@ def _machines(found: Sequence[NodeSet]) -> Iterator[tuple[NodeClass, _Fitting, l
 def _domains(
     machines: Sequence[tuple[NodeClass, _Fitting, list[OwnLabels]]], level: str, conventions: Conventions
 ) -> list[_Machines]:
-    """Return the domains of a level that have such machines, alike ones once; a node is a domain of its own."""
+    """Return the domains of a level that have such machines, equal ones once; a node is a domain of its own."""
     if level == HOSTNAME_LABEL:
         alone = {(one.capability, roles) for one, roles, _ in machines}
         return [Counter({each: 1}) for each in alone]
@@ -88,9 +88,9 @@ def _domains(
 
 
 def _hold(machines: _Machines, roles: Roles) -> bool:
-    """Tell whether the machines hold all pods of all roles at once, well packed.
+    """Return whether the machines hold all pods of all roles at once, packed greedily.
 
-    Greedy: the largest need first, the smaller ones into what is left of a machine.
+    The largest need comes first, the smaller ones use the rest of a machine.
     """
     names = sorted({name for _, need in roles for name, _ in need.requests})
     left: list[tuple[dict[str, int], _Fitting, int]] = [
@@ -100,7 +100,7 @@ def _hold(machines: _Machines, roles: Roles) -> bool:
     for place in sorted(range(len(roles)), key=lambda place: (-total(roles[place][1]), roles[place][1].requests)):
         count, need = roles[place]
         remaining: list[tuple[dict[str, int], _Fitting, int]] = []
-        # First where the fewest others can go, and where least is left.
+        # First the machine that fewest other roles fit, and with the least left.
         for amounts, fitting, number in sorted(left, key=lambda each: (len(each[1]), sum(each[0].values()))):
             room = _room(amounts, need) if place in fitting else 0
             if not (room and count):
@@ -119,10 +119,10 @@ def _hold(machines: _Machines, roles: Roles) -> bool:
 
 
 def _always_hold(machines: _Machines, roles: Roles) -> bool:
-    """Tell whether the machines hold all pods wherever each of them goes.
+    """Return whether the machines hold all pods wherever each of them goes.
 
-    A pod of a role takes one place of its own, and of another role at the most as many as its need has of that one's,
-    rounded up, on whichever machine it is. What is left then is enough for each role.
+    A pod of a role takes one place of its own role, and of another role at most its need divided by that role's,
+    rounded up, on any machine. The remainder must be enough for each role.
     """
     for place, (count, need) in enumerate(roles):
         places = sum(
@@ -141,7 +141,7 @@ def _room(amounts: Mapping[str, int], need: Need) -> int:
 
 
 def _takes(other: Need, need: Need) -> int:
-    """Return how many places for pods of one need a pod of another takes at the most."""
+    """Return the most places for pods of one need that a pod of another takes."""
     asked = dict(other.requests)
     return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
 

@@ -1,9 +1,9 @@
-"""A cluster's documents cut down to what podberth reads of them: the snapshot that people keep and pass on.
+"""A cluster's documents reduced to the fields that podberth reads: the snapshot that people keep and pass on.
 
 The same cluster gives the same documents, in one order: nothing that only ages (heartbeats, versions, managed fields)
-stays. What ``objects.collect`` makes of them is what it makes of the originals, and so decisions are equal; what it
-passes over is left out. Of a workload that makes gangs its numbers and names stay, and what its pods ask of a node:
-from them sizes are counted and levels chosen, and what else it says may be secret.
+stays. ``objects.collect`` gives the same result for them as for the originals, so decisions are equal; the objects that
+it ignores are left out. From a workload that makes gangs only numbers and names stay, and its pods' requirements on a
+node: sizes and levels come from them, and its other fields may be secret.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,20 +23,20 @@ from .queues import QUEUE_KINDS
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 """Whether a policy may read a ConfigMap as its parameters, by namespace, name and labels."""
 
-# kubectl's copy of what was applied, and what only says how an object came to be.
+# kubectl's copy of the applied object, and annotations that only record how an object was created.
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _CONDITIONS = frozenset({"Ready", *FAULTS})
-# What devices.claims reads of a request for devices.
+# The fields of a device request that devices.claims reads.
 _OF_A_REQUEST = ("deviceClassName", "allocationMode", "count", "adminAccess")
-# By which the parts of a workload refer to each other (PodCliqueSet's scaling groups).
+# The fields by which the parts of a workload refer to each other (PodCliqueSet's scaling groups).
 _NAMES = frozenset({"name", "cliqueNames", "restartPolicy", "startupPolicyOrder", "launcherCreationPolicy"})
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def trim(documents: Iterable[Document], *, is_param: IsParam, namespace: str) -> list[Document]:
-    """Return what is needed of documents, sorted by kind, namespace and name; of two with one name the later counts.
+    """Return the needed parts of documents, sorted by kind, namespace and name; of two with one name the later counts.
 
-    ``namespace`` is where topology ConfigMaps live. The originals are not changed.
+    ``namespace`` is the namespace of topology ConfigMaps. The originals are not changed.
     """
     found: dict[tuple[str, ...], Document] = {}
     for document in documents:
@@ -77,7 +77,7 @@ def _trimmed(document: Document, is_param: IsParam, namespace: str) -> Document 
 
 
 def _discovery(document: Document) -> Document | None:
-    """Return that PodGroups of an API group are served; the group is its name, for discovery has none."""
+    """Return that PodGroups of an API group are served; the group is its name, because discovery has none."""
     groups = served_pod_groups(document)
     if not groups:
         return None
@@ -86,7 +86,7 @@ def _discovery(document: Document) -> Document | None:
 
 
 def _namespace(document: Document) -> Document:
-    # CEL sees the whole object as namespaceObject; of it a policy reads labels and annotations.
+    # CEL sees the whole object as namespaceObject; policies read its labels and annotations.
     return {"metadata": _metadata(document, "name", "labels", "annotations")}
 
 
@@ -173,7 +173,7 @@ def _node(node: Document) -> Document | None:
         decode_node(node)
     except TopologyError:
         return None
-    # It has been decoded: what is there is of the right shape.
+    # The node was decoded, so its fields have the right shape.
     spec, status = _object(node, "spec"), _object(node, "status")
     amounts: Document = {
         key: {name: amount for name, amount in _object(status, key).items() if "/" in name or recognise(name)}
@@ -245,7 +245,7 @@ def _counted(value: Any, key: str) -> Any:
 
 
 def _asked_of_a_node(value: Document) -> Document:
-    """Return what of a PodSpec, or of a container's resources, says where its pods can run."""
+    """Return the fields of a PodSpec, or of a container's resources, that decide where its pods can run."""
     if isinstance(value.get("containers"), list):
         kept = _pick(value, "nodeSelector", "tolerations", "resourceClaims")
         required = _pick(_object(_object(value, "affinity"), "nodeAffinity"), _REQUIRED)
@@ -268,13 +268,13 @@ _KINDS: Final[Mapping[tuple[str, str], Callable[[Document], Document | None]]] =
     **dict.fromkeys(QUEUE_KINDS, _queue),
     ("resource.nvidia.com", "ComputeDomain"): _compute_domain,
 }
-"""What is kept of each kind beside apiVersion and kind; ConfigMaps and owners are told otherwise."""
+"""The function that trims each kind beside apiVersion and kind; ConfigMaps and owners are handled apart."""
 
 
 def as_list(documents: Iterable[Document], write: Callable[[Document], str]) -> Iterator[str]:
-    """Yield the lines of a List with an object on each, so that two snapshots can be compared by line.
+    """Yield the lines of a List with one object on each, so that two snapshots can be compared by line.
 
-    It is JSON, and so YAML; ``write`` spells one object on one line.
+    It is JSON, and so YAML; ``write`` serialises one object on one line.
     """
     lines = [write(document) for document in documents]
     yield '{"apiVersion": "v1", "kind": "List", "items": ['

@@ -1,6 +1,6 @@
-"""What the GPUs of a node do at one time: values only. None of it is in the node's document, for it never rests.
+"""The use of a node's GPUs at one time: values only. The node's document has none of it: it always changes.
 
-None stands for "could not be read, or there is no such thing"; what could not be read is in ``Usage.unseen`` too.
+None stands for "could not be read, or does not exist"; unreadable values are in ``Usage.unseen`` too.
 """
 
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ class InstanceUsage:
     """One MIG device."""
 
     uuid: str
-    """As the driver spells it: ``MIG-`` and a UUID."""
+    """The driver's format: ``MIG-`` and a UUID."""
     gpu_instance: int
-    """The driver's id of the GPU instance that it is in."""
+    """The driver's id of its GPU instance."""
     profile: str
-    """As the driver spells it: ``1g.10gb``, or ``1c.3g.40gb`` of a compute instance that has only a part of it."""
+    """The driver's format: ``1g.10gb``, or ``1c.3g.40gb`` for a compute instance that has only a part of it."""
     memory_used_bytes: int | None = None
     memory_total_bytes: int | None = None
 
@@ -30,7 +30,7 @@ class GpuUsage:
     minor: int | None = None
     """The N of ``/dev/nvidiaN``."""
     address: str = ""
-    """On the PCI bus, as sysfs spells it: ``0000:17:00.0``."""
+    """The address on the PCI bus in sysfs' format: ``0000:17:00.0``."""
     utilization: float | None = None
     """The share of the last moment (NVIDIA: a second or less) in which anything ran on it, 0 to 1."""
     memory_used_bytes: int | None = None
@@ -48,7 +48,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What the agent saw in one look at its devices."""
+    """One reading of the agent's devices."""
 
     topology: NodeTopology
     usage: Usage

@@ -65,7 +65,7 @@ def _is_link_local_multicast(address: Address) -> bool:
 
 
 def _is_global_unicast(address: Address) -> bool:
-    """Tell what netip tells: private addresses count, a broadcast does not."""
+    """Return what netip tells: private addresses count, a broadcast does not."""
     kept_off = address.is_multicast or int(address) == 0 or address == _BROADCAST
     return not (kept_off or _is_loopback(address) or _is_link_local(address))
 

@@ -202,12 +202,12 @@ def _shown(text: str) -> str:
 
 
 def is_url(text: str) -> bool:
-    """Tell what url.ParseRequestURI tells; a fragment counts as path or query to it."""
+    """Return what url.ParseRequestURI tells; a fragment counts as path or query to it."""
     return not request_problem(text)
 
 
 def request_problem(text: str) -> str:
-    """Say why url.ParseRequestURI refuses a text; empty if it does not."""
+    """Return why url.ParseRequestURI refuses a text; empty if it does not."""
     try:
         _parsed(text.encode("utf-8", "surrogatepass").decode("latin-1"), "", via_request=True)
     except LibraryError as error:

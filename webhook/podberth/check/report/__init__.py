@@ -1,1 +1,1 @@
-"""A report as people and machines read it: one module for each format, each a function of the report alone."""
+"""Output formats of a report: one module for each, each a function of the report alone."""

@@ -1,6 +1,6 @@
-"""The difference of two documents, for reading: changed YAML lines, each below the keys that lead to it.
+"""The difference of two documents for a reader: changed YAML lines, each below its parent keys.
 
-A plain unified diff of a pod shows three lines around a change and not where in the pod it is. Here every changed line
+A plain unified diff of a pod shows three lines around a change and not its place in the pod. Here every changed line
 stands under its parents (``spec:``, ``containers:``, ``- name: main``, ``resources:``), and all else is left out.
 """
 
@@ -49,7 +49,7 @@ def _compared(before: list[str], after: list[str]) -> Iterator[str]:
 
 
 def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
-    """Move a block down over lines that repeat, to where it begins furthest left; the difference stays as true.
+    """Move a block down over repeated lines, to where it begins furthest left; the difference stays correct.
 
     So an added item of a list is shown from its dash on, and not from the line in which it first differs.
     """
@@ -63,9 +63,9 @@ def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
 
 
 def _parents(lines: list[str], number: int) -> list[int]:
-    """Find the lines that lead to one, nearest first. A removed line has no added parent, and the other way round.
+    """Return the parents of a line, nearest first; removed lines have no added parents, added ones no removed.
 
-    A blank line is of a text that several lines hold, and leads to nothing.
+    A blank line belongs to a text of several lines, and is no parent.
     """
     found, depth = [], _depth(lines[number])
     for above in range(number - 1, -1, -1):
@@ -77,7 +77,7 @@ def _parents(lines: list[str], number: int) -> list[int]:
 
 
 def _depth(line: str) -> int:
-    """Measure how deep a line is. An element of a list is deeper than the list's key, which has the same indent."""
+    """Return the depth of a line. An element of a list is deeper than the list's key, which has the same indent."""
     leading = _LEADING.match(line, 2)
     indent, dash = (leading[1], leading[2]) if leading else ("", None)
     return 2 * len(indent) + (1 if dash else 0)

@@ -1,7 +1,7 @@
-"""The part of a long document that a result's changes are in, before and after them: what a reader is shown of it.
+"""The part of a long document that contains a result's changes, before and after them.
 
-The difference of two documents takes time that grows faster than they do, and a workload of a thousand roles has as
-many results. So of a long list or map only those entries are compared that a change leads through.
+The time for the difference of two documents grows faster than their size, and a workload of a thousand roles has a
+thousand results. So only those entries of a long list or map are compared that contain a change.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,13 +13,13 @@ from ...kube.paths import pointer
 from ..model import Change, Result
 from .results import patched
 
-# Containers, variables, roles: of what people write by hand the difference is that of the whole documents.
+# Containers, variables, roles: documents that people write by hand are shorter, and are compared whole.
 _LONG: Final = 64
 _LEFT_OUT: Final = object()
 
 
 class _Cut(NamedTuple):
-    """A long list or map, and the keys of what stays of it."""
+    """A long list or map, and the keys of the entries that are kept."""
 
     above: str
     """The pointer to it, with a slash at its end."""
@@ -44,7 +44,7 @@ def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
 
 
 def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], cuts: list[_Cut]) -> Any:
-    """Return a document with a mark in the place of what no path leads to; ``paths`` lead on from the value."""
+    """Return a document with a mark in the place of entries that no path leads to; ``paths`` start at the value."""
     if not isinstance(value, dict | list) or any(len(path) < 2 for path in paths):  # noqa: PLR2004 - changed itself
         return value
     below: dict[str, list[Sequence[str]]] = {}
@@ -63,7 +63,7 @@ def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], 
 
 
 def _inside(changes: Iterable[Change], cuts: Sequence[_Cut]) -> tuple[Change, ...] | None:
-    """Return the changes of what is not left out; None where one is of a long list or map itself."""
+    """Return the changes of the entries that are kept; None where one changes a long list or map itself."""
     found: list[Change] = []
     for each in changes:
         keys = [(cut, *each.path[len(cut.above) :].partition("/")) for cut in cuts if each.path.startswith(cut.above)]

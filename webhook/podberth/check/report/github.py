@@ -1,8 +1,8 @@
-"""The report as commands of a GitHub Actions workflow, which shows them at their lines of a pull request.
+"""The report as commands of a GitHub Actions workflow, which GitHub shows at their lines of a pull request.
 
-Syntax and escapes: https://docs.github.com/actions/reference/workflow-commands-for-github-actions and
-actions/toolkit packages/core/src/command.ts. GitHub keeps 10 errors, 10 warnings and 10 notices of a step: the gravest
-come first here, the last line has the true counts, and ``-o sarif`` has no such limit (5,000 results are shown).
+Syntax and escapes: https://docs.github.com/actions/reference/workflow-commands-for-github-actions and actions/toolkit
+packages/core/src/command.ts. GitHub keeps 10 errors, 10 warnings and 10 notices of a step: so the most severe come
+first here, the last line has the true counts, and ``-o sarif`` has no such limit (5,000 results are shown).
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def render(report: Report) -> str:
             lines += [f"::group::{escaped(shown(file))}", *commands, "::endgroup::"]
     lines.append(_plain(f"podberth check: {summary(report)}"))
     if skipped(report):
-        lines.append(_plain(f"podberth check: not judged: {skipped(report)}"))
+        lines.append(_plain(f"podberth check: not checked: {skipped(report)}"))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -64,5 +64,5 @@ def escaped_property(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a line that is no command, whatever kinds are called."""
+    """Return a line that the runner does not read as a command, whatever the names of kinds are."""
     return inert(visible(text))

@@ -1,7 +1,7 @@
-"""The report as GitLab's Code Quality widget reads it, which shows findings at the lines of a merge request.
+"""The report in the format of GitLab's Code Quality widget, which shows findings at the lines of a merge request.
 
-Format: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format. What a policy changes is no defect
-and stays out.
+Format: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format. A policy's change is no defect and
+is left out.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ def as_code_quality(report: Report) -> list[dict[str, Any]]:
     for each in found:
         own = each["fingerprint"]
         seen[own] += 1
-        each["fingerprint"] = f"{own}:{seen[own]}"  # two templates of one name may say the same
+        each["fingerprint"] = f"{own}:{seen[own]}"  # two templates of one name may have equal findings
     return found
 
 
@@ -34,7 +34,7 @@ def _findings(result: Result) -> Iterator[dict[str, Any]]:
             yield {
                 "description": text,
                 "check_name": check,
-                # Without the line: the finding is the same one when lines above it come and go
+                # Without the line: a finding stays the same when lines above it are added or removed
                 "fingerprint": digest(check, severity, result.file, text),
                 "severity": severity,
                 "location": {

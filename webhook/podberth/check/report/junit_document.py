@@ -1,7 +1,7 @@
-"""JUnit XML as Jenkins, GitLab, Azure and CircleCI read it: what ``podberth check`` and ``podberth test`` share.
+"""JUnit XML for Jenkins, GitLab, Azure and CircleCI: the part that ``podberth check`` and ``podberth test`` share.
 
-Elements and their order are those of Jenkins' schema (jenkinsci/xunit-plugin, junit-10.xsd); ``file`` and ``line`` of a
-case, which it does not know, are what GitLab and CircleCI link. One ``failure`` per case: GitLab reads no more.
+Elements and their order are those of Jenkins' schema (jenkinsci/xunit-plugin, junit-10.xsd). ``file`` and ``line`` of a
+case are not in it; GitLab and CircleCI link them. One ``failure`` per case: GitLab reads no more.
 """
 
 from collections import Counter
@@ -18,18 +18,18 @@ Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One test case. ``message`` and ``text`` say why it did not pass; ``kind`` is the failure's type."""
+    """One test case. ``message`` and ``text`` are the reason of a failure; ``kind`` is the failure's type."""
 
     file: str
     line: int
-    """0: nowhere."""
+    """0: no line."""
     name: str
     outcome: Outcome = "passed"
     message: str = ""
     kind: str = "podberth"
     text: str = ""
     output: str = ""
-    """What it said beside; shown whether it passed or not."""
+    """Further output; shown whether the case passed or not."""
 
 
 def document(name: str, cases: Sequence[Case]) -> str:
@@ -41,7 +41,7 @@ def document(name: str, cases: Sequence[Case]) -> str:
         seen: Counter[str] = Counter()
         for case in own:
             seen[case.name] += 1
-            # readers tell cases apart by their names alone
+            # readers distinguish cases by their names alone
             name = case.name if seen[case.name] == 1 else f"{case.name} ({seen[case.name]})"
             suite.append(_element(case, name))
     ET.indent(root)

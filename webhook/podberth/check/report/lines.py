@@ -1,11 +1,11 @@
-"""Styled lines for a terminal, before anybody knows how wide it is; and text that cannot command one."""
+"""Styled lines for a terminal of unknown width, and text that cannot control a terminal."""
 
 import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-# What a terminal would act on, or not show: controls (ECMA-48), line breaks, half characters, and the marks that turn
-# the direction of text around (https://trojansource.codes)
+# Characters that a terminal acts on or does not show: controls (ECMA-48), line breaks, half characters, and the marks
+# that change the direction of text (https://trojansource.codes)
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\uffff]"
 )
@@ -25,10 +25,10 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that is wrapped where it is too long, its continuations ``hanging`` columns in.
+    """A line that is wrapped where it is too long; continuations are indented by ``hanging`` columns.
 
-    Nothing is broken in its first ``hanging`` columns. A no-break space holds words together, and is shown as a
-    common one.
+    Nothing is broken in its first ``hanging`` columns. A no-break space holds words together, and is shown as a common
+    one.
     """
 
     spans: tuple[Span, ...]
@@ -36,12 +36,12 @@ class Line:
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return text with what is not seen, and could command a terminal, as an escape: ``\x1b``, ``\u202e``."""
+    r"""Return text with invisible characters, which could control a terminal, as escapes: ``\x1b``, ``\u202e``."""
     return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
 
 
 def inert(text: str) -> str:
-    """Return text without what GitHub's runner obeys in any log: ``##[``, and ``::`` that may come to begin a line."""
+    """A line that is wrapped where it is too long; continuations are indented by ``hanging`` columns."""
     return _COMMAND.sub(r"\\::", text).replace("##[", "## [")
 
 

@@ -1,4 +1,4 @@
-"""The report of live workloads for people: how many, then who would be denied or changed, by which policy and why."""
+"""The report of live workloads for people: counts, then denied or changed workloads with policies and reasons."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ _ALL: Final = 100
 
 
 class _Said(NamedTuple):
-    """Something that a policy does to a workload."""
+    """An effect of a policy on a workload."""
 
     policy: str
     workload: str
@@ -25,7 +25,7 @@ _KINDS: Final = (("denied", "bold red"), ("changed", "bold green"), ("warned", "
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the report's lines: the summary, what would become of whom, and what was left out and why."""
+    """Yield the report's lines: the summary, the effects by policy, and the omissions with their reasons."""
     live = report.live
     if live is None:
         raise ValueError("got a report of manifests, want one of live workloads")
@@ -42,10 +42,10 @@ def lines(report: Report) -> Iterator[Line]:
 
 
 def headline(live: Live) -> str:
-    """Return the outcome in one sentence: ``3 of 120 workloads would be denied, 17 changed``."""
+    """Return the summary in one sentence: ``3 of 120 workloads would be denied, 17 changed``."""
     text = f"{live.denied} of {number(live.workloads, 'workload')} would be denied, {live.changed} changed"
     text += f", {live.warned} warned" if live.warned else ""
-    return text + (f"; {live.error} could not be judged" if live.error else "")
+    return text + (f"; {live.error} could not be checked" if live.error else "")
 
 
 def _said(kind: str, results: Sequence[Result]) -> list[_Said]:
@@ -56,7 +56,7 @@ def _said(kind: str, results: Sequence[Result]) -> list[_Said]:
 
 
 def _name(result: Result) -> str:
-    """Return the workload's name; which of its templates is meant, the field of a finding says."""
+    """Return the workload's name; a finding's field shows which template it is about."""
     return title(replace(result, path=""))
 
 
@@ -82,27 +82,27 @@ def _errors(results: Sequence[Result]) -> Iterator[Line]:
     wrong = [(result, each) for result in results for each in result.errors]
     if wrong:
         yield Line(())
-        yield Line((Span("not judged", "bold red"),))
+        yield Line((Span("not checked", "bold red"),))
     for result, each in wrong:
         place = result.file if not result.kind else _name(result)
         yield Line((Span(f"{_INDENT}{place}", "cyan"), Span(f": {_where(each)}")), _HANGING)
 
 
 def _rest(live: Live) -> Iterator[str]:
-    """Yield what the numbers above do not say."""
+    """Yield the facts that the counts above do not contain."""
     for each in live.policies:
         if each.in_force:
             yield f"in force: {each.policy} has written what it would on live pods of {_of(each.in_force, live)}"
         if each.percent != _ALL and each.held_back:
             yield _partial(each, live)
     if live.spoken_for:
-        yield f"not repeated: {number(live.spoken_for, 'object')} that these workloads have made"
+        yield f"not repeated: {number(live.spoken_for, 'object')} that these workloads created"
     if live.finished:
         yield f"left out: {number(live.finished, 'workload')} done or being deleted"
     if live.exempt:
         yield f"left out: {number(live.exempt, 'workload')} in namespaces that podberth never sees"
     for kind, count in live.unknown.items():
-        yield f"not judged: {count} {kind}, a kind that podberth does not know; see --template-path"
+        yield f"not checked: {count} {kind}, a kind that podberth does not know; see --template-path"
     yield from (f"missing: {each}" for each in live.missing)
 
 

@@ -1,7 +1,7 @@
 """Findings of live workloads as PolicyReports, one for each namespace that has any.
 
-https://github.com/kubernetes-sigs/wg-policy-prototypes/tree/main/policy-report has the words; the same fields are those
-of openreports.io. What a policy would change is no finding. No object's metadata beyond name and labels is made here.
+https://github.com/kubernetes-sigs/wg-policy-prototypes/tree/main/policy-report defines the fields; openreports.io has
+the same. A policy's change is no finding. This module makes no metadata of objects beyond name and labels.
 """
 
 from collections import Counter
@@ -19,19 +19,20 @@ NAME: Final = "podberth"
 LABELS: Final = {"app.kubernetes.io/managed-by": "podberth"}
 SOURCE: Final = "podberth"
 MAX_BYTES: Final = 2**20
-"""Of the results of one report: etcd takes 1.5 MiB a request (--max-request-bytes), metadata and summary included."""
+"""The limit for the results of one report: etcd accepts 1.5 MiB a request (--max-request-bytes), including metadata and
+summary."""
 
 _ORDER: Final[tuple[Outcome, ...]] = ("fail", "error", "warn")
 _SEVERITIES: Final[Mapping[str, str]] = {"fail": "high", "error": "medium", "warn": "low", "skip": "info"}
-# Rule 14 of docs/rules.md has 256; a document that cannot be read may say more.
+# Rule 14 of docs/rules.md allows 256; the error of an unreadable document may be longer.
 _MESSAGE: Final = 1024
 
 
 def policy_reports(report: Report, at: int, before: Mapping[str, Document]) -> dict[str, Document]:
     """Return ``results`` and ``summary`` by namespace, for those with findings.
 
-    ``at`` is the time in seconds since 1970. A finding that was there ``before``, in the reports as the cluster has
-    them, keeps its time: it says since when.
+    ``at`` is the time in seconds since 1970. A finding that the cluster's reports contained ``before`` keeps its time,
+    which is the time when it was first found.
     """
     found: dict[str, list[Result]] = {}
     for result in report.results:
@@ -42,7 +43,7 @@ def policy_reports(report: Report, at: int, before: Mapping[str, Document]) -> d
     for namespace, results in sorted(found.items()):
         entries = sorted((each for one in results for each in _entries(one)), key=_order)
         if entries:
-            entries += [_of_podberth("error", f"not judged: {each}") for each in missing]
+            entries += [_of_podberth("error", f"not checked: {each}") for each in missing]
             there: list[Document] = before.get(namespace, {}).get("results") or []
             known = {_key(each): each.get("timestamp") for each in there}
             kept = _within(entries)
@@ -91,26 +92,29 @@ def _order(entry: Document) -> tuple[int, str, bytes]:
 
 
 def _key(entry: Mapping[str, Any]) -> bytes:
-    """Return what tells a finding from the others, whenever it was found."""
+    """Return the identity of a finding, which does not include the time."""
     return orjson.dumps({key: value for key, value in entry.items() if key != "timestamp"}, option=orjson.OPT_SORT_KEYS)
 
 
 def _within(entries: Sequence[Document]) -> list[Document]:
-    """Return the gravest that fit, and as the last one how many do not."""
+    """Return the most severe findings that fit; the last entry counts those that do not."""
     room = MAX_BYTES
     for index, each in enumerate(entries):
         # The time and the commas: some 60 bytes
         room -= len(_key(each)) + 64
         if room < 0:
-            left = f"{len(entries) - index} more findings are left out of this report; podberth check --cluster has all"
+            left = (
+                f"{len(entries) - index} more findings are left out of this report; podberth check --cluster shows all"
+            )
             return [*entries[:index], _of_podberth("skip", left)]
     return list(entries)
 
 
 def _summary(results: Sequence[Result], entries: Sequence[Document]) -> dict[str, int]:
-    """Count the findings, those that are left out too.
+    """Count the findings, including those that are left out.
 
-    ``pass`` are the pod templates without any, ``skip`` the templates that the rollout of a policy does not reach.
+    ``pass`` are the pod templates without findings, ``skip`` the templates that the rollout of a policy does not
+    include.
     """
     counted = Counter(each["result"] for each in entries)
     clean = [each for each in results if not (each.denials or each.audits or each.errors or each.warnings)]

@@ -1,4 +1,4 @@
-"""What every format asks of a result: its name, its patched document, its findings in words, where a change stands."""
+"""Parts of a result that every format needs: name, patched document, findings in words, places of changes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ STDIN = "-"
 
 
 def title(result: Result) -> str:
-    """Return ``Kind/namespace/name``, and the template's path where the document is none itself."""
+    """Return ``Kind/namespace/name``, and the template's path where the document is not the template itself."""
     name = "/".join(part for part in (result.kind, result.namespace, result.name) if part) or "document"
     return f"{name} {result.path}" if result.path else name
 
@@ -21,12 +21,12 @@ def shown(file: str) -> str:
 
 
 def place(file: str, line: int) -> str:
-    """Return ``file:line``; of nowhere in a file, the file."""
+    """Return ``file:line``; without a line, the file."""
     return f"{shown(file)}:{line}" if line else shown(file)
 
 
 def sentence(finding: Finding) -> str:
-    """Return ``policy: field: message``, without what is empty."""
+    """Return ``policy: field: message``, without the parts that are empty."""
     return ": ".join(part for part in (finding.policy, finding.field, finding.message) if part)
 
 
@@ -41,9 +41,9 @@ def operations(changes: Sequence[Change]) -> list[Operation]:
 
 
 def patched(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the document before and after the changes; None where it is not at hand.
+    """Return the document before and after the changes; None where it is not available.
 
-    Before them is what the templates before this one have left.
+    The document before them includes the changes of earlier templates.
 
     Raises:
         PatchError: a change does not apply to the document.
@@ -59,7 +59,7 @@ def _edited(document: dict[str, Any], changes: Sequence[Change]) -> dict[str, An
 
 
 def reasons(result: Result) -> list[tuple[str, str]]:
-    """Return each policy that changes something and why, each once, in order."""
+    """Return each policy that changes something with its reason, each once, in order."""
     return list(dict.fromkeys((each.policy, each.reason) for each in result.changes))
 
 
@@ -76,7 +76,7 @@ def summary(report: Report) -> str:
 
 
 def skipped(report: Report) -> str:
-    """Return the kinds that were not judged, with their numbers; empty if there are none."""
+    """Return the kinds that were not checked, with their numbers; empty if there are none."""
     return ", ".join(f"{count} {kind or 'without a kind'}" for kind, count in report.skipped_kinds.items())
 
 

@@ -1,8 +1,8 @@
 """The report as SARIF 2.1.0, which GitHub code scanning, Azure DevOps and editors read; rules are policies.
 
-Specification: https://docs.oasis-open.org/sarif/sarif/v2.1.0/; what GitHub takes of it:
-https://docs.github.com/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning.
-A denial and an error are of level ``error``, a warning of ``warning``, what a policy changes of ``note``.
+Specification: https://docs.oasis-open.org/sarif/sarif/v2.1.0/; GitHub's subset:
+https://docs.github.com/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning. A
+denial and an error have the level ``error``, a warning ``warning``, a policy's change ``note``.
 """
 
 import hashlib
@@ -16,15 +16,15 @@ from .results import STDIN, reasons, title
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _OWN_RULE: Final = "podberth"
-"""The rule of what podberth itself says: the YAML, the shape."""
-_OWN_DESCRIPTION: Final = "The manifest can be read, and its pods can be judged"
-# Where CI has read the manifest from a pipe there is no file to link to, and GitHub wants one
+"""The rule of podberth's own findings: YAML and shape."""
+_OWN_DESCRIPTION: Final = "The manifest can be read, and its pods can be checked"
+# A manifest that CI pipes in has no file to link to, and GitHub requires one
 _STDIN_URI: Final = "stdin"
 _FINGERPRINT: Final = "podberthFinding/v1"
 
 
 def as_sarif(report: Report, version: str, descriptions: Mapping[str, str]) -> dict[str, Any]:
-    """Return the log as plain JSON. ``version`` is podberth's, ``descriptions`` are the policies' by their names."""
+    """Return the log as plain JSON. ``version`` is podberth's, ``descriptions`` are the policies' by name."""
     results = [found for result in report.results for found in _results(result)]
     names = sorted({found["ruleId"] for found in results} | descriptions.keys())
     numbers = {name: number for number, name in enumerate(names)}
@@ -36,7 +36,7 @@ def as_sarif(report: Report, version: str, descriptions: Mapping[str, str]) -> d
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": _told_apart([{**found, "ruleIndex": numbers[found["ruleId"]]} for found in results]),
+        "results": _distinct([{**found, "ruleIndex": numbers[found["ruleId"]]} for found in results]),
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -68,13 +68,13 @@ def _result(result: Result, level: str, policy: str, line: int, message: str) ->
         "locations": [
             {"physicalLocation": location, "logicalLocations": [{"fullyQualifiedName": visible(title(result))}]}
         ],
-        # Without the line: the finding is the same one when lines above it come and go
+        # Without the line: a finding stays the same when lines above it are added or removed
         "partialFingerprints": {_FINGERPRINT: digest(rule, level, result.file, text)},
     }
 
 
-def _told_apart(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Number equal fingerprints, as two templates of one name have them."""
+def _distinct(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Number equal fingerprints, which two templates of one name have."""
     seen: dict[str, int] = {}
     for each in results:
         prints = each["partialFingerprints"]
@@ -84,7 +84,7 @@ def _told_apart(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def digest(*parts: str) -> str:
-    """Return a fingerprint of what tells a finding from the others."""
+    """Return a fingerprint of the identity of a finding."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 

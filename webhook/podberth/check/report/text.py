@@ -18,18 +18,18 @@ _VERDICTS: dict[Verdict, str] = {
     "skipped": "dim",
 }
 _INDENT = "  "
-# Of the labels at the left
+# The width of the labels at the left
 _LABEL_WIDTH = 8
 _HANGING = len(_INDENT) + _LABEL_WIDTH + 2
 _SIGNS = {"+": "green", "-": "red", " ": "dim"}
-# What a wrapped line of YAML stands in behind the line that it belongs to
+# The indent of a wrapped line of YAML
 _CONTINUED = 4
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the report's lines; a blank one stands around each result that says more than its verdict.
+    """Yield the report's lines; a blank line surrounds each result that has more than its verdict.
 
-    What is skipped and gives no cause for a word is counted at the end, and has no line of its own.
+    A skipped document without a message is counted at the end, and has no line of its own.
     """
     open_below = False
     for result in report.results:
@@ -46,7 +46,7 @@ def lines(report: Report) -> Iterator[Line]:
     grave = report.count("denied") + report.count("error")
     yield Line((Span(summary(report), "bold red" if grave else "bold"),), len(_INDENT))
     if skipped(report):
-        yield Line((Span("not judged: ", "dim"), Span(skipped(report))), len("not judged: "))
+        yield Line((Span("not checked: ", "dim"), Span(skipped(report))), len("not checked: "))
 
 
 def _head(result: Result) -> Line:
@@ -73,7 +73,7 @@ def _difference(result: Result) -> Iterator[Line]:
         return
     try:
         documents = excerpts(result)
-    except PatchError:  # the report is shown, whatever became of the document
+    except PatchError:  # the report is shown even where a change does not apply
         documents = None
     if documents:
         for line in difference(*documents):

@@ -1,4 +1,4 @@
-"""Every rule, in the order of the manual; a new rule is a new module and a new row here."""
+"""The registry of rules, in the order of the manual. A new rule is a new module and a new row here."""
 
 from ..rule import Rule
 from . import (

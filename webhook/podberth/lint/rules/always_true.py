@@ -1,8 +1,8 @@
-"""A condition that is never false, and so says nothing.
+"""A condition that is never false, and so has no effect.
 
-A matchCondition or a `when` that holds for every pod that it is asked about: a constant, what the matchConditions say
-already, what `scope: GPU` says already. Leave it out, or say what was meant. It may still have no value for some pod,
-which is an error there and not a false condition.
+A matchCondition or a `when` that is true for every pod for which it is evaluated: a constant, a repetition of the
+matchConditions, a repetition of `scope: GPU`. Remove it, or write the condition that was meant. The condition may still
+have no value for some pod, which is an error there and not a false condition.
 
 Bad:
 
@@ -30,7 +30,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield conditions that are never false, in policies that apply at all."""
+    """Yield the conditions that are never false, in policies that can apply."""
     for policy in library.policies:
         conditions = policy.conditions
         if not conditions.can_hold():
@@ -38,8 +38,10 @@ def check(library: Library) -> Iterator[Problem]:
         for index, tree in enumerate(conditions.trees):
             if not possible(*conditions.given, conditions.says(tree, wanted=False)):
                 path = ("spec", "matchConditions", index, "expression")
-                yield policy.problem(path, "it is never false; leave it out, or say what was meant")
+                yield policy.problem(path, "it is never false; remove it, or write the condition that was meant")
         for mutation in policy.mutations:
             if mutation.when is not None and not conditions.can_hold(conditions.says(mutation.when, wanted=False)):
-                message = "it is never false where the matchConditions hold; leave it out, or say what was meant"
+                message = (
+                    "it is never false where the matchConditions hold; remove it, or write the condition that was meant"
+                )
                 yield policy.problem((*mutation.path, "when"), message)

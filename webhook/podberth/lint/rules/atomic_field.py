@@ -1,9 +1,9 @@
-"""An applyConfiguration that sets what is merged as a whole.
+"""An applyConfiguration that sets a field which is merged as a whole.
 
 The API server refuses such a configuration of a MutatingAdmissionPolicy, and so does podberth, for the first pod that
-the policy meets: what the user wrote in it would be lost. Tolerations, nodeSelector, terms of affinity, `command` and
-`args` are such. Fields that a Pod does not have, and values of another type, are found too. Only what is written as a
-literal can be seen here.
+the policy meets: the user's value of the field would be lost. Such fields are tolerations, nodeSelector, terms of
+affinity, `command` and `args`. The rule also finds fields that a Pod does not have, and values of a wrong type. It sees
+only literals.
 
 Bad:
 
@@ -29,7 +29,7 @@ LEVEL = Level.ERROR
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the first wrong field of each configuration's branches."""
+    """Yield the first wrong field in each branch of the configuration."""
     for mutation in library.mutations:
         if mutation.source.apply_configuration is not None:
             policy, path = mutation.policy, (*mutation.path, "applyConfiguration")

@@ -1,8 +1,8 @@
-"""A claim template of the policy's own that never has as many devices as the pod asks for of what it stands for.
+"""A claim template of the policy whose number of devices no matched pod asks for.
 
-A claim `instead` of an extended resource is left out where the pod would lose devices by it, or gain some. Found where
-the number cannot be known, and where matchConditions and `when` let no pod pass that asks for it: a claim for one GPU
-under `gpu.count == 2`.
+A claim that is written `instead` of an extended resource is left out where the pod would lose or gain devices by it.
+The rule finds templates whose number of devices cannot be known, and templates whose number no pod that passes the
+matchConditions and `when` asks for: a claim for one GPU under `gpu.count == 2`.
 
 Bad:
 
@@ -38,7 +38,7 @@ _COUNT: Final = ("gpu", "count")
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield claims instead of accelerators whose number no pod asks for that the policy is asked about."""
+    """Yield the claims instead of accelerators whose number no pod that the policy matches asks for."""
     for policy in library.policies:
         known = {each.name: read_declared(each.document) for each in policy.spec.claim_templates}
         devices = KnownDevices(declared=known)
@@ -53,7 +53,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
-    """Say what is wrong with a map of constants that is an item of resourceClaims; empty: nothing that can be seen."""
+    """Return the problem of a map of constants that is an item of resourceClaims; empty where none can be seen."""
     texts = _texts(part)
     template, resource = texts.get("template", ""), texts.get("instead", "")
     accelerator = recognise(resource)
@@ -67,7 +67,7 @@ def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
     got = devices.in_stead("", {"resourceClaimTemplateName": template}, resource, named)
     if got is None:
         return f"how many devices {template} has cannot be known, so nothing is written; want exactly, with a count"
-    # Without names the pod has one container that asks for it, or nothing is written.
+    # Without names of containers the pod has one container that asks for it, or nothing is written.
     asks = Compares(_COUNT, "==" if containers is None else ">=", got)
     if got and _may_pass(mutation, asks):
         return ""

@@ -1,7 +1,8 @@
 """Two policies that write one label, annotation, variable or name from different expressions.
 
-On a pod that meets both, the value of the first in order stays and the user is warned. Whether one pod ever meets both
-is in their conditions: so it is a note. docs/policy.md, "Two policies that write one field", says what happens.
+On a pod that both match, the value of the policy that comes first stays, and the user is warned. Whether one pod ever
+matches both depends on their conditions, so the finding is a note. docs/policy.md describes the result in "Two policies
+that write one field".
 
 Bad:
 

@@ -1,6 +1,6 @@
-"""A choice `test ? a : b` whose test is always the same, so that one side is never taken.
+"""A choice `test ? a : b` whose test is always the same, so that one value is never used.
 
-Looked at in every expression but the matchConditions, and with them taken for true.
+The rule reads every expression except the matchConditions, and assumes that the matchConditions are true.
 
 Bad:
 
@@ -27,7 +27,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the tests of choices that are known beforehand."""
+    """Yield the tests of choices whose value is known beforehand."""
     for policy in library.policies:
         conditions = policy.conditions
         if not conditions.can_hold():

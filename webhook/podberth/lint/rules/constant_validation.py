@@ -1,7 +1,7 @@
 """A validation that is always true or always false.
 
-One that is always true refuses nothing, and one that is always false refuses everything that the matchConditions let
-through. Who means that writes `false`, as ValidatingAdmissionPolicy's examples do, and is left alone.
+A validation that is always true refuses nothing, and one that is always false refuses every pod that passes the
+matchConditions. The literal `false`, as in ValidatingAdmissionPolicy's examples, is taken as intended.
 
 Bad:
 
@@ -28,7 +28,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield validations whose answer is known."""
+    """Yield the validations whose value is known beforehand."""
     for policy in library.policies:
         conditions = policy.conditions
         if not conditions.can_hold():
@@ -39,6 +39,6 @@ def check(library: Library) -> Iterator[Problem]:
             if tree == Literal(value=False):
                 continue
             if not conditions.can_hold(conditions.says(tree, wanted=False)):
-                yield policy.problem(path, "it is always true of what it is asked about, so it refuses nothing")
+                yield policy.problem(path, "it is always true where it is evaluated, so it refuses nothing")
             elif not conditions.can_hold(conditions.says(tree)):
-                yield policy.problem(path, "it is never true of what it is asked about, so it refuses every such pod")
+                yield policy.problem(path, "it is never true where it is evaluated, so it refuses every such pod")

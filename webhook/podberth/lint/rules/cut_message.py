@@ -1,7 +1,7 @@
-"""A line for the user that is longer than 256 characters, and is cut there.
+"""A line for the user that is longer than 256 characters, and is truncated there.
 
-The API server cuts warnings at 256 characters, and podberth does it itself, so that what is left ends well. What the
-user should do is often at the end, and lost. Counted as for long-message.
+The API server truncates warnings at 256 characters. podberth truncates them itself, so that they end at a word. The
+advice often stands at the end and is lost. The length is computed as for long-message.
 
 Bad:
 
@@ -31,8 +31,8 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield what the user never sees whole."""
+    """Yield the lines that the user never sees whole."""
     for policy in library.policies:
         for path, length in shortest_lines(policy):
             if length > MAX_LINE:
-                yield policy.problem(path, f"makes a line of {length} characters or more, which is cut at {MAX_LINE}")
+                yield policy.problem(path, f"makes a line of {length} or more characters, truncated at {MAX_LINE}")

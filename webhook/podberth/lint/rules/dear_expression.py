@@ -1,7 +1,7 @@
-"""An expression that may take half of what the whole policy may take of a worker.
+"""An expression that may take half of the time that a whole policy may take of a worker.
 
-The bound is for the largest pod that podberth takes, and worked out without running anything: 100 ms for a policy
-(docs/policy.md, "CEL: the language and its limits"). A second expression like it and the policy is refused.
+The limit is 100 ms for a policy (docs/policy.md, "CEL: the language and its limits"), and the time is computed for the
+largest pod that podberth accepts, without running anything. A policy with a second expression like it is refused.
 
 Bad:
 
@@ -28,5 +28,5 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Return the dear expressions, at their dearest part."""
+    """Return the expensive expressions, at their most expensive part."""
     return problems_of(library, "dear")

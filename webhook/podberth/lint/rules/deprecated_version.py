@@ -1,6 +1,6 @@
 """resourceRules that name an API version which Kubernetes no longer serves.
 
-A rule for `batch/v1beta1` matches nothing on a cluster of today. The table is that of the deprecation guide,
+A rule for `batch/v1beta1` matches nothing on a current cluster. The table is that of the deprecation guide,
 https://kubernetes.io/docs/reference/using-api/deprecation-guide/.
 
 Bad:
@@ -30,7 +30,7 @@ from ..model import Level, Library
 
 LEVEL = Level.WARNING
 
-# Group and version, with the release that stopped serving all of it
+# Group and version, with the release that no longer serves any kind of it
 _REMOVED: Mapping[tuple[str, str], str] = {
     ("admissionregistration.k8s.io", "v1beta1"): "1.22",
     ("apps", "v1beta1"): "1.16",
@@ -52,7 +52,7 @@ _REMOVED: Mapping[tuple[str, str], str] = {
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the versions that are gone, in rules and exclusions."""
+    """Yield the removed versions, in rules and exclusions."""
     for policy in library.policies:
         constraints = policy.spec.match_constraints
         for field, rules in (

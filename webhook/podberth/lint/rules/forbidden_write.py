@@ -1,7 +1,7 @@
-"""An applyConfiguration or jsonPatch that writes what no policy may.
+"""An applyConfiguration or jsonPatch that writes a field which no policy may write.
 
-The pod's name, its namespace, its node, its status, the record: trying is an error of the policy for every pod that it
-meets (docs/policy.md, "Not to be touched"). Only what is written as a literal can be seen here.
+Such fields are the pod's name, its namespace, its node, its status and podberth's record. The policy fails for every
+pod that it matches (docs/policy.md, "Not to be touched"). The rule sees only literals.
 
 Bad:
 

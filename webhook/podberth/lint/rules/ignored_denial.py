@@ -1,8 +1,8 @@
 """failurePolicy Ignore on a policy that denies.
 
-Where an expression has no value for a pod, a validation under `Ignore` passes: who can make it fail, by a missing label
-or an odd value, gets past it. A policy that denies wants `Fail` and guards what may be absent; one that is not worth a
-denial wants `Warn`.
+Where an expression has no value for a pod, a validation under `Ignore` passes. A user who makes the expression fail, by
+a missing label or an odd value, gets past the validation. A policy that denies needs `Fail` and guards for absent
+fields; a policy that need not deny should use `Warn`.
 
 Bad:
 
@@ -27,7 +27,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield policies whose denial an error takes away."""
+    """Yield the policies whose denial is lost when an expression fails."""
     for policy in library.policies:
         if policy.spec.failure_policy == "Ignore" and "Deny" in policy.spec.validation_actions:
             message = "got Ignore with Deny: a pod on which an expression errs is admitted; want Fail, or Warn"

@@ -1,8 +1,8 @@
-"""What cannot be loaded at all: YAML, fields, names, types.
+"""A policy that cannot be loaded, because of its YAML, fields, names or types.
 
-Everything that `podberth serve` would refuse at its start: text that is no YAML, unknown fields and values, what
-ValidatingAdmissionPolicy refuses, an expression that does not parse or does not type-check, a policy that costs more
-than a policy may. Other rules look only at policies that can be loaded.
+The rule reports everything that `podberth serve` would refuse at its start: text that is not YAML, unknown fields and
+values, anything that ValidatingAdmissionPolicy refuses, an expression that does not parse or does not type-check, a
+policy above the limit of cost. Other rules read only policies that can be loaded.
 
 Bad:
 
@@ -24,5 +24,5 @@ LEVEL = Level.ERROR
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield what parsing and compiling found."""
+    """Yield the problems of parsing and compiling."""
     yield from library.problems

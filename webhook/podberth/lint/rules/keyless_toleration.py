@@ -1,7 +1,7 @@
 """A toleration without a key.
 
-With `operator: Exists` it tolerates every taint there is: nodes that are not ready, reserved for a team, or being taken
-away. podberth refuses it for the first pod that it meets (docs/rules.md, rule 4). Name the key.
+With `operator: Exists` it tolerates every taint: nodes that are not ready, that are reserved for a team, or that are
+being removed. podberth refuses it for the first pod that it meets (docs/rules.md, rule 4). Name the key.
 
 Bad:
 

@@ -1,8 +1,8 @@
 """A line for the user that is longer than 120 characters.
 
-The user reads `podberth <policy>: <message>` behind `Warning:` in a terminal. Counted is the line with the policy's
-name, and of an expression the least that it can come to: the literals that are always in it. Say first what is wrong,
-then what to do; leave the reasons to the description.
+The user reads `podberth <policy>: <message>` behind `Warning:` in a terminal. The rule counts the line with the
+policy's name, and for an expression the literals that are always in it. Say first what is wrong, then what to do; leave
+the reasons to the description.
 
 Bad:
 
@@ -34,7 +34,7 @@ MAX_COMFORTABLE = 120
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield what is longer than is good, and short enough to be shown whole."""
+    """Yield the lines that are too long to read comfortably, and short enough to be shown whole."""
     for policy in library.policies:
         for path, length in shortest_lines(policy):
             if MAX_COMFORTABLE < length <= MAX_LINE:

@@ -1,7 +1,7 @@
 """A policy without a description.
 
-The description is what `podberth policies list`, reports and dashboards say of the policy: one sentence, for somebody
-who has never seen it.
+`podberth policies list`, reports and dashboards show the description: one sentence, for a reader who has never seen the
+policy.
 
 Bad:
 
@@ -25,7 +25,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield policies that do not say what they are for."""
+    """Yield the policies without a description."""
     for policy in library.policies:
         if not policy.spec.description.strip():
             yield policy.problem(("spec", "description"), "want a sentence that says what the policy is for")

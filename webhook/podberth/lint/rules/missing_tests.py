@@ -1,7 +1,7 @@
 """A policy without tests beside it.
 
-`podberth test` runs the `tests.yaml` of a policy's folder: pods, the cluster that they meet, what must come of them. A
-policy without one is tried in production. `podberth policies init` writes a first one.
+`podberth test` runs the `tests.yaml` of a policy's folder: pods, their cluster, and the expected results. A policy
+without tests is tried in production. `podberth policies init` writes a first `tests.yaml`.
 
 Bad, a folder like this:
 
@@ -22,7 +22,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield policies in whose folder no tests stand."""
+    """Yield the policies whose folder has no tests."""
     for policy in library.policies:
         if not policy.tested:
             said = "got no tests.yaml beside the policy, want one (docs/testing.md)"

@@ -1,7 +1,7 @@
-"""An expression that may take more than a hundredth of what the whole policy may take.
+"""An expression that may take more than a hundredth of the time that a whole policy may take.
 
-Nothing is wrong with it: on common pods it is a matter of microseconds. `podberth lint --costs` has the figures of all
-expressions. The bound is for the largest pod that podberth takes.
+This is no fault: on common pods the expression takes microseconds. The time is computed for the largest pod that
+podberth accepts. `podberth lint --costs` lists the cost of every expression.
 
 Bad:
 
@@ -28,5 +28,5 @@ LEVEL = Level.NOTE
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Return the moderate expressions, at their dearest part."""
+    """Return the moderate expressions, at their most expensive part."""
     return problems_of(library, "moderate")

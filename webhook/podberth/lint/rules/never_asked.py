@@ -1,8 +1,8 @@
-"""resourceRules under which podberth never asks the policy.
+"""resourceRules under which podberth never evaluates the policy.
 
-podberth asks policies about pods: on CREATE, and, for validations and auditAnnotations, on UPDATE of pods and of
-`pods/ephemeralcontainers`. A policy whose rules name other resources or operations alone is loaded and never asked.
-A pod of a Deployment is asked about when it is created; the Deployment itself is not.
+podberth evaluates policies for pods: on CREATE, and, for validations and auditAnnotations, on UPDATE of pods and of
+`pods/ephemeralcontainers`. A policy whose rules name only other resources or operations is loaded and never evaluated.
+A pod of a Deployment is reviewed when it is created; the Deployment itself is not.
 
 Bad:
 
@@ -38,12 +38,12 @@ _VALIDATED: tuple[Route, ...] = (
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield rules that let no request through that podberth gets."""
+    """Yield the rules that match no request that podberth receives."""
     for policy in library.policies:
         spec, path = policy.spec, ("spec", "matchConstraints", "resourceRules")
         judges = bool(spec.validations or spec.audit_annotations)
         source = policy.parsed.policy
         if not any(applies_statically(source, route) for route in (_VALIDATED if judges else _MUTATED)):
-            yield policy.problem(path, "no request matches that podberth asks about; want pods on CREATE among them")
+            yield policy.problem(path, "no request that podberth receives matches; want pods on CREATE among them")
         elif spec.mutations and not any(applies_statically(source, route) for route in _MUTATED):
-            yield policy.problem(path, "the mutations are never asked for; want CREATE of pods among the rules")
+            yield policy.problem(path, "the mutations are never evaluated; want CREATE of pods among the rules")

@@ -1,7 +1,8 @@
 """A mutation that can never write anything.
 
-Its value is always empty or null; it writes what is there anyway (`default-scheduler`, a resource for itself); or the
-matchConditions and `when` hold only for pods whose user has set the field already, and the user's value stays.
+Its value is always empty or null; or it is the value that the pod has anyway (`default-scheduler`, a resource for
+itself); or the matchConditions and `when` are true only for pods whose user has set the field already, and the user's
+value stays.
 
 Bad:
 
@@ -43,11 +44,11 @@ _UNSET: Mapping[str, Formula] = {
     ),
     "runtimeClassName": Holds(Present(_RUNTIME), wanted=False),
 }
-"""When a name is the policy's to set; which priority class is a cluster's default nobody knows here."""
+"""The statement that the policy may set a name. The cluster's default priority class is not known here."""
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield leaves that come to nothing."""
+    """Yield the leaves that write nothing."""
     for mutation in library.mutations:
         for leaf in mutation.leaves:
             why = _constant(mutation, leaf) or _taken(mutation, leaf)
@@ -61,9 +62,9 @@ def _constant(mutation: LintedMutation, leaf: Leaf) -> str:
     if _says_nothing(tree) and not (concern in ("annotations", "env", "labels") and tree == Literal(value="")):
         return "its value is always empty"
     if concern == "schedulerName" and tree == Literal(value=DEFAULT_SCHEDULER):
-        return f"{DEFAULT_SCHEDULER} is what a pod without a word about it has"
+        return f"{DEFAULT_SCHEDULER} is the value of a pod that sets none"
     if concern == "resources" and isinstance(tree, Items) and tree.items and all(map(_for_itself, tree.items)):
-        return "every resource is put in its own place"
+        return "every resource is replaced by itself"
     return ""
 
 
@@ -89,7 +90,7 @@ def _for_itself(item: Tree) -> bool:
 
 
 def _taken(mutation: LintedMutation, leaf: Leaf) -> str:
-    """Say why the user has always set the field where the mutation applies."""
+    """Return why the user has always set the field where the mutation applies."""
     concern = mutation.source.concern
     if concern in ("labels", "annotations"):
         unset: Formula = Holds(Present(("object", "metadata", concern, leaf.name)), wanted=False)

@@ -1,9 +1,9 @@
-"""What ValidatingAdmissionPolicy and MutatingAdmissionPolicy have no word for.
+"""The features of a policy that ValidatingAdmissionPolicy and MutatingAdmissionPolicy do not have.
 
-A note for each policy, in one line: the variables and functions that only podberth has, mutations other than
-`applyConfiguration` and `jsonPatch` (and these are written as `Object{...}` and `JSONPatch{...}` upstream), a rollout,
-the scope GPU. What is left is portable, though upstream wants a binding beside the policy, mutations and validations in
-two objects, and has no order.
+One note for each policy lists, in one line: variables and functions that only podberth has, mutations other than
+`applyConfiguration` and `jsonPatch` (which upstream writes as `Object{...}` and `JSONPatch{...}`), a rollout, the scope
+GPU. The rest is portable, though upstream needs a binding beside the policy, puts mutations and validations into two
+objects, and has no order.
 
 Bad:
 
@@ -31,7 +31,7 @@ _THEIRS = ("applyConfiguration", "jsonPatch")
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield one note for a policy, at its spec."""
+    """Yield one note for each policy, at its spec."""
     for policy in library.policies:
         said = list(_found(policy))
         if said:

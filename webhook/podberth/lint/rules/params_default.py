@@ -1,8 +1,8 @@
 """Params that are read and have no default beside the policy.
 
-A ConfigMap beside the policies is the default of their params; without it, the first cluster that lacks the object
-skips the policy (`parameterNotFoundAction: Allow`) or denies its pods (`Deny`). A key that is read and that the default
-lacks is a misspelled one, or one that nobody is told of. `params` without a paramKind is null.
+A ConfigMap beside the policies is the default of their params. Without it, a cluster that lacks the object skips the
+policy (`parameterNotFoundAction: Allow`) or denies its pods (`Deny`). A key that is read and that the default lacks is
+either misspelled or undocumented. `params` without a paramKind is null.
 
 Bad:
 
@@ -43,7 +43,7 @@ _INDEX = frozenset({"_[_]", "_[?_]"})
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a paramRef without a default, or keys that are read and not in it."""
+    """Yield each paramRef without a default, and each key that is read and not in the default."""
     for policy in library.policies:
         ref = policy.spec.param_ref
         reads = list(_reads(policy))
@@ -74,7 +74,7 @@ def _missing(policy: Linted, reads: list[tuple[Path, Tree, str]], default: Mappi
 
 
 def _reads(policy: Linted) -> Iterator[tuple[Path, Tree, str]]:
-    """Yield where params are read, with the key of ``data`` where it is a literal."""
+    """Yield the reads of params, with the key of ``data`` where it is a literal."""
     for placed in policy.expressions:
         if "params" not in placed.source:
             continue

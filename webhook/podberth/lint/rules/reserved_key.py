@@ -1,8 +1,8 @@
-"""A label or annotation under a prefix that is Kubernetes' or podberth's own.
+"""A label or annotation under a prefix of Kubernetes or of podberth.
 
-`kubernetes.io/` and `k8s.io/`, with all that ends in them, are for Kubernetes itself
-(https://kubernetes.io/docs/reference/labels-annotations-taints/); under `podberth.io/` podberth writes, and reads what
-users write. A gang is written by a mutation of kind `gang`. Use a domain of your own.
+`kubernetes.io/` and `k8s.io/`, and every prefix that ends in them, belong to Kubernetes
+(https://kubernetes.io/docs/reference/labels-annotations-taints/). podberth writes under `podberth.io/`, and reads the
+keys there that users write. A mutation of kind `gang` writes a gang. Use a domain of your own.
 
 Bad:
 
@@ -26,7 +26,7 @@ _RESERVED = ("kubernetes.io", "k8s.io", "podberth.io")
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield keys that mutations write and should not."""
+    """Yield the keys that mutations write under such a prefix."""
     for mutation in library.mutations:
         if mutation.source.concern not in ("labels", "annotations"):
             continue

@@ -1,8 +1,8 @@
-"""Node affinity that no known node satisfies. Asked with `--topology` only.
+"""Node affinity that no known node satisfies. The rule runs only with `--topology`.
 
-Terms that are written as literals are held against the nodes' labels. A preference for what is not there changes
-nothing, and a requirement keeps every pod waiting, unless an autoscaler brings such a node. Of an expression whose
-values are computed, the keys alone are looked at.
+Terms that are written as literals are compared with the nodes' labels. A preference for absent nodes changes nothing,
+and a requirement keeps every pod waiting, unless an autoscaler adds such a node. Where an expression computes the
+values, only the keys are compared.
 
 Bad, on a cluster of H100 and GB200 nodes:
 
@@ -36,7 +36,7 @@ _WANT_THE_LABEL = frozenset({"In", "Exists", "Gt", "Lt"})
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield requirements of terms that are true of no node."""
+    """Yield the requirements of terms that no node satisfies."""
     nodes = library.nodes
     if not nodes:
         return

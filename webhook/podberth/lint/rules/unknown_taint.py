@@ -1,7 +1,7 @@
-"""A toleration for a taint that no known node has. Asked with `--topology` only.
+"""A toleration for a taint that no known node has. The rule runs only with `--topology`.
 
-Only keys that are written as literals are looked at. A toleration of what is not there changes nothing: a misspelled
-key, another provider's, or a node group that is at zero just now.
+Only keys that are written as literals are compared. A toleration for a taint that no node has changes nothing: the key
+is misspelled, it is another provider's, or its node group has no nodes now.
 
 Bad, on a cluster whose GPU nodes are tainted nvidia.com/gpu:
 
@@ -25,7 +25,7 @@ LEVEL = Level.NOTE
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield keys of tolerations that are no taint's."""
+    """Yield the keys of tolerations that are the key of no taint."""
     if not library.nodes:
         return
     known = sorted({taint.key for node in library.nodes for taint in node.taints})

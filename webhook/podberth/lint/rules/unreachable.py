@@ -1,8 +1,8 @@
 """A condition that can never be true, so that a policy or a mutation never applies.
 
-Found where constants say so, where a value is compared with one that it never has (`gpu.kind == 'gpu'`), and where two
-conditions exclude each other: several matchConditions, or a `when` and the matchConditions. What podberth itself
-promises counts too: a policy of scope GPU is never asked about a pod with `gpu.kind == 'none'` that is in no gang.
+The rule finds conditions that are constant, that compare a value with one that it never has (`gpu.kind == 'gpu'`), and
+that exclude each other: several matchConditions, or a `when` and the matchConditions. podberth's own guarantees count
+too: a policy of scope GPU is never evaluated for a pod with `gpu.kind == 'none'` that is in no gang.
 
 Bad:
 
@@ -31,7 +31,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield conditions that never hold; of a policy that never applies nothing else is told."""
+    """Yield the conditions that are never true; of a policy that never applies, only the one that prevents it."""
     for policy in library.policies:
         found = list(_conditions(policy))
         yield from found or _whens(policy)

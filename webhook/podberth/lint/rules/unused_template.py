@@ -1,7 +1,7 @@
 """A claim template that no `resourceClaims` names.
 
-Nobody makes it, and a pod that should get a claim gets none: often a misspelled `template`, which then is taken for the
-name of somebody else's. Where a name is computed, nothing is said.
+No controller creates it, and a pod that should get a claim gets none. The cause is often a misspelled `template`, which
+is then read as the name of a template that someone else makes. The rule is silent where a name is computed.
 
 Bad:
 
@@ -43,7 +43,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _written(policy: Linted) -> Iterator[Tree]:
-    """Yield what stands as the template of a claim, in the expressions of resourceClaims and their variables."""
+    """Yield the values of `template` in the expressions of resourceClaims and in their variables."""
     for mutation in policy.mutations:
         for leaf in mutation.leaves if mutation.source.concern == "resourceClaims" else ():
             for _, tree in policy.reached(leaf.source):

@@ -1,6 +1,7 @@
 """A variable that nothing reads.
 
-It costs nothing when the policy runs, and misleads who reads it. A variable that only unused variables read is unused.
+It costs nothing when the policy runs, but it misleads its readers. A variable that only unused variables read is
+unused.
 
 Bad:
 
