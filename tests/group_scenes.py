@@ -359,8 +359,8 @@ SCENES: tuple[Scene, ...] = (
     Scene(
         LAUNCHER,
         kubeflow("MPIJob", f"{role('Launcher', 1, CPU)}, {role('Worker', 2)}", MINIMUM % 2, "v2beta1"),
-        "spec.runPolicy.schedulingPolicy.minAvailable: got 2, the workers alone; the launcher belongs to the group, too; "
-        "write 3",
+        "spec.runPolicy.schedulingPolicy.minAvailable: got 2, the workers alone; the launcher belongs to the group, "
+        "too; write 3",
     ),
     Scene(
         LAUNCHER,
@@ -386,8 +386,8 @@ SCENES: tuple[Scene, ...] = (
             replicas: 2
             template: {{metadata: {{annotations: {{podberth.io/gang-size: "2"}}}}, spec: {GPU}}}
         """,
-        "gpus: metadata.annotations[podberth.io/gang-size]: got 2, the workers alone; the head belongs to the group, too; "
-        "write 3",
+        "gpus: metadata.annotations[podberth.io/gang-size]: got 2, the workers alone; the head belongs to the group, "
+        "too; write 3",
     ),
     # ---- schedulers -------------------------------------------------------------------------------------------------
     Scene(
@@ -481,8 +481,8 @@ SCENES: tuple[Scene, ...] = (
     Scene(
         DOMAIN,
         job_set(RACK, parallelism=3),
-        f"metadata.annotations[alpha.jobset.sigs.k8s.io/exclusive-topology]: 3 pods in one {RACK}: no known domain holds "
-        "more than 2; write a wider level or fewer pods",
+        f"metadata.annotations[alpha.jobset.sigs.k8s.io/exclusive-topology]: 3 pods in one {RACK}: no known domain "
+        "holds more than 2; write a wider level or fewer pods",
     ),
     Scene(
         DOMAIN,
@@ -493,8 +493,8 @@ SCENES: tuple[Scene, ...] = (
     Scene(
         DOMAIN,
         job(template=f"annotations: {{kueue.x-k8s.io/podset-required-topology: {HOST}}}"),
-        f"metadata.annotations[kueue.x-k8s.io/podset-required-topology]: 2 pods in one {HOST}: no known domain holds more "
-        "than 1; write a wider level or fewer pods",
+        f"metadata.annotations[kueue.x-k8s.io/podset-required-topology]: 2 pods in one {HOST}: no known domain holds "
+        "more than 1; write a wider level or fewer pods",
     ),
     Scene(
         DOMAIN,

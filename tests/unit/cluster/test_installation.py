@@ -130,5 +130,5 @@ def test_events_are_read_up_to_a_bound_and_that_is_said() -> None:
     server = Server({"/api/v1/events": json.dumps(page).encode()})
     events = server.read().events
     assert not isinstance(events, Unread)
-    assert events.cut
+    assert events.truncated
     assert server.asked.count("/api/v1/events") == 20
