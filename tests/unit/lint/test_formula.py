@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podberth.lint.formula import FALSE, TRUE, All, Among, Any, Compares, Formula, Holds, possible
+from podberth.lint.formula import FALSE, TRUE, AllOf, Among, AnyOf, Compares, Formula, Holds, possible
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from podberth.lint.formula import FALSE, TRUE, All, Among, Any, Compares, Formul
         [Compares("a", ">", 1), Compares("a", "<", 2)],
         [Compares("a", ">=", 0), Compares("a", "<=", 1), Compares("a", "!=", 0), Compares("a", "!=", 1)],
         [Among("a", frozenset({"x", "y"})), Compares("a", "!=", "x"), Compares("a", "!=", "y")],
-        [Any((Holds("a"), Holds("b"))), Holds("a", wanted=False), Holds("b", wanted=False)],
+        [AnyOf((Holds("a"), Holds("b"))), Holds("a", wanted=False), Holds("b", wanted=False)],
         [Among("a", frozenset({1, 2})), Compares("a", ">", 2)],
     ],
 )
@@ -52,8 +52,8 @@ _FACTS = st.one_of(
 _FORMULAS: st.SearchStrategy[Formula] = st.recursive(
     _FACTS,
     lambda inner: st.one_of(
-        st.builds(lambda parts: All(tuple(parts)), st.lists(inner, max_size=3)),
-        st.builds(lambda parts: Any(tuple(parts)), st.lists(inner, max_size=3)),
+        st.builds(lambda parts: AllOf(tuple(parts)), st.lists(inner, max_size=3)),
+        st.builds(lambda parts: AnyOf(tuple(parts)), st.lists(inner, max_size=3)),
     ),
     max_leaves=8,
 )
@@ -71,9 +71,9 @@ _COMPARED: Mapping[str, Callable[[int, int], bool]] = {
 
 def holds(formula: Formula, values: dict[str, int]) -> bool:
     match formula:
-        case All():
+        case AllOf():
             return all(holds(part, values) for part in formula.parts)
-        case Any():
+        case AnyOf():
             return any(holds(part, values) for part in formula.parts)
         case Among():
             return (values[str(formula.term)] in formula.values) is formula.wanted
@@ -93,9 +93,9 @@ def test_the_answer_is_that_of_trying_every_value(formula: Formula) -> None:
 
 def test_the_search_is_bounded_and_then_says_perhaps() -> None:
     pigeons = range(9)
-    each_somewhere = [Any(tuple(Holds((pigeon, hole)) for hole in range(8))) for pigeon in pigeons]
+    each_somewhere = [AnyOf(tuple(Holds((pigeon, hole)) for hole in range(8))) for pigeon in pigeons]
     none_together = [
-        Any((Holds((one, hole), wanted=False), Holds((two, hole), wanted=False)))
+        AnyOf((Holds((one, hole), wanted=False), Holds((two, hole), wanted=False)))
         for hole in range(8)
         for one in pigeons
         for two in pigeons

@@ -1,11 +1,11 @@
 """Which pods a policy that rolls out by percent applies to: never a part of a gang, and the same ones tomorrow."""
 
 import hashlib
-import re
 from itertools import dropwhile
 from typing import Any
 
 from ..kube import pod as pods
+from ..kube.names import cron_job_of
 from ..kube.patch import Draft
 from ..mutation import membership, record
 from ..mutation.change import Record
@@ -15,8 +15,6 @@ from .snapshot import Snapshot
 from .state import gang_in
 
 _POD_TEMPLATE_HASH = "pod-template-hash"
-# A CronJob's Jobs are called after the minute of their start (kubernetes pkg/controller/cronjob, getJobName).
-_CRON_MINUTES = re.compile(r"-\d{8}$")
 
 
 def rollout_key(policy: str, pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot, known: Record) -> str:
@@ -40,7 +38,7 @@ def rollout_key(policy: str, pod: dict[str, Any], request: AdmissionRequest, sna
         metadata = pods.metadata(pod)
         return f"pod/{namespace}/{metadata.get('generateName') or metadata.get('name') or ''}"
     if owner.kind == "Job":
-        return f"Job/{namespace}/{_CRON_MINUTES.sub('', owner.name)}"
+        return f"Job/{namespace}/{cron_job_of(owner.name)}"
     suffix = f"-{labels.get(_POD_TEMPLATE_HASH)}"
     if owner.kind == "ReplicaSet" and owner.name.endswith(suffix):
         return f"Deployment/{namespace}/{owner.name.removesuffix(suffix)}"

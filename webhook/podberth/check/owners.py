@@ -4,22 +4,19 @@ An owner counts if its pods can be predicted from it. Where the owner is not amo
 created stand for themselves.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..kube import pod as pods
-from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
+from ..kube.names import cron_job_of
 from ..workload.finished import is_finished
 from ..workload.kinds import LINKS, TEMPLATES_ONLY, is_known, row_for
 from ..workload.templates import templates
-from .run import Settings
+from .run import Settings, is_exempt
 from .sources import Document, Source, without_place
 
 _HASH: Final = "pod-template-hash"
-# kubernetes pkg/controller/cronjob, getJobName: the minute of the start
-_MINUTES: Final = re.compile(r"-\d{8}$")
 # An owner of an owner of an owner: AppWrapper, JobSet, Job, Pod. The limit ends circular references.
 _DEEPEST: Final = 10
 # Fields that an API server, a scheduler or a kubelet adds to a Pod after admission.
@@ -84,7 +81,7 @@ class _Owners:
                 live.setdefault(id(top), []).append(each.content)
         chosen = [each for each, top in tops if top is each and self._can_speak(each)]
         going = [each for each in chosen if not _ended(each.content)]
-        seen = [each for each in going if not self._exempt(each, namespaces)]
+        seen = [each for each in going if not is_exempt(each.namespace(self.settings.namespace), namespaces)]
         return Speakers(
             speakers=tuple(Speaker(source=_as_created(each), pods=tuple(live.get(id(each), ()))) for each in seen),
             spoken_for=sum(top is not each for each, top in tops),
@@ -132,7 +129,7 @@ class _Owners:
             suffix = f"-{_labels(source.content).get(_HASH)}"
             found = self.by_name.get(self._place(source, "Deployment", name.removesuffix(suffix)))
         if found is None and kind == "Job":
-            found = self.by_name.get(self._place(source, "CronJob", _MINUTES.sub("", name)))
+            found = self.by_name.get(self._place(source, "CronJob", cron_job_of(name)))
         return found
 
     def _is_near(self, owner: Source, source: Source) -> bool:
@@ -153,12 +150,6 @@ class _Owners:
             speaks = bool(templates(source.content, namespace=namespace, known=self.known, extra=paths))
             self._speaks[id(source)] = speaks
         return speaks
-
-    def _exempt(self, source: Source, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
-        """Return whether podberth never sees the object's namespace (manifests/base)."""
-        namespace = source.namespace(self.settings.namespace)
-        labels = namespaces.get(namespace, {}).get("metadata", {}).get("labels") or {}
-        return namespace in EXEMPT_NAMESPACES or EXEMPT_LABEL in labels
 
 
 def _controller(content: Document) -> Mapping[str, Any] | None:

@@ -76,6 +76,12 @@ def report(checked: Sequence[Checked]) -> Report:
     )
 
 
+def is_exempt(namespace: str, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Say whether the API server keeps what is in a namespace from podberth (manifests/base)."""
+    labels = namespaces.get(namespace, {}).get("metadata", {}).get("labels") or {}
+    return namespace in EXEMPT_NAMESPACES or EXEMPT_LABEL in labels
+
+
 def check(file: SourceFile, snapshot: Snapshot, settings: Settings, known: Sequence[Document] = ()) -> Checked:
     """Decide on everything in one file; ``known`` are documents that workloads may refer to (``surroundings``)."""
     results: list[Result] = []
@@ -196,11 +202,6 @@ class _Object:
             ]
             yield replace(result, warnings=(*result.warnings, *mine))
 
-    def _exempt(self) -> bool:
-        """Return whether podberth never sees the object's namespace (manifests/base)."""
-        labels = self.snapshot.namespaces.get(self.namespace, {}).get("metadata", {}).get("labels") or {}
-        return self.namespace in EXEMPT_NAMESPACES or EXEMPT_LABEL in labels
-
     def _templates(self) -> list[Template]:
         """Return the templates in the order of the file, which is the report's order."""
         paths = self.settings.template_paths
@@ -227,7 +228,7 @@ class _Object:
     # ---- one template ------------------------------------------------------------------------------------------------
 
     def _template(self, template: Template, unfilled: Sequence[Finding]) -> tuple[Result, Patch]:
-        if self._exempt():
+        if is_exempt(self.namespace, self.snapshot.namespaces):
             note = f"what is in {self.namespace} never reaches podberth, so nothing of it is checked"
             return self._result(template.path, "skipped", notes=(self._finding(note, template.path),)), []
         errors = unfilled or self._misshapen(template)

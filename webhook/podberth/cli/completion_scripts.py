@@ -6,7 +6,7 @@ Where no word of podberth fits, the shell offers files.
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from .completion import Flag, Grammar
+from .grammar import Flag, Grammar
 
 _BASH = """\
 # {shell} completion of podberth {version}; made by podberth completion {shell}

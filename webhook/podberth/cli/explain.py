@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..admission.creation import DEFAULT_NAMESPACE, request_of
-from ..admission.explain import Explanation, explain
-from ..admission.reach import Cluster, Reach
+from ..admission.explain import explain
+from ..admission.reach import Cluster
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
 from ..cel.trace import Tracer
@@ -28,29 +28,12 @@ from ..policy.parse import parse_policies
 from ..topology.objects import ClusterObjects
 from ..workload.templates import Template, templates
 from .exitcodes import ExitCode
+from .explained import Subject
 from .output import write, write_text
 
 _STDIN = "-"
 _PIPED = 160
 """Columns where the width is unknown: trees stay readable at a greater width than paragraphs."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """One pod that was explained, with the nodes where it could run; the nodes are unknown without a snapshot."""
-
-    file: str
-    line: int
-    kind: str
-    namespace: str
-    name: str
-    path: str
-    """The template's path in the document; empty for a Pod."""
-    explanation: Explanation
-    node_count: int
-    before: Reach | None
-    after: Reach | None
-    """None where no node is known, and ``after`` also where the pod was denied."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from ..admission.explain import Asking, Evaluated, Explained
 from ..admission.outcome import Written
 from ..admission.reach import Reach
 from ..cel.trace import Answer, Traced
-from .explain import Subject
+from .explained import Subject
 
 VERSION: Final = 1
 

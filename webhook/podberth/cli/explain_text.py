@@ -9,7 +9,7 @@ from ..admission.explain import Asking, Evaluated, Explained
 from ..admission.reach import Reach
 from ..cel.trace import Answer, Traced
 from ..check.report.lines import Line, Span, visible
-from .explain import Subject
+from .explained import Subject
 from .terminal import Terminal, columns, cut
 
 _NARROWEST_VALUE = 16

@@ -7,7 +7,7 @@ tab and a description, and then a colon and a number (kubectl pkg/cmd/plugin_com
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from .completion import Flag, Grammar, grammars
+from .grammar import Flag, Grammar, grammars
 from .main import parser_of_everything
 
 # cobra: ShellCompDirectiveDefault lets the shell offer files, ShellCompDirectiveNoFileComp does not.

@@ -4,7 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -15,13 +15,14 @@ from ..files.loading import SuiteFiles, find_suites
 from ..kube.edit import edited
 from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies
-from ..suite.coverage import Covered, coverage, percent
-from ..suite.model import Case, Suite, parse_suite
+from ..suite.coverage import coverage, percent
+from ..suite.model import Case, parse_suite
 from ..suite.observe import Observed, Observer
 from ..suite.runner import Settings, SuiteResult, run_suite, unmatched
 from ..suite.update import update_of
 from .exitcodes import ExitCode
 from .output import write_text
+from .tested import Cost, Tested, Tests
 
 _FORMATS = ("text", "json", "junit", "github")
 _ALL = 100.0
@@ -82,52 +83,6 @@ def _output(text: str) -> tuple[str, str]:
     if name not in _FORMATS:
         raise argparse.ArgumentTypeError(f"got {name!r}, want one of {', '.join(_FORMATS)}")
     return name, file
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tested:
-    """The result of one suite's file."""
-
-    file: str
-    suite: Suite | None
-    result: SuiteResult
-    findings: tuple[Problem, ...]
-    """Problems besides the cases' violations: of the file, of the policies."""
-    covered: tuple[Covered, ...] = ()
-    updated: tuple[str, ...] = ()
-    costs: tuple["Cost", ...] = ()
-
-    @property
-    def failed(self) -> bool:
-        """Whether there is any problem."""
-        return bool(self.findings or self.result.violations)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """A policy's cost, in microseconds: the bound from compilation, and the suite's most expensive review."""
-
-    policy: str
-    bound_microseconds: float
-    measured_microseconds: float
-    evaluations: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tests:
-    """The results of a run."""
-
-    tested: tuple[Tested, ...]
-    wrong: tuple[str, ...] = field(default=())
-    """The problems of the run as a whole."""
-    coverage: float | None = None
-    """The percentage of all suites together; None where coverage was not requested."""
-    with_cost: bool = False
-
-    @property
-    def failed(self) -> bool:
-        """Whether there is any problem."""
-        return bool(self.wrong) or any(each.failed for each in self.tested)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from ..check.report.results import number
 from ..errors import Problem
 from ..suite.coverage import Covered
 from ..suite.runner import CaseResult
-from .test import Tested, Tests
+from .tested import Tested, Tests
 
 VERSION: Final = 1
 """Grows when a reader of the old shape would misread the new one."""

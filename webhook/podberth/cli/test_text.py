@@ -8,7 +8,7 @@ from ..check.report.results import number
 from ..suite.coverage import percent
 from ..suite.runner import CaseResult
 from .terminal import Terminal
-from .test import Tested, Tests
+from .tested import Tested, Tests
 
 _MILLISECOND = 1000
 _SIGNS = {"+": "green", "-": "red"}

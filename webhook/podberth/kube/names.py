@@ -40,3 +40,14 @@ def is_kind(text: str) -> bool:
 def is_uid(text: str) -> bool:
     """Return whether a text can be the uid of an object."""
     return len(text) <= MAX_LABEL and _UID.fullmatch(text) is not None
+
+
+def cron_job_of(name: str) -> str:
+    """Return the name of the CronJob whose Job has this name; of any other name, the name itself.
+
+    The Job's name ends with the minute of its start: kubernetes pkg/controller/cronjob, getJobName.
+    """
+    return _START_MINUTE.sub("", name)
+
+
+_START_MINUTE = re.compile(r"-\d{8}$")

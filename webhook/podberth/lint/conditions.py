@@ -20,9 +20,9 @@ from .formula import (
     MIRRORED,
     NEGATED,
     TRUE,
-    All,
+    AllOf,
     Among,
-    Any,
+    AnyOf,
     Compares,
     Constant,
     Formula,
@@ -65,11 +65,11 @@ _KNOWN: Final[tuple[Formula, ...]] = (
     Among(("request", "operation"), frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})),
     *(Compares(where, ">=", 0) for where in (_COUNT, _EACH, ("gpu", "memoryMiB"), ("gang", "size"))),
     Compares(("gang", "index"), ">=", -1),
-    Any((Compares(_KIND, "!=", "none"), Compares(_COUNT, "==", 0))),
-    Any((Compares(_COUNT, ">", 0), Compares(_EACH, "==", 0))),
-    Any((_GANG, Compares(("gang", "size"), "==", 0))),
+    AnyOf((Compares(_KIND, "!=", "none"), Compares(_COUNT, "==", 0))),
+    AnyOf((Compares(_COUNT, ">", 0), Compares(_EACH, "==", 0))),
+    AnyOf((_GANG, Compares(("gang", "size"), "==", 0))),
 )
-_FOR_GPUS: Final = Any((Compares(_KIND, "!=", "none"), _GANG))
+_FOR_GPUS: Final = AnyOf((Compares(_KIND, "!=", "none"), _GANG))
 """The pods that ``scope: GPU`` lets pass."""
 
 
@@ -103,14 +103,14 @@ class Conditions:
                 return TRUE if value is wanted else FALSE
             case Call(function="_&&_" | "_||_" as joined, operands=operands):
                 parts = tuple(self.says(each, wanted=wanted) for each in operands)
-                return All(parts) if (joined == "_&&_") is wanted else Any(parts)
+                return AllOf(parts) if (joined == "_&&_") is wanted else AnyOf(parts)
             case Call(function="!_", operands=(operand,)):
                 return self.says(operand, wanted=not wanted)
             case Call(function="_?_:_", operands=(test, left, right)):
-                return Any(
+                return AnyOf(
                     (
-                        All((self.says(test), self.says(left, wanted=wanted))),
-                        All((self.says(test, wanted=False), self.says(right, wanted=wanted))),
+                        AllOf((self.says(test), self.says(left, wanted=wanted))),
+                        AllOf((self.says(test, wanted=False), self.says(right, wanted=wanted))),
                     )
                 )
             case Call(function=function, operands=(left, right)) if function in _RELATIONS:
@@ -173,10 +173,10 @@ class Conditions:
             return _at_least_nothing(term, fact)
         if where[0] not in ("object", "oldObject"):
             return _about(where, fact)
-        there = All((Holds(Present(where)), _about(where, fact)))
+        there = AllOf((Holds(Present(where)), _about(where, fact)))
         if isinstance(default, Literal) and default.value is not None:
-            return Any((there, All((Holds(Present(where), wanted=False), _fold_fact(default.value, fact)))))
-        return there if default is None else Any((there, Holds(Present(where), wanted=False)))
+            return AnyOf((there, AllOf((Holds(Present(where), wanted=False), _fold_fact(default.value, fact)))))
+        return there if default is None else AnyOf((there, Holds(Present(where), wanted=False)))
 
 
 def _about(term: Where, fact: Compares | Among) -> Formula:
@@ -188,7 +188,7 @@ def _about(term: Where, fact: Compares | Among) -> Formula:
 def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
     """Return that a size is not negative; any other term may be something else than a whole number."""
     if isinstance(term, Call) and term.function == "size":
-        return All((fact, Compares(term, ">=", 0)))
+        return AllOf((fact, Compares(term, ">=", 0)))
     if isinstance(fact, Compares) and isinstance(fact.value, int):
         return Compares(term, fact.relation, float(fact.value))
     return fact

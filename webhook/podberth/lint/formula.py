@@ -48,23 +48,23 @@ class Among:
 
 
 @dataclass(frozen=True, slots=True)
-class All:
+class AllOf:
     """All of several statements; true where there are none."""
 
     parts: tuple["Formula", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Any:
+class AnyOf:
     """At least one of several statements; false where there are none."""
 
     parts: tuple["Formula", ...]
 
 
-Formula: TypeAlias = Holds | Compares | Among | All | Any
+Formula: TypeAlias = Holds | Compares | Among | AllOf | AnyOf
 
-TRUE: Final = All(())
-FALSE: Final = Any(())
+TRUE: Final = AllOf(())
+FALSE: Final = AnyOf(())
 
 
 def possible(*formulas: Formula) -> bool:
@@ -107,13 +107,13 @@ class _Search:
             return True
         waiting = list(waiting)
         facts = dict(known)
-        choices: list[Any] = []
+        choices: list[AnyOf] = []
         while waiting:
             formula = waiting.pop()
             match formula:
-                case All():
+                case AllOf():
                     waiting += formula.parts
-                case Any():
+                case AnyOf():
                     choices.append(formula)
                 case _:
                     if not _learn(facts, formula):

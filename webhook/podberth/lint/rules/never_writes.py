@@ -26,7 +26,7 @@ from ...errors import Problem
 from ...mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
 from ...policy.leaves import Leaf
 from ..conditions import Present, Where
-from ..formula import Any, Compares, Formula, Holds
+from ..formula import AnyOf, Compares, Formula, Holds
 from ..model import Level, Library, LintedMutation
 
 LEVEL = Level.WARNING
@@ -35,7 +35,7 @@ _SCHEDULER: Where = ("object", "spec", "schedulerName")
 _RUNTIME: Where = ("object", "spec", "runtimeClassName")
 _EMPTY = (None, "")
 _UNSET: Mapping[str, Formula] = {
-    "schedulerName": Any(
+    "schedulerName": AnyOf(
         (
             Holds(Present(_SCHEDULER), wanted=False),
             Compares(_SCHEDULER, "==", DEFAULT_SCHEDULER),
