@@ -12,7 +12,7 @@ JSON = dict[str, Any]
 
 @pytest.mark.parametrize("document", [{}, {"metadata": None, "spec": None}, {"metadata": {}, "spec": {}}])
 def test_absent_null_and_empty_are_the_same(document: JSON) -> None:
-    """Fact 23: nulls."""
+    """tests/real-manifests.md 23: nulls."""
     assert read.metadata(document) == {}
     assert read.labels(document) == {}
     assert read.annotations(document) == {}

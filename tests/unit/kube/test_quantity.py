@@ -47,7 +47,7 @@ def test_a_quantity_is_read_exactly(value: object, amount: Fraction | int) -> No
 
 
 def test_null_is_zero_as_for_the_apiserver() -> None:
-    """Facts 3, 4 and 23 of real-manifests: nulls where an amount belongs."""
+    """tests/real-manifests.md 3, 4 and 23: nulls where an amount belongs."""
     assert parse_quantity(None) == 0
 
 
@@ -80,13 +80,13 @@ def test_what_json_holds_besides_numbers_and_text_is_refused(value: object) -> N
 
 @pytest.mark.parametrize("value", [2, "2", "2.0", "2000m", "0.002k", "2e0", "20e-1"])
 def test_a_count_may_be_spelled_in_any_way_that_is_whole(value: object) -> None:
-    """Fact 3: 955 strings, 753 integers."""
+    """tests/real-manifests.md 3: 955 strings, 753 integers."""
     assert parse_count(value) == 2
 
 
 @pytest.mark.parametrize(("value", "count"), [("2k", 2000), ("1e1", 10), ("1Ki", 1024), (0, 0), ("0", 0), (None, 0)])
 def test_a_count_takes_suffixes_and_zero(value: object, count: int) -> None:
-    """Fact 5: zero is a value."""
+    """tests/real-manifests.md 5: zero is a value."""
     assert parse_count(value) == count
 
 
@@ -103,7 +103,7 @@ def test_a_count_takes_suffixes_and_zero(value: object, count: int) -> None:
     ],
 )
 def test_a_count_that_is_none_is_refused_by_its_own_text(value: object, shown: str) -> None:
-    """Fact 23: unexpanded placeholders where a number belongs."""
+    """tests/real-manifests.md 23: unexpanded placeholders where a number belongs."""
     with pytest.raises(ValueError, match="want a") as refused:
         parse_count(value)
     assert str(refused.value).startswith(f"got {shown}, want a")

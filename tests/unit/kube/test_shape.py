@@ -16,7 +16,7 @@ def test_a_pod_of_the_right_shape_has_no_problems(document: JSON) -> None:
 
 
 def test_nulls_and_unknown_fields_pass() -> None:
-    """Fact 23: `requests:` null, `nodeSelector:` null; and a field of a Kubernetes yet to come."""
+    """tests/real-manifests.md 23: `requests:` null, `nodeSelector:` null; and a field of a Kubernetes yet to come."""
     document = gpu_pod()
     document["spec"] |= {"nodeSelector": None, "tolerations": None, "affinity": None, "fromTheFuture": [1, {"a": 2}]}
     document["spec"]["containers"][0]["resources"] |= {"requests": None, "limits": {"nvidia.com/gpu": None}}
@@ -53,7 +53,7 @@ def test_what_is_no_object_is_no_pod(document: object) -> None:
     ],
 )
 def test_a_wrong_type_is_named_with_its_place(spec: JSON, problem: str) -> None:
-    """Fact 23: an integer nodeSelector value."""
+    """tests/real-manifests.md 23: an integer nodeSelector value."""
     assert shape_problems({"spec": spec}) == [problem]
 
 

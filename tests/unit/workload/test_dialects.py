@@ -16,13 +16,13 @@ def test_whole_gpus_and_mig_are_no_dialect(document: JSON) -> None:
 
 
 def test_kais_fraction_is_known_without_a_resource() -> None:
-    """Fact 8: shares by annotation, no GPU in resources."""
+    """tests/real-manifests.md 8: shares by annotation, no GPU in resources."""
     document = pod(annotations={"gpu-fraction": "0.5"}, schedulerName="kai-scheduler")
     assert foreign_dialect(document) == "kai"
 
 
 def test_kais_memory_counts_under_kais_scheduler_only() -> None:
-    """Fact 8; the key has no domain, and others may use it."""
+    """tests/real-manifests.md 8; the key has no domain, and others may use it."""
     assert foreign_dialect(pod(annotations={"gpu-memory": "4096"}, schedulerName="kai-scheduler")) == "kai"
     assert foreign_dialect(pod(annotations={"gpu-memory": "4096"})) == ""
 
@@ -40,13 +40,13 @@ def test_kais_memory_counts_under_kais_scheduler_only() -> None:
     ],
 )
 def test_a_dialect_is_known_by_its_resource(resource: str, dialect: str) -> None:
-    """Facts 3, 7 and 8: memory-like resources, with suffixes at times."""
+    """tests/real-manifests.md 3, 7 and 8: memory-like resources, with suffixes at times."""
     assert foreign_dialect(pod(container(limits={resource: "2048Mi"}))) == dialect
     assert foreign_dialect(pod(container(requests={resource: "?"}), init=[container("i")])) == dialect
 
 
 def test_a_resource_of_zero_says_nothing() -> None:
-    """Fact 5."""
+    """tests/real-manifests.md 5."""
     assert foreign_dialect(pod(container(limits={"nvidia.com/gpumem": "0"}))) == ""
 
 
@@ -55,7 +55,7 @@ def test_under_hamis_scheduler_a_plain_gpu_is_a_share() -> None:
 
 
 def test_mig_by_annotation_is_hamis() -> None:
-    """Fact 9: HAMi asks for MIG by annotation."""
+    """tests/real-manifests.md 9: HAMi asks for MIG by annotation."""
     assert foreign_dialect(gpu_pod(1, annotations={"nvidia.com/vgpu-mode": "mig"})) == "hami"
 
 

@@ -54,7 +54,7 @@ def test_the_label_names_a_gang_and_the_annotation_its_size() -> None:
 
 
 def test_the_label_beats_the_owner_and_the_owners_size_is_not_the_gangs() -> None:
-    """Fact 13: a launcher and its workers are two Jobs and one gang."""
+    """tests/real-manifests.md 13: a launcher and its workers are two Jobs and one gang."""
     document = job_pod(3, labels={"podberth.io/gang": "ring"})
     found = gang(document, {"job-uid": job(gpu_pod(), indexed=True, parallelism=4)})
     assert (found.name, found.size, found.index, found.source) == ("ring", 0, 3, "label")
@@ -151,7 +151,7 @@ def leader(name: str = "serve-1", **labels: str) -> JSON:
 
 
 def test_a_leader_and_its_workers_are_one_gang_before_lws_has_labelled_the_leader() -> None:
-    """Fact 13: GPU-less leaders."""
+    """tests/real-manifests.md 13: GPU-less leaders."""
     key = hashlib.sha1(b"default/serve-1", usedforsecurity=False).hexdigest()
     marks = {f"{LWS}/name": "serve", f"{LWS}/group-key": key, "apps.kubernetes.io/pod-index": "2"}
     worker = gpu_pod(8, labels=marks, annotations={f"{LWS}/size": "4"})
@@ -209,7 +209,7 @@ def test_a_kubeflow_job_is_a_gang_of_all_its_roles(kind: str, field: str) -> Non
 
 
 def test_an_mpi_launcher_belongs_to_its_workers_gang() -> None:
-    """Fact 13: all 45 MPIJobs have a GPU-less launcher; it is a Job's pod, the workers are the MPIJob's."""
+    """tests/real-manifests.md 13: all 45 MPIJobs have a GPU-less launcher, a Job's pod; the workers are the MPIJob's."""
     mpi = workload("kubeflow.org/v2beta1", "MPIJob", {"mpiReplicaSpecs": {"Launcher": {}, "Worker": {"replicas": 4}}})
     launchers_job = owned(workload("batch/v1", "Job", {}), "MPIJob", api_version="kubeflow.org/v2beta1", uid="mpi-uid")
     owners = {"mpi-uid": mpi, "launcher-uid": launchers_job}
@@ -237,7 +237,7 @@ def ray_pod(kind: str) -> JSON:
 
 
 def test_a_ray_cluster_is_a_gang_of_its_head_and_workers() -> None:
-    """Fact 13: 50 of 54 Ray documents have a GPU-less head."""
+    """tests/real-manifests.md 13: 50 of 54 Ray documents have a GPU-less head."""
     spec = {"workerGroupSpecs": [{"replicas": 2, "numOfHosts": 4}, {"replicas": 1}]}
     owners = {"ray-uid": workload("ray.io/v1", "RayCluster", spec)}
     expected = Gang(known=True, name="raycluster-ray-uid", size=10, source="RayCluster")
@@ -255,7 +255,7 @@ def test_rays_clean_up_job_is_no_member() -> None:
 
 
 def test_a_grove_pod_belongs_to_its_pod_gang() -> None:
-    """Fact 13: Dynamo's GPU-less frontends."""
+    """tests/real-manifests.md 13: Dynamo's GPU-less frontends."""
     found = gang(pod(labels={"grove.io/podgang": "dyn-0", "grove.io/podclique-pod-index": "1"}))
     assert (found.name, found.index, found.source) == ("dyn-0", 1, "PodCliqueSet")
 
@@ -265,7 +265,7 @@ def test_a_grove_pod_belongs_to_its_pod_gang() -> None:
 
 @pytest.mark.parametrize(("document", "expected"), GROUPED)
 def test_a_group_named_on_the_pod_is_its_gang(document: JSON, expected: Gang) -> None:
-    """Fact 15: gang keys live everywhere."""
+    """tests/real-manifests.md 15: gang keys live everywhere."""
     assert gang(document) == expected
 
 
@@ -298,7 +298,7 @@ def test_task_groups_that_cannot_be_read_give_no_size(text: str) -> None:
 
 
 def test_a_queue_on_the_owners_owner_makes_the_system_kueue() -> None:
-    """Fact 15: the queue name stands on the object, here the JobSet of the Job of the pod."""
+    """tests/real-manifests.md 15: the queue name stands on the object, here the JobSet of the Job of the pod."""
     queued = {"kind": "JobSet", "metadata": {"labels": {"kueue.x-k8s.io/queue-name": "q"}}}
     owners = {"job-uid": owned(workload("batch/v1", "Job", {}), "JobSet", uid="js-uid"), "js-uid": queued}
     assert gang(job_pod(), owners).system == "kueue"

@@ -51,7 +51,7 @@ def test_a_request_is_told_in_full() -> None:
 
 @pytest.mark.parametrize("gpus", [4, "4", "4.0", "4000m"])
 def test_an_amount_may_be_text_or_number(gpus: object) -> None:
-    """Facts 3 and 6: 955 strings and 753 integers; 4 is a whole GB200 node."""
+    """tests/real-manifests.md 3 and 6: 955 strings and 753 integers; 4 is a whole GB200 node."""
     assert gpu_facts(gpu_pod(gpus)).count == 4
 
 
@@ -69,7 +69,7 @@ def test_an_amount_may_be_text_or_number(gpus: object) -> None:
     ],
 )
 def test_the_limit_counts_and_without_one_the_request(resources: JSON | None, count: int) -> None:
-    """Facts 4 and 23: limits = requests, limits only, requests only, limit null beside request 8, nulls."""
+    """tests/real-manifests.md 4 and 23: limits = requests, limits only, requests only, null beside request 8."""
     facts = gpu_facts(pod({"name": "main", "resources": resources}))
     assert facts.count == count
     assert len(facts.requests) == (1 if count else 0)
@@ -77,7 +77,7 @@ def test_the_limit_counts_and_without_one_the_request(resources: JSON | None, co
 
 @pytest.mark.parametrize("zero", [0, "0", "0.0", None])
 def test_zero_is_no_request(zero: object) -> None:
-    """Facts 3 and 5: MPI launchers and Ray heads write zero."""
+    """tests/real-manifests.md 3 and 5: MPI launchers and Ray heads write zero."""
     facts = gpu_facts(gpu_pod(zero))
     assert (facts.kind, facts.count, facts.requests, facts.totals) == ("none", 0, (), ())
 
@@ -98,7 +98,7 @@ def test_zero_is_no_request(zero: object) -> None:
     ],
 )
 def test_a_vendors_name_does_not_make_a_gpu(resource: str) -> None:
-    """Fact 7: NICs, passthrough GPUs and modifiers are no GPUs."""
+    """tests/real-manifests.md 7: NICs, passthrough GPUs and modifiers are no GPUs."""
     facts = gpu_facts(pod(container(limits={resource: 30, "amd.com/gpu": 2})))
     assert (facts.count, facts.vendor, facts.kind) == (2, "amd", "whole")
     assert gpu_facts(gpu_pod(1, resource=resource)).kind == "none"
@@ -138,7 +138,7 @@ def test_several_kinds_or_vendors_are_mixed(resources: tuple[str, ...], kind: st
 def test_the_pods_amount_is_what_the_scheduler_reserves(
     main: list[int], init: list[tuple[str, int]], count: int
 ) -> None:
-    """Fact 20 and KEP-753: sidecars add to main; an init container runs beside the sidecars started before it."""
+    """tests/real-manifests.md 20 and KEP-753: sidecars add to main; init containers run beside earlier sidecars."""
     makers = {"init": gpu_container, "sidecar": lambda name, gpus: sidecar(name, limits={"nvidia.com/gpu": gpus})}
     document = pod(
         *(gpu_container(f"main-{number}", gpus) for number, gpus in enumerate(main)),
@@ -157,14 +157,14 @@ def test_resources_are_reserved_one_by_one() -> None:
 
 
 def test_per_container_is_the_most_that_one_container_has() -> None:
-    """Fact 20: eleven pods with two GPU containers."""
+    """tests/real-manifests.md 20: eleven pods with two GPU containers."""
     assert gpu_facts(pod(gpu_container("a", 2), gpu_container("b", 4))).per_container == 4
     together = container("main", limits={"nvidia.com/gpu": 2, "nvidia.com/mig-1g.5gb": 3})
     assert gpu_facts(pod(together, gpu_container("b", 4))).per_container == 5
 
 
 def test_an_init_container_is_told_from_a_sidecar() -> None:
-    """Fact 20: GPUs in a native sidecar, and in a plain init container."""
+    """tests/real-manifests.md 20: GPUs in a native sidecar, and in a plain init container."""
     document = pod(init=[gpu_container("warmup"), sidecar("dcgm", limits={"nvidia.com/gpu": 1})])
     assert [(request.container, request.init) for request in gpu_facts(document).requests] == [
         ("warmup", True),
@@ -177,12 +177,12 @@ def test_ephemeral_containers_hold_nothing() -> None:
 
 
 def test_pod_level_resources_are_no_gpus() -> None:
-    """Fact 25: pod-level resources hold CPU and memory."""
+    """tests/real-manifests.md 25: pod-level resources hold CPU and memory."""
     assert gpu_facts(pod(resources={"limits": {"cpu": 4, "nvidia.com/gpu": 1}})).kind == "none"
 
 
 def test_a_pod_that_only_looks_after_gpus_asks_for_none() -> None:
-    """Fact 21: device plugins, exporters, download jobs."""
+    """tests/real-manifests.md 21: device plugins, exporters, download jobs."""
     document = pod(
         container(env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]),
         nodeSelector={"nvidia.com/gpu.deploy.dcgm-exporter": "true"},
@@ -195,7 +195,7 @@ CLAIMS = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}, {"name": "idl
 
 
 def test_a_claim_that_a_container_uses_makes_a_claim_pod() -> None:
-    """Fact 12: the pod names its claim, not what is in it."""
+    """tests/real-manifests.md 12: the pod names its claim, not what is in it."""
     facts = gpu_facts(pod(container(claims=["gpu"]), resourceClaims=CLAIMS))
     assert facts.kind == "claim"
     assert facts.claims == (GpuClaim("gpu", "", 0),)
@@ -208,7 +208,7 @@ def test_a_claim_that_nobody_uses_is_none() -> None:
 
 
 def test_a_claim_beside_extended_gpus_is_no_gpu() -> None:
-    """Fact 10: all 36 of them are IMEX channels or NICs."""
+    """tests/real-manifests.md 10: all 36 of them are IMEX channels or NICs."""
     document = pod(container(limits={"nvidia.com/gpu": 4}, claims=["gpu"]), resourceClaims=CLAIMS)
     facts = gpu_facts(document)
     assert (facts.kind, facts.count) == ("whole", 4)
@@ -216,7 +216,7 @@ def test_a_claim_beside_extended_gpus_is_no_gpu() -> None:
 
 
 def test_the_implicit_resource_of_a_gpu_class_is_both_request_and_claim() -> None:
-    """Fact 11: deviceclass.resource.kubernetes.io/<class>."""
+    """tests/real-manifests.md 11: deviceclass.resource.kubernetes.io/<class>."""
     name = "deviceclass.resource.kubernetes.io/gpu.nvidia.com"
     facts = gpu_facts(gpu_pod(2, resource=name))
     assert (facts.kind, facts.count, facts.totals) == ("whole", 2, ((name, 2),))
@@ -349,7 +349,7 @@ def test_a_memory_need_that_makes_no_sense_is_a_problem_and_unknown(text: str, s
 
 
 def test_an_amount_that_is_no_count_is_a_problem_at_its_place() -> None:
-    """Fact 23: unexpanded placeholders where a number belongs."""
+    """tests/real-manifests.md 23: unexpanded placeholders where a number belongs."""
     document = pod(
         container("a"), container("b", limits={"nvidia.com/gpu": "$GPUS"}), init=[gpu_container("i", "500m")]
     )
@@ -370,7 +370,7 @@ def test_amounts_stay_within_cels_integers() -> None:
 
 
 def test_the_dialect_is_told_beside_the_facts() -> None:
-    """Fact 8: a sharing dialect changes nothing of what is asked."""
+    """tests/real-manifests.md 8: a sharing dialect changes nothing of what is asked."""
     document = pod(container(limits={"nvidia.com/gpu": 1, "nvidia.com/gpumem": 3000}))
     facts = gpu_facts(document)
     assert (facts.dialect, facts.kind, facts.count) == ("hami", "whole", 1)

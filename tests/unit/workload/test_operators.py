@@ -193,7 +193,7 @@ def test_members_without_gpus_get_what_is_equal_on_all_and_nothing_else(case: Ca
 
 
 def test_the_mixed_gangs_are_those_of_the_field() -> None:
-    """Fact 13: launchers of MPIJobs, heads of Ray, leaders of LeaderWorkerSets, Dynamo's frontends."""
+    """tests/real-manifests.md 13: MPIJobs' launchers, Ray's heads, LeaderWorkerSets' leaders, Dynamo's frontends."""
     sources = {case.source for case in MIXED}
     assert {"MPIJob", "RayCluster", "LeaderWorkerSet", "PodCliqueSet", "JobSet", "RoleBasedGroup", "Spark"} <= sources
     assert {"TFJob", "RayJob", "DynamoGraphDeployment, with Grove"} <= {case.maker for case in MIXED}

@@ -41,7 +41,7 @@ def test_a_deployments_pod_comes_from_its_replica_set() -> None:
 
 
 def test_the_apiservers_defaults_are_there() -> None:
-    """Fact 4: requests are copied from limits, and quantities are text."""
+    """tests/real-manifests.md 4: requests are copied from limits, and quantities are text."""
     assert shown(deployment(gpu_pod(4)))["spec"] == {
         "containers": [
             {

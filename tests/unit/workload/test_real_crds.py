@@ -79,7 +79,7 @@ POLICIES_WRITE = (
 
 
 def test_what_a_schema_prunes_has_no_place(schemas: dict[tuple[str, str], JSON]) -> None:
-    """Fact 16: the pod schemas that operators embed lag behind."""
+    """tests/real-manifests.md 16: the pod schemas that operators embed lag behind."""
     for document in KNOWN:
         schema = schemas.get((document["apiVersion"], document["kind"]))
         for template in templates(document, namespace="default", known=tuple(KNOWN)) if schema else ():

@@ -39,7 +39,7 @@ JSON = dict[str, Any]
     ],
 )
 def test_a_system_is_known_by_what_the_pod_carries(spec: JSON, labels: JSON, annotations: JSON, system: str) -> None:
-    """Facts 14 and 15: gang keys live everywhere."""
+    """tests/real-manifests.md 14 and 15: gang keys live everywhere."""
     assert system_of(spec, labels, annotations) == system
 
 
@@ -50,7 +50,7 @@ def test_the_more_decisive_system_wins() -> None:
 
 
 def test_a_queue_on_the_owner_speaks_for_the_pod() -> None:
-    """Fact 15: the queue name stands on the object in 83 files."""
+    """tests/real-manifests.md 15: the queue name stands on the object in 83 files."""
     assert system_of({}, {}, {}, ["kueue.x-k8s.io/queue-name"]) == "kueue"
     assert system_of({}, {}, {}, ["app"]) == "plain"
 

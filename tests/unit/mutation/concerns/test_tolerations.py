@@ -25,7 +25,7 @@ def test_a_toleration_is_appended_after_the_users_own() -> None:
     assert change.describe() == "tolerates nvidia.com/gpu:NoSchedule"
 
 
-# real-manifests, fact 17: one taint, many spellings
+# tests/real-manifests.md 17: one taint, many spellings
 @pytest.mark.parametrize(
     "present",
     [
