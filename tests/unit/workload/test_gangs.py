@@ -209,7 +209,7 @@ def test_a_kubeflow_job_is_a_gang_of_all_its_roles(kind: str, field: str) -> Non
 
 
 def test_an_mpi_launcher_belongs_to_its_workers_gang() -> None:
-    """tests/real-manifests.md 13: all 45 MPIJobs have a GPU-less launcher, a Job's pod; the workers are the MPIJob's."""
+    """tests/real-manifests.md 13: all 45 MPIJobs have a GPU-less launcher, a Job's pod; workers are the MPIJob's."""
     mpi = workload("kubeflow.org/v2beta1", "MPIJob", {"mpiReplicaSpecs": {"Launcher": {}, "Worker": {"replicas": 4}}})
     launchers_job = owned(workload("batch/v1", "Job", {}), "MPIJob", api_version="kubeflow.org/v2beta1", uid="mpi-uid")
     owners = {"mpi-uid": mpi, "launcher-uid": launchers_job}
