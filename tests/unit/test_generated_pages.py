@@ -1,8 +1,6 @@
 """What of the documentation is written by a tool is what the tool writes today."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -12,6 +10,7 @@ from podberth.cli.completion import SHELLS
 from podberth.cli.main import main
 from podberth.files.first_policy import KINDS
 from podberth.lint.costs import CHEAP_BELOW, EXPENSIVE_FROM
+from tools_run import check
 
 TOOLS = (
     "bounds_page",
@@ -29,10 +28,10 @@ TOOLS = (
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_the_pages_are_what_the_code_says_today(tool: str) -> None:
-    command = [sys.executable, f"tools/{tool}.py", "--check"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+def test_the_pages_are_what_the_code_says_today(
+    tool: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (check(tool, monkeypatch), *capsys.readouterr()) == (0, "", "")
 
 
 @pytest.mark.parametrize("name", sorted(str(each.relative_to(ROOT)) for each in (ROOT / "docs").rglob("*.md")))

@@ -1,16 +1,15 @@
 """docs/policies/ is what its generator writes."""
 
-import subprocess
-import sys
-from pathlib import Path
+import pytest
 
-ROOT = Path(__file__).parents[2]
+from pages import ROOT
+from tools_run import check
 
 
-def test_the_pages_are_what_the_policies_say_today() -> None:
-    command = [sys.executable, "tools/policy_pages.py", "--check"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.returncode) == ("", 0)
+def test_the_pages_are_what_the_policies_say_today(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (check("policy_pages", monkeypatch), capsys.readouterr().out) == (0, "")
 
 
 def test_every_policy_has_a_page_and_every_page_a_policy() -> None:

@@ -56,6 +56,11 @@ def test_a_change_needs_each_test_once_and_each_is_there() -> None:
     assert [path for path in paths if any(path.startswith(f"{folder}/") for folder in folders)] == []
 
 
+def test_ci_checks_and_runs_everything() -> None:
+    commands = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert commands[-2:] == ["time make check", "time make test-all"]
+
+
 def test_all_is_every_folder_once() -> None:
     given, left_out = ALL[0].arguments, [each.removeprefix("--ignore=") for each in ALL[1].arguments]
     assert list(given) == left_out == ["tests/e2e"]

@@ -1,6 +1,8 @@
+from typing import Any
+
 import pytest
 
-from podberth.cel.engine import Environment
+from podberth.cel.engine import Environment, Expression
 from podberth.errors import PolicyError
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
@@ -121,6 +123,28 @@ def test_an_expectation_that_is_not_met_is_told_at_its_place(
     environment: Environment, case: str, violation: str
 ) -> None:
     assert violations(environment, case) == [violation]
+
+
+class CountingEnvironment(Environment):
+    """Counts the expressions that it compiles."""
+
+    compiled = 0
+
+    def compile(self, *arguments: Any, **options: Any) -> Expression:
+        self.compiled += 1
+        return super().compile(*arguments, **options)
+
+
+def test_policies_are_compiled_once_for_all_cases() -> None:
+    rest = f"  pod: {POD}\n  topology: []\n  expect: {{verdict: unchanged}}\n"
+    counts = []
+    for cases in (1, 3):
+        suite, problems = parse_suite("cases:\n" + "".join(f"- name: c{n}\n{rest}" for n in range(cases)), "t.yaml")
+        assert suite is not None, problems
+        counting = CountingEnvironment(PodSchema.packaged())
+        assert len(run_suite(suite, parse_policies([("p.yaml", POLICY), ("q.yaml", PARAMS)]), counting).cases) == cases
+        counts.append(counting.compiled)
+    assert counts[0] == counts[1] > 0
 
 
 def test_policies_see_quantities_as_the_apiserver_writes_them(environment: Environment) -> None:

@@ -7,6 +7,7 @@ reads the files and prints the results.
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from ..admission import decide
@@ -21,7 +22,8 @@ from ..kube.documents import load_documents
 from ..kube.patch import apply
 from ..kube.positions import Path
 from ..policy.parse import ParsedPolicies
-from ..topology.objects import collect
+from ..topology.index import TopologyIndex
+from ..topology.objects import ClusterObjects, collect
 from ..workload.defaults import apply_defaults
 from .cluster import UnusableError, documents, with_values
 from .model import Case, Document, Suite
@@ -158,12 +160,19 @@ class _Runner:
         return self.suite.positions.problem(self.suite.file, path, message)
 
     def _snapshot(self, path: Path, case: Case, namespace: str) -> Snapshot:
-        """Return the case's cluster, with the policies compiled for it."""
+        """Return the policies in the case's cluster."""
         objects = collect(documents(self.suite, case, namespace), now=None)
         if objects.problems:
             raise UnusableError(path, "; ".join(objects.problems))
-        policies = replace(self.policies, params=with_values(self.suite, case, self.policies.params))
-        return load_snapshot(policies, objects, self.environment, self.settings.conventions)
+        params = with_values(self.suite, case, self.policies.params)
+        topology = TopologyIndex.build(objects.nodes, self.settings.conventions)
+        known = self._compiled.with_workloads(objects).with_topology(topology)
+        return known.with_objects(objects.namespaces, {**params, **objects.config_maps})
+
+    @cached_property
+    def _compiled(self) -> Snapshot:
+        """The policies, compiled once for all cases, in a cluster without objects."""
+        return load_snapshot(self.policies, ClusterObjects(), self.environment, self.settings.conventions)
 
 
 # ---- one case ------------------------------------------------------------------------------------------------------
