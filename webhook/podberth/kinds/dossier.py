@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from .group_rules import GroupRules
 from .members import Membership
 from .places import WorkloadKind
 from .queues import QueueForm
@@ -115,6 +116,7 @@ class Dossier:
     owners: tuple[OwnerKind, ...] = ()
     """What is read of its objects as owners."""
     finished: tuple[Finished, ...] = ()
+    group_rules: tuple[GroupRules, ...] = ()
     system: System | None = None
     """What it places pods by, where it places groups as a whole."""
     pod_groups: PodGroupKind | None = None

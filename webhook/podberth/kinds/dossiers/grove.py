@@ -7,8 +7,9 @@ from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, list_at, text_at
 from ..cliques import stamp_clique
 from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind, link
+from ..group_rules import GroupRules, above, items
 from ..members import Member, Membership, Subject, index_of
-from ..places import Form, Place, Scene, WorkloadKind, spec_replicas
+from ..places import Form, Found, Place, Scene, Steps, WorkloadKind, spec_replicas
 from ..roles import Role, asks_in, counted, read_once
 from ..words import words
 
@@ -89,6 +90,16 @@ def _pods(
         pods = count(at(clique, "spec", "replicas"), 1) * times.get(name, 1)
         roles.append(Role(pods, asks_in(at(clique, "spec", "podSpec"))))
     return tuple(roles)
+
+
+def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+    """Find what ai-dynamo/grove operator/internal/webhook/admission/pcs/validation refuses where its webhook runs."""
+    base = ("spec", "template")
+    for path, lists in ((("spec",), "cliques"), ((), "podCliqueScalingGroups")):
+        for index, each in items(at(document, *base, lists)):
+            replicas, least = count(at(each, *path, "replicas"), 1), count(at(each, *path, "minAvailable"))
+            if least > replicas:
+                yield (*base, lists, index, *path, "minAvailable"), above(least, replicas, "its replicas")
 
 
 DOSSIER: Final = Dossier(
@@ -172,4 +183,5 @@ DOSSIER: Final = Dossier(
     ),
     # ai-dynamo/grove operator/internal/controller (SetControllerReference)
     links=frozenset({("grove.io", "PodClique"), ("grove.io", "PodCliqueScalingGroup")}),
+    group_rules=(GroupRules(kind=("grove.io", "PodCliqueSet"), minimums=_minimums),),
 )
