@@ -40,7 +40,6 @@ def replica_owner(kind: str, *versions: str) -> OwnerKind:
         group="kubeflow.org",
         versions=versions,
         kind=kind,
-        plural=f"{kind.lower()}s",
         spec={
             REPLICA_SPECS[kind]: {ELEMENT: {"replicas": None, "template": TEMPLATE_ASKS}},
             "launcherCreationPolicy": None,

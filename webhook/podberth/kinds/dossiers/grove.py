@@ -6,7 +6,7 @@ from typing import Any, Final
 from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, list_at, text_at
 from ..cliques import stamp_clique
-from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind, link
+from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind
 from ..group_rules import GroupRules, above, items
 from ..members import Member, Membership, Subject, index_of
 from ..places import Form, Found, Place, Scene, Steps, WorkloadKind, spec_replicas
@@ -153,7 +153,6 @@ DOSSIER: Final = Dossier(
             group="grove.io",
             versions=("v1alpha1",),
             kind="PodCliqueSet",
-            plural="podcliquesets",
             spec={
                 "template": {
                     "cliques": {
@@ -166,17 +165,17 @@ DOSSIER: Final = Dossier(
                 }
             },
         ),
-        link(
-            "PodClique",
-            "grove.io",
-            "v1alpha1",
+        OwnerKind(
+            kind="PodClique",
+            group="grove.io",
+            versions=("v1alpha1",),
             source="ai-dynamo/grove operator/internal/controller/podclique/components/pod/pod.go "
             "(SetControllerReference)",
         ),
-        link(
-            "PodCliqueScalingGroup",
-            "grove.io",
-            "v1alpha1",
+        OwnerKind(
+            kind="PodCliqueScalingGroup",
+            group="grove.io",
+            versions=("v1alpha1",),
             source="ai-dynamo/grove "
             "operator/internal/controller/podcliquescalinggroup/components/podclique/podclique.go",
         ),

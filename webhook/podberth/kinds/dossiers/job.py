@@ -113,7 +113,6 @@ DOSSIER: Final = Dossier(
             group="batch",
             versions=("v1",),
             kind="Job",
-            plural="jobs",
             spec={"parallelism": None, "completions": None},
         ),
     ),

@@ -131,7 +131,6 @@ DOSSIER: Final = Dossier(
             stages=_stages,
             stages_of_roles=True,
             kind="JobSet",
-            plural="jobsets",
             spec={
                 "replicatedJobs": {
                     ELEMENT: {

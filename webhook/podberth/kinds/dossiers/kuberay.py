@@ -109,7 +109,6 @@ DOSSIER: Final = Dossier(
             group="ray.io",
             versions=("v1",),
             kind="RayCluster",
-            plural="rayclusters",
             spec={
                 "enableInTreeAutoscaling": None,
                 "headGroupSpec": {"template": TEMPLATE_ASKS},

@@ -117,7 +117,6 @@ DOSSIER: Final = Dossier(
             versions=("v1",),
             stages=_stages,
             kind="LeaderWorkerSet",
-            plural="leaderworkersets",
             spec={"startupPolicy": None},
             followed=False,
         ),

@@ -152,7 +152,6 @@ DOSSIER: Final = Dossier(
             versions=("v1beta2",),
             stages=_stages,
             kind="SparkApplication",
-            plural="sparkapplications",
             spec={"dynamicAllocation": {"enabled": None}, "executor": {"instances": None}},
             by_name=True,
         ),
