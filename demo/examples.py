@@ -10,7 +10,7 @@ from uuid import NAMESPACE_DNS, uuid5
 
 from podberth.kube.documents import load_documents
 from podberth.workload.kinds import row_for
-from podberth.workload.present import present
+from podberth.workload.templates import templates
 
 Document = dict[str, Any]
 
@@ -76,7 +76,7 @@ def pods(example: Example, namespace: str) -> Iterator[PodTemplate]:
         if document["kind"] == "DaemonSet":
             yield PodTemplate(owner, _daemon_pod(owner, namespace), replicas(document))
         elif document["kind"] == "Pod" or row_for(document):
-            yield PodTemplate(owner, present(owner, namespace=namespace).pod, replicas(document))
+            yield PodTemplate(owner, templates(owner, namespace=namespace)[0].pod, replicas(document))
 
 
 def replicas(document: Document) -> int:
@@ -118,4 +118,4 @@ def _daemon_pod(owner: Document, namespace: str) -> Document:
         "ownerReferences": [{**reference, "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}],
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
-    return present(pod, namespace=namespace).pod
+    return templates(pod, namespace=namespace)[0].pod

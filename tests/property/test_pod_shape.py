@@ -12,7 +12,7 @@ from podberth.kube.pod import shape_problems
 from podberth.kube.selector import label_selector_matches, node_selector_matches, tolerated
 from podberth.workload.gangs import gang_of
 from podberth.workload.gpus import gpu_facts
-from podberth.workload.present import present
+from presented import present
 from properties import examples
 
 JSON = dict[str, Any]

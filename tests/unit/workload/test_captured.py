@@ -18,7 +18,7 @@ from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
 from podberth.topology.objects import collect
 from podberth.topology.shapes import simulate
-from podberth.workload.present import present
+from presented import present
 
 JSON = dict[str, Any]
 

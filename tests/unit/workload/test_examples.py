@@ -10,7 +10,7 @@ from podberth.kube.shape import shape_problems
 from podberth.workload.gangs import gang_of
 from podberth.workload.gpus import gpu_facts
 from podberth.workload.kinds import row_for
-from podberth.workload.present import present
+from presented import present
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))

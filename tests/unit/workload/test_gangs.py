@@ -13,7 +13,7 @@ from podberth.kinds.dossiers import DOSSIERS
 from podberth.kube.unchecked import at
 from podberth.workload.gangs import Gang
 from podberth.workload.memberships import GROUPS, MEMBERSHIPS
-from podberth.workload.present import present
+from presented import present
 
 JSON = dict[str, Any]
 

@@ -1,30 +1,19 @@
 """Launchers, heads and drivers: counted in a stated size, or missing in it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
+from ..kinds.dossiers import DOSSIERS
 from ..kinds.forms import find
+from ..kinds.group_rules import RUN_POLICY_MINIMUM
 from ..kinds.replica_specs import LAUNCHER_LAST
 from ..kube.unchecked import at, count, number, text
 from ..wellknown import GANG_SIZE_ANNOTATION
 from ..workload.gangs import groups_in
 from .case import Case, Pods, Wrong, whole
-from .together import MINIMUM
 
 _VOLCANO_JOB: Final = ("batch.volcano.sh", "Job")
-# The roles that an operator's membership counts beside its workers.
-_FRONTS: Final[Mapping[tuple[str, str], frozenset[str]]] = {
-    ("kubeflow.org", "MPIJob"): frozenset({"launcher"}),
-    ("kubeflow.org", "PyTorchJob"): frozenset({"master"}),
-    ("kubeflow.org", "TFJob"): frozenset({"chief", "master"}),
-    ("kubeflow.org", "XGBoostJob"): frozenset({"master"}),
-    ("kubeflow.org", "PaddleJob"): frozenset({"master"}),
-    **{("ray.io", kind): frozenset({"head"}) for kind in ("RayCluster", "RayJob", "RayCronJob", "RayService")},
-    ("sparkoperator.k8s.io", "SparkApplication"): frozenset({"driver"}),
-    # Their default names in Volcano's plugins (volcano-sh/volcano pkg/controllers/job/plugins/ distributed-framework),
-    # and in its examples.
-    _VOLCANO_JOB: frozenset({"chief", "head", "launcher", "master", "mpimaster"}),
-}
+_FRONTS: Final = {each.kind: each.fronts for row in DOSSIERS for each in row.group_rules if each.fronts}
 
 
 def miscounted_launchers(case: Case) -> Iterator[Wrong]:
@@ -32,7 +21,7 @@ def miscounted_launchers(case: Case) -> Iterator[Wrong]:
     fronts = _FRONTS.get(case.kind, frozenset())
     if not fronts or _counts_workers_alone(case):
         return
-    minimum = ("spec", "minAvailable") if case.kind == _VOLCANO_JOB else MINIMUM
+    minimum = ("spec", "minAvailable") if case.kind == _VOLCANO_JOB else RUN_POLICY_MINIMUM
     least = count(at(case.document, *minimum))
     for pods in case.gangs():
         front = [each for each in pods if each.role.lower() in fronts]

@@ -6,13 +6,14 @@ from itertools import islice
 from typing import Any, Final
 
 from ..kinds.forms import find
+from ..kinds.group_rules import JOB_SCHEDULING
 from ..kube.label_sets import LabelSets
 from ..kube.patch import Path
 from ..kube.unchecked import at, count, mapping_at, text, text_at
 from ..topology.need import covers
 from .case import Case, Pods, Wrong
 from .moments import stages
-from .together import JOB_SCHEDULING, Start, all_of, exactly, start_of
+from .together import Start, all_of, exactly, start_of
 
 _KUEUE: Final = "kueue.x-k8s.io/podset"
 _JOB_SET: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from ..kinds.dossiers import DOSSIERS
 from ..kinds.queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE, QueueKind
 from ..kube.patch import Path
 from ..kube.positions import render_path
@@ -17,15 +18,12 @@ from .case import Case, Pods, Wrong
 _KUEUE: Final = "kueue.x-k8s.io/queue-name"
 _KAI: Final = "kai.scheduler/queue"
 _VOLCANO: Final = "scheduling.volcano.sh/queue-name"
-# ray-project/kuberay ray-operator/controllers/ray/batchscheduler/volcano
-_RAY: Final = "volcano.sh/queue-name"
 POD_KEYS: Final = frozenset({_KUEUE, _KAI, _VOLCANO})
 """Labels and annotations by which a pod names a queue."""
 # Volcano's scheduler makes these itself when it starts (volcano-sh/volcano pkg/scheduler/cache/cache.go
 # newDefaultAndRootQueue), and its webhook writes the first where none is named.
 _VOLCANOS_OWN: Final = frozenset({"default", "root"})
-_JOB: Final = ("spec", "queue")
-_KUBEFLOW: Final = ("spec", "runPolicy", "schedulingPolicy", "queue")
+_FIELDS: Final = {each.kind: each.queue for row in DOSSIERS for each in row.group_rules if each.queue}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +73,9 @@ def _labelled(case: Case, key: str) -> Iterator[_Named]:
 
 
 def _volcanos(case: Case) -> Iterator[_Named]:
-    kind = case.kind
-    steps: tuple[str, ...] = ()
-    if kind == ("batch.volcano.sh", "Job"):
-        steps = _JOB
-    elif kind[0] == "kubeflow.org" and _is_volcanos(case):
-        steps = _KUBEFLOW
-    elif kind[0] == "ray.io":
-        steps = ("metadata", "labels", _RAY)
+    steps = _FIELDS.get(case.kind, ())
+    if case.kind[0] == "kubeflow.org" and not _is_volcanos(case):
+        steps = ()
     if steps and (name := text_at(case.document, *steps)):
         yield _Named(name, steps)
     told: set[str] = set()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..kinds.forms import find
+from ..kinds.group_rules import JOB_SCHEDULING, RUN_POLICY_MINIMUM
 from ..kinds.replica_specs import REPLICA_SPECS
 from ..kube.unchecked import at, count, list_at, mapping_at, number, text, text_at
 from ..wellknown import GANG_SIZE_ANNOTATION
@@ -18,12 +19,8 @@ from .moments import moments
 
 BATCH_MINIMUM: Final = "kai.scheduler/batch-min-member"
 """kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/constants: on the object that owns the pods."""
-MINIMUM: Final = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
-"""kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go, kubeflow/mpi-operator v2beta1/types.go."""
 _PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
 _ELASTIC: Final = "kueue.x-k8s.io/elastic-job"  # kubernetes-sigs/kueue pkg/constants: the workload grows and shrinks
-JOB_SCHEDULING: Final = ("scheduling", "schedulingPolicy")
-"""In the spec of a Job: the gate WorkloadWithJob (KEP-5547)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +134,7 @@ def _kubeflow(case: Case, pods: Sequence[Pods]) -> Start:
     if spec.get("elasticPolicy") is not None or spec.get("enableDynamicWorker") is True:
         return _none_of(pods)
     start = all_of(pods)
-    return start.at_least(count(at(case.document, *MINIMUM)) or start.least)
+    return start.at_least(count(at(case.document, *RUN_POLICY_MINIMUM)) or start.least)
 
 
 def _volcano_job(case: Case, pods: Sequence[Pods]) -> Start:

@@ -5,9 +5,10 @@ this room; a table that the product reads is a comprehension over ``dossiers.DOS
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from .group_rules import GroupRules
 from .members import Membership
 from .places import WorkloadKind
 from .queues import QueueForm
@@ -32,9 +33,9 @@ class OwnerKind:
     versions: tuple[str, ...]
     """Those in which the fields are where they are read, the one to ask for first."""
     kind: str
-    plural: str
-    spec: Fields
-    """What of its spec is read."""
+    spec: Fields = field(default_factory=dict)
+    """What of its spec is read; nothing of a kind that only leads from a pod, or from another such kind, to the object
+    that counts."""
     followed: bool = True
     """Whether a webhook follows it; else it is looked up alone, for there are many, and its pods say how many they are.
     """
@@ -47,14 +48,14 @@ class OwnerKind:
     """Whether its roles wait for each other, while the pods of one role come together."""
 
     @property
+    def plural(self) -> str:
+        """What discovery calls it."""
+        return f"{self.kind.lower()}s"
+
+    @property
     def api_versions(self) -> tuple[str, ...]:
         """Its versions as owner references have them."""
         return tuple(f"{self.group}/{version}" if self.group else version for version in self.versions)
-
-
-def link(kind: str, group: str, version: str, source: str) -> OwnerKind:
-    """Return a kind that only leads from a pod, or from another link, to the object that counts."""
-    return OwnerKind(source=source, group=group, versions=(version,), kind=kind, plural=f"{kind.lower()}s", spec={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +116,7 @@ class Dossier:
     owners: tuple[OwnerKind, ...] = ()
     """What is read of its objects as owners."""
     finished: tuple[Finished, ...] = ()
+    group_rules: tuple[GroupRules, ...] = ()
     system: System | None = None
     """What it places pods by, where it places groups as a whole."""
     pod_groups: PodGroupKind | None = None

@@ -31,10 +31,14 @@ class QueueForm:
     kind: QueueKind
     title: str
     """As its users call it."""
-    plural: str
     versions: tuple[str, ...]
     """Those that can be read, the newest first."""
     read: Callable[[Mapping[str, Any]], Queue]
     """Reads a queue; what it does not say, or says wrongly, counts as not said."""
     of_cluster: bool = True
     """Whether its objects are in no namespace."""
+
+    @property
+    def plural(self) -> str:
+        """What discovery calls it."""
+        return f"{self.kind[1].lower()}s"

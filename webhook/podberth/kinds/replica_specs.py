@@ -1,11 +1,12 @@
 """Jobs of Kubeflow's with replica specs: the Training Operator's, and mpi-operator's, whose pods have its labels."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from ..kube.paths import ELEMENT
 from ..kube.unchecked import text
 from .dossier import TEMPLATE_ASKS, OwnerKind
+from .group_rules import GroupRules, replica_minimums
 from .places import Scene
 
 REPLICA_SPECS: Final[Mapping[str, str]] = {
@@ -39,9 +40,18 @@ def replica_owner(kind: str, *versions: str) -> OwnerKind:
         group="kubeflow.org",
         versions=versions,
         kind=kind,
-        plural=f"{kind.lower()}s",
         spec={
             REPLICA_SPECS[kind]: {ELEMENT: {"replicas": None, "template": TEMPLATE_ASKS}},
             "launcherCreationPolicy": None,
         },
+    )
+
+
+def replica_rules(kind: str, fronts: Collection[str]) -> GroupRules:
+    """Return the rules of the groups of such a job."""
+    return GroupRules(
+        kind=("kubeflow.org", kind),
+        minimums=replica_minimums,
+        fronts=frozenset(fronts),
+        queue=("spec", "runPolicy", "schedulingPolicy", "queue"),
     )

@@ -6,9 +6,10 @@ from typing import Any, Final
 from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, list_at, text_at
 from ..cliques import stamp_clique
-from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind, link
+from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind
+from ..group_rules import GroupRules, above, items
 from ..members import Member, Membership, Subject, index_of
-from ..places import Form, Place, Scene, WorkloadKind, spec_replicas
+from ..places import Form, Found, Place, Scene, Steps, WorkloadKind, spec_replicas
 from ..roles import Role, asks_in, counted, read_once
 from ..words import words
 
@@ -91,6 +92,16 @@ def _pods(
     return tuple(roles)
 
 
+def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+    """Find what ai-dynamo/grove operator/internal/webhook/admission/pcs/validation refuses where its webhook runs."""
+    base = ("spec", "template")
+    for path, lists in ((("spec",), "cliques"), ((), "podCliqueScalingGroups")):
+        for index, each in items(at(document, *base, lists)):
+            replicas, least = count(at(each, *path, "replicas"), 1), count(at(each, *path, "minAvailable"))
+            if least > replicas:
+                yield (*base, lists, index, *path, "minAvailable"), above(least, replicas, "its replicas")
+
+
 DOSSIER: Final = Dossier(
     name="Grove",
     kinds=(
@@ -142,7 +153,6 @@ DOSSIER: Final = Dossier(
             group="grove.io",
             versions=("v1alpha1",),
             kind="PodCliqueSet",
-            plural="podcliquesets",
             spec={
                 "template": {
                     "cliques": {
@@ -155,21 +165,22 @@ DOSSIER: Final = Dossier(
                 }
             },
         ),
-        link(
-            "PodClique",
-            "grove.io",
-            "v1alpha1",
+        OwnerKind(
+            kind="PodClique",
+            group="grove.io",
+            versions=("v1alpha1",),
             source="ai-dynamo/grove operator/internal/controller/podclique/components/pod/pod.go "
             "(SetControllerReference)",
         ),
-        link(
-            "PodCliqueScalingGroup",
-            "grove.io",
-            "v1alpha1",
+        OwnerKind(
+            kind="PodCliqueScalingGroup",
+            group="grove.io",
+            versions=("v1alpha1",),
             source="ai-dynamo/grove "
             "operator/internal/controller/podcliquescalinggroup/components/podclique/podclique.go",
         ),
     ),
     # ai-dynamo/grove operator/internal/controller (SetControllerReference)
     links=frozenset({("grove.io", "PodClique"), ("grove.io", "PodCliqueScalingGroup")}),
+    group_rules=(GroupRules(kind=("grove.io", "PodCliqueSet"), minimums=_minimums),),
 )

@@ -1,14 +1,15 @@
 """Kubernetes' own Jobs and CronJobs. A Job that is Indexed is a gang; any other is a queue of tasks."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...kube.unchecked import at, count, mapping_at
 from ...wellknown import JOB_COMPLETION_INDEX
 from ..dossier import Dossier, KindNote, OwnerKind
+from ..group_rules import GroupRules, job_minimums
 from ..jobs import job_pods, stamp_job
 from ..members import Member, Membership, Subject, completion_index, named
-from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Place, Scene, WorkloadKind
+from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Found, Place, Scene, Steps, WorkloadKind
 
 
 def _job_spec(scene: Scene) -> Mapping[str, Any]:
@@ -48,6 +49,15 @@ def _indexed_job(pod: Subject) -> Member | None:
 
 
 _SOURCE: Final = "kubernetes/api batch/v1/types.go"
+
+
+def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+    return job_minimums(document, "spec")
+
+
+def _cron_minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+    return job_minimums(document, "spec", "jobTemplate", "spec")
+
 
 DOSSIER: Final = Dossier(
     name="Job",
@@ -103,8 +113,11 @@ DOSSIER: Final = Dossier(
             group="batch",
             versions=("v1",),
             kind="Job",
-            plural="jobs",
             spec={"parallelism": None, "completions": None},
         ),
+    ),
+    group_rules=(
+        GroupRules(kind=("batch", "Job"), minimums=_minimums),
+        GroupRules(kind=("batch", "CronJob"), minimums=_cron_minimums),
     ),
 )

@@ -1,15 +1,16 @@
 """JobSets: replicated Jobs that are one gang."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import at, count, list_at, text_at
+from ...kube.unchecked import at, count, list_at, mapping_at, text_at
 from ..dossier import TEMPLATE_ASKS, Dossier, KindNote, OwnerKind
+from ..group_rules import GroupRules, items, job_minimums
 from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
 from ..jobs import job_pods
 from ..members import Member, Membership, Subject, completion_index, index_of, named
-from ..places import Found, Place, Scene, WorkloadKind
+from ..places import Found, Place, Scene, Steps, WorkloadKind
 from ..roles import Role, asks_of, counted, read_once
 from ..stamping import add_annotations
 
@@ -74,6 +75,13 @@ def _stages(owner: Mapping[str, Any]) -> str:
     return "spec.startupPolicy.startupPolicyOrder InOrder" if order == "InOrder" else ""
 
 
+def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+    for index, each in items(at(document, "spec", "replicatedJobs")):
+        # pkg/webhooks/jobset_webhook.go: Indexed is the default.
+        for steps, message in job_minimums({"spec": mapping_at(each, "template", "spec")}, "spec", mode="Indexed"):
+            yield ("spec", "replicatedJobs", index, "template", *steps), message
+
+
 DOSSIER: Final = Dossier(
     name="JobSet",
     kinds=(
@@ -123,7 +131,6 @@ DOSSIER: Final = Dossier(
             stages=_stages,
             stages_of_roles=True,
             kind="JobSet",
-            plural="jobsets",
             spec={
                 "replicatedJobs": {
                     ELEMENT: {
@@ -137,4 +144,5 @@ DOSSIER: Final = Dossier(
             },
         ),
     ),
+    group_rules=(GroupRules(kind=("jobset.x-k8s.io", "JobSet"), minimums=_minimums),),
 )

@@ -99,7 +99,6 @@ DOSSIER: Final = Dossier(
             source="kai-scheduler/KAI-Scheduler pkg/apis/scheduling/v2/queue_types.go",
             kind=KAI_QUEUE,
             title="KAI Queue",
-            plural="queues",
             versions=("v2",),
             read=_queue,
         ),

@@ -1,13 +1,15 @@
 """KubeRay: RayClusters, and what makes them. A cluster is a gang: its head and its workers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, list_at
 from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
+from ..group_rules import GroupRules, items
 from ..members import Member, Membership, Subject, index_of, named
-from ..ray_clusters import ray_kind, ray_workers
+from ..places import Found, Steps
+from ..ray_clusters import CLUSTERS, ray_kind, ray_workers
 from ..roles import Role, asks_of, counted, read_once
 
 
@@ -46,6 +48,16 @@ def _ray_groups(cluster: Mapping[str, Any] | None) -> tuple[Role, ...]:
     head = Role(1, asks_of(at(spec, "headGroupSpec", "template")))
     groups = list_at(spec, "workerGroupSpecs")
     return (head, *(Role(ray_workers(group), asks_of(at(group, "template"))) for group in groups))
+
+
+def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+    """Find worker groups (ray-project/kuberay ray-operator/apis/ray/v1 WorkerGroupSpec) that cannot be scaled."""
+    base: tuple[str, ...] = ("spec", *CLUSTERS.get(str(document.get("kind")), ()))
+    for index, group in items(at(document, *base, "workerGroupSpecs")):
+        low, high = count(group.get("minReplicas")), group.get("maxReplicas")
+        if high is not None and low > count(high):
+            steps: Steps = (*base, "workerGroupSpecs", index, "minReplicas")
+            yield steps, f"got {low}, want {count(high)} at most, maxReplicas: the cluster cannot be scaled"
 
 
 DOSSIER: Final = Dossier(
@@ -97,7 +109,6 @@ DOSSIER: Final = Dossier(
             group="ray.io",
             versions=("v1",),
             kind="RayCluster",
-            plural="rayclusters",
             spec={
                 "enableInTreeAutoscaling": None,
                 "headGroupSpec": {"template": TEMPLATE_ASKS},
@@ -122,6 +133,18 @@ DOSSIER: Final = Dossier(
             kind="RayJob",
             field=("jobDeploymentStatus",),
             words=frozenset({"Complete", "Failed"}),
+        ),
+    ),
+    group_rules=(
+        *(
+            GroupRules(
+                kind=("ray.io", kind),
+                minimums=_minimums,
+                fronts=frozenset({"head"}),
+                # ray-project/kuberay ray-operator/controllers/ray/batchscheduler/volcano
+                queue=("metadata", "labels", "volcano.sh/queue-name"),
+            )
+            for kind in ("RayCluster", "RayJob", "RayCronJob", "RayService")
         ),
     ),
 )

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from ...kube.unchecked import at, count, number, text_at
 from ..dossier import Dossier, KindNote, OwnerKind
+from ..group_rules import GroupRules, above
 from ..leader_workers import stamp_group
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of, named
-from ..places import Place, Scene, WorkloadKind
+from ..places import Found, Place, Scene, Steps, WorkloadKind
 from ..stamping import add_annotations
 
 
@@ -68,6 +69,16 @@ def _stages(owner: Mapping[str, Any]) -> str:
 
 _LWS: Final = "leaderworkerset.sigs.k8s.io"
 
+
+def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+    """Find subgroups that are larger than their group (kubernetes-sigs/lws api SubGroupPolicy)."""
+    base = ("spec", "leaderWorkerTemplate")
+    size = count(at(document, *base, "size"), 1)
+    subgroup = count(at(document, *base, "subGroupPolicy", "subGroupSize"))
+    if subgroup > size:
+        yield (*base, "subGroupPolicy", "subGroupSize"), above(subgroup, size, "the size of a group")
+
+
 DOSSIER: Final = Dossier(
     name="LeaderWorkerSet",
     kinds=(
@@ -106,9 +117,9 @@ DOSSIER: Final = Dossier(
             versions=("v1",),
             stages=_stages,
             kind="LeaderWorkerSet",
-            plural="leaderworkersets",
             spec={"startupPolicy": None},
             followed=False,
         ),
     ),
+    group_rules=(GroupRules(kind=("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), minimums=_minimums),),
 )

@@ -17,6 +17,7 @@ from ..replica_specs import (
     REPLICA_SPECS,
     TRAINING,
     replica_owner,
+    replica_rules,
     set_restart_policy,
 )
 from ..stamping import add_labels, owned_by_workload, set_name
@@ -73,4 +74,5 @@ DOSSIER: Final = Dossier(
         ),
     ),
     owners=(replace(replica_owner("MPIJob", "v2beta1", "v1"), stages=_stages, stages_of_roles=True),),
+    group_rules=(replica_rules("MPIJob", {"launcher"}),),
 )

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, list_at, mapping_at, text
-from ..dossier import TEMPLATE_ASKS, Dossier, Fields, KindNote, OwnerKind, link
+from ..dossier import TEMPLATE_ASKS, Dossier, Fields, KindNote, OwnerKind
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of, named
 from ..places import PLACEHOLDER_UID, Place, Scene, WorkloadKind
 from ..roles import TEMPLATE_PATCHES, Role, asks_of, counted, read_once
@@ -209,7 +209,6 @@ DOSSIER: Final = Dossier(
             stages=_stages,
             stages_of_roles=True,
             kind="RoleBasedGroup",
-            plural="rolebasedgroups",
             spec={
                 "roles": {
                     ELEMENT: {
@@ -227,16 +226,16 @@ DOSSIER: Final = Dossier(
                 }
             },
         ),
-        link(
-            "RoleInstance",
-            "workloads.x-k8s.io",
-            "v1alpha2",
+        OwnerKind(
+            kind="RoleInstance",
+            group="workloads.x-k8s.io",
+            versions=("v1alpha2",),
             source="sgl-project/rbg pkg/reconciler/roleinstance/core/instance_core.go (NewUpdatePods)",
         ),
-        link(
-            "RoleInstanceSet",
-            "workloads.x-k8s.io",
-            "v1alpha2",
+        OwnerKind(
+            kind="RoleInstanceSet",
+            group="workloads.x-k8s.io",
+            versions=("v1alpha2",),
             source="sgl-project/rbg pkg/reconciler/roleinstanceset_reconciler.go, and roleinstanceset/, for its "
             "instances",
         ),

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from ...kube.unchecked import at, count, mapping_at, number, text
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
+from ..group_rules import GroupRules
 from ..members import Member, Membership, Subject
 from ..places import PLACEHOLDER_HASH, Form, Place, Scene, Steps, WorkloadKind
 from ..stamping import add_labels, owned_by_workload, set_name
@@ -151,7 +152,6 @@ DOSSIER: Final = Dossier(
             versions=("v1beta2",),
             stages=_stages,
             kind="SparkApplication",
-            plural="sparkapplications",
             spec={"dynamicAllocation": {"enabled": None}, "executor": {"instances": None}},
             by_name=True,
         ),
@@ -166,4 +166,5 @@ DOSSIER: Final = Dossier(
             words=frozenset({"COMPLETED", "FAILED"}),
         ),
     ),
+    group_rules=(GroupRules(kind=("sparkoperator.k8s.io", "SparkApplication"), fronts=frozenset({"driver"})),),
 )

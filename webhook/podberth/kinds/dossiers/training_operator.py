@@ -15,6 +15,7 @@ from ..replica_specs import (
     REPLICA_SPECS,
     TRAINING,
     replica_owner,
+    replica_rules,
     set_restart_policy,
 )
 from ..roles import Role, counted, read_once, role_of
@@ -118,4 +119,16 @@ DOSSIER: Final = Dossier(
         ),
     ),
     owners=tuple(replica_owner(kind, "v1") for kind in REPLICA_SPECS if kind != "MPIJob"),
+    group_rules=(
+        *(
+            replica_rules(kind, fronts)
+            for kind, fronts in (
+                ("PyTorchJob", {"master"}),
+                ("TFJob", {"chief", "master"}),
+                ("XGBoostJob", {"master"}),
+                ("PaddleJob", {"master"}),
+                ("JAXJob", set()),
+            )
+        ),
+    ),
 )

@@ -6,15 +6,16 @@ for pods without a group volcano's controller makes one of the first pod's annot
 ``group-min-member`` of their owner says more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
 from ...kube.pod import annotations
-from ...kube.unchecked import list_at, text, text_at
+from ...kube.unchecked import at, count, list_at, text, text_at
 from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
+from ..group_rules import GroupRules, above, items
 from ..members import Member, Membership, Subject, completion_index, index_of, named
-from ..places import Place, Scene, WorkloadKind, item_replicas
+from ..places import Found, Place, Scene, Steps, WorkloadKind, item_replicas
 from ..queues import VOLCANO_QUEUE, Queue, QueueForm
 from ..roles import Role, counted, read_once, role_of
 from ..stamping import add_annotations, add_labels, owned_by_workload, set_name
@@ -78,6 +79,20 @@ def _queue(document: Mapping[str, Any]) -> Queue:
 _API_GROUP: Final = "scheduling.volcano.sh"
 _TYPES: Final = "volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+
+def _minimums(job: Found) -> Iterator[tuple[Steps, str]]:
+    """Find values that volcano-sh/volcano pkg/webhooks/admission/jobs/validate refuses, where its webhook runs."""
+    total, tasks = 0, at(job, "spec", "tasks")
+    for index, task in items(tasks):
+        replicas, least = count(task.get("replicas"), 1), count(task.get("minAvailable"))
+        total += replicas
+        if least > replicas:
+            yield ("spec", "tasks", index, "minAvailable"), above(least, replicas, "its replicas")
+    least = count(at(job, "spec", "minAvailable"))
+    if tasks and least > total:
+        yield ("spec", "minAvailable"), above(least, total, "the pods of its tasks")
+
+
 DOSSIER: Final = Dossier(
     name="Volcano",
     kinds=(
@@ -118,7 +133,6 @@ DOSSIER: Final = Dossier(
             group="batch.volcano.sh",
             versions=("v1alpha1",),
             kind="Job",
-            plural="jobs",
             spec={"tasks": {ELEMENT: {"replicas": None, "template": TEMPLATE_ASKS}}},
         ),
     ),
@@ -185,7 +199,6 @@ DOSSIER: Final = Dossier(
             source=f"{_TYPES}/types.go",
             kind=VOLCANO_QUEUE,
             title="Volcano Queue",
-            plural="queues",
             versions=("v1beta1",),
             read=_queue,
         ),
@@ -198,6 +211,16 @@ DOSSIER: Final = Dossier(
                 "volcano.sh/vgpu-number volcano.sh/vgpu-memory volcano.sh/vgpu-memory-percentage "
                 "volcano.sh/vgpu-cores volcano.sh/gpu-number volcano.sh/gpu-memory"
             ),
+        ),
+    ),
+    group_rules=(
+        GroupRules(
+            kind=("batch.volcano.sh", "Job"),
+            minimums=_minimums,
+            # What Volcano's plugins call them by default (volcano-sh/volcano pkg/controllers/job/plugins/
+            # distributed-framework), and its examples.
+            fronts=frozenset({"chief", "head", "launcher", "master", "mpimaster"}),
+            queue=("spec", "queue"),
         ),
     ),
 )
