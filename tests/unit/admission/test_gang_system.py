@@ -281,7 +281,7 @@ def test_a_gang_that_starts_anew_under_a_group_on_its_way_out_says_its_level_to_
 
     assert annotations["podberth.io/gang-level"] == RACK
     assert annotations["podberth.io/gang-level-mode"] == "required"
-    said = f"gang required in one domain of {RACK}, where its PodGroup is made anew"
+    said = f"gang required in one domain of {RACK}, where its PodGroup is made again"
     assert any(said in line for line in outcome.warnings)
 
 

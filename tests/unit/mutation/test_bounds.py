@@ -97,7 +97,7 @@ def test_a_test_that_fails_skips_all() -> None:
     assert document == pod()
 
 
-def test_what_was_written_is_told_as_operations() -> None:
+def test_a_change_is_recorded_as_operations() -> None:
     document = pod(container("a", env=[{"name": "X"}]), dnsPolicy="Default", hostname="h")
     change, result = patch(
         document,

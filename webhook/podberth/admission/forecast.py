@@ -62,7 +62,7 @@ def _constants(
     """Yield what a policy would write whatever the pod, with the place among its mutations."""
     for index, mutation in enumerate(policy.mutations):
         reads = mutation.facts or any(bound.reads for bound in mutation.leaves.values())
-        if pipeline.CONCERNS[mutation.concern].foreseen and not reads:
+        if pipeline.CONCERNS[mutation.concern].forecast and not reads:
             try:
                 leaves = _values(mutation, environment, review)
             except EvaluationError:

@@ -1,7 +1,4 @@
-"""Group first, affinity second.
-
-What podberth leaves to the system that schedules a pod's group (docs/rules.md, rules 2 and 3).
-"""
+"""Group first, affinity second: mutations that are left to the pod's group system (docs/rules.md, rules 2 and 3)."""
 
 from collections.abc import Iterable
 

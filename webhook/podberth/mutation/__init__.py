@@ -1,4 +1,4 @@
-"""Mutations of pods: what they write, what the record says of it, and which of two policies it stays with.
+"""Writes what policies propose on a pod, keeps a record of it, and decides between two policies with one field.
 
 ``concerns`` has a module for each mutation, ``pipeline`` the tuple of them.
 """

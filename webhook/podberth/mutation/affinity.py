@@ -13,9 +13,9 @@ NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
 REQUIRED = (*NODE_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 PREFERRED = (*NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 VISITS = (("spec", "affinity"), ("spec", "nodeSelector"))
-"""What the builders read and write, whatever a policy says."""
+"""The fields that the builders read and write for any policy."""
 RESTRICTING = (REQUIRED, ("spec", "nodeSelector"))
-"""Where a pod says which nodes it can run on."""
+"""The fields in which a pod says which nodes it can run on."""
 # core/v1 NodeSelectorRequirement
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 # The scheduler evaluates every term against every node, and a term of ours joins every term of the user's. Four user
@@ -32,10 +32,10 @@ class Opposition:
     mine: str
     theirs: str
     place: str
-    """Where in the pod theirs stands."""
+    """The field of the pod that has theirs."""
 
     def __str__(self) -> str:
-        """Say it to the user, behind the policy's name."""
+        """Return the words for the user, which follow the policy's name."""
         return f"it wants {self.mine}, and the pod's {self.place} says {self.theirs}"
 
 
@@ -72,12 +72,12 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
 
 
 def known(draft: Draft) -> list[terms.Known]:
-    """Read what the pod requires, to be compared with the terms of many claims."""
+    """Return the terms that the pod requires, to be compared with the terms of many claims."""
     return [terms.Known(term, draft.get(("spec", "nodeSelector")) or {}) for term in draft.get(REQUIRED) or [{}]]
 
 
 def is_required(draft: Draft, value: object, users: list[terms.Known]) -> bool:
-    """Say whether the pod, of which ``known`` is ``users``, requires ``value`` already: ``require`` would do nothing.
+    """Tell whether the pod, whose ``known`` are ``users``, requires ``value`` already: ``require`` would do nothing.
 
     Raises:
         EvaluationError: ``value`` is no list of terms.
@@ -114,7 +114,7 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
 
 
 def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -> Opposition | None:
-    """Return the first contradiction where what the pod requires goes together with none of ``value``; None: some do.
+    """Return the first contradiction if no term of ``value`` goes together with the pod's own; None if one does.
 
     Raises:
         EvaluationError: ``value`` is no list of terms.
@@ -123,11 +123,11 @@ def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -
 
 
 class _Compared:
-    """What the pod requires beside terms of ours; each term of the user's is read once, however many are ours."""
+    """The terms that the pod requires beside ours; each of the user's is read once, however many are ours."""
 
     def __init__(self, users: list[terms.Known], ours: list[dict[str, Any]]) -> None:
         self.too_many = ""
-        """That there are too many pairs of terms to compare; empty: there are not."""
+        """The reason if there are too many pairs of terms to compare; else empty."""
         if len(users) * len(ours) > MAX_PAIRS:
             self.too_many = f"{len(users)} node affinity terms are too many to join {len(ours)} to"
         self.users = [] if self.too_many else users
@@ -135,7 +135,7 @@ class _Compared:
 
     @property
     def is_given(self) -> bool:
-        """Whether each term of the user's implies one of ours; not of too many."""
+        """Whether each term of the user's implies one of ours; False if there are too many."""
         return not self.too_many and all(any(map(user.implies, self.ours)) for user in self.users)
 
     @property
@@ -149,7 +149,7 @@ class _Compared:
         return [dict(each.term) for each in self.ours if given.contradiction(each) is None]
 
     def opposition(self) -> Opposition | None:
-        """Name the first contradiction where no term of the user's goes together with any of ours; None: some do.
+        """Return the first contradiction if no term of the user's goes together with any of ours; None if two do.
 
         A term that implies ours goes together with it, whatever else it says: that is what our own writing looks like.
         Too many pairs to compare are no contradiction.

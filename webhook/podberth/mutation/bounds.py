@@ -1,6 +1,6 @@
-"""What a policy may not do to a pod even where it says field by field what to write (docs/rules.md, rules 1 and 11).
+"""The fields that no policy may write, though it says field by field what to write (docs/rules.md, rules 1 and 11).
 
-For the two mutations that can write anything: the builders of the others write nothing of the kind.
+For mutations that can write anything (``operations``); the builders of the others write none of these fields.
 """
 
 from collections.abc import Iterator
@@ -34,13 +34,13 @@ _LONGEST_VALUE = 256
 
 
 def take(draft: Draft, document: dict[str, Any], concern: str) -> Change | None:
-    """Make the draft ``document``; None where it is that already.
+    """Make the draft equal to ``document``; None if it is already.
 
     Returns:
-        The change, as RFC 6902 operations; a value of more than _LONGEST_VALUE bytes is left out of it.
+        The change as RFC 6902 operations, without values of more than _LONGEST_VALUE bytes.
 
     Raises:
-        EvaluationError: the document is no Pod any more, or differs where no policy may write.
+        EvaluationError: the document is no Pod any more, or differs in a field that no policy may write.
     """
     trial = draft.fork()
     trial.become(document)

@@ -1,19 +1,19 @@
-"""What a policy wants of a mutation, and what came of it: the record's words for machines, a summary for people."""
+"""The proposal of a policy and the change that a builder makes of it: JSON for the record, a summary for people."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Record: TypeAlias = dict[str, dict[str, Any]]
-"""What policies wrote: by policy and concern, each as ``Change.wrote`` says it; policies in the order of writing."""
+"""The claims of a record by policy and concern, each a ``Change.wrote``; policies in the order in which they wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """One concern's edit of one pod.
 
-    ``wrote`` is JSON and says exactly what was added, so that the record can be checked against the pod and replayed.
-    ``describe`` makes a phrase for the user ("tolerates nvidia.com/gpu:NoSchedule"), for policies that give no reason.
+    ``wrote`` is JSON that has exactly what was added, so that the record can be compared with the pod and replayed.
+    ``describe`` returns a phrase ("tolerates nvidia.com/gpu:NoSchedule") for policies that give no reason.
     """
 
     concern: str
@@ -23,7 +23,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A mutation that was asked for and left out on purpose, with the reason for the user."""
+    """A mutation that is left out on purpose, with the reason for the user."""
 
     concern: str
     reason: str
@@ -31,10 +31,10 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What a policy wants of one concern: the concern's leaves by name, evaluated, and its literals."""
+    """The values that a policy wants for one concern: evaluated leaves and literals."""
 
     concern: str
     leaves: Mapping[str, Any]
-    """By leaf name; a concern with one leaf has it under "". Keys of labels and annotations are their own names."""
+    """By name: "" for the only leaf of a concern, and its key for a label, an annotation or a variable."""
     reason: str
-    """The policy's words for the change; empty where it has none."""
+    """The policy's words for the change; empty if it has none."""

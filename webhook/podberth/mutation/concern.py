@@ -1,4 +1,4 @@
-"""What the module of a mutation says of it, and what its functions are given."""
+"""The description that each module of ``concerns`` gives of its mutation, and the arguments of its functions."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,43 +17,43 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What builders must know beyond the pod itself."""
+    """The facts that builders need besides the pod."""
 
     gang: Callable[[], GangFacts]
-    """What is known of the pod's gang as it is by now, and of the groups that it may join."""
+    """Returns the facts of the gang of the pod as it is by now, and of the groups that it may join."""
     default_priority_class: str
-    """The cluster's global default; empty where none is known."""
+    """The cluster's global default; empty if none is known."""
     priority_classes: frozenset[str] | None
-    """Those that the cluster has; None: not all of them are known."""
+    """The classes that the cluster has; None if not all of them are known."""
     schema: PodSchema
     devices: KnownDevices = NO_DEVICES
-    """What claims ask for."""
+    """The devices that claims ask for."""
     namespace: str = ""
-    """The review's."""
+    """The namespace of the review."""
     record: Callable[[], Record] = dict
-    """Returns what was written so far, by the policy itself, too."""
+    """Returns the record so far, with the changes of the policy itself."""
 
 
 class Present:
-    """The pod that many claims of a record are compared with: what is long in it is read once.
+    """The pod that many claims of a record are compared with; each of its lists is read once.
 
     A record may make 100 claims (``kube.budget``), and each list of the pod has its own bound.
     """
 
     def __init__(self, draft: Draft) -> None:
-        """Read nothing yet."""
+        """Take the pod; nothing of it is read yet."""
         self.draft = draft
         self._values: dict[Callable[[Draft], Any], Any] = {}
         self._items: dict[int, tuple[list[Any], frozenset[bytes]]] = {}
 
     def read(self, reader: Callable[[Draft], _Value]) -> _Value:
-        """Return what a function reads from the pod; each is called once."""
+        """Return the result of a function that reads the pod; each function is called once."""
         if reader not in self._values:
             self._values[reader] = reader(self.draft)
         return cast("_Value", self._values[reader])
 
     def has(self, items: list[Any], item: Any) -> bool:
-        """Say whether a list of the pod has an item; the list is read once, however often it is asked."""
+        """Tell whether a list of the pod has an item; the list is read once, however often this is called."""
         found = self._items.get(id(items))
         if found is None:
             found = self._items[id(items)] = (items, frozenset(map(key_of, items)))
@@ -72,50 +72,50 @@ class Concern:
     """One mutation. Its expressions are those of its field in ``policy.model.Mutation``."""
 
     name: str
-    """The key of an entry of ``mutations``, and of the record."""
+    """The key in an entry of ``mutations``, and in the record."""
     build: Builder
-    """Checks the leaves as far as it relies on them and edits the draft; returns what it wrote, None for nothing.
+    """Checks the leaves as far as it relies on them and edits the draft; returns the change, None for none.
 
-    Raises EvaluationError where a leaf's value is the policy author's fault; the draft may be half edited then."""
+    Raises EvaluationError if the policy's author is at fault for a value; the draft may be half edited then."""
     visits: Visits = lambda _: None
-    """Returns the paths that ``build`` reads or writes, whatever a policy asks, by the names of the entry's leaves.
+    """Returns the paths that ``build`` reads or writes for any policy whose leaves have these names.
 
-    None where that is no short list: all of every container, or of the pod."""
+    None if that is no short list: all of every container, or of the pod."""
     is_claim: Callable[[Any], bool]
-    """Whether a claim of the record has the form that ``build`` writes."""
+    """Whether a claim of a record has the form of a ``Change.wrote`` of ``build``."""
     holds: Holds
-    """Whether a pod has what a claim of that form says."""
+    """Whether the pod still has what a claim of that form says."""
     wrote_at: Callable[[Any, Path, object], bool] = lambda _wrote, _path, _value: False
-    """Whether a claim says that a single field was given that value."""
+    """Whether a claim says that the field at a path was given a value; for single fields only."""
     conflicts: Callable[[Case], Answer] | None = None
-    """What other policies wrote otherwise, and what may be built all the same; None: nothing can be in the way."""
+    """Returns the conflicts with other policies, and the rest of the proposal; None if there cannot be any."""
     restore: Restorer | None = None
-    """Gives the draft of an updated pod back what claims say of the pod before; returns whether it did anything."""
+    """Restores claims on the draft of an updated pod, given the pod before; tells whether it did anything."""
     decides: Decides = ""
-    """The part of scheduling that is left to the system of a pod's group, where it has one (``admission.gate``).
+    """The part of scheduling that it decides, which is left to a group system if the pod has one (``admission.gate``).
 
-    Placement is written once: what a policy wrote on an earlier pass stands, for by now other policies have narrowed
-    the choice of nodes, so the same question has another answer, and a reinvocation must change nothing."""
+    Placement is written once. By the second pass other policies have narrowed the choice of nodes, so the same
+    expression has another value, and a reinvocation must change nothing."""
     in_group: Callable[[Draft, GangFacts], bool] = lambda _draft, _facts: False
-    """Whether it applies to a pod that a system schedules all the same."""
-    foreseen: bool = False
-    """Whether constants of it are tried on a made-up pod before any comes (``admission.forecast``)."""
+    """Whether it applies although a group system schedules the pod."""
+    forecast: bool = False
+    """Whether ``admission.forecast`` tries its constants on a made-up pod, to find conflicts before any pod comes."""
     anything: bool = False
-    """Whether it can write anything: what the policy says is all that is known of it.
+    """Whether it can write any field (``operations``). It is in conflict with the policies whose changes it undoes.
 
-    It is recorded as operations, and judged by what it undoes; of a ``Skipped`` the draft may be half edited."""
+    The draft may be half edited after its ``Skipped``."""
 
 
 def for_each(holds: Holds) -> Holds:
-    """Return what holds of a list where ``holds`` does of each item."""
+    """Return the function that tells whether ``holds`` is true for each item of a claim."""
     return lambda there, wrote: all(holds(there, item) for item in wrote)
 
 
 def is_list_of_maps(value: Any) -> bool:
-    """Say whether a claim is a list of maps that is not empty."""
+    """Tell whether a claim is a list of maps that is not empty."""
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def is_string_map(value: Any) -> bool:
-    """Say whether a claim is a map of strings that is not empty."""
+    """Tell whether a claim is a map of strings that is not empty."""
     return isinstance(value, dict) and bool(value) and all(isinstance(item, str) for item in value.values())

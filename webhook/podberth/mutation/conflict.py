@@ -1,4 +1,4 @@
-"""Two policies that write one field with different values, as the module of a mutation sees it."""
+"""Conflicts of a proposal with earlier policies, and the means to find them; ``standing`` asks for them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,28 +13,28 @@ from .written import Written
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A field that a policy would write otherwise than one before it did."""
+    """A field to which a policy would give another value than an earlier policy did."""
 
     path: str
-    """A JSON Pointer, as far as one can be given."""
+    """A JSON Pointer, or the nearest to one."""
     other: str
     """The policy that wrote it first."""
     why: str = ""
-    """What the path does not say already."""
+    """The reason, if the path alone does not say it."""
 
     def __str__(self) -> str:
-        """Say it to the user, behind the later policy's name."""
+        """Return the words for the user, which follow the later policy's name."""
         why = f"{self.why}; " if self.why else ""
         return f"conflict with policy {self.other} at {self.path}: {why}{self.other} comes first and its value stays"
 
 
 Answer: TypeAlias = tuple[list[Conflict], Proposal | None]
-"""The conflicts of a proposal, and what may be built all the same; None: nothing."""
+"""The conflicts of a proposal, and the rest of it that may be built; None: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A proposal, and what other policies have written before it."""
+    """A proposal beside the changes of earlier policies."""
 
     draft: Draft
     proposal: Proposal
@@ -48,11 +48,11 @@ class Case:
 
     @property
     def items(self) -> list[Any]:
-        """The items of the proposal's one leaf; a leaf that is no list is refused by the builder."""
+        """The items of the proposal's one leaf; none if it is no list, which the builder refuses."""
         return self.value if isinstance(self.value, list) else []
 
     def fields(self, wanted: Mapping[Path, object]) -> list[Conflict]:
-        """Return a conflict for each field that has another policy's value and not the wanted one."""
+        """Return a conflict for each field that has another policy's value instead of the wanted one."""
         found: list[Conflict] = []
         for path, value in wanted.items():
             present = self.draft.get(path)
@@ -71,7 +71,7 @@ class Case:
         return list(found.values()), self.kept([item for index, item in enumerate(self.items) if index not in found])
 
     def kept(self, items: list[Any]) -> Proposal | None:
-        """Return the proposal with these of its list's items; itself where they are all."""
+        """Return the proposal with only these items of its list; None if there are none."""
         if not isinstance(self.value, list) or len(items) == len(self.value):
             return self.proposal
         return replace(self.proposal, leaves={"": items}) if items else None

@@ -1,4 +1,4 @@
-"""The containers that may be written on, as the builders and the rules of conflicts go through them."""
+"""The containers that mutations may write on."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,11 +7,11 @@ from ..kube.patch import Draft, Path
 from ..kube.shape import RESOURCED_LISTS
 
 SIDES = ("limits", "requests")
-"""Where a container asks for resources."""
+"""The fields in which a container asks for resources."""
 
 
 def containers(draft: Draft) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield each container, init container and sidecar with its place; as it was when its list was reached."""
+    """Yield each container, init container and sidecar with its path, as it was when its list was reached."""
     for kind in RESOURCED_LISTS:
         for index, container in enumerate(draft.get(("spec", kind)) or ()):
             yield ("spec", kind, index), container

@@ -1,4 +1,4 @@
-"""Checks of what a policy's expression returned, as far as the builders rely on it.
+"""Checks of the values that a policy's expressions return, as far as the builders rely on them.
 
 The type checker has seen the expression; its dynamic parts are checked here, at review time. Each check raises
 EvaluationError, which names the leaf, what it got and what it wants.
@@ -70,12 +70,12 @@ def label_value(value: object, where: str) -> str:
 
 
 def is_label_value(text: str) -> bool:
-    """Say whether ``text`` is a label value."""
+    """Tell whether ``text`` is a label value."""
     return len(text) <= MAX_LABEL_VALUE and _LABEL_VALUE.fullmatch(text) is not None
 
 
 def is_object_name(text: str) -> bool:
-    """Say whether ``text`` can be the name of an object (a DNS-1123 subdomain)."""
+    """Tell whether ``text`` can be the name of an object (a DNS-1123 subdomain)."""
     return is_subdomain(text)
 
 

@@ -1,4 +1,4 @@
-"""How a pod says which gang it is a member of and which group it is in, and what is known of both."""
+"""The fields by which a pod is a member of a gang and of a group, and the facts that are known of both."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ REFERENCES: Mapping[str, tuple[str, ...]] = {
     "coscheduling": ("metadata", "labels", "scheduling.x-k8s.io/pod-group"),
     "koordinator": ("metadata", "labels", "pod-group.scheduling.sigs.k8s.io"),
 }
-"""Where a pod names its PodGroup, by the system that has it (``workload.systems``)."""
+"""The field in which a pod names its PodGroup, by group system (``workload.systems``)."""
 # Koordinator's own ways of naming a gang without a PodGroup (its apis/extension/coscheduling.go).
 GROUPED = (
     *REFERENCES.values(),
@@ -34,24 +34,24 @@ MEMBERSHIP: Mapping[str, Path] = {
     "coscheduling": REFERENCES["coscheduling"],
     "koordinator": REFERENCES["koordinator"],
 }
-"""The fields that a membership may write, by the record's words for them."""
+"""The fields that a membership may write, by their names in the record."""
 REQUIRED_AFFINITY = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 VISITS = (SCHEDULING_GROUP, LABEL, SIZE, ACCELERATED, *GROUPED[1:], REQUIRED_AFFINITY)
-"""What a membership reads and writes, whatever a policy says."""
+"""The fields that a membership reads and writes for any policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GangFacts:
-    """What is known of a pod's gang, and of the groups that it may join."""
+    """The facts that are known of a pod's gang, and of the groups that it may join."""
 
     name: str = ""
     size: int = 0
     apart: int = 0
-    """How many of ``size`` ask for accelerators, where it is known that not all do; else 0."""
+    """How many of ``size`` ask for accelerators, if it is known that not all do; else 0."""
     is_accelerated: bool = True
-    """Whether the pod itself asks for some."""
+    """Whether the pod itself asks for accelerators."""
     system: str = PLAIN
-    """Who places the pod's group."""
+    """The group system that places the pod."""
     index: int = -1
     """The pod's number within its role; -1: unknown."""
     role: str = ""
@@ -61,15 +61,15 @@ class GangFacts:
     groups: Collection[GroupKey] = field(default=frozenset())
     """PodGroups of all systems."""
     by_role: bool = False
-    """Whether an owner says what its roles ask for, be it known or to be looked up."""
+    """Whether an owner says what each role asks for; the owner may be known, or yet to be looked up."""
     minimum: int = 0
-    """How many pods the native PodGroup that is called as the gang wants; 0: there is none, or it does not say."""
+    """How many pods the native PodGroup of the gang's name wants; 0: there is none, or it does not say."""
     served: frozenset[str] = frozenset()
     """API groups whose PodGroups the cluster serves."""
     staged: str = ""
-    """The field by which some members are made only when others run; empty: none is known that says so."""
+    """The field because of which some members are made only when others run; empty if none is known."""
     sized_by_owner: str = ""
-    """The gang's name where its size is an owner's to say, whom whoever makes the group looks up; else empty."""
+    """The gang's name if an owner says its size, and the maker of the group looks that owner up; else empty."""
 
     def group_of(self, name: str) -> str:
         """Return the system that has a PodGroup of that name in the namespace; empty: none has."""
@@ -83,14 +83,15 @@ NOTHING_KNOWN: Final = GangFacts()
 
 
 def draws(term: Mapping[str, Any]) -> bool:
-    """Tell whether a term of pod affinity is podberth's, to draw the pod to its gang."""
+    """Tell whether podberth wrote a term of pod affinity, to attract the pod to its gang."""
     return COLOCATED_LABEL in ((term.get("labelSelector") or {}).get("matchLabels") or {})
 
 
 def is_made_of_members(draft: Draft, known: GangFacts) -> bool:
-    """Tell whether the pod is in a native PodGroup that is made of what its members say, be it there or not.
+    """Tell whether the pod is in a native PodGroup that is made from its members' fields, whether it exists or not.
 
-    One that is there may be on its way out, its owner deleted: who starts anew under the name needs the next.
+    An existing one may be about to go, if its owner was deleted: a workload that starts again under the same name
+    needs the next one.
     """
     group = draft.get(REFERENCES[NATIVE])
     sized = draft.get(SIZE) is not None or known.sized_by_owner == group

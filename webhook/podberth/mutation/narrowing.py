@@ -1,8 +1,7 @@
-"""Node affinity of several policies: which of them is in the way, where all of them together leave no node.
+"""Node affinity of several policies that together leave no node: which of them is the cause.
 
-Each may select nodes alone. Terms that contradict one another are seen in the terms themselves; terms that no known
-node meets together are seen by counting nodes. What the user asked for is not held against a policy: where that alone
-leaves no node, no policy is named.
+Terms that contradict one another are found by comparing terms; terms that no known node meets together, by counting
+nodes. If the user's own terms alone leave no node, no policy is named.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -15,16 +14,16 @@ from .change import Change, Record
 from .written import Written
 
 Left: TypeAlias = Callable[[Draft], int]
-"""How many known nodes could run the pod of a draft; 0 where no node is known at all."""
+"""Returns how many known nodes could run the pod of a draft; 0 if no node is known at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """What is known of a pod's choice of nodes besides the pod."""
+    """The facts that are known of a pod's choice of nodes besides the pod."""
 
     left: Left
     before: Record = field(default_factory=dict)
-    """What podberth wrote on an earlier pass, when the pod came in this time."""
+    """The record that the pod came in with: the changes of an earlier pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Rival:
 
 
 def rival(draft: Draft, leaves: Mapping[str, Any], others: Written, nodes: Nodes) -> Rival | None:
-    """Return the first policy with which, and those before it, the terms of ``leaves`` leave no node; None: some stay.
+    """Return the first policy that, with those before it, leaves no node for the terms of ``leaves``; None: none does.
 
     Preferred terms are in nobody's way: only a requirement that contradicts all of them is found for these.
 
@@ -71,7 +70,7 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: Written, nodes: Nodes
 
 
 def _requirements(others: Written) -> dict[str, list[dict[str, Any]]]:
-    """Return the terms that each policy requires, in their order; none where only operations say what it wrote."""
+    """Return the terms that each policy requires, in their order; none if only operations say what it wrote."""
     found: dict[str, list[dict[str, Any]]] = {}
     for name, concerns in others.record.items():
         theirs = concerns.get("nodeAffinity", {}).get("required", [])
@@ -81,10 +80,10 @@ def _requirements(others: Written) -> dict[str, list[dict[str, Any]]]:
 
 
 def _without(draft: Draft, rivals: Collection[str], came_with: Collection[str]) -> Draft:
-    """Return the pod as it would be had these policies required nothing.
+    """Return the pod with the node affinity that the user alone requires.
 
-    Where one of them ``came_with`` its requirement, which it wrote before the pod came in this time, what the user
-    requires cannot be told from it any more: then nothing is required.
+    If one of the rivals wrote its terms on an earlier pass (``came_with``), the user's terms are no longer known: then
+    the pod requires nothing.
     """
     own = Draft(draft.original).get(affinity.REQUIRED)
     base = draft.fork()

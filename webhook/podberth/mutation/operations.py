@@ -1,4 +1,4 @@
-"""The mutations that can write anything: recorded as the RFC 6902 operations that their result takes (``bounds``)."""
+"""Mutations that can write any field within ``bounds``: recorded as the RFC 6902 operations that make the change."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from .concern import Concern, Present, Surroundings, for_each, is_list_of_maps
 
 
 def concern(name: str, apply: Callable[[Draft, object, PodSchema], Change | None]) -> Concern:
-    """Return the concern whose one leaf ``apply`` makes of a pod what it says."""
+    """Return the concern whose one leaf ``apply`` applies to a pod."""
 
     def build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
         before = draft.get(names.PRIORITY_CLASS)
@@ -32,7 +32,7 @@ def _is_claim(wrote: Any) -> bool:
 
 
 def _holds(there: Present, operation: dict[str, Any]) -> bool:
-    """Say whether the pod is as an operation left it; one whose value was too long to be kept is believed."""
+    """Tell whether the pod is as an operation left it; one whose value was too long to be kept is believed."""
     *above, last = steps_of(operation["path"])
     container: Any = there.draft.get(())  # not past the draft, which keeps account of what a decision is made from
     for step in above:

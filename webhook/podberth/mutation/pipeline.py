@@ -1,6 +1,6 @@
-"""The mutations, and the way from what a policy proposes to what the pod becomes.
+"""The mutations, in the order of the policy reference.
 
-All proposals of one policy apply, or none: the caller hands in a fork of its draft and keeps it only when nothing was
+All proposals of one policy apply, or none: the caller passes a fork of its draft and keeps it only if nothing was
 raised.
 """
 
@@ -47,7 +47,7 @@ PIPELINE: Final[tuple[Concern, ...]] = (
 CONCERNS: Final[Mapping[str, Concern]] = {concern.name: concern for concern in PIPELINE}
 """The mutations by name."""
 ANYTHING: Final = tuple(concern.name for concern in PIPELINE if concern.anything)
-"""Mutations that can write anything."""
+"""The mutations that can write any field."""
 _WROTE_AT = {concern.name: concern.wrote_at for concern in PIPELINE}
 
 
@@ -61,5 +61,5 @@ def apply(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chang
 
 
 def written(record: Record) -> Written:
-    """Return what policies have written so far."""
+    """Return the changes of policies as the record has them, to be searched."""
     return Written(record, ANYTHING, _WROTE_AT)

@@ -1,8 +1,8 @@
 """The record: an annotation on the pod that says which policy wrote what.
 
 ``{"<policy>": {"<concern>": <Change.wrote>}, "=": "<seal>"}`` as compact JSON, policies in the order in which they
-wrote, the seal last (``seal``). Anybody can write an annotation. So ``find`` is the one way to read a record: without a
-seal of podberth's for this pod it is as if there were none. What it says counts as far as the pod holds it (``held``).
+wrote, the seal last (``seal``). Anybody can write an annotation. So records are read by ``find`` alone, which ignores a
+record without podberth's seal for this pod. A claim counts if the pod still has what it says (``held``).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,14 +29,14 @@ _TAIL_LENGTH = len(_BEFORE_SEAL) + SEAL_LENGTH + len(_BEHIND_SEAL)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a pod says that podberth wrote on it."""
+    """The record that was found on a pod."""
 
     there: bool = False
     """Whether it has the annotation at all."""
     sent: bool | None = False
-    """Whether whoever sent the pod sent the annotation, and not podberth in the same request; None: nobody can tell."""
+    """Whether the pod's sender sent the annotation, and not podberth in the same request; None: nobody can tell."""
     text: str = ""
-    """The claims as podberth sealed them for this pod; empty where it did not."""
+    """The claims as podberth sealed them for this pod; empty if it did not."""
     claims: Record = field(default_factory=dict, compare=False)
     """The same, decoded."""
 
@@ -50,14 +50,14 @@ class Found:
 
 
 _NONE = Found()
-# Another webhook has taken it away again, or the sender's word of ``managedFields`` is of another time.
+# Another webhook has removed it again, or the sender's ``managedFields`` are of another time.
 _TAKEN = Found(sent=True)
 # https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
 
 def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
-    """Return what the record on a pod of that namespace says, if podberth sealed it for this pod."""
+    """Return the record on a pod of that namespace, if podberth sealed it for this pod."""
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     sent = False if sealer.offline else _is_sent(pod)
     if annotation is None:
@@ -69,11 +69,11 @@ def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
 
 
 def _is_sent(pod: Mapping[str, Any]) -> bool | None:
-    """Tell whether whoever sent a new pod sent the record, too.
+    """Tell whether the sender of a new pod sent the record, too; None: nobody can tell.
 
     Before the API server asks any webhook it notes in ``managedFields`` which fields the request has, whatever the
-    request says of them itself, and it takes note of nothing that webhooks add (apiserver
-    pkg/endpoints/handlers/create.go: UpdateNoErrors comes before Admit). Where it could not, nobody can tell.
+    request's own ``managedFields`` say. Fields that webhooks add are not noted (apiserver
+    pkg/endpoints/handlers/create.go: UpdateNoErrors comes before Admit).
     """
     entries = (pod.get("metadata") or {}).get("managedFields")
     if not isinstance(entries, list) or not entries:
@@ -83,7 +83,7 @@ def _is_sent(pod: Mapping[str, Any]) -> bool | None:
 
 
 def _names_the_record(entry: Any) -> bool | None:
-    """Tell whether one of ``managedFields`` names the record; None of what is no such entry."""
+    """Tell whether one of ``managedFields`` names the record; None if it is no such entry."""
     fields = entry.get(_FIELDS[0]) if isinstance(entry, dict) else None
     for step in _FIELDS[1:]:
         if not isinstance(fields, dict):
@@ -95,14 +95,14 @@ def _names_the_record(entry: Any) -> bool | None:
 
 
 def _disown(draft: Draft) -> None:
-    """Take the record out of what ``managedFields`` says that anybody has sent."""
+    """Remove the record from the fields that ``managedFields`` says somebody has sent."""
     for index, entry in enumerate((draft.document.get("metadata") or {}).get("managedFields") or ()):
         if isinstance(entry, dict):
             draft.remove(("metadata", "managedFields", index, *_FIELDS))
 
 
 def _unsealed(annotation: str) -> tuple[str, str]:
-    """Return the text and the seal of a record; both empty where it has none, or more than podberth would write."""
+    """Return the text and the seal of a record; both empty if it has none, or is longer than podberth writes."""
     start = len(annotation) - _TAIL_LENGTH
     if start < 1 or len(annotation) > RECORD.most:
         return "", ""
@@ -117,28 +117,19 @@ def sealed(text: str, seal: str) -> str:
 
 
 def _decoded(text: str) -> Record:
-    """Return the claims of a record that was sealed; a later version may have written what this one does not know."""
+    """Return the claims of a sealed record, without those of a later version that this one does not know."""
     try:
         decoded = orjson.loads(text)
     except orjson.JSONDecodeError:
         return {}
     if not isinstance(decoded, dict):
         return {}
-    claims = {
-        policy: {
-            concern: wrote
-            for concern, wrote in concerns.items()
-            if concern in CONCERNS and CONCERNS[concern].is_claim(wrote)
-        }
-        for policy, concerns in decoded.items()
-        if isinstance(concerns, dict)
-    }
-    found = {policy: concerns for policy, concerns in claims.items() if concerns}
+    found = _only(decoded, lambda concern, wrote: concern in CONCERNS and CONCERNS[concern].is_claim(wrote))
     return found if _size(found) <= RECORD_CLAIMS.most else {}
 
 
 def _size(record: Record) -> int:
-    """Return how many claims a record makes: those of each list, one for any other concern."""
+    """Return the number of claims of a record: one for each item of a list, one for any other concern."""
     lists = (
         part
         for concerns in record.values()
@@ -151,15 +142,21 @@ def _size(record: Record) -> int:
 def held(draft: Draft, record: Record) -> Record:
     """Return the part of ``record`` that the pod of ``draft`` holds."""
     there = Present(draft)
+    return _only(record, lambda concern, wrote: CONCERNS[concern].holds(there, wrote))
+
+
+def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record:
+    """Return the claims to keep, without policies that have none."""
     kept = {
-        policy: {concern: wrote for concern, wrote in concerns.items() if CONCERNS[concern].holds(there, wrote)}
+        policy: {concern: wrote for concern, wrote in concerns.items() if keep(concern, wrote)}
         for policy, concerns in record.items()
+        if isinstance(concerns, dict)
     }
     return {policy: concerns for policy, concerns in kept.items() if concerns}
 
 
 def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
-    """Return ``record`` with a policy's changes; what the policy wrote of one concern in several steps is joined."""
+    """Return ``record`` with a policy's changes; several changes of one concern are joined."""
     concerns = dict(record.get(policy, {}))
     for change in changes:
         concerns[change.concern] = _joined(concerns.get(change.concern), change.wrote)
@@ -173,13 +170,13 @@ def joined(first: Record, second: Record) -> Record:
 
 
 def write(draft: Draft, record: Record, found: Found, seal: Callable[[str], str]) -> str:
-    """Put ``record`` on the pod in the place of what was ``found`` there; an empty one takes a false record away.
+    """Write ``record`` on the pod in place of the one that was ``found``; an empty one removes a false record.
 
-    One that is too large to be read again is not written. What was sent is the sender's no more: the next pass of the
-    same request finds podberth's.
+    A record that is too large to be read again is not written. A record of the sender's is no longer noted as sent: the
+    next pass of the same request finds podberth's.
 
     Returns:
-        The text that was sealed; empty where nothing was.
+        The text that was sealed; empty if none was.
     """
     if not record and not found.there:
         return ""

@@ -1,9 +1,9 @@
-"""Two policies that write one field with different values: found where the later one comes, and the earlier one stays.
+"""Conflicts of two policies that write one field with different values: the earlier value stays.
 
-What earlier policies wrote is what the record says. What a later policy may still write of its proposal is handed on;
-what it may not is left out, and the user is warned. That a policy read what an earlier one wrote is no conflict, nor is
-what adds to a list or weighs a choice. Each mutation's module says what else can be written only one way; what can
-write anything is judged by what it undoes.
+The record has the values of earlier policies. A conflict is found when the later policy is about to write: that part of
+its proposal is left out, and the user is warned. A policy that reads an earlier value is in no conflict, nor is one
+that adds to a list or weighs a choice. Each mutation's module finds its conflicts in the proposal; a mutation that can
+write any field is in conflict with the policies whose changes it undoes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,15 +20,15 @@ from .pipeline import CONCERNS, written
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the policies before leave of a proposal."""
+    """The rest of a proposal beside the policies before it."""
 
     conflicts: tuple[Conflict, ...]
     proposal: Proposal | None
-    """What may be built all the same; None: nothing."""
+    """The part that may be built; None: nothing."""
 
 
 def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: Nodes) -> Standing:
-    """Hold a proposal against what other policies wrote with another value.
+    """Compare a proposal with the values that other policies wrote.
 
     Raises:
         EvaluationError: a leaf's value is not what its builder needs. Not every such value is noticed here.
@@ -42,7 +42,7 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
 
 
 def undone(before: Draft, after: Draft, change: Change, policy: str, known: Record) -> Conflict | None:
-    """Return what of an earlier policy's a change that can write anything would undo."""
+    """Return the first of the earlier policies' changes that a change of any field would undo; None: it undoes none."""
     claimed = record.held(before, _by_others(known, policy))
     kept = record.held(after, claimed)
     for name, concerns in claimed.items():
@@ -53,7 +53,7 @@ def undone(before: Draft, after: Draft, change: Change, policy: str, known: Reco
 
 
 def revived(before: Draft, after: Draft, _: Change, policy: str, known: Record) -> Conflict | None:
-    """Return what an earlier policy took away, by an operation that says so, and any other change puts there again."""
+    """Return the first field that an earlier policy removed and a later change writes again; None: there is none."""
     for name, each in written(_by_others(known, policy)).removals():
         claim: Record = {name: {"jsonPatch": [each]}}
         if record.held(before, claim) and not record.held(after, claim):
@@ -67,6 +67,6 @@ def _by_others(known: Record, policy: str) -> Record:
 
 
 def _place(operations: Iterable[Mapping[str, Any]], concern: str) -> str:
-    """Return where a change meets a concern: the written paths whose last steps say so, else all of them."""
+    """Return the written paths that name a concern; all of them if none does."""
     paths = [each["path"] for each in operations]
     return ", ".join([path for path in paths if f"/{concern}" in path] or paths)

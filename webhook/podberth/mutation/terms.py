@@ -1,4 +1,4 @@
-"""Node selector terms as logic: what implies what, and the product of two lists of terms.
+"""Node selector terms as logic: implications, contradictions, and the product of two lists of terms.
 
 A term is a conjunction of expressions, a list of terms a disjunction (core/v1 NodeSelector). Only what can be seen
 from the expressions themselves is used: no labels, no nodes.
@@ -22,7 +22,7 @@ def expressions(term: Term) -> list[dict[str, Any]]:
 
 
 def is_empty(term: Term) -> bool:
-    """Say whether the term has no requirement at all; such a term selects no node."""
+    """Tell whether the term has no requirement at all; such a term selects no node."""
     return not term.get("matchExpressions") and not term.get("matchFields")
 
 
@@ -40,13 +40,13 @@ class Fact:
         self._known: frozenset[str] | None = None
 
     def has(self, value: str) -> bool:
-        """Say whether the value is among the expression's; a pod may list thousands."""
+        """Tell whether the value is among the expression's; a pod may list thousands."""
         if self._known is None:
             self._known = frozenset(self.values)
         return value in self._known
 
     def is_met_by(self, value: str) -> bool:
-        """Say whether a label of that value meets the expression."""
+        """Tell whether a label of that value meets the expression."""
         if self.operator in ("In", "NotIn"):
             return self.has(value) == (self.operator == "In")
         if self.operator not in ("Gt", "Lt") or len(self.values) != 1:
@@ -58,7 +58,7 @@ class Fact:
 
 
 class Known:
-    """What is true of every node of a term that also meets the pod's nodeSelector, by label key.
+    """The facts that are true of every node of a term that also meets the pod's nodeSelector, by label key.
 
     A term may have a thousand expressions, and is compared with every term of ours: an expression is compared only with
     those on its own key, and an answer is kept.
@@ -77,21 +77,21 @@ class Known:
         self._implied: dict[int, tuple[Fact, bool]] = {}
 
     def about(self, key: Any) -> list[Fact]:
-        """Return what is known of a label, by the term first."""
+        """Return the facts that are known of a label, those of the term first."""
         own = self._by_key.get(key, [])
         if key not in self._selector:
             return own
         return [*own, Fact({"key": key, "operator": "In", "values": [self._selector[key]]})]
 
     def says(self, fact: Fact) -> bool:
-        """Say whether one of the expressions alone implies another."""
+        """Tell whether one of the expressions alone implies another."""
         found = self._implied.get(id(fact))
         if found is None:
             found = self._implied[id(fact)] = (fact, any(_implies(mine, fact) for mine in self.about(fact.key)))
         return found[1]
 
     def implies(self, other: "Wanted") -> bool:
-        """Say whether every such node is a node of ``other``. One that is empty selects nothing: never implied."""
+        """Tell whether every such node is a node of ``other``. One that is empty selects nothing: never implied."""
         own = self.term.get("matchFields") or ()
         if is_empty(other.term) or any(each not in own for each in other.term.get("matchFields") or ()):
             return False
@@ -111,7 +111,7 @@ class Known:
 
 
 class Wanted:
-    """A term of ours, to be compared with what is known."""
+    """A term of ours, to be compared with the known facts."""
 
     __slots__ = ("facts", "term")
 
@@ -159,7 +159,7 @@ _Joined: TypeAlias = tuple[Mapping[str, Any], Sequence[Fact]]
 
 
 def _includes(one: _Joined, other: _Joined) -> bool:
-    """Say whether ``one`` selects whatever ``other`` does, of two terms that add different facts to the same term."""
+    """Tell whether ``one`` selects whatever ``other`` does, of two terms that add different facts to the same term."""
     (wide, added), (narrow, more) = one, other
     own = narrow.get("matchFields") or ()
     return all(each in own for each in wide.get("matchFields") or ()) and all(
@@ -180,7 +180,7 @@ def _join(term: Term, other: Wanted, more: Sequence[Fact]) -> dict[str, Any]:
 
 
 def _implies(one: Fact, other: Fact) -> bool:
-    """Say whether every node that satisfies ``one`` satisfies ``other``, judged by the two expressions alone."""
+    """Tell whether every node that satisfies ``one`` satisfies ``other``, judged by the two expressions alone."""
     if one.key != other.key:
         return False
     if other.operator == "Exists":
@@ -193,7 +193,7 @@ def _implies(one: Fact, other: Fact) -> bool:
 
 
 def _excludes(one: Fact, other: Fact) -> bool:
-    """Say whether no value of the label, nor its absence, satisfies both."""
+    """Tell whether no value of the label, nor its absence, satisfies both."""
     if one.key != other.key:
         return False
     if "DoesNotExist" in (one.operator, other.operator):

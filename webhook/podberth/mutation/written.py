@@ -1,4 +1,4 @@
-"""What policies have written so far, as the record says: at one path, or in one item of a list."""
+"""The changes of policies so far, as the record has them, searched by path or by item of a list."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from .change import Record
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What policies have written so far; made by ``pipeline.written``."""
+    """The changes of policies so far; made by ``pipeline.written``."""
 
     record: Record
     anything: Collection[str]
-    """The concerns that can write anything."""
+    """The concerns that can write any field."""
     wrote_at: Mapping[str, Callable[[Any, Path, object], bool]]
-    """By concern: whether a claim says that a single field was given a value."""
+    """``Concern.wrote_at`` by concern."""
 
     def by(self, concern: str) -> Iterator[tuple[str, Any]]:
-        """Yield the policies that wrote of a concern, each with what it wrote."""
+        """Yield the policies with a claim of a concern, each with its claim."""
         return ((name, concerns[concern]) for name, concerns in self.record.items() if concern in concerns)
 
     def writer(self, path: Path, present: object) -> str | None:
-        """Return the first policy that wrote the value which stands at a path; None where none did."""
+        """Return the first policy that wrote the value which is now at a path; None if none did."""
         where = pointer(path)
         for name, concerns in self.record.items():
             if any(self.wrote_at[concern](wrote, path, present) for concern, wrote in concerns.items()):
@@ -34,7 +34,7 @@ class Written:
         return None
 
     def patcher(self, path: Path) -> str | None:
-        """Return the first policy that can write anything and wrote the value at a path of a container's resources."""
+        """Return the first policy whose operations wrote the value at a path of a container's resources."""
         where = pointer(path)
         for name in self.record:
             if any("/resources" in each["path"] and _is_below(where, each["path"]) for each in self._anything(name)):
@@ -42,18 +42,18 @@ class Written:
         return None
 
     def operations(self, policy: str, path: Path) -> list[Mapping[str, Any]]:
-        """Return what a policy that can write anything wrote at, above or below a path."""
+        """Return the operations of a policy at, above or below a path."""
         where = pointer(path)
         return [
             each for each in self._anything(policy) if _is_below(each["path"], where) or _is_below(where, each["path"])
         ]
 
     def removals(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """Return the operations that took something away, each with its policy's name."""
+        """Return the operations that removed a field, each with its policy's name."""
         return [(name, each) for name in self.record for each in self._anything(name) if each["op"] == "remove"]
 
     def item_writer(self, path: Path, items: Sequence[Any], item_name: str) -> str | None:
-        """Return the first policy that can write anything and wrote the item of that name of the list at a path."""
+        """Return the first policy whose operations wrote the item of that name in the list at a path."""
         for policy in self.record:
             for each in self._anything(policy):
                 if not _is_below(each["path"], pointer(path)):

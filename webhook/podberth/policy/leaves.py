@@ -1,4 +1,4 @@
-"""Which expressions an entry of ``mutations`` has, where they stand in it, and what each must be: as its model says."""
+"""The expressions of an entry of ``mutations``, read from the types of its model's fields."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The systems whose PodGroups podberth makes, and every way in which a pod names a PodGroup, by the dossiers.
 
-Which fields the admission end writes for a system is ``mutation.gang``'s; a dossier reads the same ones.
+Which fields the admission end writes for a system is ``mutation.membership``'s; a dossier reads the same ones.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
-"""The mutations: one module for each, called as policies call it, with one ``CONCERN`` that says all of it.
+"""One module for each mutation, with the name that policies give it; its ``CONCERN`` says everything about it.
 
-Most add to what the user wrote, take nothing away, and do nothing twice. Two write what the policy says, whatever the
-user wrote: ``apply_configuration`` and ``json_patch``, within ``bounds``. The modules do not know each other, the
-policy that asked, or the cluster; what several of them need is beside this package.
+Most mutations add to the user's fields, take nothing away, and do nothing twice. ``apply_configuration`` and
+``json_patch`` write what the policy says, whatever the user wrote, within ``bounds``. The modules do not know each
+other, the policy, or the cluster; code that several of them share is in ``mutation``.
 """

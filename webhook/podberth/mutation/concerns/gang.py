@@ -1,6 +1,7 @@
-"""Gangs: membership in the words of whoever schedules the pod.
+"""Gangs: membership in the fields that the pod's group system reads.
 
-No group is made here: a pod that joins one which is not there yet says what it has to be, and waits for it.
+No group is made here. A pod that joins a group which does not exist yet has the fields from which it is made, and waits
+for it.
 """
 
 from collections.abc import Mapping
@@ -21,22 +22,22 @@ _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
 
 
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
-    """Make a pod a member of gang ``name``: of the native PodGroup of that name where it exists, else by label.
+    """Make a pod a member of gang ``name``: of the native PodGroup of that name if it exists, else by label.
 
-    With the label goes the gang's ``size`` as an annotation, where it is known (positive): whoever sees one member
-    later need not find the owner again. With a ``system`` goes a reference to its PodGroup of the same name, made or
-    to be made; a group that exists keeps its gang, whatever system is asked for by now. Of a gang whose size is its
-    owner's to say a member joins without it: its siblings, of whose owner is known by then, wait for it in the group.
+    With the label goes the gang's ``size`` as an annotation, if it is known (positive), so that nobody who sees one
+    member later has to find the owner again. With a ``system`` goes a reference to its PodGroup of the same name, made
+    or to be made; a group that exists keeps its gang, whatever system the policy names by now. If the owner says the
+    size, and is not known yet, a member joins without it: its siblings wait for it in the group.
 
-    Where an owner, or the pod, says how many members ask for accelerators, the group is of these: one that asks for
-    none keeps the label and what is said beside it. In the group it would have to be where the others are, and those
-    nodes' taints keep it off; the whole group would wait with it.
+    If an owner, or the pod, says how many members ask for accelerators, the group is of these: a member that asks for
+    none keeps the label and the annotations. In the group it would have to be where the others are, and those nodes'
+    taints repel it; the whole group would wait with it.
 
     A pod that is in a group already stays there. ``spec.schedulingGroup`` is immutable once the pod exists, so it is
     only ever written on creation (KEP-4671).
 
     Returns:
-        The change; Skipped where a group would never be made, or might not start, and the pod would wait for ever.
+        The change; Skipped if a group would never be made, or might not start, and the pod would wait for ever.
 
     Raises:
         EvaluationError: ``name`` is no label value, ``size`` no number, or ``system`` none that can be chosen.
@@ -79,7 +80,7 @@ def _join_native(draft: Draft, group: str) -> Change | Skipped:
 
 
 def _drawn(draft: Draft) -> str:
-    """Say that what a topology entry has written is in a native group's way; empty: it is not.
+    """Return a reason if the pod affinity of a topology entry can keep a native group from starting; else empty.
 
     The scheduler places a group pod by pod and takes none back: the first one goes where the others may not fit.
     """
@@ -102,7 +103,7 @@ def _mark(draft: Draft, group: str, members: int, apart: int) -> Change | None:
 
 
 def _misfit(draft: Draft, group: str, members: int) -> str:
-    """Say why what the pod says of its gang cannot be said of the group; empty: it can."""
+    """Return the reason if the pod's own name or size of the gang is not the group's; else empty."""
     named, sized = draft.get(membership.LABEL), draft.get(membership.SIZE)
     if named and named != group:
         return f"the pod's label {GANG_LABEL} says {named}, the policy {group}"
@@ -112,7 +113,7 @@ def _misfit(draft: Draft, group: str, members: int) -> str:
 
 
 def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
-    """Say why nobody can make the PodGroup, or make it for nothing; empty: somebody can."""
+    """Return the reason if nobody can make the PodGroup, or if it would wait for ever; else empty."""
     if known.staged and members != 1:
         return f"its members start in stages ({known.staged}): a group of all would wait for ever"
     if JOINED[system].pod_groups not in known.served:
@@ -136,7 +137,7 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
 
 
 def _conflicts(case: Case) -> Answer:
-    """Compare system, name and size; of a gang that the pod does not join nothing is written, nor its size."""
+    """Compare system, name and size. If the pod does not join the gang, its size is not written either."""
     name, size, system = (case.proposal.leaves.get(each) for each in ("name", "size", "system"))
     joined = {path: case.draft.get(path) for each, path in membership.REFERENCES.items() if system and each != system}
     others = ((path, case.others.writer(path, found)) for path, found in joined.items() if found)

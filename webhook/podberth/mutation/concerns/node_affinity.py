@@ -1,4 +1,4 @@
-"""Node affinity: terms that nodes must meet, or should."""
+"""Node affinity: terms that nodes must, or should, meet."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -84,5 +84,5 @@ CONCERN = Concern(
     conflicts=_conflicts,
     restore=_restore,
     decides="placement",
-    foreseen=True,
+    forecast=True,
 )

@@ -1,4 +1,4 @@
-"""The PriorityClass: set where the user has not set it, and the numbers computed from another class go."""
+"""The PriorityClass: set where the user has not set it. The numbers computed from another class are removed."""
 
 from dataclasses import replace
 

@@ -17,18 +17,18 @@ _PATH = ("spec", "resourceClaims")
 _KEYS = ("name", "template", "containers", "requests", "instead")
 
 InStead: TypeAlias = Callable[[Mapping[str, Any]], int | None]
-"""Returns how many devices an item's claim has for what it stands for; None where that cannot be known."""
+"""Returns how many devices an item's claim has in place of the resource; None if that cannot be known."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Todo:
-    """What is to be done to one container."""
+    """The edits of one container."""
 
     path: Path
     uses: list[dict[str, str]]
-    """Of the claim, that it lacks."""
+    """The uses of the claim that it lacks."""
     sides: list[str]
-    """Where it asks for the resource that the claim stands for: limits, requests."""
+    """The fields in which it asks for the resource that the claim stands for: limits, requests."""
     container: Mapping[str, Any]
 
 
@@ -88,7 +88,7 @@ def _do(draft: Draft, claim: dict[str, Any], todo: list[_Todo]) -> None:
 
 
 def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood: Sequence[Mapping[str, Any]]) -> str:
-    """Say where the pod would lose or gain devices, each item done behind those before it; empty: nowhere."""
+    """Return the first reason why the pod would lose or gain devices, items done in their order; else empty."""
     counted = list(stood)
     if not (counted or any("instead" in claim for claim in items)):
         return ""
@@ -106,7 +106,7 @@ def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood
 
 
 def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InStead) -> str:
-    """Say why a claim cannot stand for what the containers ask for."""
+    """Return the reason why a claim cannot stand for the resource that containers ask for; empty: it can."""
     if len(todo) > 1:
         asked = f"more than one container asks for {claim['instead']}"
         return f"{asked}, and all would share one claim {claim['name']}; name one"
@@ -114,7 +114,7 @@ def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InS
 
 
 def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Sequence[Mapping[str, Any]]) -> str:
-    """Say that a container would have devices that stand for what another one has asked for."""
+    """Return the reason if a container would share devices that stand for the resource of another; else empty."""
     for other in counted:
         users = _users(draft, other) if _share(claim, other) else []
         for each in todo:
@@ -125,7 +125,7 @@ def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Seq
 
 
 def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two items are for some of the same devices."""
+    """Tell whether two items are about some of the same devices."""
     if claim["name"] != other["name"]:
         return False
     requests, others = claim.get("requests"), other.get("requests")
@@ -133,7 +133,7 @@ def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _in_use(draft: Draft, claim: dict[str, Any], todo: _Todo) -> str:
-    """Say that devices of the claim are somebody's already: who asks for the resource asks for others."""
+    """Return the reason if a container uses the claim's devices already: the resource means others; else empty."""
     asks = f"container {todo.container.get('name')} asks for {claim['instead']} besides"
     users = _users(draft, claim)
     return f"claim {claim['name']} is used by container {users[0]} already, and {asks}" if users else ""
@@ -150,7 +150,7 @@ def _users(draft: Draft, claim: Mapping[str, Any]) -> list[str]:
 
 
 def _miscounted(claim: dict[str, Any], todo: _Todo, in_stead: InStead) -> str:
-    """Say that a container would have another number of devices than it asks for."""
+    """Return the reason if a container would have another number of devices than it asks for; else empty."""
     resource = claim["instead"]
     asks = f"container {todo.container.get('name')} asks for"
     amounts = [todo.container["resources"][side][resource] for side in todo.sides]
@@ -170,12 +170,12 @@ def _miscounted(claim: dict[str, Any], todo: _Todo, in_stead: InStead) -> str:
 
 
 def _templates(draft: Draft) -> dict[str, str]:
-    """Return the templates of the pod's claims by name; empty where a claim has another source."""
+    """Return the templates of the pod's claims by name; empty if a claim has another source."""
     return {claim.get("name") or "": claim.get("resourceClaimTemplateName") or "" for claim in draft.get(_PATH) or ()}
 
 
 def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
-    """Return where the claim is to be used and is not, or what it stands for is still asked for."""
+    """Return the containers that lack a use of the claim, or still ask for the resource that it stands for."""
     wanted, instead = claim.get("containers"), claim.get("instead")
     found: list[_Todo] = []
     for path, container in containers(draft):

@@ -16,7 +16,7 @@ from ..containers import SIDES, containers
 _NAMES = ("container", "from", "to")
 _KEYS = (*_NAMES, "quantity")
 VISITS = tuple(("spec", kind) for kind in RESOURCED_LISTS)
-"""What the builder reads and writes: of each container its name and its resources."""
+"""The lists whose containers' names and resources the builder reads and writes."""
 
 
 def rewrite(draft: Draft, value: object) -> Change | None:
@@ -54,7 +54,7 @@ def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str
 
 
 def _container_paths(draft: Draft) -> dict[str, Path]:
-    """Return where the containers and init containers stand, by name; of several of one name the first counts."""
+    """Return the paths of containers and init containers by name; the first one if several have one name."""
     found: dict[str, Path] = {}
     for path, container in containers(draft):
         if isinstance(name := container.get("name"), str):
@@ -83,7 +83,7 @@ def _holds(there: Present, item: dict[str, Any]) -> bool:
 
 
 def _conflicts(case: Case) -> Answer:
-    """Find a resource that both rewrite to something else, or that one makes and the other rewrites."""
+    """Find resources that two policies rewrite differently, or that one writes and the other rewrites."""
     paths = _container_paths(case.draft)
 
     def conflict(item: dict[str, Any]) -> Conflict | None:
@@ -110,7 +110,7 @@ def _rewritten(case: Case, item: dict[str, Any], path: Path) -> Conflict | None:
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Say whether two rewrites of one container cannot both be done: they leave one resource different amounts."""
+    """Tell whether two rewrites of one container cannot both be done: they leave one resource different amounts."""
     if one["from"] == other.get("from"):
         return any(one[key] != other.get(key) for key in ("to", "quantity"))
     if one["to"] == other.get("from") or one["from"] == other.get("to"):
@@ -127,5 +127,5 @@ CONCERN = Concern(
     conflicts=_conflicts,
     restore=lambda draft, before, claims: restoring.resources(draft, before, claims, rewrite),
     decides="accounting",
-    foreseen=True,
+    forecast=True,
 )

@@ -142,5 +142,5 @@ CONCERN = Concern(
     holds=lambda there, wrote: all(key_of(item) in there.read(_keys) for item in wrote),
     conflicts=_conflicts,
     restore=_restore,
-    foreseen=True,
+    forecast=True,
 )

@@ -1,6 +1,6 @@
-"""Topology: affinity attracts a plain gang's members to one domain; a group made of its members gets its level.
+"""Topology: pod affinity attracts a plain gang's members to one domain; a group made of its members gets its level.
 
-Which gang and group a pod is in is written by ``gang``.
+``gang`` writes the gang and the group that a pod is in.
 """
 
 from collections.abc import Mapping
@@ -55,11 +55,11 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     reads from the pod on its creation, behind all webhooks (kubernetes pkg/registry/core/pod/strategy.go): so the spec
     is the same for all.
 
-    A member of a native PodGroup that is made of its members says a required level to whoever makes it; one that is
-    there already keeps what it was made of.
+    A member of a native PodGroup that is made of its members has a required level as annotations, for the maker of the
+    group; a group that exists keeps the level that it was made with.
 
     Returns:
-        The change; Skipped where the pod says itself what belongs together or apart, or in which slice it is.
+        The change; Skipped if the pod has affinity or a slice of its own.
 
     Raises:
         EvaluationError: ``level`` is no string, or ``slice`` no number of pods.
@@ -108,8 +108,8 @@ def _say_level(draft: Draft, key: str, mode: str, known: GangFacts) -> Change | 
         return Skipped("topology", "a native PodGroup has no preferred topology; use mode: required")
     draft.set(_LEVEL, key)
     draft.set(_LEVEL_MODE, mode)
-    anew = ", where its PodGroup is made anew" if draft.get(membership.REFERENCES[NATIVE]) in known.native else ""
-    return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}{anew}")
+    again = ", where its PodGroup is made again" if draft.get(membership.REFERENCES[NATIVE]) in known.native else ""
+    return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}{again}")
 
 
 def _no_slices(draft: Draft, known: GangFacts) -> Skipped | None:
@@ -124,7 +124,7 @@ def _terms(draft: Draft) -> list[Mapping[str, Any]]:
 
 
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
-    """Tell whether the pod is drawn already: by a term of this kind, or by what only its label says."""
+    """Tell whether the pod is attracted already: by a term of this kind, or by one of which only the label is left."""
     if draft.get(_COLOCATED) is None:
         return False
     ours = [term for term in _terms(draft) if membership.draws(term)]
@@ -132,13 +132,13 @@ def _is_drawn(draft: Draft, *, slices: bool) -> bool:
 
 
 def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
-    """Write in which slice the pod is, where it does not say so itself; return why that cannot be, or nothing."""
+    """Write the pod's slice if it has none of its own; return the reason if that cannot be done, else nothing."""
     if members <= 1 or draft.get(_SLICE) is not None:
         return ""
     if known.index < 0:
         return "the pod's number in its gang is unknown, and so is its slice"
     number = str(known.index // members)
-    # Numbers begin anew with each role.
+    # Numbers begin at 0 in each role.
     slice_name = f"{known.role}-{number}" if known.role else number
     if not leaf.is_label_value(slice_name):
         return f"{slice_name} is no label value, and cannot name the pod's slice"
@@ -147,7 +147,7 @@ def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
 
 
 def _own_placement(draft: Draft, key: str, mode: str) -> str:
-    """Say what of the pod's own placement ours would get in the way of; empty: nothing."""
+    """Return the part of the pod's own placement that ours would get in the way of; empty: none."""
     for path in _EXCLUSIVE:
         if draft.get(path) is not None:
             return f"{path[-1]} places this pod already"
@@ -173,9 +173,9 @@ def _levels(draft: Draft, *, slices: bool) -> list[str]:
 
 
 def _conflicts(case: Case) -> Answer:
-    """Compare level and mode: a preference for what is required already is met. A slice and its gang are two things.
+    """Compare level and mode. A preference for a required level is met; a slice is compared with slices alone.
 
-    Of what can write anything, that it wrote pod affinity is all that can be compared.
+    An earlier policy that can write any field is in conflict if it wrote pod affinity, whatever it is.
     """
     level, mode, every = (case.proposal.leaves.get(each) for each in ("level", "mode", "slice"))
     slices = isinstance(every, int) and every > 1
@@ -207,5 +207,5 @@ CONCERN = Concern(
     conflicts=_conflicts,
     decides="placement",
     in_group=membership.is_made_of_members,
-    foreseen=True,
+    forecast=True,
 )
