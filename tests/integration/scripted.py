@@ -119,16 +119,16 @@ class Recorder:
     """A sink that remembers."""
 
     objects: dict[str, str] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
+    received: list[str] = field(default_factory=list)
     sight: list[str] = field(default_factory=list)
 
     def put(self, name: str, document: dict[str, Any]) -> None:
         self.objects[name] = document["metadata"]["resourceVersion"]
-        self.told.append(f"put {name}")
+        self.received.append(f"put {name}")
 
     def drop(self, name: str) -> None:
         del self.objects[name]
-        self.told.append(f"drop {name}")
+        self.received.append(f"drop {name}")
 
     def lost(self, at: float) -> None:
         self.sight.append("lost")

@@ -90,7 +90,7 @@ def test_a_review_waits_until_its_namespace_is_known(
     run(test)
 
 
-def test_one_that_never_comes_is_an_error_of_the_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_that_never_comes_is_an_error_of_the_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handler, "PATIENCE_SECONDS", 0.01)
 
     async def test() -> None:

@@ -100,8 +100,8 @@ def test_the_action_tells_everything_that_is_wrong_at_its_line(
     spoil(repository)
     ran = run_action(repository, runner, install=str(wheel))
     assert [each.code for each in ran] == [0, 1, 1, 1]
-    told = [line for each in ran for line in each.output.splitlines() if line.startswith(("::error", "::warning"))]
-    places = [line.split(",title=")[0] for line in told]
+    reported = [line for each in ran for line in each.output.splitlines() if line.startswith(("::error", "::warning"))]
+    places = [line.split(",title=")[0] for line in reported]
     policy, tests, job = ("policies/few/policy.yaml", "policies/few/tests.yaml", "manifests/job.yaml")
     assert [place.split(",")[0] for place in places] == [
         f"::warning file={policy}",
@@ -122,7 +122,7 @@ def test_the_action_tells_everything_that_is_wrong_at_its_line(
         assert run["results"], name
 
 
-def test_the_inputs_say_what_is_checked_and_by_what(repository: Path, wheel: Path, runner: dict[str, str]) -> None:
+def test_the_inputs_name_the_manifests_and_the_policies(repository: Path, wheel: Path, runner: dict[str, str]) -> None:
     spoil(repository)
     (repository / "two words.yaml").write_text(JOB.replace("COUNT", "1"), encoding="utf-8")
     only = run_action(repository, runner, install=str(wheel), policies="", manifests="two words.yaml\n\n", reports="r")
@@ -132,7 +132,7 @@ def test_the_inputs_say_what_is_checked_and_by_what(repository: Path, wheel: Pat
     assert [each.name for each in none] == ["Install podberth", "Lint the policies", "Test the policies"]
 
 
-def test_what_cannot_be_installed_ends_it(repository: Path, tmp_path: Path, shell: dict[str, str]) -> None:
+def test_a_failed_installation_ends_the_action(repository: Path, tmp_path: Path, shell: dict[str, str]) -> None:
     [ran] = run_action(repository, {**shell, "RUNNER_TEMP": str(tmp_path)}, install="podberth==0.0.0")
     assert ran.code == 1
 
@@ -173,7 +173,7 @@ def test_the_gitlab_jobs_pass_or_fail_and_leave_the_reports_that_they_name(
         assert major == [{"path": "manifests/job.yaml", "lines": {"begin": 11}}] * red
 
 
-def test_gitlab_asks_for_what_to_install(repository: Path, shell: dict[str, str]) -> None:
+def test_gitlab_requires_the_version_to_install(repository: Path, shell: dict[str, str]) -> None:
     ran = run_job("podberth-lint", repository, shell)
     assert ran.code != 0
     assert "PODBERTH: set it to what pip is to install" in ran.output

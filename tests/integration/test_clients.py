@@ -86,10 +86,10 @@ def test_another_authority_counts_for_the_next_connection_and_a_broken_file_for_
                 assert (await before.ask(post(body("still")))).uid == "still"
             file.write_text("nothing")
 
-            async def told() -> bool:
+            async def reported() -> bool:
                 return any(line["msg"].startswith("client CA: cannot be used") for line in server.log.lines)
 
-            await until("the broken file to be told of", told)
+            await until("the broken file to be reported", reported)
             assert await _status(server, next_one.issue(_NAME)) == 200
             watching.cancel()
 

@@ -165,7 +165,7 @@ def test_all_memory_comes_back_when_hostile_callers_leave(tmp_path: Path, attack
 
 
 @pytest.mark.parametrize("request_", [*_MALFORMED, post(body()), post(b""), b"GET / HTTP/1.1\r\n\r\n"])
-def test_no_answer_says_which_software_gives_it(tmp_path: Path, request_: bytes) -> None:
+def test_no_answer_names_the_software(tmp_path: Path, request_: bytes) -> None:
     async def test() -> None:
         async with serving(tmp_path) as server:
             answer = await server.ask(request_)
@@ -176,7 +176,7 @@ def test_no_answer_says_which_software_gives_it(tmp_path: Path, request_: bytes)
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/nothing"])
-def test_nor_does_the_port_of_probes(tmp_path: Path, path: str) -> None:
+def test_no_answer_of_the_port_of_probes_names_the_software(tmp_path: Path, path: str) -> None:
     async def test() -> None:
         async with serve(tmp_path) as served:
             assert "server" not in (await served.probe(path)).headers

@@ -47,7 +47,7 @@ def sections(finished: subprocess.CompletedProcess[str]) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def test_it_succeeds_and_says_on_stderr_what_is_going_on(finished: subprocess.CompletedProcess[str]) -> None:
+def test_it_succeeds_and_reports_progress_on_stderr(finished: subprocess.CompletedProcess[str]) -> None:
     assert finished.returncode == 0, finished.stderr
     steps = finished.stderr.splitlines()
     assert all(re.match(r" *\d+\.\d s  \w", step) for step in steps)

@@ -37,7 +37,7 @@ async def _leaves(process: Served) -> None:
         assert await process.process.wait() == 0
 
 
-def test_a_named_pipe_among_the_policies_is_told_and_holds_nothing_up(tmp_path: Path) -> None:
+def test_a_named_pipe_among_the_policies_is_reported_and_holds_nothing_up(tmp_path: Path) -> None:
     policies = _policies(tmp_path)
 
     async def test() -> None:
@@ -57,7 +57,7 @@ def test_a_named_pipe_among_the_policies_is_told_and_holds_nothing_up(tmp_path: 
     run(test)
 
 
-def test_a_mount_that_hangs_is_told_and_holds_neither_reloads_nor_the_end_up(tmp_path: Path) -> None:
+def test_a_mount_that_hangs_is_reported_and_holds_neither_reloads_nor_the_end_up(tmp_path: Path) -> None:
     policies = _policies(tmp_path)
     (policies / "mounted").mkdir()
 

@@ -1,4 +1,4 @@
-"""The pictures of ``podberth topology show`` in a real browser: legible, whole, told to those who do not see them."""
+"""The pictures of ``podberth topology show`` in a real browser: legible, whole, and with text for screen readers."""
 
 import asyncio
 import json
@@ -120,7 +120,7 @@ def test_hostile_names_are_read_as_they_are(browser: str, pages: dict[tuple[str,
     browse(browser, look)
 
 
-def test_a_page_says_in_words_what_its_picture_shows(browser: str, pages: dict[tuple[str, str], Path]) -> None:
+def test_a_page_describes_its_picture_in_words(browser: str, pages: dict[tuple[str, str], Path]) -> None:
     async def look(page: Page) -> None:
         await page.open(pages["h100-5", "html"])
         names = await page.names()

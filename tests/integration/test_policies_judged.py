@@ -123,7 +123,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_policy_is_a_bug_of_ours(tmp_path: Path, name: str) -> None:
+def test_a_hostile_policy_meets_no_bug(tmp_path: Path, name: str) -> None:
     async def scene() -> None:
         async with serving(tmp_path, both(PolicyJudge())) as server:
             server.state.snapshot = SNAPSHOT

@@ -85,7 +85,7 @@ def test_log_that_nobody_reads_stops_nothing(tmp_path: Path, closed: bool) -> No
     run(test)
 
 
-def test_broken_policy_is_told_with_its_place_and_exit_code_2(tmp_path: Path) -> None:
+def test_broken_policy_is_reported_with_its_place_and_exit_code_2(tmp_path: Path) -> None:
     async def test() -> None:
         policies = tmp_path / "policies"
         policies.mkdir()
@@ -100,7 +100,7 @@ def test_broken_policy_is_told_with_its_place_and_exit_code_2(tmp_path: Path) ->
     run(test)
 
 
-def test_port_that_is_taken_is_told_with_exit_code_2(tmp_path: Path) -> None:
+def test_port_that_is_taken_is_reported_with_exit_code_2(tmp_path: Path) -> None:
     async def test() -> None:
         async with serve(tmp_path) as served:
             arguments = command(tmp_path, "--listen", f"127.0.0.1:{served.port}")

@@ -97,8 +97,8 @@ def test_a_version_that_is_too_old_means_a_new_list(tmp_path: Path, expired: Ste
         async with following(tmp_path, page(["a", "b"], 5), expired, page(["b", "c"], 9), stream()) as follower:
             await follower.asked(4)
             assert follower.server.queries[2:] == [{}, {"watch": "true", "resourceVersion": "9"}]
-            # What has not changed is not told again, and what is gone is.
-            assert follower.sink.told == ["put a", "put b", "put c", "drop a"]
+            # Unchanged objects are not passed on again, and deleted ones are.
+            assert follower.sink.received == ["put a", "put b", "put c", "drop a"]
             assert (follower.count("lists", "expired"), follower.count("restarts", "expired")) == (1, 1)
 
     run(test)
@@ -110,7 +110,7 @@ def test_a_token_that_expires_in_the_middle_of_a_list_means_a_list_from_the_star
         async with following(tmp_path, *steps) as follower:
             await follower.asked(4)
             assert follower.server.queries[1:3] == [{"continue": "more"}, {}]
-            assert follower.sink.told == ["put a", "put b"]
+            assert follower.sink.received == ["put a", "put b"]
 
     run(test)
 
@@ -223,8 +223,8 @@ def test_a_refusal_at_the_start_is_said_and_ends_it_and_later_it_does_not(tmp_pa
             await follower.asked(4)
         async with following(tmp_path, page(["a"], 5), stream(then="cut"), forbidden, stream()) as follower:
             await follower.asked(4)
-            told = [line for line in follower.log.lines if line["msg"].startswith("nodes: the watch is lost")]
-            assert [line["reason"] for line in told] == ["lost", "refused"]
+            reported = [line for line in follower.log.lines if line["msg"].startswith("nodes: the watch is lost")]
+            assert [line["reason"] for line in reported] == ["lost", "refused"]
             assert follower.sink.objects == {"a": "1"}
 
     run(test)
@@ -241,7 +241,7 @@ def test_a_refusal_at_the_start_is_said_and_ends_it_and_later_it_does_not(tmp_pa
         ('{"current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "c"}}]}', "want a kubeconfig"),
     ],
 )
-def test_what_is_no_kubeconfig_is_refused_by_name(tmp_path: Path, text: str | None, said: str) -> None:
+def test_a_file_that_is_no_kubeconfig_is_refused_by_name(tmp_path: Path, text: str | None, said: str) -> None:
     path = tmp_path / "kubeconfig"
     if text is not None:
         path.write_text(text)
@@ -250,7 +250,7 @@ def test_what_is_no_kubeconfig_is_refused_by_name(tmp_path: Path, text: str | No
     assert said in str(caught.value)
 
 
-def test_outside_of_a_pod_it_is_said_what_is_missing() -> None:
+def test_outside_of_a_pod_the_missing_configuration_is_reported() -> None:
     with pytest.raises(UsageError, match=r"want a pod with a service account, or --kubeconfig FILE$"):
         ClusterClient(None, TIMING)
 

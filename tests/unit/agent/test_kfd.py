@@ -50,7 +50,7 @@ def read(root: Path) -> NodeTopology:
     return derive(observe(KfdReader(sysfs), sysfs))
 
 
-def test_what_gpus_do_is_read_from_amdgpu(tmp_path: Path) -> None:
+def test_usage_of_gpus_is_read_from_amdgpu(tmp_path: Path) -> None:
     rows = recorded(MI210)
     write_kfd(tmp_path, rows)
     busy = {

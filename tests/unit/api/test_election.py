@@ -110,7 +110,7 @@ def run(scene: Callable[[Server], Awaitable[None]]) -> None:
     asyncio.run(play())
 
 
-def test_one_of_two_acts_and_when_it_ends_the_other_does() -> None:
+def test_one_of_two_replicas_acts_and_after_its_end_the_other() -> None:
     async def scene(server: Server) -> None:
         one = Replica(server, "one")
         await until(lambda: one.acts, what="one to act")
@@ -177,7 +177,7 @@ def test_a_leader_renews() -> None:
     run(scene)
 
 
-def test_what_the_leader_fails_of_ends_the_election() -> None:
+def test_an_error_of_the_leader_ends_the_election() -> None:
     async def fail() -> None:
         raise RuntimeError("a bug")
 

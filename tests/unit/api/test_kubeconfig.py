@@ -49,7 +49,7 @@ def host(kubeconfig: Kubeconfig) -> str:
     return str(client._loader._cluster["server"])
 
 
-def test_of_several_files_the_first_current_context_counts_and_every_context_can_be_named(tmp_path: Path) -> None:
+def test_the_first_current_context_of_several_files_counts_and_every_context_can_be_named(tmp_path: Path) -> None:
     files = (
         write(tmp_path / "one", "a"),
         write(tmp_path / "two", "b", "shared", current="b"),

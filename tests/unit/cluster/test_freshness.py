@@ -12,7 +12,7 @@ from unit.cluster.test_policy_status import GOOD, NOW
 SETTLES = 120.0
 
 
-def test_what_does_not_stay_is_no_fact() -> None:
+def test_a_state_that_does_not_last_is_no_fact() -> None:
     fact = Settled(SETTLES)
     for at in range(0, 1200, 60):
         fact.see(at % 120 == 0, float(at))

@@ -87,7 +87,7 @@ def granted() -> set[tuple[str, str, str, str, str]]:
     }
 
 
-def test_a_viewer_may_do_what_is_asked_and_nothing_else() -> None:
+def test_a_viewer_may_send_exactly_the_requests_of_status() -> None:
     server = Server()
     server.read()
     assert {asked_right(path) for path in server.asked if path not in DISCOVERY} == granted()
@@ -104,7 +104,7 @@ def test_nothing_that_is_there_is_none_and_not_unread() -> None:
 
 
 @pytest.mark.parametrize(("body", "said"), [(b"<html>", "got no metrics"), (b"", "")])
-def test_what_is_no_metrics_is_said_of_that_replica(body: bytes, said: str) -> None:
+def test_an_answer_without_metrics_is_reported_for_its_replica(body: bytes, said: str) -> None:
     replicas = Server({METRICS: body}).read().replicas
     assert not isinstance(replicas, Unread)
     [replica] = replicas
@@ -117,7 +117,7 @@ def test_a_page_of_another_server_in_the_way_is_an_error_of_the_cluster() -> Non
             Server({"/version": body}).read()
 
 
-def test_a_fault_of_one_part_is_told_with_that_part() -> None:
+def test_a_fault_of_one_part_is_reported_with_that_part() -> None:
     broken = ClusterError("failed", "GET nodes: got 500 oh; try again")
     broken.status = HTTPStatus.INTERNAL_SERVER_ERROR
     found = Server({"/api/v1/nodes": broken}).read()

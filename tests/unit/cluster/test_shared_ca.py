@@ -82,14 +82,14 @@ def test_a_secret_of_an_earlier_version_gets_one() -> None:
     assert server.has(SECRET_KEY) == encode(AUTHORITIES)
 
 
-def test_who_remembers_a_key_that_an_earlier_version_has_written_away_puts_it_back() -> None:
+def test_a_replica_that_remembers_a_key_puts_it_back_after_an_earlier_version_dropped_it() -> None:
     server = Server(authorities_json=encode(AUTHORITIES))
     store(server, remembered=b"x" * 32)
 
     assert server.has(RECORD_KEY) == b"x" * 32
 
 
-def test_a_key_that_is_too_short_is_replaced_and_what_else_is_in_the_secret_stays() -> None:
+def test_a_key_that_is_too_short_is_replaced_and_other_data_of_the_secret_stays() -> None:
     server = Server(authorities_json=encode(AUTHORITIES), record_key=b"short", own_text=b"kept")
     store(server)
 

@@ -58,7 +58,7 @@ class Scene:
     groups: dict[tuple[str, str], Made] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     sent: list[Action] = field(default_factory=list)
-    told: list[Notice] = field(default_factory=list)
+    reported: list[Notice] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
     """Of the next answers to writes; none: success."""
     said: str = "no"
@@ -124,10 +124,10 @@ class Scene:
         self.wake.set()
 
     async def until(self, reached: Callable[[], bool]) -> None:
-        await until(reached, what=lambda: f"that; sent {self.sent}, told {self.reasons()}, said {self.lines}")
+        await until(reached, what=lambda: f"that; sent {self.sent}, reported {self.reasons()}, said {self.lines}")
 
     def reasons(self) -> list[str]:
-        return [each.reason for each in self.told]
+        return [each.reason for each in self.reported]
 
 
 def gang(name: str, owner: OwnerReference | None = None) -> WaitingPod:
@@ -141,7 +141,7 @@ def play(story: Callable[[Scene], Awaitable[None]], timing: Timing = TIMING, **f
         sight, requests = cast("Sight", scene), cast("Requests", scene)
         log, metrics = Log(Lines(scene.lines)), ControllerMetrics()
         manner = Manner(timing=timing, patience_seconds=60.0, metrics=metrics, log=log)
-        acting = Acting(sight, requests, scene.told.append, scene.wake, manner)
+        acting = Acting(sight, requests, scene.reported.append, scene.wake, manner)
         task = asyncio.create_task(acting.act())
         try:
             await story(scene)

@@ -57,7 +57,7 @@ def test_few_are_under_way_and_look_ups_take_no_place_of_a_write() -> None:
     play(story)
 
 
-def test_what_is_offered_anew_takes_the_place_of_what_has_not_begun() -> None:
+def test_a_new_offer_replaces_the_requests_that_have_not_begun() -> None:
     async def story(sending: Sending, began: list[Action], answers: asyncio.Event) -> None:
         sending.offer(map(create, range(50)))
         await turns()

@@ -49,11 +49,11 @@ def test_the_best_comes_first_and_the_farther_the_later() -> None:
 
 
 @pytest.mark.parametrize("name", ["nvidia.com/mig-large", "", "gpu", "9" * 100_000, "mig-" + "1g." * 1000])
-def test_nothing_is_near_to_what_is_no_profile(name: str) -> None:
+def test_no_candidate_is_near_to_a_name_that_is_no_profile(name: str) -> None:
     assert suggestions(name, A100_40) == ()
 
 
-def test_nothing_is_near_among_nothing_or_what_is_far() -> None:
+def test_no_candidate_is_near_among_none_or_distant_ones() -> None:
     assert nearest("1g.5gb", []) is None
     assert nearest("1g.5gb", ["7g.278gb"]) is None
     assert nearest("1g.5gb", ["nvidia.com/gpu", "1g"]) is None

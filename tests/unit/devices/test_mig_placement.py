@@ -201,7 +201,7 @@ def test_a_set_fits_if_its_places_and_its_engines_suffice(model: MigTable, names
         ("1g.5gb", [Placed("4g.20gb"), Placed("4g.20gb")], 0, 0),
     ],
 )
-def test_what_still_fits_depends_on_where_the_others_are(
+def test_the_room_depends_on_the_places_of_present_instances(
     profile: str, present: list[Placed], least: int, most: int
 ) -> None:
     assert room(profile, present, A100) == (least, most)

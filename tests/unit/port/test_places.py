@@ -64,7 +64,7 @@ def test_a_place_is_charged_more_until_its_handshake_is_done() -> None:
     assert (len(places), budget.used["connections"]) == (0, 0)
 
 
-def test_where_memory_is_short_the_oldest_give_way_too() -> None:
+def test_the_oldest_connections_give_way_if_memory_is_short() -> None:
     budget = MemoryBudget({**LEVELS, "connections": HANDSHAKE_BYTES + CONNECTION_BYTES})
     places = Places(budget)
     [settled] = callers(places, 1)
