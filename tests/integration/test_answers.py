@@ -1,4 +1,4 @@
-"""What the review port answers: to reviews, and to everything else that a client may send."""
+"""The answers of the review port to reviews, and to everything else that a client may send."""
 
 import asyncio
 import json
@@ -107,7 +107,7 @@ def test_a_body_that_is_no_review_gets_a_status_with_a_reason(
             assert len(answer.content) < 1000
             [line] = server.reviews()
             assert (line["code"], line["verdict"], line["level"]) == (status, "error", "warning")
-            # The connection is good for a review, for all of the body was read.
+            # The connection can carry a review, because the whole body was read.
             assert (await connection.ask(post(body("next")))).uid == "next"
 
     run(test)
@@ -350,7 +350,7 @@ def test_review_whose_turn_comes_too_late_is_not_decided(tmp_path: Path) -> None
             # Handshakes are over on both sides.
             await first.ask(post(body()))
             await second.ask(post(body()))
-            # Both are written before the loop, which is the server's as well, looks for what has come.
+            # Both are written before the loop, which is the server's as well, reads them.
             first.writer.write(post(body("u-1"), "/mutate?timeout=30s"))
             second.writer.write(post(body("u-2"), "/mutate?timeout=100ms"))
             assert (await first.answer()).uid == "u-1"

@@ -1,4 +1,4 @@
-"""``podberth certs`` where the API server, or podberth, is away for a while: now and then in the day of a rotation."""
+"""``podberth certs`` while the API server, or podberth, is gone for a short time during a rotation."""
 
 import asyncio
 import base64
@@ -74,7 +74,7 @@ def test_one_that_refuses_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 @pytest.fixture
 def listening_once(tmp_path: Path) -> Iterator[int]:
-    """Shake hands with one client, and listen no more."""
+    """Accept one client, then stop listening."""
     now = datetime.now(UTC)
     issued = issue_leaf(new_signer(LIFE, LEAF_LIFE, now).authority, ["localhost"], living(LEAF_LIFE, now))
     pair = tmp_path / "pair.pem"

@@ -1,4 +1,4 @@
-"""The action, the GitLab template and the pre-commit hooks: what they run is run, where all is well and where not."""
+"""The action, the GitLab template and the pre-commit hooks: their scripts run, with and without findings."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ DENIAL = "got 9 GPUs, want at most 8"
 
 @pytest.fixture
 def repository(tmp_path: Path, wheel: Path, shell: dict[str, str]) -> Path:
-    """A repository with a policy, as `podberth policies init` writes it, and a manifest; all is well with both."""
+    """A repository with a policy, as `podberth policies init` writes it, and a manifest; neither has a finding."""
     folder = tmp_path / "repository"
     (folder / "manifests").mkdir(parents=True)
     (folder / "manifests" / "job.yaml").write_text(JOB.replace("COUNT", "8"), encoding="utf-8")
@@ -67,7 +67,7 @@ def commit(folder: Path, shell: dict[str, str]) -> None:
 
 
 def spoil(folder: Path) -> None:
-    """One finding for each: lint, test, check."""
+    """Add one finding each for lint, test and check."""
     policy, tests = (folder / "policies" / "few" / name for name in ("policy.yaml", "tests.yaml"))
     unused = "  variables:\n  - name: unused\n    expression: gpu.count\n"
     policy.write_text(policy.read_text(encoding="utf-8").replace("  variables:\n", unused), encoding="utf-8")
@@ -94,9 +94,7 @@ def test_the_action_passes_where_all_is_well(repository: Path, wheel: Path, runn
     assert failures(reports / "test.xml") == failures(reports / "check.xml") == []
 
 
-def test_the_action_tells_everything_that_is_wrong_at_its_line(
-    repository: Path, wheel: Path, runner: dict[str, str]
-) -> None:
+def test_the_action_reports_every_finding_at_its_line(repository: Path, wheel: Path, runner: dict[str, str]) -> None:
     spoil(repository)
     ran = run_action(repository, runner, install=str(wheel))
     assert [each.code for each in ran] == [0, 1, 1, 1]
@@ -143,7 +141,7 @@ def test_the_workflow_installs_podberth_from_beside_the_action(repository: Path,
 
 
 def test_no_input_is_pasted_into_a_script() -> None:
-    """What a pull request can choose would be run."""
+    """Otherwise a pull request could run commands."""
     assert not [step for step in read(ACTION)["runs"]["steps"] if "${{" in step["run"]]
 
 

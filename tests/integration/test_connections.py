@@ -1,4 +1,4 @@
-"""What a connection may take: headers by their bytes and their time, places, unread answers; and what it never says."""
+"""The limits of a connection: size and time of headers, places, unread answers; and answers without a banner."""
 
 import asyncio
 from pathlib import Path
@@ -17,7 +17,7 @@ _MALFORMED = (b"\x16\x03\x01 what is this\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"G
 
 
 async def _end(connection: Connection) -> bytes:
-    """Read all that is still to come."""
+    """Read the rest."""
     async with asyncio.timeout(30):
         return await connection.reader.read()
 
@@ -138,7 +138,7 @@ def test_a_caller_that_reads_no_answers_is_not_asked_for_more(tmp_path: Path, mo
             asking = asyncio.create_task(_ask_on(connection))
             await until_reached("it is ended", lambda: not server.port._web.connections, lambda: None)
             asking.cancel()
-            # 250 bytes an answer: what the kernel took of both ends, and a buffer of ours.
+            # 250 bytes an answer: the kernel's buffers at both ends, and one of podberth's.
             assert server.port._web.requests_count < 100_000
 
     run(test)

@@ -1,4 +1,4 @@
-"""Events get through whatever an API server, and other replicas, may do to them; and what does not is counted."""
+"""Events are written despite faults of the API server and writes of other replicas; lost ones are counted."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +19,7 @@ from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import EventMetrics, Metrics
 
 TIMING = Timing(first_wait_seconds=0.01, longest_wait_seconds=0.02, least_wait_seconds=0.01)
-# Nothing waits for others, so that a test says when a series is complete.
+# No notice waits for others, so that the test decides when a series is complete.
 LIMITS = Limits(together_seconds=0.01, repeat_seconds=0.01, longest_repeat_seconds=0.02, requests_per_second=1000)
 JOB = Regarding(api_version="batch/v1", kind="Job", namespace="team", name="train", uid="j-1")
 LOOK = Notice(regarding=JOB, type="Warning", reason="PolicyWarning", action="Validate", note="look")
@@ -165,7 +165,7 @@ def test_an_event_that_has_run_out_is_made_again(tmp_path: Path) -> None:
         async with event_server(tmp_path) as server, telling(server) as process:
             process.events.tell(LOOK)
             await process.until("an Event", lambda: process.count() == 1)
-            # The server's answer may be on its way: what it says is taken in before anything else is sent.
+            # The server's answer may be on its way: what it says is read before anything else is sent.
             server.events.clear()
             process.events.tell(LOOK)
             await process.until("another one", lambda: process.count() == 1)
@@ -189,7 +189,7 @@ def test_an_absent_or_busy_api_server_is_tried_again_and_no_event_is_lost(tmp_pa
     run(body)
 
 
-def test_it_is_not_asked_for_ever(tmp_path: Path) -> None:
+def test_an_event_is_given_up_after_some_tries(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server, telling(server) as process:
             server.faults = [500] * 12
@@ -202,7 +202,7 @@ def test_it_is_not_asked_for_ever(tmp_path: Path) -> None:
     run(body)
 
 
-def test_a_namespace_that_is_going_is_in_no_others_way(tmp_path: Path) -> None:
+def test_a_terminating_namespace_does_not_delay_others(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server, telling(server) as process:
             server.gone = frozenset({"going"})
@@ -253,7 +253,7 @@ def test_unsent_notices_are_sent_when_the_process_ends(tmp_path: Path) -> None:
     run(body)
 
 
-def test_an_api_server_that_does_not_answer_holds_up_nobodys_end(tmp_path: Path) -> None:
+def test_an_api_server_that_does_not_answer_does_not_delay_the_end(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server:
             server.hangs = True

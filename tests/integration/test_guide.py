@@ -1,4 +1,4 @@
-"""docs/guide.md, and how a policy is turned on by docs/check.md, are lived through."""
+"""The steps of docs/guide.md, and of docs/check.md for turning a policy on, are run."""
 
 import json
 import os

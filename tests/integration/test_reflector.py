@@ -1,4 +1,4 @@
-"""A resource is followed through everything that an API server, or what is between, may do to a list and a watch."""
+"""A resource is followed despite all faults that an API server or a proxy can cause in a list and a watch."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -171,7 +171,7 @@ def test_a_busy_apiserver_is_left_alone_for_as_long_as_it_asks(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("step", [status(503), stream(then="end"), status(410), EXPIRED])
-def test_whatever_is_said_again_and_again_there_is_no_tight_loop(tmp_path: Path, step: Step) -> None:
+def test_no_repeated_answer_makes_a_tight_loop(tmp_path: Path, step: Step) -> None:
     async def test() -> None:
         async def alternate(request: Any) -> Any:
             return await (step if request.query.get("watch") else page(["a"], 5))(request)
@@ -212,13 +212,13 @@ def test_a_rotated_token_is_read_for_the_next_request(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_refusal_at_the_start_is_said_and_ends_it_and_later_it_does_not(tmp_path: Path) -> None:
+def test_a_refusal_at_the_start_ends_it_with_a_message_and_a_later_one_does_not(tmp_path: Path) -> None:
     async def test() -> None:
         forbidden = status(403, message="nodes is forbidden")
         async with following(tmp_path, forbidden, timing=replace(TIMING, refused_seconds=0.1)) as follower:
             with pytest.raises(ClusterError, match="/api/v1/nodes: got 403 nodes is forbidden, want 200; see what"):
                 await follower.asked(100)
-        # One that has just started refuses, too, before it knows who may ask.
+        # A server that has just started refuses, too, before it has loaded the roles.
         async with following(tmp_path, forbidden, forbidden, page(["a"], 5), stream()) as follower:
             await follower.asked(4)
         async with following(tmp_path, page(["a"], 5), stream(then="cut"), forbidden, stream()) as follower:
@@ -255,7 +255,7 @@ def test_outside_of_a_pod_the_missing_configuration_is_reported() -> None:
         ClusterClient(None, TIMING)
 
 
-def test_nobody_there_is_lost_and_tried_again(tmp_path: Path) -> None:
+def test_a_missing_server_is_lost_and_tried_again(tmp_path: Path) -> None:
     async def test() -> None:
         async with following(tmp_path, page(["a"], 5), stream()) as follower:
             await follower.asked(2)

@@ -1,4 +1,4 @@
-"""What changes under a running server: certificates, policies, topology. What is broken never replaces what works."""
+"""Changes under a running server: certificates, policies, topology. A broken version never replaces a working one."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""Which reviews podberth writes Events of, and where: by what it knows of who has asked."""
+"""The reviews that podberth writes Events about, and the namespaces, by its knowledge of the caller."""
 
 import asyncio
 from collections.abc import AsyncIterator

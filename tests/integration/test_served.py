@@ -1,4 +1,4 @@
-"""Which kinds are followed, by what an API server may say of what it serves."""
+"""The kinds that are followed, by the answers of an API server's discovery."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ JOBS, CLAIMS = "jobs.batch", "resourceclaims.resource.k8s.io"
 VERBS = ["list", "watch"]
 
 Paths = dict[str, Any]
-"""What is answered by path: a document, or a status code."""
+"""The answers by path: a document, or a status code."""
 
 
 def groups(*versions: str) -> Paths:
@@ -54,7 +54,7 @@ def objects(path: str, *names: str) -> Paths:
 
 
 class Watching:
-    """What follows the kinds of a scripted API server."""
+    """Follows the kinds of a scripted API server."""
 
     def __init__(self, kubeconfig: Path, timing: Timing) -> None:
         self.lines = CapturedLines()
@@ -182,11 +182,11 @@ def test_nothing_waits_for_kinds_if_discovery_is_forbidden(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("answer", [503, "rubbish", {"groups": [3]}])
-def test_an_api_server_that_does_not_say_is_waited_for(tmp_path: Path, answer: Any) -> None:
+def test_an_api_server_without_an_answer_is_waited_for(tmp_path: Path, answer: Any) -> None:
     paths: Paths = {"/apis": answer, **BATCH}
 
     async def test() -> None:
-        # Whatever becomes of the first looks, not before it says so is anything settled.
+        # Nothing is settled before it answers, whatever happens to the first looks.
         async with watching(tmp_path, paths, replace(TIMING, refused_seconds=0.0)) as seen:
             await seen.until("a first look", lambda: seen.lines.lines)
             assert not seen.served.settled.is_set()

@@ -1,4 +1,4 @@
-"""The span of a review continues the API server's trace and tells what came of it, at a collector that reads OTLP."""
+"""The span of a review continues the API server's trace and has the result, at a collector that reads OTLP."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

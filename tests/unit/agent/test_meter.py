@@ -17,7 +17,7 @@ INTERVAL = 30.0
 
 
 class Still:
-    """A reader of one GPU, whose usage can be out of reach."""
+    """A reader of one GPU, whose usage may be unreadable."""
 
     gone = False
 

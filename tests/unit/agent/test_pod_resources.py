@@ -28,7 +28,7 @@ def kubelet(kubelet_program: Path, tmp_path: Path) -> Iterator[KubeletSocket]:
 
 @pytest.fixture(autouse=True)
 def patient(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a busy machine take as long as it needs for an answer, where the deadline is not what is tested."""
+    """Give a busy machine enough time for an answer in tests that are not about the deadline."""
     if "hangs" not in request.node.name:
         monkeypatch.setattr(pod_resources, "_DEADLINE_SECONDS", 60.0)
 
@@ -91,7 +91,7 @@ def test_a_kubelet_that_hangs_is_given_up_after_the_deadline(kubelet: KubeletSoc
     kubelet.answer("hang")
     started = time.monotonic()
     assert refusal(kubelet.path) == f"{kubelet.path}: no kubelet; got no answer within 2 s"
-    # How much later is the machine's affair: a busy one took more than 8 s.
+    # How much later depends on the machine: a busy one took more than 8 s.
     assert time.monotonic() - started > 1.5
 
 

@@ -1,4 +1,4 @@
-"""The agent's loop between two looks: what is sent in one go, with a clock and a server that follow a script."""
+"""The agent's loop between two looks: the requests of one round, with a clock and a server that follow a script."""
 
 from datetime import timedelta
 from itertools import islice
@@ -26,7 +26,7 @@ def document(text: str) -> dict[str, Any]:
 
 
 def test_an_api_server_that_hangs_is_asked_once_for_each_thing_before_the_devices_are_looked_at_again() -> None:
-    """Each try is over later than the wait before the next one of the other: without a bound this never ends."""
+    """Each try takes longer than the other's wait before its next try: without a bound this never ends."""
     made, server, clock = Publisher("n", draw=lambda: 0.5, labels="own"), Server(), Clock()
     made.offer(document("{}"), LABELS)
     drive(made, server, clock, 1.0)

@@ -89,7 +89,7 @@ def test_the_first_faults_are_written_at_once_and_a_flap_a_few_times_a_minute() 
     for step in range(600):
         made.offer(document(step % 2), LABELS)
         drive(made, server, clock, 0.1)
-    # Five at once, for the first document took one, and one in 15 s; never the one that is there already.
+    # Five at once, because the first document took one, and one in 15 s; never the present one.
     assert server.count("write") == 5 + 60 // 15
     made.offer(document(7), LABELS)
     drive(made, server, clock, 15.0)

@@ -1,4 +1,4 @@
-"""The agent's loop, with a reader that does what a list says."""
+"""The agent's loop, with a reader that follows a list."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice, repeat
@@ -17,7 +17,7 @@ INTERVAL = 30.0
 
 
 class Listed:
-    """A reader that sees one thing after the other, and notes how long it was asked to wait."""
+    """A reader that returns one observation after the other, and notes how long it was asked to wait."""
 
     def __init__(self, sights: Iterable[Observation | DeviceError]) -> None:
         self.sights = iter(sights)
@@ -45,7 +45,7 @@ def away() -> DeviceError:
 
 
 def watched(reader: Listed, tmp_path: Path, said: list[str]) -> Iterator[int]:
-    """Count the GPUs of each document that comes out."""
+    """Count the GPUs of each document that is yielded."""
     sysfs = Sysfs(write_sysfs(tmp_path / "sys", []))
     watch = Watch(reader, sysfs, interval_seconds=INTERVAL, now=lambda: "2026-01-31T12:00:00Z", say=said.append)
     return (len(decode_topology(document).gpus) for document in documents(watch, "n"))

@@ -1,4 +1,4 @@
-"""Where a kubeconfig is found, and which of several counts; what kubectl does is in its own `kubectl config --help`."""
+"""The place of a kubeconfig, and the order of several; kubectl's rules are in `kubectl config --help`."""
 
 import json
 from pathlib import Path

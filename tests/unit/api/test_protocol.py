@@ -1,4 +1,4 @@
-"""What answers and events of the API server mean, as tables; nothing is asked here."""
+"""The meaning of the API server's answers and events, as tables; no request is sent here."""
 
 import json
 from typing import Any
@@ -110,7 +110,7 @@ def test_a_version_that_went_back_is_of_an_older_cluster() -> None:
     with pytest.raises(ClusterError, match="got version 7 after 8; the cluster is an older one now") as caught:
         read_event(line("BOOKMARK", thing()), "watch of nodes", "8")
     assert caught.value.reason == "expired"
-    # What cannot be compared is not.
+    # Versions that cannot be compared are not.
     assert read_event(line("ADDED", thing(version="x")), "watch", "8") == Put("a", "x", thing(version="x"))
 
 
@@ -178,7 +178,7 @@ def test_a_line_longer_than_any_object_is_garbled() -> None:
 def test_waits_grow_to_a_cap_and_start_again_after_a_watch_that_lasted() -> None:
     pace = Pace(TIMING, lambda: 1.0)
     assert [pace.wait_seconds(0) for _ in range(6)] == [1, 2, 4, 8, 8, 8]
-    # A watch that ends at once is a failure however politely it ends.
+    # A watch that ends at once is a failure even if it ends properly.
     assert pace.wait_seconds(9) == 8
     assert [pace.wait_seconds(10), pace.wait_seconds(0)] == [1, 2]
 

@@ -41,7 +41,7 @@ def test_all_that_anybody_may_have_caused_is_as_much_as_of_one_object() -> None:
 
 
 def test_an_hour_of_strangers_is_few_events() -> None:
-    """The API server keeps an Event for an hour: as many are there at a time at the most."""
+    """The API server keeps an Event for an hour, so that is the most at one time."""
     known, kept = _strangers(), 0
     for second in range(3600):
         known.end_quiet(float(second))

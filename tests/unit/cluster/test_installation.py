@@ -1,4 +1,4 @@
-"""What is asked for a status, held against what manifests/base/viewer.yaml grants; and what becomes of odd answers."""
+"""The requests for a status, compared with the rights of manifests/base/viewer.yaml; and unusual answers."""
 
 import asyncio
 import json
@@ -27,12 +27,12 @@ POD = {
     "status": {"phase": "Running", "podIP": "192.0.2.1"},
 }
 METRICS = "/api/v1/namespaces/podberth-system/pods/podberth-1:2/proxy/metrics"
-# What every authenticated user may read (the ClusterRole system:discovery).
+# The paths that every authenticated user may read (the ClusterRole system:discovery).
 DISCOVERY = {"/version", "/apis/podberth.io/v1alpha1"}
 
 
 class Server:
-    """Answers as an API server with one replica and nothing else, but for these paths; remembers what was asked."""
+    """Answers as an API server with one replica and nothing else, except for these paths; records the requests."""
 
     def __init__(self, answers: Mapping[str, bytes | ClusterError] | None = None) -> None:
         self.asked: list[str] = []

@@ -1,4 +1,4 @@
-"""The kinds that are followed where they are served: what is kept of their objects."""
+"""The kinds that are followed if they are served: the facts that are kept of their objects."""
 
 from typing import Any
 
@@ -112,7 +112,7 @@ def test_only_the_read_fields_of_an_object_are_kept(kind: str, document: JSON, f
 
 
 class Stirred:
-    """How often something has changed."""
+    """The number of changes."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -210,7 +210,7 @@ def test_the_object_that_has_waited_longest_comes_in_when_there_is_room(monkeypa
     assert filed.table()["uid-c"]["spec"]["parallelism"] == 5
     assert filed.left_out == filed.beyond == {"team/f", "team/g"}
     filed.drop("team/b")
-    # Three places to wait were taken when f and g came, so they are seen when they change.
+    # Three waiting places were taken when f and g came, so these are seen when they change.
     assert set(filed.table()) == {"uid-c"}
     filed.put("team/f", named(job(gpu_pod(1)), "f"))
     assert set(filed.table()) == {"uid-c", "uid-f"}
@@ -237,7 +237,7 @@ def test_an_object_that_is_left_out_is_known_by_its_uid_until_it_can_be_used(mon
     assert not filed.leaves_out("uid-huge")
     filed.put("team/a", named({"spec": {}}, "a"))
     filed.put("team/b", named({"spec": {}}, "b"))
-    # One uid is remembered of two: of the other its pods wait in vain.
+    # One uid of two is remembered: pods of the other wait in vain.
     assert [filed.leaves_out(uid) for uid in ("again", "uid-a", "uid-b")] == [True, False, False]
     filed.drop("team/huge")
     filed.put("team/b", named({"spec": {}}, "b"))

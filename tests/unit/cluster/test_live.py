@@ -1,4 +1,4 @@
-"""What is said where a cluster cannot be followed at all, and what a document that nobody expected costs."""
+"""The message if a cluster cannot be followed at all, and the effect of an unexpected document."""
 
 import sys
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_with_the_package_a_client_is_made_when_it_is_asked_for(tmp_path: Path) 
 
 
 class Taken:
-    """Takes documents, but for those that it must refuse."""
+    """Takes documents, except those that it must refuse."""
 
     def __init__(self) -> None:
         self.known: dict[str, Document] = {}

@@ -1,4 +1,4 @@
-"""A stored policy beyond a bound costs no other policy, and does not replace the last good one."""
+"""A stored policy beyond a bound affects no other policy, and does not replace the last good one."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""When a policy's status is written: a verdict is said once, and nobody answers another replica."""
+"""When a policy's status is written: a verdict is written once, and no replica answers another."""
 
 import asyncio
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def test_a_verdict_on_an_earlier_generation_is_kept_to_oneself() -> None:
 
 
 class Sending:
-    """The client of somebody who sees every status that is sent, while it is on its way."""
+    """A client that sees every status while it is being sent."""
 
     def __init__(self, seen: Callable[[dict[str, Any]], None]) -> None:
         self._seen = seen

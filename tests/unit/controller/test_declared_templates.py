@@ -28,7 +28,7 @@ def text(device_class: str) -> str:
 
 
 class Seen:
-    """What was declared, and what was said."""
+    """The declared templates, and the log."""
 
     def __init__(self) -> None:
         self.templates: list[Templates] = []
@@ -79,7 +79,7 @@ def test_a_broken_file_replaces_nothing_and_is_reported(tmp_path: Path) -> None:
 
 
 class Faulty(FileSource):
-    """Files, of which the first load meets a bug."""
+    """Files whose first load meets a bug."""
 
     def __init__(self, policies: Path) -> None:
         super().__init__(policies, None)

@@ -1,4 +1,4 @@
-"""What is under way: few at once, look-ups and writes beside each other, and nothing behind the end."""
+"""Requests in progress: few at once, look-ups and writes side by side, and none after the end."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ def play(story: Callable[[Sending, list[Action], asyncio.Event], Awaitable[None]
 
 
 async def turns() -> None:
-    """Let every task go on as far as it can."""
+    """Let every task run as far as it can."""
     for _ in range(10):
         await asyncio.sleep(0)
 

@@ -62,7 +62,7 @@ def test_a_replica_that_no_longer_leads_has_no_request_in_progress() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(LookUp) == AT_ONCE)
 
-    # What is still there at the end is what `play` looks for.
+    # `play` checks what is still there at the end.
     pods = {f"team/{n}": gang(f"gang-{n}", replace(JOB, name=f"job-{n}", uid=f"j-{n}")) for n in range(10)}
     play(story, pods=pods, held=asyncio.Event())
 
@@ -126,7 +126,7 @@ def test_a_change_that_is_invalid_for_another_field_is_put_off_and_reported() ->
 
 
 def test_an_invalid_change_of_owners_alone_is_sent_again_behind_a_wait_and_says_nothing_of_the_minimum() -> None:
-    """It would be sent at once and for ever, for what is fixed is not asked before it."""
+    """Otherwise it would be sent again at once and for ever, because the fixed minimum is checked after it."""
 
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.reasons() == ["PodGroupNotResized"])
@@ -147,7 +147,7 @@ def test_an_owner_that_cannot_be_read_is_the_one_on_top_and_one_that_is_gone_has
 ) -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(LookUp) == 1)
-        # Another gang, whose owner is nobody's business: it is made behind this one.
+        # Another gang with a known owner: its group is made after this one.
         scene.pods["team/z"] = gang("z")
         scene.wake.set()
         await scene.until(lambda: any(isinstance(each, Create) and each.place == ("team", "z") for each in scene.sent))

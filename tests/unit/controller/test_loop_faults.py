@@ -1,4 +1,4 @@
-"""What the leader makes of refusals that do not last, of owners that cannot be read, and of bugs."""
+"""The leader's reaction to temporary refusals, unreadable owners, and bugs."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast

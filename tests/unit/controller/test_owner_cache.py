@@ -1,4 +1,4 @@
-"""What is kept of owners, and for how long: by a clock of the test's own."""
+"""The facts that are kept of owners, and their duration, by a simulated clock."""
 
 from podberth.controller.owner_cache import ASK_AGAIN_SECONDS, MOST_ASKED_PER_SECOND, LookedUp
 from podberth.controller.plan.model import LookUp
@@ -25,7 +25,7 @@ def test_an_owner_that_cannot_be_read_is_on_top_until_it_can_be() -> None:
 
 
 def test_few_of_many_unreadable_owners_are_looked_up_each_second() -> None:
-    """A right that is missing is missing for every gang."""
+    """A missing right affects every gang."""
     known, count = LookedUp(), 10_000
     every = [LookUp("team", OwnerReference("batch/v1", "Job", f"job-{n}", str(n))) for n in range(count)]
     for one in (*every, *every):

@@ -1,4 +1,4 @@
-"""What is asked of the API server for an action: the path of one object, whatever its names are."""
+"""The request for an action: the path of one object, whatever its names are."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ ABOUT = Regarding(api_version="v1", kind="Pod", namespace="team", name="pod", ui
 
 @dataclass
 class Client:
-    """Keeps what is asked."""
+    """Keeps the requests."""
 
     paths: list[str] = field(default_factory=list)
     limits: AnswerLimits | None = None

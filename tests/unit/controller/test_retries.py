@@ -1,4 +1,4 @@
-"""When a request is sent again: by a clock of the test's own, and chance that always draws the longest wait."""
+"""When a request is sent again, by a simulated clock and with the longest possible waits."""
 
 from itertools import pairwise
 from typing import Any
@@ -45,7 +45,7 @@ def longest_wait(action: Action, result: Result) -> tuple[float, int]:
 
 @pytest.mark.parametrize("action", [CREATE, CHANGE])
 def test_a_refused_request_is_sent_less_and_less_often(action: Action) -> None:
-    """A thousand groups over a quota would be as many requests in the time of one wait."""
+    """A thousand groups over a quota would otherwise be as many requests in one wait."""
     longest, tries = longest_wait(action, "refused")
     assert longest == LONGEST_REFUSED_SECONDS
     assert tries < 30
@@ -129,7 +129,7 @@ def test_an_owner_that_cannot_be_read_is_asked_for_when_that_is_believed() -> No
 
 
 def test_a_new_look_up_comes_before_repeated_ones() -> None:
-    """More of these than places are due again before the last of them has had one."""
+    """More of these requests than places are due again before the last of them was sent."""
     waits = waiting()
     hanging = [LookUp("team", OwnerReference("batch/v1", "Job", f"job-{n}", str(n))) for n in range(3)]
     for at, each in enumerate(reversed(hanging)):

@@ -1,4 +1,4 @@
-"""What claims ask for, and which accelerators DeviceClasses hand out; by objects that nobody has checked."""
+"""The devices that claims ask for, and the accelerators of DeviceClasses, read from unchecked objects."""
 
 from typing import Any
 
@@ -261,7 +261,7 @@ def named(name: str, device_class: str, count: int = 1, **more: Any) -> JSON:
         ([first((GPU, 2), ("mig.nvidia.com", 2))], "nvidia.com/gpu", (), 2),
         ([first((GPU, 1), (GPU, 2))], "nvidia.com/gpu", (), None),
         ([first((GPU, 1), ("mig.nvidia.com", 2))], "nvidia.com/gpu", (), None),
-        # A class of which nothing is known stands for whatever it is to stand for, if no other one does.
+        # An unknown class counts as of the wanted sort, if no other class is.
         ([named("o", OWN, 2), named("n", NIC)], "nvidia.com/gpu", (), 2),
         ([named("o", OWN, 2), named("g", GPU)], "nvidia.com/gpu", (), 1),
         ([named("o", OWN, 2), named("p", "other.example.com")], "nvidia.com/gpu", (), None),

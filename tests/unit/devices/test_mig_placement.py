@@ -166,7 +166,7 @@ def test_with_the_big_memory_profile_there_are_38_maximal_sets_of_78() -> None:
         (A100, ["1g.12gb"], False),
         (A100, ["", "1g.5gb"], False),
         (A100, [], True),
-        # One has the media engines, whatever its size
+        # One instance has the media engines, whatever its size
         (A30, ["1g.6gb+me", "2g.12gb+me"], False),
         (A30, ["1g.6gb+me", "2g.12gb"], True),
         (RTX, ["1g.24gb+me.all", "1g.24gb-me", "2g.48gb-me"], True),
@@ -221,7 +221,7 @@ def test_the_live_node_wins_over_the_table() -> None:
 
 
 def test_a_name_that_no_table_has_is_not_remembered() -> None:
-    """A pod may write one of a megabyte."""
+    """A pod may have a name of a megabyte."""
     before = _room.cache_info().currsize
     assert capacity("1g." + "9" * 1_000_000 + "gb", A100) == 0
     assert _room.cache_info().currsize == before

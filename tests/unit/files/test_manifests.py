@@ -1,4 +1,4 @@
-"""Which files a check reads, and what it makes of bytes that are no plain UTF-8."""
+"""The files that a check reads, and the decoding of bytes that are no plain UTF-8."""
 
 import io
 import os

@@ -77,7 +77,7 @@ def test_a_pipe_that_the_shell_hands_over_is_read() -> None:
 
 
 class _Stalled:
-    """A read that returns when it is let go."""
+    """A read that returns when it is released."""
 
     def __init__(self) -> None:
         self.begun = 0

@@ -55,7 +55,7 @@ def test_a_lost_secret_is_made_again_and_who_is_trusted_stays_trusted() -> None:
     made = _stored(plan(None, _both(_FIRST.pem), None, _NOW, _PROFILE))
     assert [each.certificate for each in made.previous] == list(_FIRST.trusted)
     assert made.previous[0].until == _NOW + timedelta(hours=25)  # a leaf's day, and an hour for clocks
-    # And the new one has to wait, for leaves of the old one are alive.
+    # The new one has to wait, because leaves of the old one are still valid.
     assert plan(made, _both(made.pem), None, _NOW, _PROFILE).action is None
 
 

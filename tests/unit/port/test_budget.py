@@ -1,4 +1,4 @@
-"""One budget of memory: who is refused first, and that everything is given back."""
+"""One budget of memory: the order of refusals, and that everything is given back."""
 
 from pathlib import Path
 

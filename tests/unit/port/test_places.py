@@ -1,11 +1,11 @@
-"""Places for connections: who gets one, and who has to give way."""
+"""Places for connections: accepted and displaced ones."""
 
 from podberth.port.budget import CONNECTION_BYTES, HANDSHAKE_BYTES, LEVELS, MemoryBudget
 from podberth.port.places import GRACE_SECONDS, Places
 
 
 class Caller:
-    """A connection that remembers that it was displaced."""
+    """A connection that records that it was displaced."""
 
     displaced = False
 

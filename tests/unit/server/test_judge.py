@@ -1,4 +1,4 @@
-"""Policies are judged in a thread: one at a time, few wait, and who leaves takes the work along."""
+"""Policies are judged in a thread: one at a time, few wait, and a cancelled caller ends the work."""
 
 import asyncio
 import threading

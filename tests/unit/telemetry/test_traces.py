@@ -1,4 +1,4 @@
-"""Whether traces are asked for, in OpenTelemetry's own words."""
+"""Whether traces are wanted, by OpenTelemetry's own variables."""
 
 from collections.abc import Mapping
 

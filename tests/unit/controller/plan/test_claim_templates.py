@@ -1,4 +1,4 @@
-"""Which ResourceClaimTemplates are made for pods that name them, and with whom they go."""
+"""The ResourceClaimTemplates that are made for pods which name them, and their owners."""
 
 from collections.abc import Mapping
 from typing import Any

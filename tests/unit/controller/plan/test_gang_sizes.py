@@ -1,4 +1,4 @@
-"""How many pods a group is made for: by what its pods say, by their owners, and where it gets no minimum at all."""
+"""The size of a group: from its pods, from their owners, and the cases without a minimum."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -80,7 +80,7 @@ def minimum(system: str, size: int) -> JSON:
     return {"schedulingPolicy": {"gang": {"minCount": size}}} if system == "native" else {"minMember": size}
 
 
-# ---- a size that the owner says -------------------------------------------------------------------------------------
+# ---- a size from the owner ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("system", WITHOUT)
@@ -156,7 +156,7 @@ def test_nobody_waits_for_the_stages_of_an_unreadable_owner() -> None:
     spec, found = made_by(world(of_set(), owners={("team", SET): None}))
     assert spec == WITHOUT["native"]
     [notice] = found.notices
-    # One that was read, and of which nothing is kept, looks the same from here.
+    # An owner that was read and has no facts looks the same here.
     why = "unknown, for podberth could not read the StatefulSet, or it is finished or has too many parts"
     assert f"({why})" in notice.note
     # A Job has no stages.
@@ -189,7 +189,7 @@ def test_a_level_that_a_later_member_requires_is_kept_by_a_group_without_a_minim
     assert spec == {**WITHOUT["native"], "schedulingConstraints": {"topology": [{"key": "rack"}]}}
 
 
-# ---- a group that is there ------------------------------------------------------------------------------------------
+# ---- an existing group ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("system", WITHOUT)

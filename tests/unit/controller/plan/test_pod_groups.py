@@ -1,4 +1,4 @@
-"""Which PodGroups are made for which pods, whose they are, and when they are changed: no cluster."""
+"""The PodGroups that are made for pods, their owners, and their changes: no cluster."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -57,7 +57,7 @@ _RACK = {"podberth.io/gang-level": "example.com/rack", "podberth.io/gang-level-m
 
 
 def test_a_launcher_that_says_no_level_is_waited_behind_for_those_that_do() -> None:
-    """It is made first or last; the group, whose topology cannot change, has the level that a worker says."""
+    """It is made first or last; the group, whose topology cannot change, has the level that a worker states."""
     launcher, worker = member(size="3"), member(size="3", **_RACK)
     alone = plan(world(launcher))
     assert (alone.actions, alone.again_at) == ([], NOW + GATHER_SECONDS)
@@ -235,7 +235,7 @@ def test_an_owner_of_a_kind_that_is_not_known_is_the_one_on_top() -> None:
     "name", ["../../../../../../api/v1/pods", "x?watch=true", "x/log", "..", "", "Train", "x" * 254], ids=str
 )
 def test_an_owner_whose_name_no_object_has_is_not_looked_up_and_counts_as_gone(name: str) -> None:
-    """Whoever makes a pod writes its owner, and the API server takes any name."""
+    """The author of a pod writes its owner, and the API server accepts any name."""
     forged = replace(JOB, name=name)
     assert plan(world(replace(member(), owner=forged), owners={}), GATHER_SECONDS).actions == []
     above = world(member(), owners={("team", JOB): replace(SET, name=name)})
@@ -265,7 +265,7 @@ def test_bare_pods_own_their_group_and_those_that_come_later_too() -> None:
 
 
 def test_an_owner_that_joins_takes_nothing_from_the_references_of_others() -> None:
-    """A merge patch replaces the list; somebody else may have made one a controller."""
+    """A merge patch replaces the list; another writer may have made one a controller."""
     first, second = (replace(member(), owner=None, uid=f"p-{number}", name=f"pod-{number}") for number in range(2))
     flags = {"controller": True, "blockOwnerDeletion": True}
     kept = {"apiVersion": "v1", "kind": "Pod", "name": "pod-0", "uid": "p-0", **flags}
@@ -292,7 +292,7 @@ def test_no_group_has_more_owners_than_fit() -> None:
     assert plan(world(*pods, known=known)).actions == []
 
 
-# ---- what is kept ---------------------------------------------------------------------------------------------------
+# ---- kept facts -----------------------------------------------------------------------------------------------------
 
 
 def test_a_level_that_no_label_key_can_be_is_not_kept() -> None:
